@@ -1,0 +1,191 @@
+/** What a check is, what it may say, and what a run of checks yields. No requirement is known here. */
+import type { Recorded } from '../client/recorder.ts';
+
+export const LEVELS = ['MUST', 'SHOULD', 'INFO'] as const;
+export type Level = (typeof LEVELS)[number];
+
+export const APIS = ['device', 'platform', 'system'] as const;
+export type Api = (typeof APIS)[number];
+
+/** What a target must be able to do for a check to apply. A target declares these; a missing one makes a check not applicable. */
+export const CAPABILITIES = [
+  'unix', // Device API on a unix socket
+  'loopback', // Device API on loopback TCP with a discovery file
+  'root', // Muster may change its uid, to try file permissions
+  'drive', // control can create deployments and publish events
+  'compact', // control can compact the event log
+  'restart', // control can stop and start the agent
+  'log', // the JSONL event log can be read (and, while the agent is stopped, written)
+  'files', // the directory of config files can be read
+  'write', // the suite may create resources on the platform
+  'seed-data', // the platform holds, or the suite may create, enough items to page through
+  'limited-key', // an API key without devices:read was given
+  'online-device', // a device that answers a ping was named or can be enrolled
+  'offline-device', // a device that does not answer was named or can be created
+  'tetons', // the platform accepts that version
+  'rainier',
+  'everglades',
+] as const;
+export type Capability = (typeof CAPABILITIES)[number];
+
+/** One sentence of the specification that an implementation can be held to. */
+export interface Requirement {
+  /** Stable slug, e.g. `device.events.replay.exclusive`. */
+  id: string;
+  level: Level;
+  /** Section of the specification it rests on, e.g. `6.2`. */
+  section: string;
+  /** The requirement in one sentence, in Muster's words. */
+  text: string;
+  /** Date of the requirement set in which it first stands (YYYY-MM-DD). */
+  since: string;
+}
+
+/**
+ * How a check shares the target with others.
+ * `shared`: only reads, or tolerates whatever others do; runs beside everything.
+ * `exclusive`: drives the target and needs to be the only one that does; runs one at a time, beside `shared` and waits.
+ * `disruptive`: stops, kills or compacts the target; runs alone, after everything else has ended.
+ */
+export type Sharing = 'shared' | 'exclusive' | 'disruptive';
+
+/** A check is data: the runner decides when, with what seed and how often it runs. */
+export interface Check<Context> {
+  /** The requirement's id, or that id and one more word where several checks decide one requirement. */
+  id: string;
+  requirement: Requirement;
+  /** All of these must be declared by the target. */
+  needs?: readonly Capability[];
+  sharing?: Sharing;
+  /** Needs seconds of idle waiting: left out by `--fast`, overlapped with everything else. */
+  waits?: boolean;
+  /** Writes to the platform: left out by `--read-only`. */
+  writes?: boolean;
+  /** `core` checks run in both profiles; `full` (default) only in the full one. */
+  profile?: 'core' | 'full';
+  run(context: Context & CheckContext): Promise<void>;
+}
+
+export interface Suite<Context> {
+  api: Api;
+  /** Date of the newest requirement set. */
+  requirementsVersion: string;
+  checks: readonly Check<Context>[];
+}
+
+export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'known', 'fixed'] as const;
+/**
+ * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, or left out by an
+ * option. `blocked`: the set-up or the harness failed, nothing was decided. `known`: fails as the baseline says.
+ * `fixed`: the baseline says it fails, and it does not.
+ */
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** What a check finds wrong, in the words of the report. */
+export interface Finding {
+  /** Every acceptable answer. */
+  expected: string;
+  actual: string;
+  /** Smallest input that shows it. */
+  counterexample?: unknown;
+  /** The fast-check coordinates of the counterexample. */
+  seed?: number;
+  path?: string;
+  replay_path?: string;
+  curl?: string;
+  exchanges?: Recorded[];
+}
+
+/** What the runner gives to every check, beside the context of its API. */
+export interface CheckContext {
+  /** Ends the check with `fail` (or `warn` when its requirement is a SHOULD) unless `holds`. */
+  must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
+  /** Notes a convention that does not hold, and goes on: a check that passes otherwise ends as `warn`. */
+  should(holds: unknown, finding: { expected: string; actual: unknown }): void;
+  /** Records what the target does where the specification is silent. Never changes the outcome. */
+  note(observation: string): void;
+  /** Ends the check as `not_applicable`, with the reason. */
+  notApplicable(reason: string): never;
+  /** Ends the check as `blocked`: the set-up failed, nothing is decided. */
+  blocked(reason: string): never;
+  /**
+   * Runs a property: fast-check with the run's seed and number of runs, shrinking to the smallest counterexample; the finding
+   * of the failing predicate (by `must`, or any Violation) is reported with counterexample, seed and path.
+   */
+  property<T>(
+    arbitrary: Arbitrary<T>,
+    predicate: (value: T) => Promise<void>,
+    options?: PropertyOptions,
+  ): Promise<void>;
+  /** Injected randomness: the same for the same `--seed` and check id, whatever else runs. */
+  readonly seed: number;
+  /** Aborts when the run is interrupted or the check exceeds its time. */
+  readonly signal: AbortSignal;
+  /** Multiplier for `numRuns` (from `--runs`). */
+  readonly runs: number;
+}
+
+export interface PropertyOptions {
+  /** Runs at `--runs 1` scale. Default 25. */
+  runs?: number;
+  examples?: [unknown][];
+  /** How a counterexample is written in the report. Default: fast-check's own. */
+  describe?: (value: never) => string;
+}
+
+type Arbitrary<T> = import('fast-check').Arbitrary<T>;
+
+/** One line of a report. Field names are those of the JSON report. */
+export interface CheckResult extends Partial<Finding> {
+  id: string;
+  level: Level;
+  section: string;
+  /** The requirement in words. */
+  requirement: string;
+  requirement_id: string;
+  outcome: Outcome;
+  duration_ms: number;
+  /** Why it is not applicable, blocked, known or fixed. */
+  reason?: string;
+  /** What was recorded where the specification is silent, and SHOULDs noted on the way. */
+  observations?: string[];
+  needs?: Capability[];
+}
+
+export type Summary = Record<Outcome, number>;
+
+/** The JSON report. Times are ISO 8601, durations milliseconds. */
+export interface Report {
+  /** Muster's version. */
+  muster: string;
+  api: Api;
+  seed: number;
+  target: TargetDescription;
+  profile: string;
+  requirements_version: string;
+  /** Options that narrowed the run (`--only`, `--fast`, …), so that a report says what it does not cover. */
+  narrowed_by: string[];
+  /** False when the plan was narrowed, something was blocked, or the run was interrupted. */
+  complete: boolean;
+  started_at: string;
+  duration_ms: number;
+  exit_code: number;
+  summary: Summary;
+  checks: CheckResult[];
+}
+
+/** What was tested, in words and as data. Never holds a secret. */
+export interface TargetDescription {
+  /** `unix`, `loopback`, `url`, `image`, `command`, `simulator`, … */
+  kind: string;
+  /** E.g. `unix:/run/agent.sock`. */
+  address: string;
+  capabilities: Capability[];
+  control: string;
+  api_version?: string;
+  dialect?: string;
+  name?: string;
+  version?: string;
+  /** `sha256:…` of the image or binary, when known. */
+  digest?: string;
+}

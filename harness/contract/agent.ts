@@ -1,0 +1,115 @@
+/** What an agent and a platform say to each other: HTTP under `/agent/v1`, MQTT 3.1.1 (not in the specification; published protocol v0.4). */
+import Type, { type Static } from 'typebox';
+import { deploymentFields } from './deployment.ts';
+import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from './enums.ts';
+import { listEnvelope } from './lists.ts';
+import { oneOf, shape, Timestamp } from './shape.ts';
+
+export const AGENT_BASE_PATH = '/agent/v1';
+
+/** MQTT topics of one device. */
+export const agentTopics = {
+  sync: (deviceId: string) => `cmd/devices/${deviceId}/sync`,
+  ping: (deviceId: string) => `v1/cmd/devices/${deviceId}/ping`,
+  pong: (deviceId: string) => `v1/resp/devices/${deviceId}/pong`,
+};
+
+export const syncMessage = shape('SyncMessage', Type.Object({ is_synced: Type.Boolean() }));
+export const pingMessage = shape('PingMessage', Type.Object({ message_id: Type.String(), timestamp: Type.String() }));
+export type PingMessage = Static<typeof pingMessage.schema>;
+
+export const provisionRequest = shape(
+  'ProvisionDeviceRequest',
+  Type.Object({
+    public_key_pem: Type.String(),
+    agent_version: Type.String(),
+    name: Type.String({ minLength: 1, maxLength: 48 }),
+  }),
+);
+export const reprovisionRequest = shape(
+  'ReprovisionDeviceRequest',
+  Type.Object({ public_key_pem: Type.String(), agent_version: Type.String() }),
+);
+export const agentDevice = shape(
+  'AgentDevice',
+  Type.Object({
+    object: Type.Literal('device'),
+    id: Type.String(),
+    name: Type.String(),
+    status: Type.String(),
+    session_id: Type.String(),
+  }),
+);
+export type AgentDevice = Static<typeof agentDevice.schema>;
+
+export const tokenResponse = shape('TokenResponse', Type.Object({ token: Type.String(), expires_at: Timestamp }));
+export type TokenResponse = Static<typeof tokenResponse.schema>;
+
+export const agentConfigInstance = shape(
+  'AgentConfigInstance',
+  Type.Object({
+    object: Type.Literal('config_instance'),
+    id: Type.String(),
+    config_type_name: Type.String(),
+    filepath: Type.String(),
+    created_at: Timestamp,
+    config_schema_id: Type.String(),
+    config_type_id: Type.String(),
+  }),
+);
+export type AgentConfigInstance = Static<typeof agentConfigInstance.schema>;
+
+export const agentGitCommit = shape(
+  'AgentGitCommit',
+  Type.Object({
+    object: Type.Literal('git_commit'),
+    id: Type.String(),
+    sha: Type.String(),
+    message: Type.String(),
+    commit_url: Type.String(),
+    created_at: Timestamp,
+  }),
+);
+export type AgentGitCommit = Static<typeof agentGitCommit.schema>;
+
+export const agentRelease = shape(
+  'AgentRelease',
+  Type.Object({
+    object: Type.Literal('release'),
+    id: Type.String(),
+    version: Type.String(),
+    git_commit_id: Type.Union([Type.String(), Type.Null()]),
+    created_at: Timestamp,
+    git_commit: Type.Optional(Type.Union([agentGitCommit.schema, Type.Null()])),
+  }),
+);
+export type AgentRelease = Static<typeof agentRelease.schema>;
+
+/** A deployment as the agent lists it, with its expansions. */
+export const agentDeployment = shape(
+  'AgentDeployment',
+  Type.Object({
+    ...deploymentFields,
+    updated_at: Timestamp,
+    release: Type.Optional(agentRelease.schema),
+    config_instances: Type.Optional(Type.Array(agentConfigInstance.schema)),
+  }),
+);
+export type AgentDeployment = Static<typeof agentDeployment.schema>;
+
+export const agentDeploymentList = shape(
+  'AgentDeploymentList',
+  Type.Object({ ...listEnvelope.schema.properties, data: Type.Array(agentDeployment.schema) }),
+);
+
+/** Body of `PATCH /deployments/{id}` by the agent. */
+export const deploymentReport = shape(
+  'UpdateDeploymentRequest',
+  Type.Object({
+    activity_status: Type.Optional(oneOf(DEPLOYMENT_ACTIVITY_STATUSES)),
+    error_status: Type.Optional(oneOf(DEPLOYMENT_ERROR_STATUSES)),
+    deployed_at: Type.Optional(Timestamp),
+    archived_at: Type.Optional(Timestamp),
+  }),
+);
+export type DeploymentReport = Static<typeof deploymentReport.schema>;

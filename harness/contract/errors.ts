@@ -1,0 +1,15 @@
+/** The error body that published implementations answer with. The specification shows none (section 7). */
+import Type, { type Static } from 'typebox';
+import { shape } from './shape.ts';
+
+export const errorBody = shape(
+  'Error',
+  Type.Object({
+    error: Type.Object({
+      code: Type.String(),
+      params: Type.Record(Type.String(), Type.Unknown()),
+      message: Type.String(),
+    }),
+  }),
+);
+export type ErrorBody = Static<typeof errorBody.schema>;

@@ -1,0 +1,43 @@
+/** Lists and ping of the Platform API (specification sections 2.5, 2.6, 8). */
+import Type, { type Static } from 'typebox';
+import { shape } from './shape.ts';
+
+/** Section 8. No minimum `limit` is stated; 1 is the nearest valid value that serves anything. */
+export const LIST_LIMITS = {
+  limitDefault: 10,
+  limitMaximum: 100,
+  limitMinimum: 1,
+  offsetDefault: 0,
+  offsetMinimum: 0,
+} as const;
+
+/** Section 8: 10 seconds, in nanoseconds. */
+export const PING_TIMEOUT_MAXIMUM_NANOS = 10_000_000_000;
+
+export const listEnvelope = shape(
+  'List',
+  Type.Object({
+    object: Type.Literal('list'),
+    limit: Type.Integer({ description: 'Effective page size after clamping' }),
+    offset: Type.Integer({ description: 'Effective starting index after clamping' }),
+    has_more: Type.Boolean({ description: 'True when more items exist beyond this page' }),
+    data: Type.Array(Type.Object({ object: Type.String(), id: Type.String() })),
+    total_count: Type.Optional(Type.Integer({ description: 'Only with expand=total_count' })),
+  }),
+);
+export type ListEnvelope = Static<typeof listEnvelope.schema>;
+
+export const pingRequest = shape(
+  'PingRequest',
+  Type.Object({ timeout_nanos: Type.Integer({ description: 'Nanoseconds to wait; at most 10 seconds' }) }),
+);
+export type PingRequest = Static<typeof pingRequest.schema>;
+
+export const pingResponse = shape(
+  'PingResponse',
+  Type.Object({
+    code: Type.String({ description: 'success, or another outcome the specification does not show' }),
+    round_trip_nanos: Type.Optional(Type.Integer({ minimum: 0 })),
+  }),
+);
+export type PingResponse = Static<typeof pingResponse.schema>;

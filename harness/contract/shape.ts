@@ -1,0 +1,94 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Format } from 'typebox/format';
+
+/** One place where a value departs from a shape. `path` is a JSON Pointer into the value ('' is the value itself). */
+export interface Problem {
+  path: string;
+  message: string;
+}
+
+/**
+ * A named wire shape: one declaration that yields the TypeScript type (`Static<typeof x.schema>`), a runtime guard,
+ * readable problems, and (being JSON Schema already) the document published for it.
+ */
+export interface Shape<T extends TSchema = TSchema> {
+  readonly name: string;
+  readonly schema: T;
+  is(value: unknown): value is Static<T>;
+  /** Every departure of `value` from the shape; empty when it conforms. */
+  problems(value: unknown): Problem[];
+}
+
+/** The type of the values of a shape. */
+export type Of<S extends Shape> = Static<S['schema']>;
+
+/** Names a schema. The validator is compiled on first use, so that importing the vocabulary costs nothing. */
+export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
+  let compiled: { Check(value: unknown): boolean; Errors(value: unknown): ErrorLike[] } | undefined;
+  const validator = () => {
+    compiled ??= Compile(schema as TSchema);
+    return compiled;
+  };
+  return {
+    name,
+    schema,
+    is: (value): value is Static<T> => validator().Check(value),
+    problems: (value) => (validator().Check(value) ? [] : validator().Errors(value).map(readable)),
+  };
+}
+
+interface ErrorLike {
+  keyword: string;
+  instancePath: string;
+  message: string;
+  params: object;
+}
+
+function readable(error: ErrorLike): Problem {
+  const params = error.params as Record<string, unknown>;
+  switch (error.keyword) {
+    case 'required':
+      return { path: error.instancePath, message: `lacks ${list(params['requiredProperties'])}` };
+    case 'enum':
+      return { path: error.instancePath, message: `must be one of ${list(params['allowedValues'])}` };
+    case 'const':
+      return { path: error.instancePath, message: `must be ${JSON.stringify(params['allowedValue'])}` };
+    case 'format':
+      return { path: error.instancePath, message: 'must be an ISO 8601 date-time' };
+    default:
+      return { path: error.instancePath, message: error.message };
+  }
+}
+
+function list(values: unknown): string {
+  return Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(', ') : String(values);
+}
+
+/** A string restricted to a vocabulary: const array → JSON Schema enum → union type. */
+export function oneOf<const V extends readonly string[]>(values: V, description?: string) {
+  return Type.Enum([...values] as unknown as [...V], description === undefined ? {} : { description });
+}
+
+/** The guard that belongs to a vocabulary. */
+export function guardOf<const V extends readonly string[]>(values: V): (value: unknown) => value is V[number] {
+  const known = new Set<unknown>(values);
+  return (value): value is V[number] => known.has(value);
+}
+
+/**
+ * Any ISO 8601 calendar date with a time of day (section 2): extended format, optional seconds, fraction and offset.
+ * Wider than RFC 3339 on purpose, because the specification says no more than ISO 8601.
+ */
+const ISO_8601 =
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?(Z|[+-]\d{2}(:?[0-5]\d)?)?$/i;
+
+export function isIso8601(text: string): boolean {
+  if (!ISO_8601.test(text)) return false;
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+Format.Set('date-time', isIso8601);
+
+/** A JSON timestamp (section 2). */
+export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601 date-time' });
