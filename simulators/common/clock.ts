@@ -1,0 +1,10 @@
+/** Time as the simulators see it; tests and clock-skew faults inject another. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** ISO 8601 with milliseconds, UTC. */
+export const timestamp = (clock: Clock): string => new Date(clock.now()).toISOString();

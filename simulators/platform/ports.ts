@@ -1,0 +1,81 @@
+/** Where the platform's core (store, lifecycle, routes) and its agent side (agent HTTP routes, MQTT broker) meet. */
+import type {
+  AgentConfigInstance,
+  AgentDeployment,
+  AgentGitCommit,
+  AgentRelease,
+  DeploymentReport,
+} from '../../harness/contract/agent.ts';
+
+/** A device as the agent side sees it. */
+export interface AgentDeviceRecord {
+  id: string;
+  name: string;
+  status: string;
+  session_id: string;
+  agent_version: string | null;
+  public_key_pem: string | null;
+  last_connected_at: string | null;
+  last_disconnected_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+/** Refused by the core; becomes the HTTP status and the error body. */
+export class PlatformError extends Error {
+  override name = 'PlatformError';
+  readonly status: number;
+  readonly code: string;
+  readonly params: Record<string, unknown>;
+  constructor(status: number, code: string, message: string, params: Record<string, unknown> = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.params = params;
+  }
+}
+
+/** Implemented by the core, used by the agent side. Synchronous: the store is SQLite in this process. Throws PlatformError. */
+export interface AgentPort {
+  /** Creates the device of that name, or takes an `inactive` one over; spends the provisioning token (5 minutes, once a device). */
+  provision(
+    token: string,
+    request: { name: string; agent_version: string; public_key_pem: string; fingerprint: string },
+  ): AgentDeviceRecord;
+  /** The device is the one the token was bound to. A new key and session; its current deployment is queued again. */
+  reprovision(
+    token: string,
+    request: { agent_version: string; public_key_pem: string; fingerprint: string },
+  ): AgentDeviceRecord;
+  deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
+  deviceById(id: string): AgentDeviceRecord | undefined;
+  /** Merges; returns the device. */
+  updateDevice(id: string, change: { agent_version?: string }): AgentDeviceRecord;
+  /** Broker connections come and go. */
+  setConnected(deviceId: string, connected: boolean): void;
+  /** That device's deployments, oldest first, filtered by activity status (all when empty); `total` counts all that match. */
+  deployments(
+    deviceId: string,
+    query: { activity: readonly string[]; limit: number; offset: number; expand: readonly string[] },
+  ): { items: AgentDeployment[]; total: number };
+  deployment(deviceId: string, deploymentId: string, expand: readonly string[]): AgentDeployment;
+  /** Applies a report: state only moves forward; sets timestamps; drives what follows (current deployment, drifts). */
+  report(deviceId: string, deploymentId: string, report: DeploymentReport): AgentDeployment;
+  configInstance(id: string): AgentConfigInstance;
+  content(deviceId: string, configInstanceId: string): { format: string; data: Uint8Array };
+  release(id: string): AgentRelease;
+  gitCommit(id: string): AgentGitCommit;
+}
+
+/** Implemented by the agent side, used by the core. */
+export interface AgentLink {
+  /** Over MQTT to the device and back. Resolves by `timeout_nanos` at the latest. */
+  ping(
+    deviceId: string,
+    timeoutNanos: number,
+  ): Promise<{ code: 'success'; round_trip_nanos: number } | { code: 'timeout' }>;
+  /** Tells a device that it has something to sync (retained, so that an offline one learns it when it is back). */
+  requestSync(deviceId: string): void;
+  /** Ends a device's session (archived, reprovisioned). */
+  disconnect(deviceId: string): void;
+}
