@@ -1,0 +1,66 @@
+/** How a request can end without an answer. */
+
+/** No connection could be made: nothing was decided about the target. */
+export class Unreachable extends Error {
+  override name = 'Unreachable';
+}
+
+/** A connection was made, and closed, reset or left silent before a whole answer came. That is the target's doing. */
+export class NoAnswer extends Error {
+  override name = 'NoAnswer';
+}
+
+const CONNECT_CODES = new Set([
+  'ECONNREFUSED',
+  'ENOENT',
+  'EACCES',
+  'EPERM',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ENOTSOCK',
+  'EAGAIN',
+  'EPROTOTYPE',
+]);
+
+/** Sorts what node and undici throw; anything else is a fault of ours and is thrown on. */
+export function classify(error: unknown, what: string): Unreachable | NoAnswer {
+  const code = codeOf(error);
+  const reason = describe(error);
+  if (code !== undefined && (CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))) {
+    return new Unreachable(`${what}: cannot connect (${reason})`, { cause: error });
+  }
+  return new NoAnswer(`${what}: ${reason}`, { cause: error });
+}
+
+function codeOf(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth += 1) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+    if (at instanceof AggregateError && at.errors[0] instanceof Error) return codeOf(at.errors[0]);
+  }
+  return undefined;
+}
+
+function describe(error: unknown): string {
+  const code = codeOf(error);
+  switch (code) {
+    case 'ENOENT':
+      return 'no such socket';
+    case 'ECONNREFUSED':
+      return 'connection refused';
+    case 'EACCES':
+      return 'permission denied';
+    case 'UND_ERR_SOCKET':
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return 'the connection was closed before a whole answer came';
+    case 'UND_ERR_HEADERS_TIMEOUT':
+      return 'no answer in time';
+    case 'UND_ERR_BODY_TIMEOUT':
+      return 'the answer stopped in the middle';
+    default:
+      return error instanceof Error ? error.message || (code ?? error.name) : String(error);
+  }
+}
