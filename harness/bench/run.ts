@@ -1,0 +1,37 @@
+/** `npm run bench`: every figure beside the floor that the same run measured. Options: `--only NAME…` (prefixes). */
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import type { Figure } from './figure.ts';
+
+const BENCHES: Record<string, () => Promise<Figure[]>> = {};
+
+const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
+const wanted = Object.keys(BENCHES).filter(
+  (name) => values.only === undefined || values.only.some((prefix) => name.startsWith(prefix)),
+);
+if (wanted.length === 0) {
+  process.stderr.write(`--only ${values.only?.join(' ')}: the benches are ${Object.keys(BENCHES).join(', ')}\n`);
+  process.exit(64);
+}
+const number = (value: number | undefined): string =>
+  value === undefined ? '–' : value >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
+const row = (cells: string[]): string =>
+  `${cells[0]?.padEnd(58)} ${cells
+    .slice(1, 4)
+    .map((cell) => cell.padStart(12))
+    .join(' ')}  ${cells.slice(4).join('  ')}\n`;
+process.stdout.write(row(['figure', 'measured', 'floor', 'ratio', 'unit, goal']));
+for (const name of wanted) {
+  for (const figure of (await BENCHES[name]?.()) ?? []) {
+    process.stdout.write(
+      row([
+        figure.name,
+        number(figure.value),
+        number(figure.floor),
+        number(figure.ratio),
+        `${figure.unit}, ${figure.goal}`,
+        figure.met ? 'reached' : 'NOT reached',
+      ]),
+    );
+  }
+}

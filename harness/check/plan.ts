@@ -1,0 +1,111 @@
+/** Which checks run, and why the others do not. Nothing is left out in silence. */
+import { UsageError } from '../commands/errors.ts';
+import type { Capability, Check, Requirement, Suite } from './types.ts';
+
+export interface PlanOptions {
+  capabilities: ReadonlySet<Capability>;
+  /** Ids of requirements or checks; `*` stands for anything. */
+  only?: readonly string[];
+  /** Sections of the specification; `6` takes in `6.2`. */
+  sections?: readonly string[];
+  fast?: boolean;
+  readOnly?: boolean;
+  profile?: 'core' | 'full';
+}
+
+export interface Planned<Context> {
+  check: Check<Context>;
+  /** Why it does not run; absent when it does. */
+  skip?: string;
+}
+
+export interface Plan<Context> {
+  checks: Planned<Context>[];
+  /** Options that took something out. */
+  narrowedBy: string[];
+}
+
+export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
+  const { only = [], sections = [], profile = 'full' } = options;
+  refuseUnknown(suite, only, sections);
+  const chosen = suite.checks.filter(
+    (check) =>
+      (only.length === 0 || only.some((pattern) => names(check, pattern))) &&
+      (sections.length === 0 || sections.some((section) => inSection(check.requirement, section))) &&
+      (profile === 'full' || check.profile === 'core'),
+  );
+  const narrowed = new Set<string>();
+  if (only.length > 0) narrowed.add(`--only ${only.join(' ')}`);
+  if (sections.length > 0) narrowed.add(`--section ${sections.join(' ')}`);
+  const planned = chosen.map((check): Planned<Context> => {
+    const missing = (check.needs ?? []).filter((need) => !options.capabilities.has(need));
+    if (missing.length > 0) return { check, skip: `needs ${missing.join(', ')}, which the target does not declare` };
+    if (options.fast === true && check.waits === true) {
+      narrowed.add('--fast');
+      return { check, skip: 'not run: --fast leaves out what has to wait' };
+    }
+    if (options.readOnly === true && check.writes === true) {
+      narrowed.add('--read-only');
+      return { check, skip: 'not run: --read-only leaves out what writes' };
+    }
+    return { check };
+  });
+  return { checks: planned, narrowedBy: [...narrowed] };
+}
+
+function names<Context>(check: Check<Context>, pattern: string): boolean {
+  if (pattern === check.id || pattern === check.requirement.id) return true;
+  if (!pattern.includes('*')) return check.id.startsWith(`${pattern}.`);
+  const source = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${source.join('.*')}$`).test(check.id);
+}
+
+const inSection = (requirement: Requirement, section: string): boolean =>
+  requirement.section === section || requirement.section.startsWith(`${section}.`);
+
+function refuseUnknown<Context>(suite: Suite<Context>, only: readonly string[], sections: readonly string[]): void {
+  for (const pattern of only) {
+    if (suite.checks.some((check) => names(check, pattern))) continue;
+    const near = nearest(
+      pattern,
+      suite.checks.map((check) => check.id),
+    );
+    throw new UsageError(
+      `--only ${pattern}: no check of the ${suite.api} suite has that id${near === undefined ? '' : `; did you mean ${near}?`} (\`muster list\` shows them all)`,
+    );
+  }
+  for (const section of sections) {
+    if (suite.checks.some((check) => inSection(check.requirement, section))) continue;
+    const known = [...new Set(suite.checks.map((check) => check.requirement.section))].sort((a, b) =>
+      a.localeCompare(b, 'en', { numeric: true }),
+    );
+    throw new UsageError(`--section ${section}: the ${suite.api} suite has the sections ${known.join(', ')}`);
+  }
+}
+
+/** The closest of `known`, when it is close enough to be what was meant. */
+export function nearest(text: string, known: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let least = Math.max(2, Math.floor(text.length / 3));
+  for (const candidate of known) {
+    const distance = editDistance(text, candidate);
+    if (distance <= least && (best === undefined || distance < least)) {
+      best = candidate;
+      least = distance;
+    }
+  }
+  return best;
+}
+
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j += 1) {
+      const substitution = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}

@@ -1,0 +1,47 @@
+/** Properties inside a check: fast-check decides what to try, the predicate's finding says what is wrong. */
+import fc from 'fast-check';
+import type { Finding, PropertyOptions } from './types.ts';
+import { show, Violation } from './violation.ts';
+
+export interface PropertyRun {
+  seed: number;
+  /** Runs exactly this counterexample again (`muster replay`). */
+  path?: string;
+  /** Multiplier of the number of runs. */
+  runs: number;
+}
+
+const DEFAULT_RUNS = 25;
+
+export async function runProperty<T>(
+  arbitrary: fc.Arbitrary<T>,
+  predicate: (value: T) => Promise<void>,
+  run: PropertyRun,
+  options: PropertyOptions = {},
+): Promise<void> {
+  const details = await fc.check(fc.asyncProperty(arbitrary, predicate), {
+    seed: run.seed,
+    numRuns: Math.max(1, Math.round((options.runs ?? DEFAULT_RUNS) * run.runs)),
+    ...(run.path === undefined ? {} : { path: run.path }),
+    ...(options.examples === undefined ? {} : { examples: options.examples as [T][] }),
+  });
+  if (!details.failed) return;
+  const error = details.errorInstance;
+  // Trouble with the set-up stays what it is: a shrunk input would only hide it.
+  if (!(error instanceof Violation) && !(error instanceof Error && error.name === 'NoAnswer'))
+    throw error ?? new Error('the property did not finish');
+  const [smallest] = details.counterexample ?? [];
+  const described = options.describe === undefined ? fc.stringify(smallest) : options.describe(smallest as never);
+  const replayPath = /replayPath="([^"]*)"/.exec(described)?.[1];
+  const finding: Finding =
+    error instanceof Violation
+      ? error.finding
+      : { expected: 'an answer to every request', actual: (error as Error).message };
+  throw new Violation({
+    ...finding,
+    counterexample: show(finding.counterexample ?? described, 2000),
+    seed: run.seed,
+    ...(details.counterexamplePath === null ? {} : { path: details.counterexamplePath }),
+    ...(replayPath === undefined ? {} : { replay_path: replayPath }),
+  });
+}
