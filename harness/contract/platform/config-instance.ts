@@ -1,0 +1,107 @@
+/** Config instances: the configuration itself, immutable. */
+import Type, { type Static } from 'typebox';
+import { oneOf, Timestamp } from '../shape.ts';
+import { atLeast, type SupportedVersion } from '../versions.ts';
+import { body, EVERGLADES, type Operation, RAINIER, type Resource, without } from './operation.ts';
+
+export const INSTANCE_FORMATS = ['json', 'yaml', 'jsonc', 'xml', 'text'] as const;
+export type InstanceFormat = (typeof INSTANCE_FORMATS)[number];
+
+/** `yaml` came with rainier (specification section 9), `xml` and `text` with everglades. */
+export function instanceFormats(version: SupportedVersion): readonly InstanceFormat[] {
+  if (atLeast(version, EVERGLADES)) return INSTANCE_FORMATS;
+  return atLeast(version, RAINIER) ? ['json', 'yaml', 'jsonc'] : ['json'];
+}
+
+const fields = {
+  object: Type.Literal('config_instance'),
+  id: Type.String({ pattern: '^cfg_inst_' }),
+  config_type_name: Type.String(),
+  filepath: Type.String({ description: 'Absolute path of the file on the device' }),
+  slot_key: Type.String({ description: 'The slot of its schema that it fills' }),
+  created_at: Timestamp,
+  config_schema_id: Type.String(),
+  config_type_id: Type.String(),
+};
+const schema = Type.Object(fields);
+export type ConfigInstance = Static<typeof schema>;
+
+const contentFields = (version: SupportedVersion) => ({
+  format: oneOf(instanceFormats(version)),
+  data: Type.String(),
+});
+export interface InstanceContent {
+  format: InstanceFormat;
+  data: string;
+}
+
+export const configInstanceResource: Resource = {
+  kind: 'config_instance',
+  name: 'ConfigInstance',
+  collection: 'config_instances',
+  prefix: 'cfg_inst_',
+  fields: (version) => (atLeast(version, EVERGLADES) ? fields : without(fields, 'slot_key')),
+  expansions: {
+    content: { schema: (version) => Type.Object(contentFields(version)) },
+    config_schema: { kind: 'config_schema' },
+    config_type: { kind: 'config_type' },
+  },
+  filters: { id: {}, config_schema_id: {}, config_type_id: {}, slot_key: { since: EVERGLADES } },
+  orders: {},
+};
+
+const createBody = (version: SupportedVersion) =>
+  body({
+    config_schema_id: Type.String(),
+    content: body(contentFields(version)),
+    ...(atLeast(version, EVERGLADES) && { slot_key: Type.Optional(Type.String()) }),
+  });
+export interface CreateConfigInstance {
+  config_schema_id: string;
+  slot_key?: string;
+  content: InstanceContent;
+}
+
+export const DISPOSITIONS = ['inline', 'attachment'] as const;
+const tag = 'Config Instances';
+export const configInstanceOperations: Operation[] = [
+  {
+    id: 'listConfigInstances',
+    method: 'GET',
+    path: '/config_instances',
+    summary: 'List config instances',
+    tag,
+    scopes: ['config_instances:read'],
+    kind: 'config_instance',
+    list: true,
+  },
+  {
+    id: 'createConfigInstance',
+    method: 'POST',
+    path: '/config_instances',
+    summary: 'Create a config instance',
+    tag,
+    scopes: ['config_instances:write'],
+    kind: 'config_instance',
+    body: createBody,
+  },
+  {
+    id: 'getConfigInstance',
+    method: 'GET',
+    path: '/config_instances/{config_instance_id}',
+    summary: 'Get a config instance',
+    tag,
+    scopes: ['config_instances:read'],
+    kind: 'config_instance',
+  },
+  {
+    id: 'getConfigInstanceContent',
+    method: 'GET',
+    path: '/config_instances/{config_instance_id}/content',
+    summary: 'Download the content of a config instance',
+    tag,
+    scopes: ['config_instances:read'],
+    query: { disposition: Type.Optional(oneOf(DISPOSITIONS)) },
+    answer: 'binary',
+  },
+];

@@ -1,0 +1,124 @@
+/** Config schemas: what instances of a type must look like and where they are written (specification section 9, rule 1). */
+import Type, { type Static } from 'typebox';
+import { oneOf, Timestamp } from '../shape.ts';
+import { atLeast, type SupportedVersion } from '../versions.ts';
+import { INSTANCE_FORMATS } from './config-instance.ts';
+import { gitCommitRef } from './git-commit.ts';
+import { body, EVERGLADES, type Operation, printable, type Resource, refTo, without } from './operation.ts';
+
+export const SCHEMA_LANGUAGES = ['jsonschema', 'cue', 'opaque'] as const;
+export type SchemaLanguage = (typeof SCHEMA_LANGUAGES)[number];
+export const SCHEMA_FORMATS = ['json', 'yaml', 'cue'] as const;
+export type SchemaFormat = (typeof SCHEMA_FORMATS)[number];
+
+const slotFields = {
+  key: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]*$', maxLength: 128 }),
+  name: printable(128, 'Name for people'),
+  filepath: Type.String({
+    minLength: 2,
+    maxLength: 1024,
+    pattern: '^/[^\\u0000-\\u001f\\u007f]*[^/\\u0000-\\u001f\\u007f]$',
+    description: 'Absolute path of the file on the device',
+  }),
+  required: Type.Boolean({ description: 'Whether every deployment must fill this slot' }),
+  description: Type.Optional(Type.String({ maxLength: 1024 })),
+};
+/** One file that a config schema writes to. */
+export const instanceSlot = body(slotFields);
+export type InstanceSlot = Static<typeof instanceSlot>;
+
+export const schemaDocument = Type.Object({ id: Type.String(), name: Type.String(), data: Type.String() });
+export type SchemaDocument = Static<typeof schemaDocument>;
+
+const languages = (version: SupportedVersion) =>
+  atLeast(version, EVERGLADES) ? SCHEMA_LANGUAGES : (['jsonschema', 'cue'] as const);
+
+const fields = {
+  object: Type.Literal('config_schema'),
+  id: Type.String({ pattern: '^cfg_sch_' }),
+  digest: Type.String({ description: 'SHA-256 of the documents' }),
+  config_type_name: Type.String(),
+  instance_slots: Type.Array(Type.Object(slotFields), { minItems: 1 }),
+  instance_format: oneOf(INSTANCE_FORMATS),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  config_type_id: Type.String(),
+  language: oneOf(SCHEMA_LANGUAGES),
+  format: oneOf(SCHEMA_FORMATS),
+};
+const schema = Type.Object(fields);
+export type ConfigSchema = Static<typeof schema>;
+
+export const configSchemaResource: Resource = {
+  kind: 'config_schema',
+  name: 'ConfigSchema',
+  collection: 'config_schemas',
+  prefix: 'cfg_sch_',
+  fields: (version) =>
+    atLeast(version, EVERGLADES)
+      ? fields
+      : {
+          ...without(fields, 'instance_slots', 'instance_format'),
+          instance_filepath: Type.String(),
+          language: oneOf(languages(version)),
+        },
+  expansions: {
+    documents: { schema: () => refTo('SchemaDocument'), many: true },
+    config_type: { kind: 'config_type' },
+  },
+  filters: { id: {}, config_type_id: {} },
+  orders: {},
+};
+
+const common = {
+  config_type_ref: body({ id: Type.Optional(Type.String()), slug: Type.Optional(Type.String()) }),
+  language: oneOf(SCHEMA_LANGUAGES),
+  format: oneOf(SCHEMA_FORMATS),
+  documents: Type.Array(body({ name: printable(256, 'Name of the document'), data: Type.String() })),
+  git_commit: Type.Optional(body({ commit_ref: gitCommitRef, schema_filepaths: Type.Array(Type.String()) })),
+};
+const createBody = body({
+  ...common,
+  instance_slots: Type.Optional(Type.Array(instanceSlot, { minItems: 1 })),
+  instance_format: Type.Optional(oneOf(INSTANCE_FORMATS)),
+});
+export type CreateConfigSchema = Static<typeof createBody>;
+const olderCreateBody = body({
+  ...common,
+  language: oneOf(['jsonschema', 'cue'] as const),
+  instance_filepath: Type.Optional(slotFields.filepath),
+});
+export type OlderCreateConfigSchema = Static<typeof olderCreateBody>;
+
+const tag = 'Config Schemas';
+export const configSchemaOperations: Operation[] = [
+  {
+    id: 'listConfigSchemas',
+    method: 'GET',
+    path: '/config_schemas',
+    summary: 'List config schemas',
+    tag,
+    scopes: ['config_schemas:read'],
+    kind: 'config_schema',
+    list: true,
+  },
+  {
+    id: 'createConfigSchema',
+    method: 'POST',
+    path: '/config_schemas',
+    summary: 'Create a config schema',
+    tag,
+    scopes: ['config_schemas:write'],
+    kind: 'config_schema',
+    body: (version) => (atLeast(version, EVERGLADES) ? createBody : olderCreateBody),
+  },
+  {
+    id: 'getConfigSchema',
+    method: 'GET',
+    path: '/config_schemas/{config_schema_id}',
+    summary: 'Get a config schema',
+    tag,
+    scopes: ['config_schemas:read'],
+    kind: 'config_schema',
+  },
+];

@@ -1,0 +1,144 @@
+/** Deployments on the Platform API: sections 2.1 and 2.2, and what section 9 says changed from version to version. */
+import Type, { type Static } from 'typebox';
+import { deploymentFields } from '../deployment.ts';
+import {
+  DEPLOYMENT_ACTIVITY_STATUSES,
+  DEPLOYMENT_ERROR_STATUSES,
+  DEPLOYMENT_STATUSES,
+  DEPLOYMENT_TARGET_STATUSES,
+} from '../enums.ts';
+import { oneOf, Timestamp } from '../shape.ts';
+import { atLeast, type SupportedVersion } from '../versions.ts';
+import { body, EVERGLADES, nullable, type Operation, RAINIER, type Resource, without } from './operation.ts';
+
+/** `removing` was restored with rainier. */
+export function activityStatuses(version: SupportedVersion): readonly string[] {
+  return atLeast(version, RAINIER)
+    ? DEPLOYMENT_ACTIVITY_STATUSES
+    : DEPLOYMENT_ACTIVITY_STATUSES.filter((status) => status !== 'removing');
+}
+const mergedStatuses = (version: SupportedVersion): readonly string[] =>
+  atLeast(version, RAINIER) ? DEPLOYMENT_STATUSES : DEPLOYMENT_STATUSES.filter((status) => status !== 'removing');
+
+const fields = {
+  ...deploymentFields,
+  parent_id: nullable(Type.String(), 'The current target deployment of the device when this one was created'),
+  queued_at: nullable(Timestamp),
+  deployed_at: nullable(Timestamp),
+  archived_at: nullable(Timestamp),
+  updated_at: Timestamp,
+};
+const schema = Type.Object(fields);
+export type PlatformDeployment = Static<typeof schema>;
+
+export const deploymentResource: Resource = {
+  kind: 'deployment',
+  name: 'Deployment',
+  collection: 'deployments',
+  prefix: 'dpl_',
+  fields: (version) =>
+    atLeast(version, EVERGLADES)
+      ? fields
+      : {
+          ...without(fields, 'parent_id', 'queued_at', 'deployed_at', 'archived_at'),
+          status: oneOf(mergedStatuses(version)),
+          activity_status: oneOf(activityStatuses(version)),
+        },
+  expansions: {
+    device: { kind: 'device' },
+    release: { kind: 'release' },
+    parent: { kind: 'deployment', nullable: true, since: EVERGLADES },
+    config_instances: { kind: 'config_instance', many: true },
+  },
+  filters: {
+    id: {},
+    target_status: { values: () => DEPLOYMENT_TARGET_STATUSES },
+    activity_status: { values: activityStatuses },
+    error_status: { values: () => DEPLOYMENT_ERROR_STATUSES },
+    device_id: {},
+    release_id: {},
+  },
+  orders: {},
+};
+
+const createBody = (version: SupportedVersion) =>
+  body({
+    target_status: oneOf(['staged', 'deployed'] as const),
+    description: Type.String({ maxLength: 4096 }),
+    release_id: Type.String(),
+    device_id: Type.String(),
+    config_instance_ids: Type.Array(Type.String(), { maxItems: 1000 }),
+    parent_id: Type.Optional(atLeast(version, EVERGLADES) ? nullable(Type.String()) : Type.String()),
+  });
+export interface CreateDeployment {
+  target_status: 'staged' | 'deployed';
+  description: string;
+  release_id: string;
+  device_id: string;
+  config_instance_ids: string[];
+  /** Omitted: no claim. An id: that deployment. `null`: the device has no current target deployment (section 9, rule 3). */
+  parent_id?: string | null;
+}
+
+const tag = 'Deployments';
+export const deploymentOperations: Operation[] = [
+  {
+    id: 'listDeployments',
+    method: 'GET',
+    path: '/deployments',
+    summary: 'List deployments',
+    tag,
+    scopes: ['deployments:read'],
+    kind: 'deployment',
+    list: true,
+  },
+  {
+    // Also `deployments:stage` or `deployments:deploy`, according to the target in the body.
+    id: 'createDeployment',
+    method: 'POST',
+    path: '/deployments',
+    summary: 'Stage or deploy a new deployment',
+    tag,
+    scopes: ['deployments:write'],
+    kind: 'deployment',
+    body: createBody,
+  },
+  {
+    id: 'getDeployment',
+    method: 'GET',
+    path: '/deployments/{deployment_id}',
+    summary: 'Get a deployment',
+    tag,
+    scopes: ['deployments:read'],
+    kind: 'deployment',
+  },
+  {
+    id: 'deployDeployment',
+    method: 'POST',
+    path: '/deployments/{deployment_id}/deploy',
+    summary: 'Deploy a staged deployment',
+    tag,
+    scopes: ['deployments:deploy'],
+    kind: 'deployment',
+  },
+  {
+    id: 'archiveDeployment',
+    method: 'POST',
+    path: '/deployments/{deployment_id}/archive',
+    summary: 'Archive a staged or drifted deployment',
+    tag,
+    scopes: ['deployments:archive'],
+    kind: 'deployment',
+  },
+  {
+    id: 'getDeploymentDrifts',
+    method: 'GET',
+    path: '/deployments/{deployment_id}/drifts',
+    summary: 'List what was deployed since this deployment was staged',
+    tag,
+    scopes: ['deployments:read'],
+    kind: 'deployment',
+    list: true,
+    sub: true,
+  },
+];

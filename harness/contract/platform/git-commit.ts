@@ -1,0 +1,77 @@
+/** Git commits that releases and config schemas come from. */
+import Type, { type Static } from 'typebox';
+import { oneOf, Timestamp } from '../shape.ts';
+import { body, type Operation, type Resource } from './operation.ts';
+
+export const GIT_REPOSITORY_TYPES = ['github', 'gitlab', 'bitbucket'] as const;
+export type GitRepositoryType = (typeof GIT_REPOSITORY_TYPES)[number];
+
+/** At least one of the two; `id` wins. */
+export const gitCommitRef = body({ id: Type.Optional(Type.String()), sha: Type.Optional(Type.String()) });
+export type GitCommitRef = Static<typeof gitCommitRef>;
+
+const fields = {
+  object: Type.Literal('git_commit'),
+  id: Type.String({ pattern: '^git_cmt_' }),
+  sha: Type.String(),
+  message: Type.String(),
+  repository_owner: Type.String(),
+  repository_name: Type.String(),
+  repository_type: oneOf(GIT_REPOSITORY_TYPES),
+  repository_url: Type.String(),
+  commit_url: Type.String(),
+  created_at: Timestamp,
+};
+const schema = Type.Object(fields);
+export type GitCommit = Static<typeof schema>;
+
+export const gitCommitResource: Resource = {
+  kind: 'git_commit',
+  name: 'GitCommit',
+  collection: 'git_commits',
+  prefix: 'git_cmt_',
+  fields: () => fields,
+  expansions: {},
+  filters: { id: {}, sha: {} },
+  orders: {},
+};
+
+const createBody = body({
+  sha: Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }),
+  message: Type.String({ maxLength: 65_536 }),
+  origin: Type.String({ minLength: 1, maxLength: 1024, description: 'Address of the repository, HTTPS or SSH' }),
+});
+export type CreateGitCommit = Static<typeof createBody>;
+
+const tag = 'Git Commits';
+export const gitCommitOperations: Operation[] = [
+  {
+    id: 'listGitCommits',
+    method: 'GET',
+    path: '/git_commits',
+    summary: 'List git commits',
+    tag,
+    scopes: ['git_commits:read'],
+    kind: 'git_commit',
+    list: true,
+  },
+  {
+    id: 'createGitCommit',
+    method: 'POST',
+    path: '/git_commits',
+    summary: 'Register a git commit',
+    tag,
+    scopes: ['git_commits:write'],
+    kind: 'git_commit',
+    body: () => createBody,
+  },
+  {
+    id: 'getGitCommit',
+    method: 'GET',
+    path: '/git_commits/{git_commit_id}',
+    summary: 'Get a git commit',
+    tag,
+    scopes: ['git_commits:read'],
+    kind: 'git_commit',
+  },
+];

@@ -1,0 +1,82 @@
+/** Device groups: a tree, since everglades (specification section 9). */
+import Type, { type Static } from 'typebox';
+import { Timestamp } from '../shape.ts';
+import { body, EVERGLADES, nullable, type Operation, printable, type Resource } from './operation.ts';
+
+const fields = {
+  object: Type.Literal('group'),
+  id: Type.String({ pattern: '^grp_' }),
+  name: Type.String(),
+  parent_id: nullable(Type.String(), 'Null at the top level'),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+};
+const schema = Type.Object(fields);
+export type Group = Static<typeof schema>;
+
+export const groupResource: Resource = {
+  kind: 'group',
+  name: 'Group',
+  collection: 'groups',
+  prefix: 'grp_',
+  fields: () => fields,
+  expansions: { parent: { kind: 'group', nullable: true } },
+  filters: { id: {}, name: {}, parent_id: {} },
+  orders: { updated_at: {}, name: {} },
+};
+
+const name = printable(128, 'The name of the group, unique among its siblings');
+const createBody = body({ name, parent_id: Type.Optional(nullable(Type.String())) });
+export type CreateGroup = Static<typeof createBody>;
+const updateBody = body({ name: Type.Optional(name) });
+export type UpdateGroup = Static<typeof updateBody>;
+const moveBody = body({ parent_id: nullable(Type.String()) });
+export type MoveGroup = Static<typeof moveBody>;
+
+const shared = { tag: 'Groups', since: EVERGLADES, kind: 'group' } as const;
+export const groupOperations: Operation[] = [
+  {
+    ...shared,
+    id: 'listGroups',
+    method: 'GET',
+    path: '/groups',
+    summary: 'List groups',
+    scopes: ['groups:read'],
+    list: true,
+  },
+  {
+    ...shared,
+    id: 'createGroup',
+    method: 'POST',
+    path: '/groups',
+    summary: 'Create a group',
+    scopes: ['groups:write'],
+    body: () => createBody,
+  },
+  {
+    ...shared,
+    id: 'getGroup',
+    method: 'GET',
+    path: '/groups/{group_id}',
+    summary: 'Get a group',
+    scopes: ['groups:read'],
+  },
+  {
+    ...shared,
+    id: 'updateGroup',
+    method: 'PATCH',
+    path: '/groups/{group_id}',
+    summary: 'Rename a group',
+    scopes: ['groups:write'],
+    body: () => updateBody,
+  },
+  {
+    ...shared,
+    id: 'moveGroup',
+    method: 'POST',
+    path: '/groups/{group_id}/move',
+    summary: 'Move a group below another, or to the top level',
+    scopes: ['groups:write'],
+    body: () => moveBody,
+  },
+];

@@ -1,0 +1,101 @@
+/** What a published resource and a published operation of the Platform API are, as data (specification sections 4.2 and 9). */
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import { atLeast, type SupportedVersion } from '../versions.ts';
+
+export const TETONS = '2026-03-09.tetons' satisfies SupportedVersion;
+export const RAINIER = '2026-05-06.rainier' satisfies SupportedVersion;
+export const EVERGLADES = '2026-08-17.everglades' satisfies SupportedVersion;
+
+export const RESOURCE_KINDS = [
+  'config_type',
+  'config_schema',
+  'config_instance',
+  'release',
+  'deployment',
+  'device',
+  'group',
+  'git_commit',
+] as const;
+export type ResourceKind = (typeof RESOURCE_KINDS)[number];
+
+/** Versions that have a thing: from `since` (default: the oldest supported) to `until` (default: the newest), both included. */
+export interface Span {
+  since?: SupportedVersion;
+  until?: SupportedVersion;
+}
+
+export const inVersion = (span: Span, version: SupportedVersion): boolean =>
+  atLeast(version, span.since ?? TETONS) && atLeast(span.until ?? EVERGLADES, version);
+
+/** A field that is only present when asked for with `expand`. */
+export interface Expansion extends Span {
+  /** The resource it expands to; expansions of that resource may follow after a dot. */
+  kind?: ResourceKind;
+  /** The schema of one value, when it is no resource. */
+  schema?(version: SupportedVersion): TSchema;
+  many?: boolean;
+  nullable?: boolean;
+}
+
+/** A filter of a list. `values` restricts it to a vocabulary. */
+export interface Filter extends Span {
+  values?(version: SupportedVersion): readonly string[];
+}
+
+export interface Resource {
+  kind: ResourceKind;
+  /** Name of its schema in the published document. */
+  name: string;
+  /** Path segment of its collection. */
+  collection: string;
+  /** What its ids begin with. */
+  prefix: string;
+  /** Fields that are always present. */
+  fields(version: SupportedVersion): TProperties;
+  expansions: Record<string, Expansion>;
+  filters: Record<string, Filter>;
+  /** Fields beside `id` and `created_at` that sort. */
+  orders: Record<string, Span>;
+}
+
+export interface Operation extends Span {
+  id: string;
+  method: 'GET' | 'POST' | 'PATCH';
+  /** Below the base address, with `{name}` for parameters. */
+  path: string;
+  summary: string;
+  tag: string;
+  /** Scopes a key needs, all of them; empty means that any key will do. */
+  scopes: readonly string[];
+  /** The resource of the answer: its expansions apply. */
+  kind?: ResourceKind;
+  /** Answers a list of `kind`. */
+  list?: boolean;
+  /** A list below another resource: paged, but with neither filters nor orders. */
+  sub?: boolean;
+  /** Further query parameters. */
+  query?: Record<string, TSchema>;
+  /** Body of the request; absent when it takes none. */
+  body?(version: SupportedVersion): TObject;
+  bodyOptional?: boolean;
+  /** Answer where it is no resource and no list; `binary` is raw bytes. */
+  answer?: { name: string; schema: TSchema } | 'binary';
+}
+
+/** A reference to a schema of the published document. */
+export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
+
+export const nullable = <T extends TSchema>(schema: T, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
+/** A request body: fields that are not named are refused, so that a typing error is not taken for an omission. */
+export const body = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
+
+/** The fields of `all` but those named: how an older version lacks what came later. */
+export function without<P extends TProperties>(all: P, ...names: (keyof P & string)[]): TProperties {
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
+}
+
+/** Text that people read: no control characters. */
+export const printable = (maxLength: number, description: string) =>
+  Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', description });
