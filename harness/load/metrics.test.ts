@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decode, encode, histogram, recordMs } from './histograms.ts';
+import { Metrics, mergeSnapshots, summariesOf } from './metrics.ts';
+
+const sample = fc.tuple(fc.constantFrom('a.ms', 'b.ms'), fc.double({ min: 0, max: 4_000_000, noNaN: true }));
+
+describe('merging', () => {
+  it('of parts equals the whole, however the samples are split', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(sample, fc.nat(3)), { maxLength: 200 }), (samples) => {
+        const whole = new Metrics();
+        const parts = Array.from({ length: 4 }, () => new Metrics());
+        for (const [[name, ms], part] of samples) {
+          for (const into of [whole, parts[part]]) {
+            into?.time(name, ms);
+            into?.count(`${name}.count`);
+          }
+        }
+        const merged = mergeSnapshots(parts.map((part) => part.snapshot()));
+        const expected = mergeSnapshots([whole.snapshot()]);
+        expect(merged).toEqual(expected);
+        expect(summariesOf(merged)).toEqual(whole.summaries());
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('does not depend on the order or on merging in steps', () => {
+    const part = (values: number[]) => {
+      const metrics = new Metrics();
+      for (const value of values) metrics.time('x.ms', value);
+      return metrics.snapshot();
+    };
+    const [a, b, c] = [part([1, 2, 3]), part([1000, 2000]), part([0.5])] as const;
+    expect(mergeSnapshots([c, mergeSnapshots([b, a])])).toEqual(mergeSnapshots([a, b, c]));
+  });
+});
+
+describe('a histogram', () => {
+  it('keeps three significant digits and survives its text', () => {
+    const from = histogram();
+    for (let ms = 1; ms <= 10_000; ms += 1) recordMs(from, ms);
+    const read = decode(encode(from));
+    expect(read.getValueAtPercentile(99) / 1000 / 9900).toBeCloseTo(1, 2);
+    expect(encode(read)).toBe(encode(from));
+    recordMs(read, 3_000_000);
+    expect(read.totalCount).toBe(10_001);
+  });
+
+  it('takes what is negative as 0 and more than an hour as an hour', () => {
+    const from = histogram();
+    recordMs(from, -5);
+    recordMs(from, 1e12);
+    expect(from.totalCount).toBe(2);
+    expect(from.maxValue / 3.6e9).toBeCloseTo(1, 2);
+  });
+});
+
+describe('a warm-up', () => {
+  it('leaves nothing, also from actions that end after it', () => {
+    const metrics = new Metrics({ intervals: true });
+    metrics.measuring = false;
+    const warm = metrics.current;
+    metrics.measuring = true;
+    warm.time('x.ms', 1);
+    warm.count('n');
+    metrics.current.time('x.ms', 2);
+    expect(metrics.summaries()['x.ms']?.count).toBe(1);
+    expect(metrics.snapshot().counters).toEqual({});
+  });
+
+  it('intervals hold what is new since the last one', () => {
+    const metrics = new Metrics({ intervals: true });
+    metrics.time('x.ms', 1);
+    expect(Object.keys(metrics.takeInterval().histograms)).toEqual(['x.ms']);
+    expect(metrics.takeInterval().histograms).toEqual({});
+    expect(metrics.summaries()['x.ms']?.count).toBe(1);
+  });
+});

@@ -1,0 +1,124 @@
+/**
+ * Open-loop schedule: every action starts at its intended moment whether or not earlier ones have ended, and how late it
+ * really started is reported, so that a slow generator can't hide behind a slow target (coordinated omission).
+ */
+import type { Moments } from './arrivals.ts';
+
+/** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC). */
+export const monotonicMs = (() => {
+  const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+  return (): number => performance.now() + offset;
+})();
+
+export interface ScheduleOptions {
+  /** The moment from which offsets count, on `now`'s clock. */
+  epoch: number;
+  /** One a stream of actions, e.g. the pings of one robot. */
+  streams: readonly Moments[];
+  /** Starts an action; must not block. `intended` and `lateMs` are on `now`'s clock. */
+  fire(stream: number, intended: number, lateMs: number): void;
+  signal?: AbortSignal;
+  now?(): number;
+}
+
+/** Actions started between two looks at the event loop, so that answers are read even when the schedule is behind. */
+const BATCH = 256;
+
+/** Resolves when every stream has ended or the signal aborts. */
+export async function runSchedule(options: ScheduleOptions): Promise<void> {
+  const { epoch, streams, fire, signal } = options;
+  const now = options.now ?? monotonicMs;
+  const queue = new DueQueue(streams);
+  while (queue.size > 0 && signal?.aborted !== true) {
+    let fired = 0;
+    let clock = now();
+    while (queue.size > 0 && fired < BATCH && epoch + queue.due <= clock) {
+      const intended = epoch + queue.due;
+      const stream = queue.take();
+      fire(stream, intended, clock - intended);
+      fired += 1;
+      clock = now();
+    }
+    if (queue.size === 0) break;
+    const wait = epoch + queue.due - now();
+    await (wait <= 0 ? immediate() : sleep(wait, signal));
+  }
+}
+
+const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    // Timers are whole milliseconds and never early by contract, so the floor wakes within one of the moment.
+    const timer = setTimeout(done, Math.min(Math.floor(ms), 2 ** 31 - 1));
+    signal?.addEventListener('abort', done, { once: true });
+    if (signal?.aborted === true) done();
+  });
+}
+
+/** Streams by their next moment: a binary heap over typed arrays, ties broken by stream number. */
+class DueQueue {
+  readonly #streams: readonly Moments[];
+  readonly #due: Float64Array;
+  readonly #heap: Uint32Array;
+  size = 0;
+
+  constructor(streams: readonly Moments[]) {
+    this.#streams = streams;
+    this.#due = new Float64Array(streams.length);
+    this.#heap = new Uint32Array(streams.length);
+    for (let stream = 0; stream < streams.length; stream += 1) {
+      const at = streams[stream]?.next();
+      if (at === undefined) continue;
+      this.#due[stream] = at;
+      this.#heap[this.size] = stream;
+      this.size += 1;
+    }
+    for (let at = (this.size >> 1) - 1; at >= 0; at -= 1) this.#down(at);
+  }
+
+  get due(): number {
+    return this.#due[this.#heap[0] ?? 0] ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The stream that is due first; it stays in the queue with its next moment. */
+  take(): number {
+    const stream = this.#heap[0] ?? 0;
+    const at = this.#streams[stream]?.next();
+    if (at === undefined) {
+      this.size -= 1;
+      this.#heap[0] = this.#heap[this.size] ?? 0;
+    } else {
+      this.#due[stream] = at;
+    }
+    this.#down(0);
+    return stream;
+  }
+
+  #before(a: number, b: number): boolean {
+    const left = this.#due[a] ?? 0;
+    const right = this.#due[b] ?? 0;
+    return left < right || (left === right && a < b);
+  }
+
+  #down(from: number): void {
+    const heap = this.#heap;
+    let at = from;
+    for (;;) {
+      let least = at;
+      for (const child of [2 * at + 1, 2 * at + 2]) {
+        if (child < this.size && this.#before(heap[child] ?? 0, heap[least] ?? 0)) least = child;
+      }
+      if (least === at) return;
+      const held = heap[at] ?? 0;
+      heap[at] = heap[least] ?? 0;
+      heap[least] = held;
+      at = least;
+    }
+  }
+}
