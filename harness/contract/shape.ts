@@ -67,7 +67,7 @@ function list(values: unknown): string {
 
 /** A string restricted to a vocabulary: const array → JSON Schema enum → union type. */
 export function oneOf<const V extends readonly string[]>(values: V, description?: string) {
-  return Type.Enum([...values] as unknown as [...V], description === undefined ? {} : { description });
+  return Type.Enum<[...V]>([...values] as never, description === undefined ? {} : { description });
 }
 
 /** The guard that belongs to a vocabulary. */
