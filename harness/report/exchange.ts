@@ -1,0 +1,32 @@
+/** One recorded exchange in a few lines. */
+import type { Recorded } from '../client/recorder.ts';
+import { printable, seconds } from './style.ts';
+
+const LINES = 6;
+const COLUMNS = 160;
+
+/** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
+export function headline(exchange: Recorded): string {
+  const url = new URL(exchange.url);
+  const answer =
+    exchange.status === undefined
+      ? (exchange.error ?? 'no answer')
+      : [exchange.status, exchange.response_headers?.['content-type'] ?? ''].join(' ').trim();
+  return printable(`${exchange.method} ${url.pathname}${url.search} → ${answer} (${seconds(exchange.duration_ms)})`);
+}
+
+/** The bodies, shortened, `>` for what was sent and `<` for what came back. */
+export function bodyLines(exchange: Recorded): string[] {
+  return [
+    ...excerpt(exchange.request_body).map((line) => `> ${line}`),
+    ...excerpt(exchange.response_body).map((line) => `< ${line}`),
+    ...(exchange.error !== undefined && exchange.status !== undefined ? [`< ${printable(exchange.error)}`] : []),
+  ];
+}
+
+function excerpt(body: string | undefined): string[] {
+  if (body === undefined || body === '') return [];
+  const lines = printable(body.replaceAll('\r\n', '\n')).trimEnd().split('\n');
+  const shown = lines.slice(0, LINES).map((line) => (line.length > COLUMNS ? `${line.slice(0, COLUMNS)}…` : line));
+  return lines.length > LINES ? [...shown, `… ${lines.length - LINES} more lines`] : shown;
+}

@@ -1,0 +1,54 @@
+/** How one check that did not hold reads in a terminal. */
+import type { CheckResult } from '../check/types.ts';
+import { sectionTitle } from '../contract/sections.ts';
+import { bodyLines, headline } from './exchange.ts';
+import { hanging, type Paint, printable, seconds, wrap } from './style.ts';
+
+const LABEL = 11;
+const EXCHANGES = 3;
+
+export interface FindingStyle {
+  paint: Paint;
+  columns: number;
+  /** Line that runs this check alone again. */
+  again: string;
+}
+
+export function findingLines(result: CheckResult, style: FindingStyle): string[] {
+  const { paint, columns } = style;
+  const mark = result.outcome === 'fail' ? paint(['red', 'bold'], '✗') : paint(['yellow', 'bold'], '!');
+  const where = `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${seconds(result.duration_ms)}`;
+  const room = Math.max(30, columns - 2 - LABEL);
+  const field = (label: string, text: string | undefined, format?: Parameters<Paint>[0]): string[] =>
+    text === undefined
+      ? []
+      : hanging(
+          paint('dim', label),
+          wrap(printable(text), room).map((line) => (format === undefined ? line : paint(format, line))),
+          4,
+          LABEL,
+        );
+  const exchanges = (result.exchanges ?? []).slice(-EXCHANGES);
+  const dropped = (result.exchanges?.length ?? 0) - exchanges.length;
+  return [
+    `  ${mark} ${paint('bold', result.id)}  ${paint('dim', where)}`,
+    ...wrap(printable(result.requirement), columns - 4).map((line) => `    ${line}`),
+    ...field('expected', result.expected, 'green'),
+    ...field('actual', result.actual, 'red'),
+    ...field('smallest', result.counterexample === undefined ? undefined : asText(result.counterexample)),
+    ...field('reason', result.reason),
+    // Commands stay on one line: a terminal may break them, a copy must not.
+    ...(result.curl === undefined ? [] : [`    ${label(paint, 'try')}${printable(result.curl)}`]),
+    ...exchanges.flatMap((exchange, index) => [
+      `    ${label(paint, index === 0 ? (dropped > 0 ? `last ${EXCHANGES}` : 'exchange') : '')}${headline(exchange)}`,
+      ...bodyLines(exchange).map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
+    ]),
+    `    ${label(paint, 'again')}${style.again}`,
+  ];
+}
+
+const label = (paint: Paint, text: string): string => paint('dim', text) + ' '.repeat(Math.max(1, LABEL - text.length));
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
