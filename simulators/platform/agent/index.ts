@@ -1,0 +1,105 @@
+/** The platform's agent side: HTTP under `/agent/v1`, and MQTT 3.1.1 through an embedded or an external broker. */
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
+import { DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
+import { type Clock, systemClock } from '../../common/clock.ts';
+import type { Broker, BrokerEvents } from '../broker/broker.ts';
+import { embeddedBroker } from '../broker/embedded.ts';
+import { commandLink } from '../broker/link.ts';
+import type { AgentLink, AgentPort } from '../ports.ts';
+import type { AgentContext } from './context.ts';
+import { deviceJwtVerifier } from './device-jwt.ts';
+import { DEFAULT_MIN_KEY_BITS } from './keys.ts';
+import { agentPlugin } from './plugin.ts';
+import { sessionTokens } from './session-tokens.ts';
+
+export interface ExternalBroker {
+  /** `mqtt://…` or `mqtts://…`. */
+  url: string;
+  username?: string;
+  password?: string;
+  /** Certificate authority of the broker, PEM. */
+  ca?: string | Buffer;
+}
+
+export interface AgentSideOptions {
+  /** The embedded broker's address (default: loopback, any free port), or a broker that runs elsewhere. */
+  mqtt?: { host?: string; port?: number } | ExternalBroker;
+  /** Certificate and key of the embedded broker, PEM; without them it speaks plain TCP. */
+  tls?: { cert: string | Buffer; key: string | Buffer };
+  dialect: Dialect;
+  /** Smallest RSA key a device may be provisioned with. Default 2048. */
+  minKeyBits?: number;
+  /** Lifetime of a device token. Default one hour. */
+  tokenLifetimeMs?: number;
+  clock?: Clock;
+  log?: Logger;
+}
+
+export interface AgentSide {
+  readonly link: AgentLink;
+  /** Where devices connect. */
+  readonly mqttUrl: string;
+  /** Serves the agent API under `/agent/v1`. */
+  register(app: FastifyInstance): void;
+  /** Closes every device's connection; pings that still wait time out. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export async function createAgentSide(port: AgentPort, options: AgentSideOptions): Promise<AgentSide> {
+  const clock = options.clock ?? systemClock;
+  const tokens = sessionTokens({
+    deviceById: (id) => port.deviceById(id),
+    issuer: DIALECT_NAMES[options.dialect].tokenIssuer,
+    clock,
+    ...(options.tokenLifetimeMs !== undefined && { lifetimeMs: options.tokenLifetimeMs }),
+  });
+
+  let broker: Broker;
+  const link = commandLink(() => broker, clock);
+  const events: BrokerEvents = {
+    onPong: link.onPong,
+    onSynced: () => {},
+    onConnected: (deviceId, connected) => port.setConnected(deviceId, connected),
+  };
+  const { mqtt = {}, tls } = options;
+  if ('url' in mqtt) throw new Error('external broker'); // replaced below
+  broker = await embeddedBroker({
+    ...events,
+    host: mqtt.host ?? '127.0.0.1',
+    port: mqtt.port ?? 0,
+    ...(tls && { tls }),
+    authenticate: async (deviceId, sessionId, token) => {
+      const device = await tokens.verify(token);
+      return device?.id === deviceId && device.session_id === sessionId;
+    },
+  });
+
+  const context: AgentContext = {
+    port,
+    tokens,
+    verifyDeviceJwt: deviceJwtVerifier({
+      deviceByFingerprint: (fingerprint) => port.deviceByFingerprint(fingerprint),
+      clock,
+    }),
+    minKeyBits: options.minKeyBits ?? DEFAULT_MIN_KEY_BITS,
+    onSessionEnded: (deviceId) => link.disconnect(deviceId),
+    onSeen: () => {},
+  };
+  let stopping: Promise<void> | undefined;
+  return {
+    link,
+    mqttUrl: broker.url,
+    register: (app) => {
+      void app.register(agentPlugin(context, options.dialect), { prefix: AGENT_BASE_PATH });
+    },
+    stop: () => {
+      stopping ??= (async () => {
+        link.stop();
+        await broker.stop();
+      })();
+      return stopping;
+    },
+  };
+}

@@ -1,0 +1,25 @@
+/** What the platform needs of an MQTT broker, whether it runs in this process or elsewhere. */
+
+export interface PublishOptions {
+  qos: 0 | 1;
+  retain: boolean;
+}
+
+export interface Broker {
+  /** Where devices connect: `mqtt://…` or `mqtts://…`, without credentials. */
+  readonly url: string;
+  publish(topic: string, message: object, options: PublishOptions): void;
+  /** Ends the device's connection, where the broker allows that. */
+  disconnect(deviceId: string): void;
+  stop(): Promise<void>;
+}
+
+/** What a broker tells the platform. `payload` is only valid during the call. */
+export interface BrokerEvents {
+  /** A device published on its pong topic. */
+  onPong(deviceId: string, payload: Buffer): void;
+  /** A device reported itself synced. */
+  onSynced(deviceId: string): void;
+  /** The broker knows who is connected (the embedded one does). */
+  onConnected(deviceId: string, connected: boolean): void;
+}

@@ -1,0 +1,103 @@
+/**
+ * The embedded MQTT 3.1.1 broker: every client is a device (client id = device id, username = session id, password = token)
+ * and reaches its own topics only. Sessions never outlive their connection, whatever a client asks for: what an offline
+ * device must learn is retained, and its agent subscribes again after every CONNACK, so nothing needs to be queued for it.
+ */
+import { once } from 'node:events';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { Aedes, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
+import { agentTopics } from '../../../harness/contract/agent.ts';
+import type { Broker, BrokerEvents } from './broker.ts';
+import { installExactRetained } from './retained.ts';
+
+/** CONNACK return code 4 of MQTT 3.1.1: an agent refreshes its token on it. */
+const BAD_USERNAME_OR_PASSWORD = 4 as AuthErrorCode;
+const BACKLOG = 8192;
+
+export interface EmbeddedBrokerOptions extends BrokerEvents {
+  host: string;
+  port: number;
+  tls?: { cert: string | Buffer; key: string | Buffer };
+  /** Whether the token is of that device and session. */
+  authenticate(deviceId: string, sessionId: string, token: string): Promise<boolean>;
+}
+
+export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Broker> {
+  const connected = new Map<string, Client>();
+  const aedes = await Aedes.createBroker({
+    preConnect: (_client, packet, done) => {
+      packet.clean = true;
+      done(null, true);
+    },
+    authenticate: (client, username, password, done) => {
+      const token = password?.toString() ?? '';
+      options.authenticate(client.id, username ?? '', token).then(
+        (genuine) => done(genuine ? null : refusal(), genuine),
+        () => done(refusal(), false),
+      );
+    },
+    authorizeSubscribe: (client, subscription, done) => {
+      const { sync, ping } = agentTopics;
+      const own = [sync(client.id), ping(client.id)].includes(subscription.topic);
+      done(null, own ? subscription : null);
+    },
+    authorizePublish: (client, packet, done) => {
+      const id = client?.id ?? '';
+      const payload = packet.payload as Buffer;
+      if (packet.topic === agentTopics.pong(id)) options.onPong(id, payload);
+      else if (packet.topic === agentTopics.sync(id)) options.onSynced(id);
+      else return done(new Error('a device may publish on its own topics only'));
+      return done(null);
+    },
+  });
+
+  installExactRetained(aedes);
+
+  // A device that connects again takes its old connection over: only the connection that is the device's counts.
+  aedes.on('clientReady', (client) => {
+    if (client.closed) return;
+    connected.set(client.id, client);
+    options.onConnected(client.id, true);
+  });
+  aedes.on('clientDisconnect', (client) => {
+    if (connected.get(client.id) !== client) return;
+    connected.delete(client.id);
+    options.onConnected(client.id, false);
+  });
+
+  const sockets = new Set<Socket>();
+  const accept = (socket: Socket) => {
+    sockets.add(socket.setNoDelay(true));
+    socket.once('close', () => sockets.delete(socket));
+    aedes.handle(socket);
+  };
+  const server = options.tls ? createTlsServer(options.tls, accept) : createTcpServer(accept);
+  server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `${options.tls ? 'mqtts' : 'mqtt'}://${options.host}:${port}`,
+    publish: (topic, message, { qos, retain }) => {
+      aedes.publish(
+        { cmd: 'publish', topic, payload: Buffer.from(JSON.stringify(message)), qos, retain, dup: false },
+        ignore,
+      );
+    },
+    disconnect: (deviceId) => connected.get(deviceId)?.close(),
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      await new Promise<void>((resolve) => aedes.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+const ignore = () => {};
+
+function refusal(): AuthenticateError {
+  return Object.assign(new Error('not a device of this platform'), { returnCode: BAD_USERNAME_OR_PASSWORD });
+}

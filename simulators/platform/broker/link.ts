@@ -1,0 +1,66 @@
+/** The platform's commands to devices: a ping and its pong, and the request to sync. */
+import { randomUUID } from 'node:crypto';
+import { agentTopics, pingMessage } from '../../../harness/contract/agent.ts';
+import { type Clock, timestamp } from '../../common/clock.ts';
+import type { AgentLink } from '../ports.ts';
+import type { Broker } from './broker.ts';
+
+type PingOutcome = Awaited<ReturnType<AgentLink['ping']>>;
+
+interface PendingPing {
+  deviceId: string;
+  sentAt: bigint;
+  timer: NodeJS.Timeout;
+  resolve(outcome: PingOutcome): void;
+}
+
+export interface CommandLink extends AgentLink {
+  onPong(deviceId: string, payload: Buffer): void;
+  /** Ends every ping that still waits, as timed out. */
+  stop(): void;
+}
+
+export function commandLink(broker: () => Broker, clock: Clock): CommandLink {
+  const pending = new Map<string, PendingPing>();
+  const settle = (id: string, outcome: PingOutcome) => {
+    const ping = pending.get(id);
+    if (!ping) return;
+    pending.delete(id);
+    clearTimeout(ping.timer);
+    ping.resolve(outcome);
+  };
+
+  return {
+    ping: (deviceId, timeoutNanos) =>
+      new Promise((resolve) => {
+        const id = randomUUID();
+        const timer = setTimeout(settle, timeoutNanos / 1e6, id, { code: 'timeout' });
+        pending.set(id, { deviceId, sentAt: process.hrtime.bigint(), timer, resolve });
+        const message = { message_id: id, timestamp: timestamp(clock) };
+        // Nobody waits for a ping that arrives late, so it is neither acknowledged nor kept.
+        broker().publish(agentTopics.ping(deviceId), message, { qos: 0, retain: false });
+      }),
+    requestSync: (deviceId) => {
+      broker().publish(agentTopics.sync(deviceId), { is_synced: false }, { qos: 1, retain: true });
+    },
+    disconnect: (deviceId) => broker().disconnect(deviceId),
+    onPong: (deviceId, payload) => {
+      const pong = parse(payload);
+      if (!pingMessage.is(pong)) return;
+      const ping = pending.get(pong.message_id);
+      if (ping?.deviceId !== deviceId) return;
+      settle(pong.message_id, { code: 'success', round_trip_nanos: Number(process.hrtime.bigint() - ping.sentAt) });
+    },
+    stop: () => {
+      for (const id of [...pending.keys()]) settle(id, { code: 'timeout' });
+    },
+  };
+}
+
+function parse(payload: Buffer): unknown {
+  try {
+    return JSON.parse(payload.toString());
+  } catch {
+    return undefined;
+  }
+}
