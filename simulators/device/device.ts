@@ -1,0 +1,220 @@
+/** A simulated device: starts and stops incarnations of its agent, and drives the one that is up. */
+import { resolve as absolute } from 'node:path';
+import type {
+  ControlCompacted,
+  ControlDeployment,
+  ControlInfo,
+  ControlPublished,
+  StopSignal,
+} from '../../harness/contract/control.ts';
+import type { Deployment } from '../../harness/contract/deployment.ts';
+import { random } from '../common/random.ts';
+import { Agent } from './agent.ts';
+import { type ControlAddress, type ControlServer, serveControl } from './control/server.ts';
+import { ControlError, type ControlTarget } from './control/target.ts';
+import { LOG_FILE } from './log/event-log.ts';
+import { DEFAULTS, type DeviceOptions, type Identity } from './options.ts';
+import { DeployError, type DeploymentPort, type Uplink } from './ports.ts';
+import { UnknownDeploymentError } from './state/deployments.ts';
+import { fillerEvents } from './state/filler.ts';
+
+/** Events that `publish` puts into one append. */
+const PUBLISH_PORTION = 1_000;
+
+export interface DeviceStats {
+  /** Whether the agent is up. */
+  running: boolean;
+  /** Events retained. */
+  events: number;
+  earliestId: number;
+  latestId: number;
+  logBytes: number;
+  /** Open event streams. */
+  subscribers: number;
+  /** Open connections. */
+  connections: number;
+}
+
+export class SimulatedDevice implements ControlTarget, AsyncDisposable {
+  readonly options: DeviceOptions;
+  readonly identity: Identity;
+  #agent: Agent | undefined;
+  #control: ControlServer | undefined;
+  #incarnation = 0;
+  #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: DeviceOptions) {
+    const dir = absolute(options.dir);
+    this.options = { ...options, dir };
+    const deviceId =
+      options.deviceId ??
+      `dvc_${random(options.seed ?? dir)
+        .fork('device')
+        .text(12)}`;
+    this.identity = { deviceId, name: options.name ?? deviceId, directory: dir };
+  }
+
+  /** Path of the unix socket, undefined when it serves none. */
+  get socketPath(): string | undefined {
+    const { socket } = this.options;
+    return typeof socket === 'object' ? socket.path : socket;
+  }
+
+  /** `http://127.0.0.1:<port>` while it serves loopback. */
+  get url(): string | undefined {
+    return this.#agent?.url;
+  }
+
+  /** Token of the discovery file while it serves loopback. */
+  get token(): string | undefined {
+    return this.#agent?.token;
+  }
+
+  get controlAddress(): ControlAddress | undefined {
+    return this.#control?.address;
+  }
+
+  get uplink(): Uplink | undefined {
+    return this.#agent?.uplink;
+  }
+
+  /** The deployments of the agent that is up. Throws ControlError (`agent_down`) while none is. */
+  get port(): DeploymentPort {
+    return this.#up().deployments;
+  }
+
+  get running(): boolean {
+    return this.#agent !== undefined;
+  }
+
+  /** Starts the agent; resolves when it serves. Does nothing while it is up. */
+  async start(): Promise<void> {
+    await this.#stopping;
+    if (this.#agent) return;
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    await this.#starting;
+  }
+
+  /** Ends the agent: in order, or (`SIGKILL`) as `kill` does. Does nothing while it is down. */
+  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
+    if (signal === 'SIGKILL') return this.kill();
+    await this.#starting;
+    const agent = this.#agent;
+    if (agent) {
+      this.#agent = undefined;
+      this.#stopping = agent.stop().finally(() => {
+        this.#stopping = undefined;
+      });
+    }
+    await this.#stopping;
+  }
+
+  /** Ends the agent as after SIGKILL: nothing is flushed or tidied up, connections break, the socket file stays. */
+  kill(): void {
+    this.#agent?.kill();
+    this.#agent = undefined;
+  }
+
+  /** Publishes that many events: deployments that come and go again without touching the current one. */
+  async publish(count: number): Promise<ControlPublished> {
+    const agent = this.#up();
+    const ids = { first: 0, last: 0 };
+    for (let done = 0; done < count; done += PUBLISH_PORTION) {
+      const drafts = fillerEvents(agent.events.latest, Math.min(PUBLISH_PORTION, count - done), this.options.clock);
+      const { first, last } = await agent.events.append(drafts);
+      ids.first ||= first;
+      ids.last = last;
+    }
+    return { first_id: ids.first, last_id: ids.last };
+  }
+
+  /** Makes a deployment current, in the state asked for (default: deployed, no error). */
+  deploy(wanted: ControlDeployment = {}): Promise<Deployment> {
+    return this.#up().deployments.drive(wanted);
+  }
+
+  /** Removes a deployment's files, archives it, publishes `deployment.removed`. */
+  remove(id: string): Promise<Deployment> {
+    return this.#up().deployments.remove(id);
+  }
+
+  /** Compacts the log now. */
+  async compact(): Promise<ControlCompacted> {
+    const { events } = this.#up();
+    await events.compact();
+    return { earliest_id: events.earliest, latest_id: events.latest };
+  }
+
+  stats(): DeviceStats {
+    const agent = this.#agent;
+    const events = agent?.events;
+    return {
+      running: agent !== undefined,
+      events: events ? events.latest - events.earliest + 1 : 0,
+      earliestId: events?.earliest ?? 0,
+      latestId: events?.latest ?? 0,
+      logBytes: events?.generation.bytes ?? 0,
+      subscribers: agent?.stream.fanOut.size ?? 0,
+      connections: agent?.connections ?? 0,
+    };
+  }
+
+  /** Answer of `GET /` of the control API. */
+  info(): ControlInfo {
+    const { dir, retain = DEFAULTS.retain, heartbeatMs = DEFAULTS.heartbeatMs } = this.options;
+    return {
+      capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
+      retention: retain,
+      heartbeat_seconds: heartbeatMs / 1_000,
+      event_log: `${dir}/${LOG_FILE}`,
+      config_root: `${dir}/root`,
+    };
+  }
+
+  async serveControl(where: ControlAddress): Promise<void> {
+    this.#control ??= await serveControl(controlErrors(this), where);
+  }
+
+  /** Ends the agent and the control API. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const results = await Promise.allSettled([this.stop(), this.#control?.close()]);
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    if (failures.length > 0) throw new AggregateError(failures, 'the device did not end cleanly');
+  }
+
+  async #start(): Promise<void> {
+    const agent = new Agent(this.options, this.identity, this.#incarnation++);
+    await agent.start();
+    this.#agent = agent;
+  }
+
+  #up(): Agent {
+    if (!this.#agent) throw new ControlError(409, 'agent_down', 'the agent is down; start it first');
+    return this.#agent;
+  }
+}
+
+/** The device as the control API sees it: what can go wrong becomes an HTTP status. */
+function controlErrors(device: SimulatedDevice): ControlTarget {
+  const translate = async <T>(action: () => Promise<T>): Promise<T> => {
+    try {
+      return await action();
+    } catch (error) {
+      if (error instanceof UnknownDeploymentError) throw new ControlError(404, 'deployment_not_found', error.message);
+      if (error instanceof DeployError) throw new ControlError(422, 'not_deployable', error.message, { cause: error });
+      throw error;
+    }
+  };
+  return {
+    info: () => device.info(),
+    deploy: (wanted) => translate(async () => device.deploy(wanted)),
+    remove: (id) => translate(async () => device.remove(id)),
+    publish: (count) => translate(() => device.publish(count)),
+    compact: () => translate(() => device.compact()),
+    stop: (signal) => device.stop(signal),
+    start: () => device.start(),
+  };
+}

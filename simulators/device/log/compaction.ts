@@ -1,0 +1,63 @@
+/**
+ * Compaction: the newest events are copied beside the log, made durable, and renamed over it. A crash before the rename
+ * leaves the old log, a crash after it the new one; both are whole.
+ */
+import { type Generation, SparseIndex } from './generation.ts';
+import type { DiskIo } from './io.ts';
+import { parseLine } from './line.ts';
+import { scanLines } from './scan.ts';
+
+export const compactedName = (name: string): string => `${name}.compact`;
+
+const COPY_BYTES = 1_048_576;
+
+export interface Tail {
+  io: DiskIo;
+  directory: string;
+  name: string;
+  fd: number;
+  generation: Generation;
+  /** First event to keep, by id. */
+  from: number;
+  durable: boolean;
+}
+
+/** Returns the new generation, or undefined when nothing is to go, or `goOn` said no before the rename. */
+export async function copyTail(tail: Tail, goOn: () => boolean): Promise<Generation | undefined> {
+  const { io, directory, name, fd, generation, durable } = tail;
+  const cut = offsetOf(tail);
+  if (!cut || cut.offset === 0) return undefined;
+  const beside = `${directory}/${compactedName(name)}`;
+  const copy = io.open(beside, 'w');
+  const bytes = generation.bytes - cut.offset;
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, bytes));
+    for (let done = 0; done < bytes; ) {
+      const got = io.read(fd, buffer, 0, Math.min(buffer.length, bytes - done), cut.offset + done);
+      if (got === 0) throw new Error(`the log is shorter than the ${generation.bytes} bytes that were stored in it`);
+      io.write(copy, buffer.subarray(0, got), done);
+      done += got;
+    }
+    if (durable) await io.sync(copy);
+  } finally {
+    io.close(copy);
+  }
+  if (!goOn()) return undefined;
+  io.rename(beside, `${directory}/${name}`);
+  if (durable) await io.syncDirectory(directory);
+  const index = new SparseIndex();
+  index.note(cut.id, 0);
+  return { bytes, earliest: cut.id, latest: generation.latest, index: index.followedBy(generation.index, cut.offset) };
+}
+
+/** The first event at or above `from`. */
+function offsetOf({ io, fd, generation, from }: Tail): { id: number; offset: number } | undefined {
+  let found: { id: number; offset: number } | undefined;
+  scanLines(io, fd, generation.index.offsetBefore(from - 1), generation.bytes, (line, offset) => {
+    const event = parseLine(line);
+    if (!event || event.id < from) return true;
+    found = { id: event.id, offset };
+    return false;
+  });
+  return found;
+}

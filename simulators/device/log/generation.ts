@@ -1,0 +1,52 @@
+/**
+ * One file of the log, from the compaction that made it to the one that supersedes it. A reader holds on to the generation
+ * it began with and so reads the same file to its end, whatever happens to the name.
+ */
+export interface Generation {
+  /** Bytes that are durable; nothing beyond is ever read. */
+  bytes: number;
+  /** Id of the first event, undefined while there is none. */
+  earliest: number | undefined;
+  /** Highest id ever given out, even when its event is gone. 0 before the first. */
+  latest: number;
+  readonly index: SparseIndex;
+}
+
+/** Every how many bytes the index has an entry. */
+const SPACING = 65_536;
+
+/** Where some events start: one entry for about 64 KiB, so that an idle log of any length costs next to nothing. */
+export class SparseIndex {
+  readonly #ids: number[] = [];
+  readonly #offsets: number[] = [];
+
+  /** Notes that event `id` starts at `offset`, unless an entry is near. Ids and offsets must ascend. */
+  note(id: number, offset: number): void {
+    const last = this.#offsets.at(-1);
+    if (last !== undefined && offset - last < SPACING) return;
+    this.#ids.push(id);
+    this.#offsets.push(offset);
+  }
+
+  /** An offset at or before the first event above `id`. */
+  offsetBefore(id: number): number {
+    let low = 0;
+    let high = this.#ids.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#ids[middle] ?? 0) <= id) low = middle + 1;
+      else high = middle;
+    }
+    return this.#offsets[low - 1] ?? 0;
+  }
+
+  /** Takes over what `older` knows from `cut` on, where the file now begins. */
+  followedBy(older: SparseIndex, cut: number): this {
+    older.#offsets.forEach((offset, at) => {
+      if (offset > cut) this.note(older.#ids[at] ?? 0, offset - cut);
+    });
+    return this;
+  }
+}
+
+export { SPACING as INDEX_SPACING };

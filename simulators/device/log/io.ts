@@ -1,0 +1,91 @@
+/**
+ * The file operations of a robot's disk. Everything that must survive a crash goes through here, so that a fault can tear a
+ * write, fill the disk or stop the process between two steps.
+ *
+ * Writes and renames are synchronous: they only reach the page cache, in microseconds. What waits for the disk (fdatasync,
+ * fsync) is asynchronous, so that one robot's disk never holds up another's.
+ */
+import fs from 'node:fs';
+import { promisify } from 'node:util';
+
+export interface DiskIo {
+  open(path: string, flags: string, mode?: number): number;
+  close(fd: number): void;
+  /** Bytes in the open file. */
+  size(fd: number): number;
+  /** Bytes read, 0 at the end. */
+  read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
+  /** Writes all of `buffer` at `position`, or throws; after a throw any part of it may be in the file. */
+  write(fd: number, buffer: Uint8Array, position: number): void;
+  truncate(fd: number, length: number): void;
+  rename(from: string, to: string): void;
+  /** Resolves once the file's data is on the disk. */
+  sync(fd: number): Promise<void>;
+  /** Resolves once the directory's entries are on the disk. */
+  syncDirectory(path: string): Promise<void>;
+}
+
+const fdatasync = promisify(fs.fdatasync);
+const fsync = promisify(fs.fsync);
+
+export const disk: DiskIo = {
+  open: (path, flags, mode = 0o644) => fs.openSync(path, flags, mode),
+  close: (fd) => fs.closeSync(fd),
+  size: (fd) => fs.fstatSync(fd).size,
+  read: (fd, buffer, offset, length, position) => fs.readSync(fd, buffer, offset, length, position),
+  write: (fd, buffer, position) => {
+    for (let done = 0; done < buffer.length; ) {
+      done += fs.writeSync(fd, buffer, done, buffer.length - done, position + done);
+    }
+  },
+  truncate: (fd, length) => fs.ftruncateSync(fd, length),
+  rename: (from, to) => fs.renameSync(from, to),
+  sync: (fd) => fdatasync(fd),
+  syncDirectory: async (path) => {
+    const fd = fs.openSync(path, 'r');
+    try {
+      await fsync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+  },
+};
+
+/** The `code` of a system error (`ENOSPC`, `ENOENT`, …), or undefined. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Runs `read`, giving undefined when the file or directory does not exist. */
+export function unlessMissing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Replaces `path` by `content` in one step: a reader, or a crash at any moment, sees the old file or the new one, whole.
+ * With `durable` it has also reached the disk.
+ */
+export async function replaceFile(
+  io: DiskIo,
+  directory: string,
+  name: string,
+  content: string | Uint8Array,
+  durable: boolean,
+  mode?: number,
+): Promise<void> {
+  const beside = `${directory}/${name}.new`;
+  const fd = io.open(beside, 'w', mode);
+  try {
+    io.write(fd, typeof content === 'string' ? Buffer.from(content) : content, 0);
+    if (durable) await io.sync(fd);
+  } finally {
+    io.close(fd);
+  }
+  io.rename(beside, `${directory}/${name}`);
+  if (durable) await io.syncDirectory(directory);
+}

@@ -1,0 +1,45 @@
+/** The stored form of an event: its JSON envelope (specification section 2.3) on one line, keys in a fixed order. */
+
+/** An event as it lies in the log. */
+export interface StoredEvent {
+  readonly id: number;
+  readonly type: string;
+  /** The envelope as JSON, without a line break. */
+  readonly json: string;
+}
+
+const HEAD = '{"object":"event","id":';
+const PLAIN_TYPE = /^[\w.-]+$/;
+
+export function eventLine(id: number, type: string, occurredAt: string, data: object): StoredEvent {
+  const json = `${HEAD}${id},"type":${JSON.stringify(type)},"occurred_at":${JSON.stringify(occurredAt)},"data":${JSON.stringify(data)}}`;
+  return { id, type, json };
+}
+
+/**
+ * Reads a line of the log; undefined when it is not a whole event. Lines of our own making are not parsed, only recognised;
+ * whatever could be a torn line with another one glued to it is parsed in full.
+ */
+export function parseLine(line: string): StoredEvent | undefined {
+  const comma = line.startsWith(HEAD) ? line.indexOf(',', HEAD.length) : -1;
+  if (comma > 0 && line.startsWith('"type":"', comma + 1) && line.endsWith('}}')) {
+    const id = Number(line.slice(HEAD.length, comma));
+    const quote = line.indexOf('"', comma + 9);
+    const type = line.slice(comma + 9, quote);
+    const single = line.indexOf(HEAD, HEAD.length) < 0 && !line.includes('\0');
+    if (single && Number.isSafeInteger(id) && PLAIN_TYPE.test(type) && line.startsWith(',"occurred_at":"', quote + 1)) {
+      return { id, type, json: line };
+    }
+  }
+  return parseForeign(line);
+}
+
+function parseForeign(line: string): StoredEvent | undefined {
+  try {
+    const { id, type, data } = JSON.parse(line) as Record<string, unknown>;
+    const whole = Number.isSafeInteger(id) && typeof type === 'string' && typeof data === 'object';
+    return whole ? { id: id as number, type, json: line } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * The high-water mark: a small file beside the log that outlives it, so that no id is ever given out twice, even when the
+ * log was deleted, emptied or torn. Ids are reserved in blocks; a clean stop writes down the exact one.
+ */
+import { readFileSync } from 'node:fs';
+import { type DiskIo, replaceFile, unlessMissing } from './io.ts';
+
+export interface Mark {
+  /** No id above this one has been given out. */
+  highest: number;
+  /** Ids up to this one had been given out when the mark was written. */
+  from: number;
+  /** Whether `highest` is exact (written by a clean stop) or the end of a reserved block. */
+  clean: boolean;
+}
+
+const FIRST_BLOCK = 256;
+const LARGEST_BLOCK = 16_384;
+export const MARK_FILE = 'events.mark';
+
+export function readMark(directory: string): Mark | undefined {
+  const text = unlessMissing(() => readFileSync(`${directory}/${MARK_FILE}`, 'utf8'));
+  try {
+    const { highest, from, clean } = JSON.parse(text ?? '') as Partial<Mark>;
+    if (!Number.isSafeInteger(highest)) return undefined;
+    return {
+      highest: highest as number,
+      from: Number.isSafeInteger(from) ? (from as number) : 0,
+      clean: clean === true,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeMark(io: DiskIo, directory: string, mark: Mark, durable: boolean): Promise<void> {
+  await replaceFile(io, directory, MARK_FILE, `${JSON.stringify(mark)}\n`, durable);
+}
+
+/** Size of the block to reserve after one of `previous` ids: doubling, so that a busy log seldom writes its mark. */
+export function nextBlock(previous: number): number {
+  return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
+}

@@ -1,0 +1,118 @@
+/**
+ * Config files on the robot's disk, all or none: a set is written to a directory of its own, made durable, and put in place by
+ * renaming one symbolic link over another. A reader sees the old set or the new one, also after a crash at any moment.
+ */
+import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type DiskIo, errorCode, unlessMissing } from '../log/io.ts';
+import { type ConfigFile, DeployError } from '../ports.ts';
+import { relativePaths } from './filepath.ts';
+
+const SETS = 'sets';
+
+export class ConfigFiles {
+  /** What applications read. */
+  readonly root: string;
+  readonly #directory: string;
+  readonly #io: DiskIo;
+  readonly #durable: boolean;
+
+  constructor(directory: string, io: DiskIo, durable: boolean) {
+    this.root = `${directory}/root`;
+    this.#directory = directory;
+    this.#io = io;
+    this.#durable = durable;
+  }
+
+  /** The set in place, undefined before the first. */
+  get current(): string | undefined {
+    return unlessMissing(() => (lstatSync(this.root).isSymbolicLink() ? readlinkSync(this.root) : undefined));
+  }
+
+  /**
+   * Writes `files` beside the set in place and gives the new set's name, for `swap`. Nothing has changed until then. Throws
+   * DeployError: not retryable when a path is not acceptable, retryable when the disk did not take the files.
+   */
+  async stage(files: readonly ConfigFile[]): Promise<string> {
+    const paths = relativePaths(files.map(({ filepath }) => filepath));
+    for (const path of paths) this.#refuseLinks(path);
+    const name = `${SETS}/${this.#newest() + 1}`;
+    const set = `${this.#directory}/${name}`;
+    try {
+      mkdirSync(set, { recursive: true });
+      const directories = new Set([set]);
+      for (const [at, file] of files.entries())
+        await this.#write(`${set}/${paths[at]}`, file.content, set, directories);
+      if (this.#durable) for (const directory of directories) await this.#io.syncDirectory(directory);
+    } catch (error) {
+      rmSync(set, { recursive: true, force: true });
+      const cause = errorCode(error) ?? String(error);
+      throw new DeployError(`cannot write the config files: ${cause}`, cause !== 'ENAMETOOLONG', { cause: error });
+    }
+    return name;
+  }
+
+  /** Puts a set in place of the one before, in one step. */
+  async swap(name: string): Promise<void> {
+    const beside = `${this.root}.new`;
+    rmSync(beside, { force: true });
+    this.#adopt();
+    symlinkSync(name, beside);
+    renameSync(beside, this.root);
+    if (this.#durable) await this.#io.syncDirectory(this.#directory);
+  }
+
+  /** Removes every set but the one in place. */
+  prune(): void {
+    const keep = this.current;
+    const sets = unlessMissing(() => readdirSync(`${this.#directory}/${SETS}`)) ?? [];
+    for (const set of sets) {
+      if (`${SETS}/${set}` !== keep) rmSync(`${this.#directory}/${SETS}/${set}`, { recursive: true, force: true });
+    }
+  }
+
+  has(name: string): boolean {
+    return existsSync(`${this.#directory}/${name}`);
+  }
+
+  async #write(path: string, content: Uint8Array, set: string, directories: Set<string>): Promise<void> {
+    const parent = dirname(path);
+    if (!directories.has(parent)) mkdirSync(parent, { recursive: true });
+    for (let made = parent; made.length > set.length && !directories.has(made); made = dirname(made))
+      directories.add(made);
+    const fd = this.#io.open(path, 'wx');
+    try {
+      this.#io.write(fd, content, 0);
+      if (this.#durable) await this.#io.sync(fd);
+    } finally {
+      this.#io.close(fd);
+    }
+  }
+
+  /** A link that someone has planted below the root is never followed, and not silently dropped either. */
+  #refuseLinks(path: string): void {
+    let at = this.root;
+    for (const name of path.split('/')) {
+      at += `/${name}`;
+      const found = unlessMissing(() => lstatSync(at, { throwIfNoEntry: false }));
+      if (!found) return;
+      if (found.isSymbolicLink()) {
+        throw new DeployError(`config file path ${JSON.stringify(path)} leads through a symbolic link`, false);
+      }
+      if (!found.isDirectory()) return;
+    }
+  }
+
+  /** A root that is a directory (made by hand) becomes a set like any other. */
+  #adopt(): void {
+    const found = lstatSync(this.root, { throwIfNoEntry: false });
+    if (!found || found.isSymbolicLink()) return;
+    mkdirSync(`${this.#directory}/${SETS}`, { recursive: true });
+    renameSync(this.root, `${this.#directory}/${SETS}/${this.#newest() + 1}`);
+  }
+
+  #newest(): number {
+    const sets = unlessMissing(() => readdirSync(`${this.#directory}/${SETS}`)) ?? [];
+    return sets.reduce((highest, set) => Math.max(highest, Number.parseInt(set, 10) || 0), 0);
+  }
+}

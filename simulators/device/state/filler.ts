@@ -1,0 +1,26 @@
+/** Events that a suite or a load asks for by number: deployments that come and go and leave the current one as it is. */
+import { type Clock, systemClock, timestamp } from '../../common/clock.ts';
+import type { EventDraft } from '../log/event-log.ts';
+import { deployedEvent, removedEvent } from './payloads.ts';
+
+export function fillerEvents(latest: number, count: number, clock: Clock = systemClock): EventDraft[] {
+  const now = timestamp(clock);
+  return Array.from({ length: count }, (_, at) => {
+    const pair = latest + at - (at % 2);
+    const removed = at % 2 === 1;
+    const activity = removed ? 'archived' : 'deployed';
+    const deployment = {
+      object: 'deployment',
+      id: `dpl_filler${pair}`,
+      description: '',
+      status: activity,
+      activity_status: activity,
+      error_status: 'none',
+      target_status: activity,
+      device_id: '',
+      release_id: `rls_filler${pair}`,
+      created_at: now,
+    } as const;
+    return removed ? removedEvent(deployment, now) : deployedEvent(deployment, now);
+  });
+}
