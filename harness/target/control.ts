@@ -93,7 +93,7 @@ export class HttpControl implements Control {
   }
 }
 
-function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
+export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
   if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
   if (/^https?:/.test(address)) {
     const url = new URL(address);

@@ -1,0 +1,209 @@
+/** From options to a Device API that can be checked. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Capability, TargetDescription } from '../check/types.ts';
+import { Unreachable } from '../client/errors.ts';
+import { HttpClient } from '../client/http.ts';
+import { Recorder } from '../client/recorder.ts';
+import { UsageError } from '../commands/errors.ts';
+import type { ControlInfo } from '../contract/control.ts';
+import { DEVICE_API_PREFIX } from '../contract/versions.ts';
+import { declared, isCapability } from './capability.ts';
+import { startCommand } from './command.ts';
+import { CommandControl } from './command-control.ts';
+import { type Control, ControlError, HttpControl } from './control.ts';
+import type { DeviceTransport } from './device.ts';
+import { type LoadedTarget, loadTargetFile } from './file.ts';
+import { startDeviceImage } from './image.ts';
+import { noControl } from './no-control.ts';
+import type { DeviceTargetOptions, OpenDeviceTarget } from './open.ts';
+import { hintFor, whyUnreachable } from './reach.ts';
+import { RestartControl } from './restart-control.ts';
+import type { Started } from './started.ts';
+import { type DeviceAddress, deviceClient, readCa, transportOf } from './transport.ts';
+
+const HEARTBEAT_SECONDS = 30;
+const START_MS = 60_000;
+
+/** Throws UsageError for options that make no target; everything else that goes wrong is told in `unreachable`. */
+export async function openDeviceTarget(options: DeviceTargetOptions): Promise<OpenDeviceTarget> {
+  const { redactor } = options;
+  const env = options.env ?? process.env;
+  const loaded = options.target === undefined ? undefined : loadTargetFile(options.target, env, redactor);
+  const device = loaded?.file.device ?? {};
+  const address: DeviceAddress = oneAddress(options) ?? { ...pick(device, ['socket', 'discovery', 'url']) };
+  const token = options.token ?? device.token;
+  const ca = readCa(options.ca ?? device.ca);
+  redactor.add(token);
+  const command = options.command ?? device.command;
+  const image = options.image ?? device.image;
+  if (command !== undefined && image !== undefined) throw new UsageError('--command and --image: give one of them');
+  if (command === undefined && image === undefined && Object.keys(address).length === 0) {
+    throw new UsageError(
+      'which device? Give one of --socket PATH, --discovery FILE, --url URL, --image IMAGE, --command LINE or --target FILE',
+    );
+  }
+  const capabilities = new Set(declared(options.capability));
+  for (const name of loaded?.file.capabilities ?? []) capabilities.add(name as Capability);
+
+  const common = {
+    env,
+    timeoutMs: options.startMs ?? (device.start_seconds === undefined ? START_MS : device.start_seconds * 1000),
+    notify: options.notify ?? (() => {}),
+    signal: options.signal,
+  };
+  let started: Started | undefined;
+  let trouble: string | undefined;
+  try {
+    if (command !== undefined) {
+      const cwd = options.command === undefined ? (device.cwd ?? loaded?.folder) : undefined;
+      started = await startCommand({
+        ...common,
+        line: command,
+        cwd,
+        address,
+        control: options.control ?? loaded?.file.control?.http,
+      });
+    } else if (image !== undefined) {
+      const place = typeof image === 'string' ? { name: image } : image;
+      const port = options.port === undefined ? {} : { port: options.port };
+      const socket = options.socket === undefined ? {} : { socket: options.socket };
+      started = await startDeviceImage({ ...common, image: { ...place, ...port, ...socket } });
+    }
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'StartFailed') throw error;
+    trouble = error.message;
+  }
+  const place: DeviceAddress = {
+    ...(started?.address ?? address),
+    ...(token === undefined ? {} : { token }),
+    ...(ca === undefined ? {} : { ca }),
+  };
+  let transport: DeviceTransport;
+  let http: HttpClient;
+  try {
+    transport = transportOf(place, redactor);
+    http = deviceClient(transport, place, redactor);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    trouble ??= error instanceof Error ? error.message : String(error);
+    transport = nowhere(place);
+    http = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:1' }, recorder: new Recorder(redactor) });
+  }
+  trouble ??= await whyUnreachable(http, hintFor(transport));
+
+  const control = controlFor(options, loaded, started, env);
+  let info: ControlInfo = { capabilities: [] };
+  if (trouble === undefined) {
+    try {
+      info = await control.info();
+    } catch (error) {
+      if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
+      trouble = `${error.message}. The device answers, but its control does not: without --control the black-box checks still run.`;
+    }
+  }
+  if (transport.kind === 'unix') capabilities.add('unix');
+  if (transport.kind === 'loopback') capabilities.add('loopback');
+  if (transport.kind === 'unix' && process.getuid?.() === 0) capabilities.add('root');
+  for (const name of info.capabilities) if (isCapability(name)) capabilities.add(name);
+
+  const name = options.name ?? loaded?.file.name;
+  const version = options.version ?? loaded?.file.version;
+  const digest = started?.digest ?? digestOf(loaded?.file.artifact);
+  const description: TargetDescription = {
+    kind: started?.kind ?? transport.kind,
+    address: describe(transport),
+    capabilities: [...capabilities],
+    control: control.kind,
+    api_version: DEVICE_API_PREFIX.slice(1),
+    ...(name === undefined ? {} : { name }),
+    ...(version === undefined ? {} : { version }),
+    ...(digest === undefined ? {} : { digest }),
+  };
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= closeAll([() => http.close(), () => control.close(), () => started?.close()]);
+    return closing;
+  };
+  return {
+    transport,
+    http,
+    control,
+    info,
+    capabilities,
+    description: redactor.value(description),
+    heartbeatSeconds: info.heartbeat_seconds ?? HEARTBEAT_SECONDS,
+    unreachable: trouble === undefined ? undefined : redactor.text(trouble),
+    diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function controlFor(
+  options: DeviceTargetOptions,
+  loaded: LoadedTarget | undefined,
+  started: Started | undefined,
+  env: Record<string, string | undefined>,
+): Control {
+  const { http, ...commands } = loaded?.file.control ?? {};
+  const address = options.control ?? http ?? started?.control;
+  const own: Control =
+    address !== undefined
+      ? new HttpControl(address)
+      : Object.keys(commands).length > 0
+        ? new CommandControl(commands, { env, ...(loaded === undefined ? {} : { cwd: loaded.folder }) })
+        : noControl;
+  return started?.restart === undefined ? own : new RestartControl(own, started.restart);
+}
+
+function oneAddress(options: DeviceTargetOptions): DeviceAddress | undefined {
+  // With an image, --socket is the path inside the container.
+  if (options.image !== undefined) return {};
+  const given = pick(options, ['socket', 'discovery', 'url']);
+  const names = Object.keys(given);
+  if (names.length > 1) throw new UsageError(`--${names.join(' and --')}: give one of them`);
+  return names.length === 0 ? undefined : given;
+}
+
+function pick<K extends string>(
+  from: { [key in K]?: string | undefined },
+  keys: readonly K[],
+): { [key in K]?: string } {
+  return Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as {
+    [key in K]?: string;
+  };
+}
+
+function nowhere(address: DeviceAddress): DeviceTransport {
+  if (address.socket !== undefined) return { kind: 'unix', socketPath: address.socket };
+  if (address.discovery !== undefined) return { kind: 'loopback', discovery: address.discovery, port: 1, token: '' };
+  return { kind: 'url', url: address.url ?? 'http://127.0.0.1:1' };
+}
+
+function describe(transport: DeviceTransport): string {
+  switch (transport.kind) {
+    case 'unix':
+      return `unix:${transport.socketPath}`;
+    case 'loopback':
+      return `http://127.0.0.1:${transport.port} (from ${transport.discovery})`;
+    case 'url':
+      return transport.url;
+  }
+}
+
+export function digestOf(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return `sha256:${createHash('sha256').update(readFileSync(file)).digest('hex')}`;
+  } catch (error) {
+    throw new UsageError(`artifact ${file}: cannot be read (${error instanceof Error ? error.message : error})`);
+  }
+}
+
+/** Closes everything, whatever fails; throws what failed, together. */
+export async function closeAll(closers: readonly (() => Promise<void> | undefined)[]): Promise<void> {
+  const results = await Promise.allSettled(closers.map((close) => close()));
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  if (errors.length > 0) throw new AggregateError(errors, 'the target could not be closed cleanly');
+}

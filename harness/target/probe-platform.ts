@@ -1,0 +1,52 @@
+/** What a platform turns out to have: accepted versions, items to page through, devices that answer and that do not. */
+import type { HttpClient } from '../client/http.ts';
+import { SUPPORTED_VERSIONS, type SupportedVersion } from '../contract/versions.ts';
+
+export interface Seen {
+  versions: SupportedVersion[];
+  seedData: boolean;
+  onlineDevice: string | undefined;
+  offlineDevice: string | undefined;
+}
+
+/** Fewer items than this make every page the last one. */
+const ENOUGH = 3;
+
+/** Only reads. Whatever goes wrong is left to the checks: what is not seen is not declared. */
+export async function probePlatform(
+  http: HttpClient,
+  options: { versionHeader: string; readOnly: boolean },
+): Promise<Seen> {
+  const accepted = await Promise.all(
+    SUPPORTED_VERSIONS.map(async (version) => {
+      const { status } = await list(http, { headers: { [options.versionHeader]: version }, limit: 1 });
+      return status === 200 ? [version] : [];
+    }),
+  );
+  const { items } = await list(http, { limit: 100 });
+  const withStatus = (status: string): string | undefined =>
+    items.find((item) => item.status === status && typeof item.id === 'string')?.id as string | undefined;
+  return {
+    versions: accepted.flat(),
+    seedData: items.length >= ENOUGH,
+    onlineDevice: withStatus('online'),
+    offlineDevice: withStatus('offline'),
+  };
+}
+
+async function list(
+  http: HttpClient,
+  options: { headers?: Record<string, string>; limit: number },
+): Promise<{ status: number | undefined; items: { id?: unknown; status?: unknown }[] }> {
+  try {
+    const { headers = {}, limit } = options;
+    const { status, json } = await http.get('/devices', { headers, query: { limit } });
+    const data = (json as { data?: unknown } | undefined)?.data;
+    return {
+      status,
+      items: Array.isArray(data) ? data.filter((item) => item !== null && typeof item === 'object') : [],
+    };
+  } catch {
+    return { status: undefined, items: [] };
+  }
+}

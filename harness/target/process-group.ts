@@ -1,0 +1,106 @@
+/** A command in a process group of its own, so that it is ended with everything it started. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StopSignal } from '../contract/control.ts';
+
+const GRACE_MS = 10_000;
+const POLL_MS = 20;
+const TAIL = 4000;
+
+/** One run of a shell line. Kept output: all of stdout's first lines, the end of stderr. */
+export class ProcessGroup {
+  readonly line: string;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<void>;
+  #stdout = '';
+  #stderr = '';
+  #how: string | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(line: string, env: Record<string, string | undefined>, cwd?: string) {
+    this.line = line;
+    this.#child = spawn('/bin/sh', ['-c', line], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: env as NodeJS.ProcessEnv,
+      ...(cwd === undefined ? {} : { cwd }),
+    });
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      if (this.#stdout.length < 65_536) this.#stdout += text;
+    });
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-TAIL);
+    });
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => {
+        this.#how = `could not be started (${error.message})`;
+        resolve();
+      });
+      // `close`, not `exit`: the last words on stderr belong to the reason.
+      this.#child.once('exit', (code, signal) => {
+        this.#how ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+      });
+      this.#child.once('close', () => resolve());
+    });
+  }
+
+  get running(): boolean {
+    return this.#how === undefined;
+  }
+
+  /** How it ended, in words; undefined while it runs. */
+  get how(): string | undefined {
+    return this.#how;
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  /** The end of what it wrote to stderr. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** Ends the whole group: asks first, then insists. Resolves when no process of it is left. Idempotent. */
+  stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
+    this.#stopping ??= this.#stop(signal);
+    return this.#stopping;
+  }
+
+  async #stop(signal: StopSignal): Promise<void> {
+    this.#signal(signal);
+    const deadline = performance.now() + GRACE_MS;
+    while (this.#alive() && performance.now() < deadline) await sleep(POLL_MS);
+    if (this.#alive()) {
+      this.#signal('SIGKILL');
+      // Killed orphans stay listed until their new parent collects them, which in a container may be never.
+      const collected = performance.now() + 1000;
+      while (this.#alive() && performance.now() < collected) await sleep(POLL_MS);
+    }
+    // Whoever holds the pipes open is gone with the group; a process that left the group would block `close` for ever.
+    await Promise.race([this.#ended, sleep(1000)]);
+  }
+
+  /** ESRCH: the group is gone. A zombie that the kernel still lists is reaped by node in the same moment. */
+  #alive(): boolean {
+    const { pid } = this.#child;
+    if (pid === undefined) return false;
+    try {
+      process.kill(-pid, 0);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // Gone already.
+    }
+  }
+}
