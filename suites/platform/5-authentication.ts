@@ -1,0 +1,111 @@
+/** Section 5: requests carry an API key, and ping needs the scope `devices:read`. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
+import { aDevice, ping } from './support/devices.ts';
+import { type Collection, page, served } from './support/lists.ts';
+import { check, type Platform } from './support/platform.ts';
+import { ok, said } from './support/send.ts';
+
+const KEY = 'x-api-key';
+
+const REQUIRED = requirement('platform.auth.key-required', 'MUST', '5', 'Without an API key nothing is served.');
+const keyRequired = check(REQUIRED, { profile: 'core' }, async (t: Platform) => {
+  // `served` proves with the right key that there is something to refuse.
+  const collections = await served(t);
+  const anonymous = withKey(t, undefined);
+  for (const collection of collections) await nothingServed(t, collection, anonymous, 'no key');
+  const device = await aDevice(t);
+  if (device === undefined) return;
+  const answer = await ping(t, device, { timeout_nanos: 1_000_000 }, { http: anonymous });
+  refusedWithoutData(t, answer, [], 'a ping with no key');
+});
+
+const WRONG = requirement('platform.auth.key-wrong', 'MUST', '5', 'With a key that was not issued nothing is served.');
+const keyWrong = check(WRONG, { profile: 'core' }, async (t: Platform) => {
+  const collections = await served(t);
+  await t.property(
+    fc.record({ collection: fc.constantFrom(...collections), wrong: wrongKeys(t.apiKey) }),
+    async ({ collection, wrong }) => {
+      t.http.recorder.redactor.add(wrong.key);
+      await nothingServed(t, collection, withKey(t, wrong.key), wrong.how);
+    },
+    {
+      runs: 16,
+      // The keys themselves are too near to the right one to be written down.
+      describe: ({ collection, wrong }: { collection: string; wrong: { how: string } }) =>
+        `GET /${collection} with ${wrong.how}`,
+    },
+  );
+});
+
+/** A change that no decoding of keys (hexadecimal, base 64) can undo: another letter in the first half, or other text. */
+function wrongKeys(key: string): fc.Arbitrary<{ how: string; key: string }> {
+  const changed = fc.nat({ max: Math.max(0, Math.floor(key.length / 2) - 1) }).map((at) => ({
+    how: `character ${at + 1} of the key changed`,
+    key: `${key.slice(0, at)}${/[a-m0-4]/i.test(key[at] ?? '') ? 'z' : 'a'}${key.slice(at + 1)}`,
+  }));
+  const cut = fc.integer({ min: 1, max: Math.max(1, key.length - 1) }).map((length) => ({
+    how: `the first ${length} characters of the key`,
+    key: key.slice(0, Math.min(length, key.length - 1)),
+  }));
+  const invented = fc
+    .string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz0123456789'), minLength: 8, maxLength: 64 })
+    .map((text) => ({ how: `an invented key of ${text.length} characters`, key: text }));
+  const empty = fc.constant({ how: 'an empty key', key: '' });
+  return fc
+    .oneof({ arbitrary: changed, weight: 3 }, { arbitrary: invented, weight: 3 }, { arbitrary: cut, weight: 2 }, empty)
+    .filter((wrong) => wrong.key.toLowerCase() !== key.toLowerCase());
+}
+
+const SCOPE = requirement(
+  'platform.auth.scope',
+  'MUST',
+  '5',
+  'A key without the scope devices:read may not ping a device.',
+);
+const scope = check(SCOPE, { needs: ['limited-key'] }, async (t: Platform) => {
+  await served(t);
+  const device = await aDevice(t);
+  if (device === undefined) t.notApplicable('the platform lists no device, and none was named');
+  const body = { timeout_nanos: 1_000_000_000 };
+  const allowed = await ping(t, device, body);
+  if (allowed.status === 401 || allowed.status === 403) {
+    t.blocked(`the full key may not ping either: ${said(allowed)}`);
+  }
+  t.must(allowed.status !== 404 && allowed.status !== 405 && allowed.status !== 501, {
+    expected: 'a ping of a listed device to be served to a key with devices:read',
+    actual: said(allowed),
+  });
+  t.http.recorder.redactor.add(t.limitedKey);
+  const answer = await ping(t, device, body, { http: withKey(t, t.limitedKey) });
+  t.must(!ok(answer), { expected: 'a refusal: the key lacks devices:read', actual: said(answer) });
+  t.should(answer.status === 403, { expected: '403', actual: said(answer) });
+});
+
+function withKey(t: Platform, key: string | undefined): HttpClient {
+  const headers = Object.fromEntries(Object.entries(t.http.headers).filter(([name]) => name.toLowerCase() !== KEY));
+  return t.http.with({ headers: key === undefined ? headers : { ...headers, 'X-API-Key': key } });
+}
+
+async function nothingServed(t: Platform, collection: Collection, http: HttpClient, how: string): Promise<void> {
+  const { data } = await page(t, collection, { limit: 3 });
+  refusedWithoutData(
+    t,
+    // Not `send`: to be put off with 429 is a refusal too.
+    await http.get(`/${collection}`, { query: { limit: 3 } }),
+    data.map(({ id }) => id),
+    `GET /${collection} with ${how}`,
+  );
+}
+
+function refusedWithoutData(t: Platform, answer: HttpResponse, secrets: string[], what: string): void {
+  const leaked = secrets.find((id) => id.length > 3 && answer.text.includes(id));
+  t.must(!ok(answer) && leaked === undefined, {
+    expected: `${what} to be refused (401, 403 or another error), with no data in the answer`,
+    actual: said(answer),
+  });
+  t.should([401, 403, 429].includes(answer.status), { expected: `401 to ${what}`, actual: said(answer) });
+}
+
+export const authenticationChecks = [keyRequired, keyWrong, scope];

@@ -1,0 +1,106 @@
+/** Section 9: the version header. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import { END_OF_LIFE_VERSIONS, NEWEST_VERSION } from '../../harness/contract/versions.ts';
+import { getList, served } from './support/lists.ts';
+import { check, type Platform } from './support/platform.ts';
+import { refused, said, speaking, versionNamed } from './support/send.ts';
+
+const SUPPORTED = requirement(
+  'platform.version.supported',
+  'MUST',
+  '9',
+  'Requests in a version that the platform supports are served.',
+);
+const spoken = check(SUPPORTED, { profile: 'core' }, async (t: Platform) => {
+  t.note(`${(await served(t)).length} collections are served in ${t.apiVersion}`);
+});
+const supported = (['tetons', 'rainier', 'everglades'] as const).map((codename) =>
+  check(SUPPORTED, { aspect: codename, needs: [codename] }, async (t: Platform) => {
+    const version = versionNamed(codename);
+    t.note(`${(await served(t, speaking(t, version))).length} collections are served in ${version}`);
+  }),
+);
+
+const END_OF_LIFE = requirement(
+  'platform.version.end-of-life',
+  'SHOULD',
+  '9',
+  'Versions that are no longer supported are refused with a 4xx.',
+);
+const endOfLife = check(END_OF_LIFE, {}, async (t: Platform) => {
+  for (const version of END_OF_LIFE_VERSIONS) await refusedVersion(t, version, 'which is no longer supported');
+});
+
+const MALFORMED = requirement(
+  'platform.version.malformed',
+  'SHOULD',
+  '9',
+  'A version header that is not of the form <YYYY-MM-DD>.<codename> is refused with a 4xx.',
+);
+const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
+const MALFORMED_VERSIONS = [
+  NEWEST_DATE,
+  NEWEST_NAME,
+  `.${NEWEST_NAME}`,
+  `${NEWEST_DATE}.`,
+  `${NEWEST_DATE} ${NEWEST_NAME}`,
+  `${NEWEST_VERSION}.1`,
+  `${NEWEST_VERSION},${NEWEST_VERSION}`,
+  'v1',
+  'latest',
+  '*',
+  '0',
+  '2026-13-45.nowhere',
+  'null',
+];
+const malformed = check(MALFORMED, { profile: 'core' }, async (t: Platform) => {
+  const text = fc
+    .string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz0123456789-. _/"{'), minLength: 1, maxLength: 40 })
+    .map((value) => value.trim())
+    .filter((value) => value !== '' && !/^\d{4}-\d{2}-\d{2}\.[a-z]+$/.test(value));
+  await t.property(text, async (version) => refusedVersion(t, version, 'which is malformed'), {
+    runs: MALFORMED_VERSIONS.length + 8,
+    examples: MALFORMED_VERSIONS.map((version): [unknown] => [version]),
+  });
+});
+
+const UNKNOWN = requirement(
+  'platform.version.unknown',
+  'SHOULD',
+  '9',
+  'A well-formed version that was never released is refused with a 4xx.',
+);
+const unknown = check(UNKNOWN, {}, async (t: Platform) => {
+  for (const version of ['2099-01-01.nowhere', `${NEWEST_DATE}.nowhere`, `2001-01-01.${NEWEST_NAME}`]) {
+    await refusedVersion(t, version, 'which was never released');
+  }
+});
+
+const OMITTED = requirement(
+  'platform.version.omitted',
+  'INFO',
+  '9',
+  'What happens to a request without a version header is recorded.',
+);
+const omitted = check(OMITTED, {}, async (t: Platform) => {
+  const name = t.versionHeader.toLowerCase();
+  const headers = Object.fromEntries(
+    Object.entries(t.http.headers).filter(([header]) => header.toLowerCase() !== name),
+  );
+  const [collection] = await served(t);
+  const response = await t.http.with({ headers }).get(`/${collection}`, { query: { limit: 1 } });
+  t.note(`without ${t.versionHeader}: ${said(response)}`);
+});
+
+async function refusedVersion(t: Platform, version: string, why: string): Promise<void> {
+  const [collection] = await served(t);
+  const response = await getList(t, collection, { limit: 1 }, speaking(t, version));
+  t.must(refused(response), {
+    expected: `a 4xx to ${t.versionHeader}: ${version}, ${why}`,
+    actual: said(response),
+    counterexample: `${t.versionHeader}: ${version}`,
+  });
+}
+
+export const versionChecks = [spoken, ...supported, endOfLife, malformed, unknown, omitted];

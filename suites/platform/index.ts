@@ -1,0 +1,21 @@
+/** Registers the platform suite; every file is a section of the specification. */
+import { suite } from '../../harness/check/define.ts';
+import type { Suite } from '../../harness/check/types.ts';
+import type { PlatformContext } from '../../harness/target/device.ts';
+import { pingChecks } from './2.5-ping.ts';
+import { listEnvelopeChecks } from './2.6-list-envelope.ts';
+import { authenticationChecks } from './5-authentication.ts';
+import { clampingChecks } from './8-clamping.ts';
+import { pagingChecks } from './8-paging.ts';
+import { totalCountChecks } from './8-total-count.ts';
+import { versionChecks } from './9-versions.ts';
+
+export const platformSuite: Suite<PlatformContext> = suite('platform', [
+  listEnvelopeChecks,
+  pingChecks,
+  authenticationChecks,
+  clampingChecks,
+  pagingChecks,
+  totalCountChecks,
+  versionChecks,
+]);
