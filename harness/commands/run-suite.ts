@@ -1,0 +1,75 @@
+/** From parsed options and an opened target to reports and an exit code. */
+import process from 'node:process';
+import { makePlan } from '../check/plan.ts';
+import { runSuite } from '../check/run.ts';
+import type { Capability, Report, Suite, TargetDescription } from '../check/types.ts';
+import type { Recorder } from '../client/recorder.ts';
+import type { Redactor } from '../client/redact.ts';
+import { createReporters } from '../report/create.ts';
+import { VERSION } from '../version.ts';
+import { interruptSignal, type PlanArguments, positive, seedFrom } from './check-options.ts';
+
+/** An opened target, seen from a suite. */
+export interface Judged<Context> extends AsyncDisposable {
+  description: TargetDescription;
+  capabilities: ReadonlySet<Capability>;
+  unreachable: string | undefined;
+  /** What it wrote to standard error, when Muster started it. */
+  diagnostics(): string;
+  context(recorder: Recorder, signal: AbortSignal): Context;
+}
+
+/** The target is opened here, so that an interrupt while it starts also closes it. */
+export async function judge<Context>(
+  suite: Suite<Context>,
+  args: PlanArguments,
+  redactor: Redactor,
+  open: (signal: AbortSignal, notify: (text: string) => void) => Promise<Judged<Context>>,
+): Promise<Report> {
+  const seed = seedFrom(args.seed);
+  const runs = positive('runs', args.runs);
+  positive('patience', args.patience);
+  const shape = {
+    only: args.only ?? [],
+    sections: (args.section ?? []).map(String),
+    fast: args.fast,
+    readOnly: args['read-only'],
+    profile: args.profile,
+  };
+  // A wrong id or report is told before anything is started.
+  makePlan(suite, { ...shape, capabilities: new Set() });
+  const reporters = createReporters(args.report ?? [], {
+    redactor,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    again: redactor.text(`muster ${process.argv.slice(2).map(shellWord).join(' ')}`),
+  });
+  const interrupt = interruptSignal();
+  try {
+    await using target = await open(interrupt.signal, (text) => process.stderr.write(`${redactor.text(text)}\n`));
+    const report = await runSuite(suite, {
+      plan: makePlan(suite, { ...shape, capabilities: target.capabilities }),
+      target: target.description,
+      context: target.context,
+      redactor,
+      seed,
+      runs,
+      profile: args.profile,
+      version: VERSION,
+      signal: interrupt.signal,
+      listeners: reporters,
+      ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+    });
+    if (target.unreachable !== undefined || report.summary.blocked > 0) {
+      const said = target.diagnostics().trim();
+      if (said !== '') process.stderr.write(`\nThe target wrote:\n${said.split('\n').slice(-20).join('\n')}\n`);
+    }
+    return report;
+  } finally {
+    interrupt.release();
+  }
+}
+
+const shellWord = (word: string): string =>
+  /^[\w./:=,@%+*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
