@@ -1,0 +1,94 @@
+/** Section 2.1: the Deployment, as GET /deployments/current answers it. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import { ask, brief, CURRENT, currentDeployment, mediaType, objectOf } from './support/ask.ts';
+import { check, type Device } from './support/context.ts';
+import { sameJson } from './support/events.ts';
+import { judgeDeployment } from './support/judge.ts';
+
+const shape = requirement(
+  'device.deployment.shape',
+  'MUST',
+  '2.1',
+  'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
+);
+
+async function judgeCurrent(context: Device): Promise<void> {
+  const response = await ask(context, { path: CURRENT }, '200 with a Deployment');
+  context.must(response.status === 200 && mediaType(response.headers) === 'application/json', {
+    expected: '200 with content-type application/json',
+    actual: brief(response),
+  });
+  judgeDeployment(context, response.json ?? response.text, 'GET /deployments/current');
+}
+
+const safe = requirement(
+  'device.deployment.safe',
+  'SHOULD',
+  '4.1',
+  'Reading the current deployment changes nothing: repeated reads agree while nothing is deployed, and unknown query parameters change nothing.',
+);
+
+const current = requirement(
+  'device.deployment.current',
+  'MUST',
+  '4.1',
+  'After a deployment has been deployed, GET /deployments/current answers that deployment.',
+);
+
+export default [
+  check(shape, { sharing: 'shared', profile: 'core' }, async (context: Device) => {
+    if ((await ask(context, { path: CURRENT })).status === 404)
+      context.notApplicable(
+        'the device has no current deployment, and the specification does not say what it answers then',
+      );
+    await judgeCurrent(context);
+  }),
+
+  check(
+    shape,
+    { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core' },
+    async (context: Device) => {
+      await context.control.deploy();
+      await judgeCurrent(context);
+    },
+  ),
+
+  check(safe, { sharing: 'exclusive' }, async (context: Device) => {
+    const first = await currentDeployment(context);
+    if (first === undefined) context.notApplicable('the device has no current deployment');
+    const parameters = fc.dictionary(
+      fc.stringMatching(/^[a-z_]{1,12}$/).filter((name) => name !== 'after' && name !== 'types'),
+      fc.string({ maxLength: 20 }),
+      { maxKeys: 3 },
+    );
+    await context.property(
+      parameters,
+      async (query) => {
+        // A deployment may come from elsewhere in between, so a difference counts only when it stays.
+        for (let attempt = 0; ; attempt += 1) {
+          const plain = await ask(context, { path: CURRENT });
+          const decorated = await ask(context, { path: CURRENT, query });
+          if (plain.status === decorated.status && sameJson(objectOf(plain), objectOf(decorated))) return;
+          context.must(attempt < 4, {
+            expected: `the same answer with and without the query ${JSON.stringify(query)}`,
+            actual: `${brief(plain)} without, ${brief(decorated)} with it`,
+          });
+        }
+      },
+      { runs: 15 },
+    );
+  }),
+
+  check(current, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, async (context: Device) => {
+    for (let round = 0; round < 3; round += 1) {
+      const description = `Muster round ${round}`;
+      const deployed = await context.control.deploy({ description });
+      const body = await currentDeployment(context);
+      context.must(body?.['id'] === deployed.id, {
+        expected: `the deployment deployed last, ${deployed.id}`,
+        actual: body === undefined ? '404' : body['id'],
+      });
+    }
+  }),
+];

@@ -1,0 +1,56 @@
+/** Section 4.1: the filter by event type. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import { check, type Device } from './support/context.ts';
+import { anchor, follow, publish, stir } from './support/drive.ts';
+import { distinct, sameEvents } from './support/events.ts';
+import { describeOpen, withStreams } from './support/streams.ts';
+
+const types = requirement(
+  'device.events.types',
+  'MUST',
+  '4.1',
+  'With types only the listed event types arrive, in replay and live, with their own ids; without it all types are sent.',
+);
+
+/** A type that no device sends: listed beside others it changes nothing. */
+const UNHEARD_OF = 'muster.unheard_of';
+
+export default [
+  check(types, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { cursor, live } = await anchor(context, streams);
+      await stir(context);
+      await follow(live, await publish(context, 1));
+      const known = [...new Set(live.events.map(({ type }) => type))];
+      context.note(`types that could be made: ${known.join(', ')}`);
+
+      const unknown = await streams.try({ after: cursor, types: [UNHEARD_OF] });
+      if (unknown.status !== 200)
+        context.note(`a filter that names an unknown type is answered with ${unknown.status}`);
+      await unknown.close();
+      const listable = unknown.status === 200 ? [...known, UNHEARD_OF] : known;
+
+      await context.property(
+        fc.shuffledSubarray(listable, { minLength: 1 }),
+        async (listed) => {
+          const all = await streams.open({ after: cursor });
+          const filtered = await streams.open({ after: cursor, types: listed });
+          await stir(context);
+          await follow(all, await publish(context, 1));
+          const due = distinct(all.events).filter(({ type }) => listed.includes(type));
+          const last = due.at(-1);
+          // That nothing else comes shows by what comes after it: the last event of a listed type.
+          if (last !== undefined) {
+            const what = describeOpen({ after: cursor, types: listed });
+            await filtered.reach(last.id, `event ${last.id} (${last.type}) for ${what}`);
+            sameEvents(context, filtered.events, due, what);
+          }
+          await all.close();
+          await filtered.close();
+        },
+        { runs: 8, examples: [[known.slice(0, 1)], [known.slice(-1)], [listable]] },
+      );
+    }),
+  ),
+];

@@ -1,0 +1,55 @@
+/** Section 6.1: ids rise. */
+import { requirement } from '../../harness/check/define.ts';
+import { check, type Device } from './support/context.ts';
+import { anchor, follow, publish, room, stir } from './support/drive.ts';
+import { readEvent } from './support/events.ts';
+import { retained } from './support/retained.ts';
+import { type Subscription, withStreams } from './support/streams.ts';
+
+const monotonic = requirement(
+  'device.events.monotonic',
+  'MUST',
+  '6.1',
+  'Within a connection every event not seen before has an id above all earlier ones; the same event comes once.',
+);
+
+function judgeOrder(context: Device, subscription: Subscription): void {
+  const seen = new Set<bigint>();
+  let highest: bigint | undefined;
+  for (const frame of subscription.stream.frames) {
+    const event = readEvent(context, frame);
+    if (event === undefined) continue;
+    context.should(!seen.has(event.id), {
+      expected: 'each event once in a connection',
+      actual: `event ${event.id} again after event ${highest}`,
+    });
+    context.must(seen.has(event.id) || highest === undefined || event.id > highest, {
+      expected: `an id above ${highest}, the highest so far`,
+      actual: `new event ${event.id}`,
+    });
+    seen.add(event.id);
+    if (highest === undefined || event.id > highest) highest = event.id;
+  }
+}
+
+export default [
+  check(monotonic, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { live, cursor } = await anchor(context, streams);
+      await stir(context);
+      const replay = await streams.open({ after: cursor });
+      const last = await publish(context, room(context, 40));
+      await follow(live, last);
+      judgeOrder(context, live);
+      await follow(replay, last);
+      judgeOrder(context, replay);
+    }),
+  ),
+  check(monotonic, { aspect: 'retained', sharing: 'shared' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const found = await retained(context, streams);
+      if (found === undefined) context.notApplicable('the device replays no event that it retained');
+      judgeOrder(context, found.sample);
+    }),
+  ),
+];

@@ -1,0 +1,163 @@
+/** Section 6.2, rule 2, and section 4.1: replay after a cursor. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import { check, type Device } from './support/context.ts';
+import { anchor, follow, type Published, publish, room } from './support/drive.ts';
+import { distinct, type SeenEvent, sameEvents, showIds } from './support/events.ts';
+import { describeOpen, type Streams, withStreams } from './support/streams.ts';
+
+const exclusive = requirement(
+  'device.events.replay.exclusive',
+  'MUST',
+  '6.2',
+  'Replay after a cursor starts with the first retained event after it; the cursor itself is not repeated.',
+);
+
+const complete = requirement(
+  'device.events.replay.complete',
+  'MUST',
+  '4.1',
+  'Replay holds every retained event after the cursor, in order, none missing, none invented, each as it was sent before.',
+);
+
+const live = requirement(
+  'device.events.replay.live',
+  'MUST',
+  '6.2',
+  'Live events follow the replay on the same connection.',
+);
+
+const header = requirement(
+  'device.events.header-cursor',
+  'MUST',
+  '4.1',
+  'The header Last-Event-ID carries a cursor with the same semantics as after.',
+);
+
+const afterWins = requirement(
+  'device.events.after-wins',
+  'MUST',
+  '4.1',
+  'With both cursors after decides, whichever is larger.',
+);
+
+interface Recording {
+  /** Everything from the anchor on, the anchor excluded. */
+  all: SeenEvent[];
+  cursor: bigint;
+  published: Published;
+}
+
+/** A stretch of the log that a live subscriber has seen, to compare replays with. */
+async function record(context: Device, streams: Streams, count: number): Promise<Recording> {
+  const { cursor, live: subscription } = await anchor(context, streams);
+  const published = await publish(context, room(context, count));
+  await follow(subscription, published);
+  return { all: distinct(subscription.events), cursor, published };
+}
+
+/** A cursor anywhere in the stretch, on an event or between two, up to the last event but one. */
+const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
+  fc.bigInt({ min: cursor, max: (all.at(-1)?.id ?? cursor + 1n) - 1n });
+
+export default [
+  check(exclusive, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const recording = await record(context, streams, 12);
+      await context.property(
+        cursorIn(recording),
+        async (after) => {
+          const replay = await streams.open({ after });
+          const first = await replay.next(`the first event after ${after}`);
+          const due = recording.all.find(({ id }) => id > after);
+          context.must(first.id === due?.id, {
+            expected: `event ${due?.id}, the first retained after ${after}`,
+            actual: `event ${first.id}`,
+          });
+          await replay.close();
+        },
+        { runs: 12 },
+      );
+    }),
+  ),
+
+  check(complete, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const recording = await record(context, streams, 60);
+      context.must(recording.all.length >= recording.published.count, {
+        expected: `the ${recording.published.count} events published after ${recording.cursor}`,
+        actual: `${recording.all.length} on a live stream: ${showIds(recording.all)}`,
+      });
+      await context.property(
+        cursorIn(recording),
+        async (after) => {
+          const replay = await streams.open({ after });
+          await follow(replay, recording.published);
+          sameEvents(
+            context,
+            replay.events,
+            recording.all.filter(({ id }) => id > after),
+            describeOpen({ after }),
+          );
+          await replay.close();
+        },
+        { runs: 12 },
+      );
+    }),
+  ),
+
+  check(live, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const recording = await record(context, streams, 5);
+      const replay = await streams.open({ after: recording.cursor });
+      await follow(replay, recording.published);
+      for (let round = 0; round < 3; round += 1) await follow(replay, await publish(context, 1));
+    }),
+  ),
+
+  check(header, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const recording = await record(context, streams, 12);
+      await context.property(
+        cursorIn(recording),
+        async (cursor) => {
+          const byQuery = await streams.open({ after: cursor });
+          const byHeader = await streams.open({ lastEventId: cursor });
+          await follow(byQuery, recording.published);
+          await follow(byHeader, recording.published);
+          sameEvents(context, byHeader.events, byQuery.events, `Last-Event-ID: ${cursor}, as for after=${cursor}`);
+          await byQuery.close();
+          await byHeader.close();
+        },
+        { runs: 10 },
+      );
+    }),
+  ),
+
+  check(afterWins, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const recording = await record(context, streams, 12);
+      await context.property(
+        fc.tuple(cursorIn(recording), cursorIn(recording)),
+        async ([after, lastEventId]) => {
+          const both = await streams.open({ after, lastEventId });
+          await follow(both, recording.published);
+          sameEvents(
+            context,
+            both.events,
+            recording.all.filter(({ id }) => id > after),
+            describeOpen({ after, lastEventId }),
+          );
+          await both.close();
+        },
+        {
+          runs: 10,
+          examples: [
+            [[recording.cursor, (recording.all.at(-1)?.id ?? 1n) - 1n]],
+            [[(recording.all.at(-1)?.id ?? 1n) - 1n, recording.cursor]],
+          ],
+        },
+      );
+    }),
+  ),
+];

@@ -1,0 +1,107 @@
+/** Section 7: the cursor is older than the earliest retained event. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import type { OpenEvents } from '../../harness/client/sse.ts';
+import { mediaType } from './support/ask.ts';
+import { compactAway } from './support/compaction.ts';
+import { check, type Device } from './support/context.ts';
+import { follow, publish } from './support/drive.ts';
+import { sameEvents } from './support/events.ts';
+import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
+
+const gone = requirement(
+  'device.events.expired.410',
+  'MUST',
+  '7',
+  'A cursor older than the earliest retained event gets 410, by after and by Last-Event-ID, and no stream.',
+);
+
+const boundary = requirement(
+  'device.events.expired.boundary',
+  'MUST',
+  '7',
+  'The earliest retained id and every later one is served, not 410, and replays all that follows it.',
+);
+
+const zero = requirement(
+  'device.events.expired.zero',
+  'INFO',
+  '7',
+  'Whether after=0 is expired once events have been compacted away, or means "from the earliest", is read both ways.',
+);
+
+const precedence = requirement(
+  'device.events.after-wins.expired',
+  'MUST',
+  '4.1',
+  'after takes precedence over Last-Event-ID also where one of the two is expired.',
+);
+
+async function mustBeGone(context: Device, streams: Streams, options: OpenEvents): Promise<void> {
+  const stream = await streams.try(options);
+  const what = `410 and no stream for ${describeOpen(options)}, which lies before the earliest retained event`;
+  context.must(stream.status === 410 && mediaType(stream.headers) !== 'text/event-stream', {
+    expected: what,
+    actual: await describeAnswer(context, stream),
+  });
+  const body = await stream.rest({ within: context.patienceMs, for: 'the end of the 410' }).catch((error: Error) => {
+    context.must(false, { expected: `${what}; the answer ends`, actual: error.message });
+    return '';
+  });
+  context.note(`body of a 410: ${body.slice(0, 120)}`);
+  await stream.close();
+}
+
+export default [
+  check(gone, { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { lost, earliest } = await compactAway(context, streams);
+      await (await streams.open({ after: earliest })).close();
+      await context.property(
+        fc.tuple(fc.constantFrom(...lost), fc.boolean()),
+        ([cursor, byHeader]) => mustBeGone(context, streams, byHeader ? { lastEventId: cursor } : { after: cursor }),
+        { runs: 12, examples: lost.slice(-1).flatMap((cursor): [unknown][] => [[[cursor, true]], [[cursor, false]]]) },
+      );
+    }),
+  ),
+
+  check(boundary, { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { earliest, latest } = await compactAway(context, streams);
+      const reference = await streams.open({ after: earliest });
+      const sentinel = await publish(context, 1);
+      await follow(reference, sentinel);
+      await context.property(
+        fc.bigInt({ min: earliest, max: latest }),
+        async (after) => {
+          const replay = await streams.open({ after });
+          await follow(replay, sentinel);
+          const due = reference.events.filter(({ id }) => id > after);
+          sameEvents(context, replay.events, due, describeOpen({ after }));
+          await replay.close();
+        },
+        { runs: 8, examples: [[earliest], [earliest + 1n <= latest ? earliest + 1n : earliest], [latest]] },
+      );
+      const before = await streams.try({ after: earliest - 1n });
+      context.note(`the cursor one before the earliest retained event gets ${before.status}`);
+    }),
+  ),
+
+  check(zero, { needs: ['drive', 'compact'], sharing: 'disruptive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      await compactAway(context, streams);
+      const stream = await streams.try({ after: 0 });
+      context.note(`after=0 gets ${stream.status} once events have been compacted away`);
+    }),
+  ),
+
+  check(precedence, { needs: ['drive', 'compact'], sharing: 'disruptive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { lost, earliest } = await compactAway(context, streams);
+      const old = lost.at(-1) ?? 0n;
+      const served = await streams.open({ after: earliest, lastEventId: old });
+      await follow(served, await publish(context, 1));
+      await mustBeGone(context, streams, { after: old, lastEventId: earliest });
+    }),
+  ),
+];

@@ -1,0 +1,26 @@
+/** The device suite: registers the sections, nothing else. */
+import { suite } from '../../harness/check/define.ts';
+import type { DeviceContext } from '../../harness/target/device.ts';
+import deployment from './2.1-deployment.ts';
+import statuses from './2.2-statuses.ts';
+import cursor from './4.1-cursor.ts';
+import types from './4.1-types.ts';
+import authentication from './5-authentication.ts';
+import frame from './6.1-frame.ts';
+import monotonic from './6.1-monotonic.ts';
+import replay from './6.2-replay.ts';
+import expired from './7-expired.ts';
+import versioning from './9-versioning.ts';
+
+export const deviceSuite = suite<DeviceContext>('device', [
+  deployment,
+  statuses,
+  cursor,
+  types,
+  authentication,
+  frame,
+  monotonic,
+  replay,
+  expired,
+  versioning,
+]);

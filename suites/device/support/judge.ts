@@ -1,0 +1,102 @@
+/** What the specification says about one deployment, frame, envelope or payload, wherever it was seen. */
+import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import { deployment } from '../../../harness/contract/deployment.ts';
+import { deployedPayload, eventEnvelope } from '../../../harness/contract/events.ts';
+import type { Problem, Shape } from '../../../harness/contract/shape.ts';
+import { isObject } from './ask.ts';
+import type { Device } from './context.ts';
+import { DECIMAL, integerIn, isControl, parseObject, showFrame } from './events.ts';
+
+export function problemsOf(shape: Shape, value: unknown): string | undefined {
+  const problems = shape.problems(value);
+  return problems.length === 0 ? undefined : problems.slice(0, 6).map(readable).join('; ');
+}
+
+const readable = ({ path, message }: Problem): string => `${path === '' ? 'it' : path} ${message}`;
+
+/** Section 2.1. */
+export function judgeDeployment(context: Device, body: unknown, where: string): void {
+  const problems = problemsOf(deployment, body);
+  context.must(problems === undefined, {
+    expected: `a Deployment in ${where}: every field of section 2.1 with its type, prefix, enumeration and ISO 8601 timestamp`,
+    actual: `${problems} in ${JSON.stringify(body)}`,
+  });
+}
+
+/** Section 2.2: the merged status. Judges whatever carries the three fields; says whether it did. */
+export function judgeMerge(context: Device, fields: Record<string, unknown>, where: string): boolean {
+  const { status, activity_status: activity, error_status: error } = fields;
+  if (typeof activity !== 'string' || typeof error !== 'string') return false;
+  const merged = error === 'none' ? activity : error;
+  context.must(status === merged, {
+    expected: `status ${merged} in ${where}, since error_status is ${error} and activity_status ${activity}`,
+    actual: `status ${JSON.stringify(status)}`,
+  });
+  return true;
+}
+
+/** Section 6.1. */
+export function judgeFrame(context: Device, frame: SseFrame): void {
+  if (isControl(frame)) return;
+  const expected =
+    'every event frame has id (a decimal integer), event (a type) and data (one JSON object, the envelope)';
+  const missing = ['id', 'event', 'data'].filter((name) => !frame.fields.some((field) => field.name === name));
+  context.must(missing.length === 0, { expected, actual: `no ${missing.join(', no ')} in ${showFrame(frame)}` });
+  context.must(DECIMAL.test(frame.id ?? ''), { expected, actual: `id ${JSON.stringify(frame.id)}` });
+  context.must(frame.event !== '', { expected, actual: `an empty event field in ${showFrame(frame)}` });
+  context.must(parseObject(frame.data ?? '') !== undefined, {
+    expected,
+    actual: `data that is no JSON object: ${JSON.stringify((frame.data ?? '').slice(0, 300))}`,
+  });
+}
+
+/** Section 2.3. Takes a frame that passed `judgeFrame`. */
+export function judgeEnvelope(context: Device, frame: SseFrame): void {
+  if (isControl(frame)) return;
+  const text = frame.data ?? '';
+  const envelope = parseObject(text);
+  const problems = problemsOf(eventEnvelope, withoutTypeForm(envelope));
+  context.must(problems === undefined, {
+    expected: 'an envelope: object "event", integer id, string type, occurred_at an ISO 8601 date-time, data an object',
+    actual: `${problems} in ${text.slice(0, 400)}`,
+  });
+  context.must(DECIMAL.test(frame.id ?? '') && integerIn(text, 'id') === BigInt(frame.id ?? ''), {
+    expected: `the envelope's id equals the SSE id ${frame.id}`,
+    actual: `id ${integerIn(text, 'id') ?? JSON.stringify(envelope?.['id'])}`,
+  });
+  context.must(envelope?.['type'] === frame.event, {
+    expected: `the envelope's type equals the SSE event ${JSON.stringify(frame.event)}`,
+    actual: `type ${JSON.stringify(envelope?.['type'])}`,
+  });
+}
+
+/** The form of the type is a requirement of its own; here it only has to be a string. */
+function withoutTypeForm(envelope: Record<string, unknown> | undefined): unknown {
+  return typeof envelope?.['type'] === 'string' ? { ...envelope, type: 'a.b' } : envelope;
+}
+
+const TYPE_FORM = /^[^.\s]+\.[^.\s]+$/;
+const VERSION_SUFFIX = /([._@:/-]v\d+([._]\d+)*|[@:]\d+([._]\d+)*)$/i;
+const KNOWN_WITH_MORE = /^deployment\.(deployed|removed)[._@:/-]?v?\d+$/i;
+
+/** Sections 6.1 and 6.2, rule 4. */
+export function judgeType(context: Device, type: string): void {
+  context.must(TYPE_FORM.test(type), {
+    expected: 'an event type of the form {resource}.{action}',
+    actual: JSON.stringify(type),
+  });
+  context.must(!VERSION_SUFFIX.test(type) && !KNOWN_WITH_MORE.test(type), {
+    expected: 'an event type without a version suffix',
+    actual: JSON.stringify(type),
+  });
+}
+
+/** Section 2.4. `data` is the envelope's. */
+export function judgeDeployedPayload(context: Device, data: unknown): void {
+  const problems = problemsOf(deployedPayload, data);
+  context.must(problems === undefined, {
+    expected: 'the payload of deployment.deployed: every field of section 2.4, deployed_at an ISO 8601 date-time',
+    actual: `${problems} in ${JSON.stringify(data)}`,
+  });
+  if (isObject(data)) judgeMerge(context, data, 'the payload of deployment.deployed');
+}

@@ -1,0 +1,134 @@
+/** Subscriptions as checks speak of them. What does not come in time, or ends early, becomes a finding of the check. */
+import { NoAnswer } from '../../../harness/client/errors.ts';
+import type { HttpClient } from '../../../harness/client/http.ts';
+import {
+  type EventStream,
+  type OpenEvents,
+  openEvents,
+  StreamEnded,
+  StreamTimeout,
+} from '../../../harness/client/sse.ts';
+import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import { mediaType } from './ask.ts';
+import type { Device } from './context.ts';
+import { readEvent, type SeenEvent, showIds } from './events.ts';
+
+export class Subscription {
+  readonly stream: EventStream;
+  /** Events in the order in which `next` and its kin gave them out. */
+  readonly events: SeenEvent[] = [];
+  readonly #context: Device;
+
+  constructor(context: Device, stream: EventStream) {
+    this.#context = context;
+    this.stream = stream;
+  }
+
+  /** The next event; blocks without id, event and data are passed over. */
+  async next(what: string, within = this.#context.patienceMs): Promise<SeenEvent> {
+    const deadline = performance.now() + within;
+    for (;;) {
+      const frame = await this.#judged(this.stream.next({ within: deadline - performance.now(), for: what }), what);
+      const event = readEvent(this.#context, frame);
+      if (event === undefined) continue;
+      this.events.push(event);
+      return event;
+    }
+  }
+
+  /** Events up to and including the first that fits. Foreign ones may lie between: a real agent emits its own. */
+  async until(
+    fits: (event: SeenEvent) => boolean,
+    what: string,
+    within = this.#context.patienceMs,
+  ): Promise<SeenEvent[]> {
+    const deadline = performance.now() + within;
+    const taken: SeenEvent[] = [];
+    for (;;) {
+      const event = await this.next(what, deadline - performance.now());
+      taken.push(event);
+      if (fits(event)) return taken;
+    }
+  }
+
+  /** Events up to and including the first whose id is `id` or above it. */
+  reach(id: bigint, what = `event ${id}`, within = this.#context.patienceMs): Promise<SeenEvent[]> {
+    return this.until((event) => event.id >= id, what, within);
+  }
+
+  close(): Promise<void> {
+    return this.stream.close();
+  }
+
+  async #judged(pending: Promise<SseFrame>, what: string): Promise<SseFrame> {
+    try {
+      return await pending;
+    } catch (error) {
+      if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
+      this.#context.must(false, {
+        expected: `${what}, on an open stream`,
+        actual: `${error.message}${this.events.length === 0 ? '' : `; events before it: ${showIds(this.events)}`}`,
+      });
+      throw error;
+    }
+  }
+}
+
+export interface Streams {
+  /** Opens a stream that must be served: 200 and an event stream. */
+  open(options?: OpenEvents, http?: HttpClient): Promise<Subscription>;
+  /** Opens one whatever the answer, for the check to judge. */
+  try(options?: OpenEvents, http?: HttpClient): Promise<EventStream>;
+}
+
+/** Runs `use`, and closes every stream it opened, however it ends. */
+export async function withStreams<T>(context: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
+  const opened: EventStream[] = [];
+  const attempt = async (options: OpenEvents = {}, http = context.http): Promise<EventStream> => {
+    try {
+      const stream = await openEvents(http, { within: context.patienceMs, ...options });
+      opened.push(stream);
+      return stream;
+    } catch (error) {
+      if (!(error instanceof NoAnswer) || context.signal.aborted) throw error;
+      context.must(false, { expected: 'an answer to GET /events', actual: error.message });
+      throw error;
+    }
+  };
+  try {
+    return await use({
+      try: attempt,
+      open: async (options = {}, http = context.http) => {
+        const stream = await attempt(options, http);
+        await mustBeServed(context, stream, options);
+        return new Subscription(context, stream);
+      },
+    });
+  } finally {
+    await Promise.all(opened.map((stream) => stream.close()));
+  }
+}
+
+async function mustBeServed(context: Device, stream: EventStream, options: OpenEvents): Promise<void> {
+  if (stream.status === 200 && mediaType(stream.headers) === 'text/event-stream') return;
+  context.must(false, {
+    expected: `200 with an event stream for ${describeOpen(options)}`,
+    actual: await describeAnswer(context, stream),
+  });
+}
+
+export async function describeAnswer(context: Device, stream: EventStream): Promise<string> {
+  const stays = stream.status === 200;
+  if (!stays) await stream.rest({ within: context.patienceMs, for: 'the end of the answer' }).catch(() => '');
+  return `${stream.status} ${stream.headers['content-type'] ?? 'without content-type'} ${JSON.stringify(stream.head().slice(0, 300))}`;
+}
+
+export function describeOpen(options: OpenEvents): string {
+  const parts = [
+    ...(options.query === undefined ? [] : [`?${options.query}`]),
+    ...(options.after === undefined ? [] : [`after=${options.after}`]),
+    ...(options.types === undefined ? [] : [`types=${options.types.join(',')}`]),
+    ...(options.lastEventId === undefined ? [] : [`Last-Event-ID: ${options.lastEventId}`]),
+  ];
+  return parts.length === 0 ? 'GET /events' : `GET /events with ${parts.join(', ')}`;
+}
