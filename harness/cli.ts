@@ -8,12 +8,27 @@ import { EXIT } from './commands/exit.ts';
 import { commands } from './commands/index.ts';
 import { VERSION } from './version.ts';
 
+const NAMES = new Set([
+  'simulate',
+  'check',
+  'device',
+  'platform',
+  'system',
+  'fleet',
+  'merge',
+  'verify',
+  'replay',
+  'explain',
+  'list',
+  'demo',
+]);
+
 const cli = yargs(hideBin(process.argv))
   .scriptName('muster')
   .usage(
     'Simulates robots, and checks that a Device API or Platform API keeps to its specification.\n\nUsage: $0 <command> [options]',
   )
-  .parserConfiguration({ 'camel-case-expansion': false, 'strip-aliased': true, 'greedy-arrays': false })
+  .parserConfiguration({ 'camel-case-expansion': false, 'greedy-arrays': false })
   .version(VERSION)
   .strict()
   .demandCommand(1, 'Name a command.')
@@ -24,18 +39,30 @@ const cli = yargs(hideBin(process.argv))
   .completion('completion', 'print a completion script for your shell: muster completion >> ~/.bashrc')
   .exitProcess(false)
   .fail((message, error) => {
-    throw error ?? new UsageError(message);
+    throw error ?? new UsageError(inWords(message));
   });
 for (const command of commands) cli.command(command);
+
+/** yargs speaks of arguments; its users typed options and commands. */
+function inWords(message: string): string {
+  const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ');
+  if (unknown !== undefined) {
+    const typed = process.argv.slice(2);
+    return unknown
+      .map((word) => (typed.includes(word) ? `${word}: no such command` : `--${word}: no such option`))
+      .join('; ');
+  }
+  const meant = /^Did you mean (.*)\?$/.exec(message)?.[1];
+  return meant === undefined ? message : `${process.argv[2]}: no such command; did you mean ${meant}?`;
+}
 
 try {
   await cli.parseAsync();
 } catch (error) {
   if (error instanceof UsageError || (error instanceof Error && error.name === 'YError')) {
     const path = process.argv
-      .slice(2)
-      .filter((word) => /^[a-z]+$/.test(word))
-      .slice(0, 2)
+      .slice(2, 4)
+      .filter((word) => NAMES.has(word))
       .join(' ');
     process.stderr.write(`muster: ${error.message}\nTry: muster ${path === '' ? '' : `${path} `}--help\n`);
     process.exitCode = EXIT.usage;

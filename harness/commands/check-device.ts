@@ -27,8 +27,8 @@ export const checkDevice: CommandModule<object, Arguments> = {
   describe: 'Check a Device API: an agent on its socket, loopback port, URL, or started by a command or image',
   builder: (argv) =>
     typed<Arguments>(
-      withPlanOptions(argv)
-        .options({
+      withPlanOptions(
+        argv.options({
           socket: { type: 'string', describe: 'Unix socket of the agent', group: 'Target:' },
           discovery: { type: 'string', describe: 'Discovery file of an agent on loopback TCP', group: 'Target:' },
           url: { type: 'string', describe: 'Base URL, with or without /v0.2', group: 'Target:' },
@@ -50,7 +50,8 @@ export const checkDevice: CommandModule<object, Arguments> = {
             group: 'Target:',
           },
           capability: { type: 'string', array: true, describe: 'Declare a capability', group: 'Target:' },
-        })
+        }),
+      )
         .example('$0 check device --socket /run/agent.sock', 'what a black box can show')
         .example('$0 check device --socket a.sock --control c.sock --report junit=muster.xml', 'everything, for CI'),
     ),

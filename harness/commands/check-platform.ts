@@ -30,8 +30,8 @@ export const checkPlatform: CommandModule<object, Arguments> = {
   describe: 'Check a Platform API at its base URL, or started by a command or image',
   builder: (argv) =>
     typed<Arguments>(
-      withPlanOptions(argv)
-        .options({
+      withPlanOptions(
+        argv.options({
           url: { type: 'string', describe: 'Base URL ({base_url} of the specification)', group: 'Target:' },
           'api-key': { type: 'string', describe: 'API key; or MUSTER_API_KEY in the environment', group: 'Target:' },
           'limited-key': {
@@ -56,7 +56,8 @@ export const checkPlatform: CommandModule<object, Arguments> = {
           name: { type: 'string', describe: 'Name of what is tested', group: 'Target:' },
           'target-version': { type: 'string', describe: 'Its version', group: 'Target:' },
           capability: { type: 'string', array: true, describe: 'Declare a capability', group: 'Target:' },
-        })
+        }),
+      )
         .example('MUSTER_API_KEY=… $0 check platform --url https://api.example.com/beta --read-only', 'writes nothing')
         .example('$0 check platform --url http://127.0.0.1:8080/beta --api-key KEY', 'everything'),
     ),
