@@ -8,7 +8,8 @@ export interface PublishOptions {
 export interface Broker {
   /** Where devices connect: `mqtt://…` or `mqtts://…`, without credentials. */
   readonly url: string;
-  publish(topic: string, message: object, options: PublishOptions): void;
+  /** Publishes on a topic of that device. */
+  publish(deviceId: string, topic: string, message: object, options: PublishOptions): void;
   /** Ends the device's connection, where the broker allows that. */
   disconnect(deviceId: string): void;
   stop(): Promise<void>;

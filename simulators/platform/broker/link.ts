@@ -38,10 +38,10 @@ export function commandLink(broker: () => Broker, clock: Clock): CommandLink {
         pending.set(id, { deviceId, sentAt: process.hrtime.bigint(), timer, resolve });
         const message = { message_id: id, timestamp: timestamp(clock) };
         // Nobody waits for a ping that arrives late, so it is neither acknowledged nor kept.
-        broker().publish(agentTopics.ping(deviceId), message, { qos: 0, retain: false });
+        broker().publish(deviceId, agentTopics.ping(deviceId), message, { qos: 0, retain: false });
       }),
     requestSync: (deviceId) => {
-      broker().publish(agentTopics.sync(deviceId), { is_synced: false }, { qos: 1, retain: true });
+      broker().publish(deviceId, agentTopics.sync(deviceId), { is_synced: false }, { qos: 1, retain: true });
     },
     disconnect: (deviceId) => broker().disconnect(deviceId),
     onPong: (deviceId, payload) => {

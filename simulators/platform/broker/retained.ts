@@ -20,7 +20,8 @@ interface RetainedStore {
   createRetainedStreamCombi(topics: string[]): Readable;
 }
 
-export function installExactRetained(aedes: Aedes): void {
+/** Puts the lookup in place of the stock one, and returns what stores a retained message. */
+export function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
   const retained = new Map<string, RetainedPacket>();
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
@@ -30,4 +31,5 @@ export function installExactRetained(aedes: Aedes): void {
   };
   persistence.createRetainedStreamCombi = (topics) =>
     Readable.from(topics.flatMap((topic) => retained.get(topic) ?? []));
+  return persistence.storeRetained;
 }

@@ -1,0 +1,154 @@
+/** The agent's side of `/agent/v1`: provisioning, tokens, and the calls a sync makes. One for each robot, so it keeps little. */
+import {
+  AGENT_BASE_PATH,
+  type AgentConfigInstance,
+  type AgentDeployment,
+  agentDeployment,
+  agentDeploymentList,
+  agentDevice,
+  type DeploymentReport,
+  tokenResponse,
+} from '../../../harness/contract/agent.ts';
+import { ApiError, type ApiRequest } from './http.ts';
+import type { UplinkHub } from './hub.ts';
+import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
+import { allPages, type DeploymentSource } from './source.ts';
+
+const PAGE = 100;
+/** A token that expires within this is replaced before use. Milliseconds. */
+const EXPIRY_MARGIN = 30_000;
+
+const LIST_QUERY =
+  `limit=${PAGE}&activity_status=${encodeURIComponent('queued|deployed')}` +
+  '&expand=config_instances&expand=release.git_commit';
+
+export class AgentApi implements DeploymentSource {
+  readonly #hub: UplinkHub;
+  readonly #dir: string;
+  device: StoredDevice | undefined;
+  #token = '';
+  #expiresAt = 0;
+  #minting: Promise<string> | undefined;
+
+  constructor(hub: UplinkHub, dir: string) {
+    this.#hub = hub;
+    this.#dir = dir;
+  }
+
+  /** Makes sure that the platform knows this robot, once: its identity is kept on disk. Rejects with ApiError when refused. */
+  async enrol(name: string, signal: AbortSignal): Promise<void> {
+    if (this.device) return;
+    this.device = await loadDevice(this.#dir);
+    if (this.device) return;
+    const key = await ensureKey(this.#dir, this.#hub.keyBits);
+    const device = (key === 'present' && (await this.#recover(signal))) || (await this.#provision(name, signal));
+    await saveDevice(this.#dir, device);
+    this.device = device;
+  }
+
+  /** An earlier run may have been provisioned and ended before it could write that down: then the key is known already. */
+  async #recover(signal: AbortSignal): Promise<StoredDevice | undefined> {
+    try {
+      const { id, session_id } = await this.#hub.http.json(
+        await this.#authorized('GET', '/device', signal),
+        agentDevice,
+      );
+      return { device_id: id, session_id };
+    } catch (error) {
+      if (error instanceof ApiError && (error.unauthorized || error.refused)) return undefined;
+      throw error;
+    }
+  }
+
+  async #provision(name: string, signal: AbortSignal): Promise<StoredDevice> {
+    const { token, agentVersion, http } = this.#hub;
+    if (token === undefined) throw new Error(`${name} is not provisioned, and no provisioning token was given`);
+    const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: agentVersion, name };
+    const { id, session_id } = await http.json(
+      { ...this.#request('POST', '/devices/provision', token, signal), body },
+      agentDevice,
+    );
+    return { device_id: id, session_id };
+  }
+
+  /** A device token with time left. Calls at the same time share one request. */
+  async token(signal: AbortSignal): Promise<string> {
+    if (this.#hub.time.now() < this.#expiresAt - EXPIRY_MARGIN) return this.#token;
+    this.#minting ??= this.#mint(signal).finally(() => {
+      this.#minting = undefined;
+    });
+    return await this.#minting;
+  }
+
+  /** The platform did not take the token. */
+  dropToken(token: string): void {
+    if (token === this.#token) this.#expiresAt = 0;
+  }
+
+  async #mint(signal: AbortSignal): Promise<string> {
+    const { http, time } = this.#hub;
+    const jwt = await mintDeviceJwt(this.#dir, time);
+    const answer = await http.json(this.#request('POST', '/devices/token', jwt, signal), tokenResponse);
+    this.#token = answer.token;
+    this.#expiresAt = Date.parse(answer.expires_at);
+    return this.#token;
+  }
+
+  #request(method: ApiRequest['method'], path: string, bearer: string, signal: AbortSignal): ApiRequest {
+    const headers = { ...this.#hub.headers, authorization: `Bearer ${bearer}` };
+    return { method, path: AGENT_BASE_PATH + path, headers, signal };
+  }
+
+  async #authorized(method: ApiRequest['method'], path: string, signal: AbortSignal): Promise<ApiRequest> {
+    return this.#request(method, path, await this.token(signal), signal);
+  }
+
+  /** Sends with the device token; when the platform no longer takes it, once more with a new one. */
+  async #send<T>(
+    method: ApiRequest['method'],
+    path: string,
+    signal: AbortSignal,
+    send: (request: ApiRequest) => Promise<T>,
+  ): Promise<T> {
+    const token = await this.token(signal);
+    try {
+      return await send(this.#request(method, path, token, signal));
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 401) throw error;
+      this.dropToken(token);
+      return await send(await this.#authorized(method, path, signal));
+    }
+  }
+
+  list(signal: AbortSignal): Promise<AgentDeployment[]> {
+    return allPages((offset) =>
+      this.#send('GET', `/deployments?${LIST_QUERY}&offset=${offset}`, signal, (request) =>
+        this.#hub.http.json(request, agentDeploymentList),
+      ),
+    );
+  }
+
+  contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]> {
+    return Promise.all(
+      instances.map(({ id }) =>
+        this.#send('GET', `/config_instances/${encodeURIComponent(id)}/content`, signal, (request) =>
+          this.#hub.http.bytes(request),
+        ),
+      ),
+    );
+  }
+
+  report = async (id: string, report: DeploymentReport, signal: AbortSignal): Promise<void> => {
+    await this.#send('PATCH', `/deployments/${encodeURIComponent(id)}`, signal, (request) =>
+      this.#hub.http.json({ ...request, body: report }, agentDeployment),
+    );
+  };
+
+  async announceVersion(signal: AbortSignal): Promise<void> {
+    const { agentVersion, http } = this.#hub;
+    const path = `/devices/${encodeURIComponent(this.device?.device_id ?? '')}`;
+    await this.#send('PATCH', path, signal, (request) =>
+      http.json({ ...request, body: { agent_version: agentVersion } }, agentDevice),
+    );
+  }
+}

@@ -1,0 +1,109 @@
+/** Who a robot is, kept on its disk: an RSA key, and the device that the platform knows it as. */
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  type KeyObject,
+  randomUUID,
+} from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { SignJWT } from 'jose';
+import Type, { type Static } from 'typebox';
+import { shape } from '../../../harness/contract/shape.ts';
+import type { Clock } from '../../common/clock.ts';
+
+const KEY_FILE = 'private-key.pem';
+const DEVICE_FILE = 'device.json';
+const PRIVATE = 0o600;
+const PRIVATE_DIRECTORY = 0o700;
+/** Seconds: the platform accepts `exp` = `iat` + 2 minutes. */
+const DEVICE_JWT_LIFETIME = 120;
+
+const storedDevice = shape('device.json', Type.Object({ device_id: Type.String(), session_id: Type.String() }));
+/** What provisioning yielded. */
+export type StoredDevice = Static<typeof storedDevice.schema>;
+
+/** Where a robot's identity lies below its directory. */
+export const identityDirectory = (dir: string): string => join(dir, 'identity');
+
+/** The device of an earlier run; undefined before provisioning. Rejects when the file is there and cannot be used. */
+export async function loadDevice(dir: string): Promise<StoredDevice | undefined> {
+  const path = join(identityDirectory(dir), DEVICE_FILE);
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {}
+  if (!storedDevice.is(value))
+    throw new Error(`${path} is not {"device_id", "session_id"}; remove it to provision again`);
+  return value;
+}
+
+export async function saveDevice(dir: string, device: StoredDevice): Promise<void> {
+  await writeWhole(identityDirectory(dir), DEVICE_FILE, `${JSON.stringify(device)}\n`);
+}
+
+/** Makes the robot's key pair unless it has one. Resolves with whether it was made now. */
+export async function ensureKey(dir: string, bits: number): Promise<'made' | 'present'> {
+  if ((await readIfThere(join(identityDirectory(dir), KEY_FILE))) !== undefined) return 'present';
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: bits });
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  await writeWhole(identityDirectory(dir), KEY_FILE, pem);
+  return 'made';
+}
+
+/** `public_key_pem` of the provisioning request. */
+export async function publicKeyPem(dir: string): Promise<string> {
+  return createPublicKey(await privateKey(dir))
+    .export({ type: 'spki', format: 'pem' })
+    .toString();
+}
+
+/** The JWT that proves possession of the key. The key is read for each: it is rarely needed, and costs memory to keep. */
+export async function mintDeviceJwt(dir: string, clock: Clock): Promise<string> {
+  const key = await privateKey(dir);
+  const der = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  const issuedAt = Math.floor(clock.now() / 1000);
+  return await new SignJWT()
+    .setProtectedHeader({ alg: 'RS512', typ: 'JWT', kid: createHash('sha256').update(der).digest('hex') })
+    .setJti(randomUUID())
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + DEVICE_JWT_LIFETIME)
+    .sign(key);
+}
+
+async function privateKey(dir: string): Promise<KeyObject> {
+  const path = join(identityDirectory(dir), KEY_FILE);
+  const pem = await readFile(path);
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw new Error(`${path} holds no private key; remove the identity directory to provision again`);
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Readable by the owner only, and never half-written. */
+async function writeWhole(directory: string, name: string, text: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY });
+  const temporary = join(directory, `.${name}.${process.pid}`);
+  try {
+    await writeFile(temporary, text, { mode: PRIVATE });
+    await rename(temporary, join(directory, name));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}

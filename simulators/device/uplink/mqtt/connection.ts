@@ -1,0 +1,206 @@
+/**
+ * A lean MQTT 3.1.1 client connection: what an agent needs and no more, so that thousands fit in a process. It keeps no
+ * store of unacknowledged messages (after a reconnect the agent syncs, which says it all again), no timer and no read buffer.
+ */
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { generate, type Packet } from 'mqtt-packet';
+import { type Beating, KEEP_ALIVE_SECONDS, type KeepAlive } from './keep-alive.ts';
+import { readPackets } from './packets.ts';
+
+const HANDSHAKE_TIMEOUT_MS = 30_000;
+const CREDENTIALS_REFUSED = [4, 5];
+const SUBSCRIPTION_REFUSED = 0x80;
+
+/** The broker answered CONNECT with a return code other than 0. */
+export class MqttRefused extends Error {
+  override name = 'MqttRefused';
+  readonly returnCode: number;
+  constructor(returnCode: number) {
+    super(`the MQTT broker refused the connection with return code ${returnCode}`);
+    this.returnCode = returnCode;
+  }
+  /** Bad user name or password, or not authorized. */
+  get credentials(): boolean {
+    return CREDENTIALS_REFUSED.includes(this.returnCode);
+  }
+}
+
+export interface MqttEndpoint {
+  host: string;
+  port: number;
+  tls: boolean;
+  ca: string | Buffer | undefined;
+}
+
+export interface MqttListener {
+  /** `payload` is valid during the call only. `retained`: stored before this connection subscribed. */
+  onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void;
+  /** The connection ended, whoever ended it. Called once, after `open` resolved. */
+  onClose(connection: MqttConnection): void;
+}
+
+/** Bytes are consumed before the next read of any connection, so that all may read into one buffer (not with overlapped I/O). */
+const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+const canShareReadBuffer = process.platform !== 'win32';
+
+export class MqttConnection implements Beating {
+  readonly #socket: Socket;
+  readonly #listener: MqttListener;
+  readonly #keepAlive: KeepAlive;
+  #slot = -1;
+  #rest: Buffer | undefined;
+  #messageId = 0;
+  #awaitingPong = false;
+  /** The handshake step under way: CONNACK, then SUBACK. */
+  #step: { command: 'connack' | 'suback'; resolve(packet: Packet): void; reject(error: Error): void } | undefined;
+  #failure: Error | undefined;
+
+  private constructor(endpoint: MqttEndpoint, listener: MqttListener, keepAlive: KeepAlive) {
+    this.#listener = listener;
+    this.#keepAlive = keepAlive;
+    this.#socket = this.#dial(endpoint);
+    this.#socket.setNoDelay(true);
+    this.#socket.on('error', (error) => {
+      this.#failure ??= error;
+    });
+    this.#socket.on('close', () => this.#closed());
+  }
+
+  /** Connects, authenticates and subscribes (QoS 1). Rejects with MqttRefused, or with the network's error. */
+  static async open(options: {
+    endpoint: MqttEndpoint;
+    clientId: string;
+    username: string;
+    password: string;
+    topics: string[];
+    listener: MqttListener;
+    keepAlive: KeepAlive;
+    signal: AbortSignal;
+  }): Promise<MqttConnection> {
+    const { endpoint, clientId, username, password, topics, listener, keepAlive, signal } = options;
+    signal.throwIfAborted();
+    const connection = new MqttConnection(endpoint, listener, keepAlive);
+    const abort = () => connection.close(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    connection.#socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () =>
+      connection.close(new Error('the MQTT broker does not answer')),
+    );
+    try {
+      const connected = connection.#await('connack');
+      connection.#send({
+        cmd: 'connect',
+        protocolId: 'MQTT',
+        protocolVersion: 4,
+        clean: true,
+        keepalive: KEEP_ALIVE_SECONDS,
+        clientId,
+        username,
+        password: Buffer.from(password),
+      });
+      const connack = await connected;
+      const returnCode = connack.cmd === 'connack' ? (connack.returnCode ?? 0) : 0;
+      if (returnCode !== 0) throw new MqttRefused(returnCode);
+      const subscribed = connection.#await('suback');
+      const subscriptions = topics.map((topic) => ({ topic, qos: 1 as const }));
+      connection.#send({ cmd: 'subscribe', messageId: connection.#nextId(), subscriptions });
+      const suback = await subscribed;
+      const refused = suback.cmd === 'suback' && suback.granted.includes(SUBSCRIPTION_REFUSED);
+      if (refused) throw new Error('the MQTT broker refused a subscription to a topic of this device');
+      if (connection.#socket.destroyed) throw new Error('the MQTT broker closed the connection');
+    } catch (error) {
+      connection.close(error as Error);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', abort);
+      connection.#socket.setTimeout(0);
+      connection.#socket.removeAllListeners('timeout');
+    }
+    connection.#slot = keepAlive.add(connection);
+    return connection;
+  }
+
+  publish(topic: string, message: object, options: { retain: boolean }): void {
+    const payload = Buffer.from(JSON.stringify(message));
+    this.#send({ cmd: 'publish', topic, payload, qos: 1, dup: false, messageId: this.#nextId(), ...options });
+  }
+
+  beat(): void {
+    if (this.#awaitingPong) this.close(new Error('the MQTT broker answered no PINGREQ'));
+    this.#awaitingPong = true;
+    this.#send({ cmd: 'pingreq' });
+  }
+
+  /** Cuts the connection. */
+  close(reason?: Error): void {
+    this.#failure ??= reason;
+    this.#socket.destroy();
+  }
+
+  /** Says goodbye, then closes. */
+  async end(): Promise<void> {
+    if (this.#socket.closed) return;
+    const closed = new Promise((resolve) => this.#socket.once('close', resolve));
+    this.#send({ cmd: 'disconnect' });
+    this.#socket.destroySoon();
+    await closed;
+  }
+
+  #dial({ host, port, tls, ca }: MqttEndpoint): Socket {
+    if (tls) return connectTls({ host, port, ...(ca !== undefined && { ca }) }).on('data', this.#read);
+    if (!canShareReadBuffer) return connectTcp({ host, port }).on('data', this.#read);
+    const callback = (bytesRead: number) => {
+      this.#read(sharedReadBuffer.subarray(0, bytesRead));
+      return true;
+    };
+    return connectTcp({ host, port, onread: { buffer: sharedReadBuffer, callback } });
+  }
+
+  #await(command: 'connack' | 'suback'): Promise<Packet> {
+    return new Promise((resolve, reject) => {
+      this.#step = { command, resolve, reject };
+    });
+  }
+
+  #send(packet: Packet): void {
+    if (this.#socket.writable) this.#socket.write(generate(packet));
+  }
+
+  #nextId(): number {
+    this.#messageId = (this.#messageId % 0xffff) + 1;
+    return this.#messageId;
+  }
+
+  #read = (chunk: Buffer): void => {
+    try {
+      this.#rest = readPackets(this.#rest, chunk, this.#receive);
+    } catch (error) {
+      this.close(error as Error);
+    }
+  };
+
+  #receive = (packet: Packet): void => {
+    switch (packet.cmd) {
+      case 'publish':
+        if (packet.qos > 0) this.#send({ cmd: 'puback', messageId: packet.messageId ?? 0 });
+        this.#listener.onMessage(this, packet.topic, packet.payload as Buffer, packet.retain);
+        break;
+      case 'pingresp':
+        this.#awaitingPong = false;
+        break;
+      case this.#step?.command: {
+        const step = this.#step;
+        this.#step = undefined;
+        step?.resolve(packet);
+      }
+    }
+  };
+
+  #closed(): void {
+    this.#step?.reject(this.#failure ?? new Error('the MQTT broker closed the connection'));
+    this.#step = undefined;
+    if (this.#slot < 0) return;
+    this.#keepAlive.delete(this, this.#slot);
+    this.#listener.onClose(this);
+  }
+}

@@ -1,0 +1,60 @@
+/** Cuts a byte stream into MQTT packets. One parser serves every connection, because it only ever sees whole packets. */
+import { type Packet, parser } from 'mqtt-packet';
+
+/** Nothing the platform sends comes near; more is a broken or hostile broker. */
+const MAX_PACKET_BYTES = 256 * 1024;
+
+let parsed: Packet | undefined;
+let failure: Error | undefined;
+const shared = parser({ protocolVersion: 4 });
+shared.on('packet', (packet) => {
+  parsed = packet;
+});
+shared.on('error', (error: Error) => {
+  failure = error;
+});
+
+function parse(bytes: Buffer): Packet {
+  parsed = undefined;
+  failure = undefined;
+  shared.parse(bytes);
+  if (failure) throw failure;
+  if (!parsed) throw new Error('incomplete MQTT packet');
+  return parsed;
+}
+
+/** Total length of the packet that starts at `start`; undefined while its length is not complete. Throws when it cannot be one. */
+function packetLength(bytes: Buffer, start: number): number | undefined {
+  let length = 0;
+  for (let index = 0; index < 4; index++) {
+    const byte = bytes[start + 1 + index];
+    if (byte === undefined) return undefined;
+    length += (byte & 0x7f) * 128 ** index;
+    if (byte < 0x80) {
+      if (length > MAX_PACKET_BYTES)
+        throw new Error(`MQTT packet of ${length} bytes; at most ${MAX_PACKET_BYTES} are taken`);
+      return 2 + index + length;
+    }
+  }
+  throw new Error('malformed MQTT packet length');
+}
+
+/**
+ * Hands each whole packet of `rest` + `chunk` to `onPacket`, and returns a copy of the bytes that are left over. Packets are
+ * views of the input: valid during the call only. Throws when the stream is not MQTT.
+ */
+export function readPackets(
+  rest: Buffer | undefined,
+  chunk: Buffer,
+  onPacket: (packet: Packet) => void,
+): Buffer | undefined {
+  const bytes = rest ? Buffer.concat([rest, chunk]) : chunk;
+  let start = 0;
+  while (start < bytes.length) {
+    const length = packetLength(bytes, start);
+    if (length === undefined || start + length > bytes.length) break;
+    onPacket(parse(bytes.subarray(start, start + length)));
+    start += length;
+  }
+  return start === bytes.length ? undefined : Buffer.from(bytes.subarray(start));
+}

@@ -1,0 +1,111 @@
+/** When a robot syncs: when told, on request, on a long poll, and again after what went wrong. One sync at a time. */
+import type { SyncResult } from '../ports.ts';
+import { failureDelay, networkDelay, POLL_INTERVAL } from './backoff.ts';
+import { NetworkError } from './http.ts';
+import type { Syncer } from './sync.ts';
+import type { Time, Timer } from './time.ts';
+
+export interface SyncEvents {
+  /** A pass over the platform's deployments begins. */
+  onSyncStarted(): void;
+  /** The device is as the platform wants it, as of the latest pass. */
+  onSynced(): void;
+  onSyncFailed(error: Error): void;
+}
+
+export class Scheduler {
+  readonly #syncer: Syncer;
+  readonly #time: Time;
+  readonly #signal: AbortSignal;
+  readonly #events: SyncEvents;
+  readonly #pollMs: number;
+  #running: Promise<SyncResult> | undefined;
+  #again = false;
+  #timer: Timer | undefined;
+  /** Failed syncs in a row: of the network, and of any other kind. */
+  #unreachable = 0;
+  #failures = 0;
+  #cooldownUntil = 0;
+  /** Milliseconds since the epoch; 0 before the first. */
+  syncedAt = 0;
+
+  constructor(syncer: Syncer, options: { time: Time; signal: AbortSignal; events: SyncEvents; pollMs?: number }) {
+    this.#syncer = syncer;
+    this.#time = options.time;
+    this.#signal = options.signal;
+    this.#events = options.events;
+    this.#pollMs = options.pollMs ?? POLL_INTERVAL;
+  }
+
+  /** Syncs now, or joins the sync that runs. While failed syncs back off it does neither. */
+  sync(): Promise<SyncResult> {
+    if (this.#running) return this.#running;
+    const now = this.#time.now();
+    if (now >= this.#cooldownUntil) return this.#run();
+    const next = new Date(this.#cooldownUntil).toISOString();
+    return Promise.resolve({ code: 'in_cooldown', message: `syncing failed; the next attempt is at ${next}` });
+  }
+
+  /** Something may have changed on the platform: a sync that runs already may have missed it, so another one follows. */
+  told(): void {
+    if (this.#running) this.#again = true;
+    else void this.sync();
+  }
+
+  /** Resolves when no sync runs. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  /** No sync begins by itself any more. The signal ends a running one. */
+  async stop(): Promise<void> {
+    await this.#running;
+    this.#time.cancel(this.#timer);
+  }
+
+  #run(): Promise<SyncResult> {
+    this.#time.cancel(this.#timer);
+    this.#running = this.#passes().finally(() => {
+      this.#running = undefined;
+      if (this.#signal.aborted) return;
+      this.#timer = this.#time.after(Math.max(0, this.#nextAt() - this.#time.now()), () => this.told());
+    });
+    return this.#running;
+  }
+
+  async #passes(): Promise<SyncResult> {
+    try {
+      do {
+        this.#again = false;
+        this.#events.onSyncStarted();
+        await this.#syncer.run(this.#signal);
+      } while (this.#again);
+    } catch (error) {
+      return this.#failed(error as Error);
+    }
+    this.#unreachable = 0;
+    this.#failures = 0;
+    this.#cooldownUntil = 0;
+    this.syncedAt = this.#time.now();
+    if (this.#syncer.nextAttemptAt === undefined) this.#events.onSynced();
+    return { code: 'success', message: 'the device is synced' };
+  }
+
+  #failed(error: Error): SyncResult {
+    if (this.#signal.aborted) return { code: 'network_connection_error', message: 'the device is stopping' };
+    this.#events.onSyncFailed(error);
+    if (error instanceof NetworkError) {
+      this.#unreachable++;
+      return { code: 'network_connection_error', message: error.message };
+    }
+    this.#cooldownUntil = this.#time.now() + failureDelay(this.#failures);
+    this.#failures++;
+    return { code: 'in_cooldown', message: error.message };
+  }
+
+  #nextAt(): number {
+    const now = this.#time.now();
+    if (this.#unreachable > 0) return now + networkDelay(this.#unreachable - 1);
+    return Math.min(this.#cooldownUntil || now + this.#pollMs, this.#syncer.nextAttemptAt ?? Number.POSITIVE_INFINITY);
+  }
+}

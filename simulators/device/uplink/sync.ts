@@ -1,0 +1,170 @@
+/** One sync: brings the device to what the platform wants, and tells the platform what came of it. */
+import type { AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
+import { timestamp } from '../../common/clock.ts';
+import { DeployError, type DeploymentPort } from '../ports.ts';
+import { failureDelay } from './backoff.ts';
+import { ApiError, NetworkError } from './http.ts';
+import type { DeploymentSource } from './source.ts';
+import type { Time } from './time.ts';
+
+interface BackOff {
+  failures: number;
+  /** Milliseconds since the epoch. */
+  notBefore: number;
+  /** Content that is held already, so that the next attempt need not download it again. */
+  contents?: Uint8Array[];
+}
+
+export class Syncer {
+  readonly #port: DeploymentPort;
+  readonly #source: DeploymentSource;
+  readonly #time: Time;
+  /** Deployments that could not be applied yet. */
+  #backOffs: Map<string, BackOff> | undefined;
+  /** Reports that the platform has not taken yet. */
+  #unreported: Map<string, DeploymentReport> | undefined;
+
+  constructor(port: DeploymentPort, source: DeploymentSource, time: Time) {
+    this.#port = port;
+    this.#source = source;
+    this.#time = time;
+  }
+
+  /** When a deployment that failed may be tried again, in milliseconds since the epoch. */
+  get nextAttemptAt(): number | undefined {
+    if (!this.#backOffs) return undefined;
+    return Math.min(...[...this.#backOffs.values()].map(({ notBefore }) => notBefore));
+  }
+
+  /**
+   * Rejects when the platform cannot be reached or refuses (NetworkError, ApiError, ProtocolError), or the signal aborts. What
+   * is wrong with a deployment is no rejection: it is reported, and tried again later.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#flush(signal);
+    const listed = await this.#source.list(signal);
+    for (const { release } of listed) if (release) this.#port.remember(release);
+    const wanted = listed.filter((deployment) => deployment.target_status === 'deployed');
+    this.#forgetAllBut(wanted);
+    const current = newest(wanted);
+    const settled = current === undefined || (await this.#reach(current, signal));
+    // While a replacement is being retried, what it replaces stays in service.
+    if (settled) await this.#removeUnwanted(listed, wanted);
+    await this.#flush(signal);
+  }
+
+  /** Whether `wanted` needs no further attempt: it is deployed, or it never will be. */
+  async #reach(wanted: AgentDeployment, signal: AbortSignal): Promise<boolean> {
+    const known = this.#port.get(wanted.id);
+    if (known?.error_status === 'failed' || known?.activity_status === 'archived') {
+      this.#report(wanted.id, this.#archived(known.error_status));
+      return true;
+    }
+    if (this.#port.active().some(({ id }) => id === wanted.id)) {
+      const told = wanted.activity_status === 'deployed' && wanted.error_status === 'none';
+      if (!told) this.#report(wanted.id, this.#deployed());
+      return true;
+    }
+    if (this.#time.now() < (this.#backOffs?.get(wanted.id)?.notBefore ?? 0)) return false;
+    return await this.#deploy(wanted, signal);
+  }
+
+  async #deploy(wanted: AgentDeployment, signal: AbortSignal): Promise<boolean> {
+    let contents = this.#backOffs?.get(wanted.id)?.contents;
+    try {
+      const instances = wanted.config_instances ?? [];
+      contents ??= await this.#source.contents(instances, signal);
+      const files = instances.map(({ filepath }, index) => ({
+        filepath,
+        content: contents?.[index] ?? new Uint8Array(),
+      }));
+      const { replaced } = await this.#port.deploy(wanted, files);
+      this.#backOffs?.delete(wanted.id);
+      this.#report(wanted.id, this.#deployed());
+      for (const old of replaced) this.#report(old.id, this.#archived(old.error_status));
+      return true;
+    } catch (error) {
+      const notOfTheDeployment = error instanceof NetworkError || (error instanceof ApiError && error.unauthorized);
+      if (notOfTheDeployment || signal.aborted) throw error;
+      return await this.#failed(wanted, error, contents);
+    }
+  }
+
+  async #failed(wanted: AgentDeployment, error: unknown, contents: Uint8Array[] | undefined): Promise<boolean> {
+    if (error instanceof DeployError && !error.retryable) {
+      this.#backOffs?.delete(wanted.id);
+      await this.#port.fail(wanted, 'failed');
+      this.#report(wanted.id, this.#archived('failed'));
+      return true;
+    }
+    const failures = this.#backOffs?.get(wanted.id)?.failures ?? 0;
+    this.#backOffs ??= new Map();
+    this.#backOffs.set(wanted.id, {
+      failures: failures + 1,
+      notBefore: this.#time.now() + failureDelay(failures),
+      ...(contents && { contents }),
+    });
+    await this.#port.fail(wanted, 'retrying');
+    if (wanted.error_status !== 'retrying') this.#report(wanted.id, { error_status: 'retrying' });
+    return false;
+  }
+
+  async #removeUnwanted(listed: AgentDeployment[], wanted: AgentDeployment[]): Promise<void> {
+    const keep = new Set(wanted.map(({ id }) => id));
+    for (const { id } of this.#port.active()) {
+      if (keep.has(id)) continue;
+      const removed = await this.#port.remove(id);
+      this.#report(id, this.#archived(removed.error_status));
+    }
+    for (const { id, target_status } of listed) {
+      if (target_status !== 'archived' || this.#unreported?.has(id)) continue;
+      this.#report(id, this.#archived(this.#port.get(id)?.error_status ?? 'none'));
+    }
+  }
+
+  #deployed = (): DeploymentReport => ({
+    activity_status: 'deployed',
+    error_status: 'none',
+    deployed_at: timestamp(this.#time),
+  });
+
+  #archived = (error_status: NonNullable<DeploymentReport['error_status']>): DeploymentReport => ({
+    activity_status: 'archived',
+    error_status,
+    archived_at: timestamp(this.#time),
+  });
+
+  #report(id: string, report: DeploymentReport): void {
+    if (!this.#source.report) return;
+    this.#unreported ??= new Map();
+    this.#unreported.set(id, { ...this.#unreported.get(id), ...report });
+  }
+
+  /** Reports stay until the platform has taken or refused them, over as many syncs as it needs. */
+  async #flush(signal: AbortSignal): Promise<void> {
+    for (const [id, report] of this.#unreported ?? []) {
+      try {
+        await this.#source.report?.(id, report, signal);
+      } catch (error) {
+        if (!(error instanceof ApiError && error.refused)) throw error;
+      }
+      this.#unreported?.delete(id);
+    }
+    this.#unreported = undefined;
+  }
+
+  #forgetAllBut(wanted: AgentDeployment[]): void {
+    if (!this.#backOffs) return;
+    const keep = new Set(wanted.map(({ id }) => id));
+    for (const id of this.#backOffs.keys()) if (!keep.has(id)) this.#backOffs.delete(id);
+    if (this.#backOffs.size === 0) this.#backOffs = undefined;
+  }
+}
+
+function newest(deployments: AgentDeployment[]): AgentDeployment | undefined {
+  const age = (deployment: AgentDeployment) => Date.parse(deployment.created_at);
+  return deployments.reduce<AgentDeployment | undefined>(
+    (latest, candidate) => (latest && age(latest) > age(candidate) ? latest : candidate),
+    undefined,
+  );
+}
