@@ -28,7 +28,7 @@ const cli = yargs(hideBin(process.argv))
   .usage(
     'Simulates robots, and checks that a Device API or Platform API keeps to its specification.\n\nUsage: $0 <command> [options]',
   )
-  .parserConfiguration({ 'camel-case-expansion': false, 'greedy-arrays': false })
+  .parserConfiguration({ 'camel-case-expansion': false, 'greedy-arrays': true, 'populate--': true })
   .version(VERSION)
   .strict()
   .demandCommand(1, 'Name a command.')

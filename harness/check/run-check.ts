@@ -16,7 +16,14 @@ export interface CheckRun<Context> {
   /** A check that has not ended by then is blocked. Milliseconds. */
   limitMs: number;
   /** Coordinates of one counterexample to run again. */
-  replay?: { seed: number; path?: string };
+  replay?: Replay;
+}
+
+/** Where a counterexample was found, as its finding says. */
+export interface Replay {
+  seed: number;
+  path?: string;
+  replay_path?: string;
 }
 
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
@@ -28,6 +35,9 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   const limit = new AbortController();
   const signal = AbortSignal.any([run.signal, limit.signal]);
   const seed = run.replay?.seed ?? seedOf(run.seed, check.id);
+
+  const [replayed = '', replayPath] = run.replay?.path?.split('/') ?? [];
+  let properties = 0;
 
   const tools: CheckContext = {
     must(holds, finding): asserts holds {
@@ -45,17 +55,27 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     blocked(reason) {
       throw new Blocked(reason);
     },
-    property: (arbitrary, predicate, options) =>
-      runProperty(
-        arbitrary,
-        async (value) => {
-          // Only the exchanges of the failing run tell anything; those before it passed.
-          recorder.clear();
-          await predicate(value);
-        },
-        { seed, runs: run.runs, ...(run.replay?.path === undefined ? {} : { path: run.replay.path }) },
-        options,
-      ),
+    async property(arbitrary, predicate, options) {
+      const index = properties++;
+      const path = replayPath !== undefined && Number(replayed) === index ? { path: replayPath } : {};
+      try {
+        await runProperty(
+          arbitrary,
+          async (value) => {
+            // Only the exchanges of the failing run tell anything; those before it passed.
+            recorder.clear();
+            await predicate(value);
+          },
+          { seed, runs: run.runs, ...path },
+          options,
+        );
+      } catch (error) {
+        if (error instanceof Violation && error.finding.path !== undefined)
+          error.finding.path = `${index}/${error.finding.path}`;
+        throw error;
+      }
+    },
+    replayPath: run.replay?.replay_path,
     seed,
     signal,
     runs: run.runs,

@@ -103,6 +103,22 @@ describe('properties', () => {
     expect(again.checks[0]).toMatchObject({ outcome: 'fail', counterexample: '10', seed: result?.seed });
   });
 
+  it('replay in the property that failed, when a check has several', async () => {
+    const values: number[] = [];
+    const two = one(async (context: CheckContext) => {
+      await context.property(fc.nat(), async () => {});
+      await context.property(fc.nat(), async (value) => {
+        values.push(value);
+        context.must(value < 10, { expected: 'less than 10', actual: value });
+      });
+    });
+    const [result] = (await run([two])).checks;
+    expect(result?.path).toMatch(/^1\//);
+    values.length = 0;
+    await run([two], { replay: { seed: result?.seed ?? 0, path: result?.path ?? '' } });
+    expect(values[0]).toBe(10);
+  });
+
   it('draw the same for the same seed, whatever else runs', async () => {
     const drawn: number[][] = [];
     const draws = one(async (context) => {

@@ -2,7 +2,7 @@
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import type { Plan, Planned } from './plan.ts';
-import { runCheck } from './run-check.ts';
+import { type Replay, runCheck } from './run-check.ts';
 import {
   type Check,
   type CheckResult,
@@ -44,7 +44,9 @@ export interface RunOptions<Context> {
   /** Turns outcomes by a baseline, once all are known. */
   settle?(results: CheckResult[]): CheckResult[];
   /** Coordinates of one counterexample to run again. */
-  replay?: { seed: number; path?: string };
+  replay?: Replay;
+  /** Goes into the report. */
+  arguments?: readonly string[];
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
   clock?: () => Date;
@@ -133,6 +135,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
     complete: plan.narrowedBy.length === 0 && summary.blocked === 0 && !interrupt.aborted && ran(summary) > 0,
     started_at: startedAt.toISOString(),
     duration_ms: Math.round(performance.now() - started),
+    ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
     exit_code: exitCode(summary),
     summary,
     checks,

@@ -88,7 +88,7 @@ export interface Finding {
   actual: string;
   /** Smallest input that shows it. */
   counterexample?: unknown;
-  /** The fast-check coordinates of the counterexample. */
+  /** The fast-check coordinates of the counterexample; `path` is `n/…` for the n-th property of a check (from 0). */
   seed?: number;
   path?: string;
   replay_path?: string;
@@ -123,6 +123,8 @@ export interface CheckContext {
   readonly signal: AbortSignal;
   /** Multiplier for `numRuns` (from `--runs`). */
   readonly runs: number;
+  /** Given when a counterexample of a model-based property is run again: pass it to `fc.commands`. */
+  readonly replayPath: string | undefined;
 }
 
 export interface PropertyOptions {
@@ -169,6 +171,8 @@ export interface Report {
   complete: boolean;
   started_at: string;
   duration_ms: number;
+  /** The command's own arguments, redacted, so that `muster replay` can run a counterexample again. */
+  arguments?: string[];
   exit_code: number;
   summary: Summary;
   checks: CheckResult[];

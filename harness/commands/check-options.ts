@@ -47,6 +47,7 @@ export const planOptions = {
   },
   certificate: { type: 'string', describe: 'Write a signed certificate to this file', group: 'Verdict:' },
   key: { type: 'string', describe: 'Private key (PEM, Ed25519) that signs it', group: 'Verdict:' },
+  replay: { type: 'string', hidden: true },
   badge: { type: 'string', describe: 'Write an SVG badge to this file', group: 'Verdict:' },
 } satisfies Record<string, Options>;
 
@@ -65,6 +66,8 @@ export interface PlanArguments {
   certificate?: string;
   key?: string;
   badge?: string;
+  /** JSON of a Replay: set by `muster replay` alone. */
+  replay?: string;
 }
 
 /** Numbers come as they are typed: says which option is wrong and what it takes. */

@@ -2,6 +2,7 @@
 import process from 'node:process';
 import { makePlan } from '../check/plan.ts';
 import { runSuite } from '../check/run.ts';
+import type { Replay } from '../check/run-check.ts';
 import type { Capability, Report, Suite, TargetDescription } from '../check/types.ts';
 import type { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
@@ -59,6 +60,8 @@ export async function judge<Context>(
       version: VERSION,
       signal: interrupt.signal,
       listeners: reporters,
+      arguments: process.argv.slice(2),
+      ...(args.replay === undefined ? {} : { replay: JSON.parse(args.replay) as Replay }),
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
     });
     if (target.unreachable !== undefined || report.summary.blocked > 0) {
