@@ -1,0 +1,55 @@
+/** Runs the device suite, or a part of it, against a server that a test started. */
+import { makePlan, type PlanOptions } from '../../../harness/check/plan.ts';
+import { runSuite } from '../../../harness/check/run.ts';
+import type { CheckResult, Report } from '../../../harness/check/types.ts';
+import { Redactor } from '../../../harness/client/redact.ts';
+import { openDeviceTarget } from '../../../harness/target/open-device.ts';
+import { deviceSuite } from '../index.ts';
+
+export interface Judging extends Omit<PlanOptions, 'capabilities'> {
+  socket?: string;
+  discovery?: string;
+  control?: string;
+  seed?: number;
+  runs?: number;
+  patienceMs?: number;
+}
+
+export async function judgeDevice(options: Judging): Promise<Report> {
+  const { socket, discovery, control, seed = 1, runs = 1, patienceMs = 10_000, ...plan } = options;
+  const redactor = new Redactor();
+  await using target = await openDeviceTarget({
+    redactor,
+    env: {},
+    ...(socket === undefined ? {} : { socket }),
+    ...(discovery === undefined ? {} : { discovery }),
+    ...(control === undefined ? {} : { control }),
+  });
+  return await runSuite(deviceSuite, {
+    plan: makePlan(deviceSuite, { ...plan, capabilities: target.capabilities }),
+    target: target.description,
+    context: (recorder, signal) => ({
+      transport: target.transport,
+      http: target.http.with({ recorder, signal, timeoutMs: patienceMs }),
+      capabilities: target.capabilities,
+      control: target.control,
+      info: target.info,
+      heartbeatSeconds: target.heartbeatSeconds,
+      patienceMs,
+    }),
+    redactor,
+    seed,
+    runs,
+    version: 'test',
+    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+  });
+}
+
+/** Results of these outcomes, one line each, as a test shows them. */
+export const those = (report: Report, ...outcomes: CheckResult['outcome'][]): string[] =>
+  report.checks
+    .filter(({ outcome }) => outcomes.includes(outcome))
+    .map(
+      ({ id, outcome, expected, actual, reason, counterexample, observations }) =>
+        `${outcome} ${id}: ${expected === undefined ? (reason ?? '') : `expected ${expected}; actual: ${actual}`}${counterexample === undefined ? '' : `; counterexample ${String(counterexample)}`}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`,
+    );
