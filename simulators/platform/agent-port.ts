@@ -1,0 +1,124 @@
+/** The store as the agent side sees it. */
+import type {
+  AgentConfigInstance,
+  AgentDeployment,
+  AgentGitCommit,
+  AgentRelease,
+} from '../../harness/contract/agent.ts';
+import { timestamp } from '../common/clock.ts';
+import type { Core } from './core.ts';
+import { contentOf } from './domain/content.ts';
+import { find } from './domain/find.ts';
+import { provision, reprovision } from './domain/provisioning.ts';
+import { applyReport } from './domain/reports.ts';
+import { VIEWS } from './domain/views.ts';
+import { type AgentDeviceRecord, type AgentPort, PlatformError } from './ports.ts';
+import type { DeploymentRow, DeviceRow, ReleaseRow } from './store/rows.ts';
+
+export function agentPort(core: Core): AgentPort {
+  const { collections } = core.store;
+  const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
+    const row = find(core, 'deployment', id);
+    // A device learns nothing about what is meant for others, not even that it exists.
+    if (row.device_id !== deviceId) find(core, 'deployment', '');
+    return row;
+  };
+  return {
+    provision: (token, { name, ...credentials }) => record(provision(core, token, name, credentials)),
+    reprovision: (token, credentials) => record(reprovision(core, token, credentials)),
+    deviceByFingerprint: (fingerprint) => maybeRecord(collections.device.first({ key_fingerprint: fingerprint })),
+    deviceById: (id) => maybeRecord(collections.device.byId(id)),
+    updateDevice: (id, { agent_version }) => {
+      const row = find(core, 'device', id);
+      if (agent_version === undefined || agent_version === row.agent_version) return record(row);
+      return record(collections.device.update(row, { agent_version, updated_at: timestamp(core.clock) }));
+    },
+    setConnected: (id, connected) => setConnected(core, id, connected),
+    deployments: (deviceId, { activity, limit, offset, expand }) => {
+      const all = collections.deployment
+        .where({ device_id: deviceId })
+        .filter((row) => activity.length === 0 || activity.includes(row.activity_status));
+      const items = all.slice(offset, offset + limit).map((row) => agentDeployment(core, row, expand));
+      return { items, total: all.length };
+    },
+    deployment: (deviceId, id, expand) => agentDeployment(core, deploymentOf(deviceId, id), expand),
+    report: (deviceId, id, report) => agentDeployment(core, applyReport(core, deploymentOf(deviceId, id), report), []),
+    configInstance: (id) => agentConfigInstance(core, id),
+    content: (deviceId, id) => {
+      const row = find(core, 'config_instance', id);
+      const uses = collections.deployment.where({ device_id: deviceId });
+      if (!uses.some((each) => (JSON.parse(each.config_instance_ids) as string[]).includes(id))) {
+        throw new PlatformError(403, 'not_for_this_device', 'no deployment of this device has that config instance');
+      }
+      return { format: row.content_format, data: contentOf(core, id) };
+    },
+    release: (id) => agentRelease(core, find(core, 'release', id), false),
+    gitCommit: (id) => agentGitCommit(core, id),
+  };
+}
+
+/** Online and offline follow the broker's connections. */
+function setConnected(core: Core, id: string, connected: boolean): void {
+  const row = core.store.collections.device.byId(id);
+  if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
+  const now = timestamp(core.clock);
+  core.store.write(() =>
+    core.store.collections.device.update(
+      row,
+      connected
+        ? { status: 'online', last_connected_at: now, updated_at: now }
+        : { status: 'offline', last_disconnected_at: now, updated_at: now },
+    ),
+  );
+}
+
+function record(row: DeviceRow): AgentDeviceRecord {
+  const { id, name, status, agent_version, public_key_pem, last_connected_at, last_disconnected_at } = row;
+  return {
+    id,
+    name,
+    status,
+    session_id: row.session_id ?? '',
+    agent_version,
+    public_key_pem,
+    last_connected_at,
+    last_disconnected_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+const maybeRecord = (row: DeviceRow | undefined) => (row === undefined ? undefined : record(row));
+
+function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string[]): AgentDeployment {
+  const { parent_id, queued_at, deployed_at, archived_at, ...shown } = VIEWS.deployment(core, row);
+  const withRelease = expand.some((name) => name === 'release' || name.startsWith('release.'));
+  return {
+    ...shown,
+    ...(withRelease && {
+      release: agentRelease(core, find(core, 'release', row.release_id), expand.includes('release.git_commit')),
+    }),
+    ...(expand.includes('config_instances') && {
+      config_instances: (JSON.parse(row.config_instance_ids) as string[]).map((id) => agentConfigInstance(core, id)),
+    }),
+  };
+}
+
+function agentConfigInstance(core: Core, id: string): AgentConfigInstance {
+  const { slot_key, ...shown } = VIEWS.config_instance(core, find(core, 'config_instance', id));
+  return shown;
+}
+
+function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRelease {
+  const { updated_at, ...shown } = VIEWS.release(core, row);
+  if (!withCommit) return shown;
+  return { ...shown, git_commit: row.git_commit_id === null ? null : agentGitCommit(core, row.git_commit_id) };
+}
+
+function agentGitCommit(core: Core, id: string): AgentGitCommit {
+  const { repository_owner, repository_name, repository_type, repository_url, ...shown } = VIEWS.git_commit(
+    core,
+    find(core, 'git_commit', id),
+  );
+  return shown;
+}

@@ -1,0 +1,108 @@
+/** Config schemas and their slots. */
+import { createHash } from 'node:crypto';
+import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
+import type {
+  CreateConfigSchema,
+  InstanceSlot,
+  SchemaDocument,
+} from '../../../harness/contract/platform/config-schema.ts';
+import type { SupportedVersion } from '../../../harness/contract/versions.ts';
+import { timestamp } from '../../common/clock.ts';
+import type { Core } from '../core.ts';
+import { PlatformError } from '../ports.ts';
+import type { ConfigSchemaRow, ConfigTypeRow } from '../store/rows.ts';
+import { defaultSlot } from '../versions/rainier.ts';
+import { conflict, find, invalid } from './find.ts';
+import { resolveGitCommit } from './git-commits.ts';
+import { checkSchema } from './validation.ts';
+
+export function createConfigSchema(
+  core: Core,
+  request: CreateConfigSchema,
+  version: SupportedVersion,
+): ConfigSchemaRow {
+  const { language, format, documents, git_commit } = request;
+  const type = resolveType(core, request.config_type_ref);
+  const commit = git_commit && resolveGitCommit(core, git_commit.commit_ref);
+  const instanceFormat = request.instance_format ?? (format === 'yaml' ? 'yaml' : 'json');
+  const slots = request.instance_slots ?? [defaultSlotFor(core, type, instanceFormat, version)];
+  checkSlots(slots);
+  if (language === 'cue' && format !== 'cue')
+    throw invalid('invalid_request', 'format: a cue schema has the format cue');
+  if (language === 'jsonschema' && format === 'cue') {
+    throw invalid('invalid_request', 'format: a jsonschema schema has the format json or yaml');
+  }
+  if (language === 'jsonschema') checkSchema(format, documents);
+  const digest = createHash('sha256')
+    .update(JSON.stringify([language, format, documents]))
+    .digest('hex');
+  const now = timestamp(core.clock);
+  return core.store.write(() =>
+    core.store.collections.config_schema.insert((seq) => {
+      const id = core.newId('config_schema', seq);
+      const named: SchemaDocument[] = documents.map(({ name, data }, index) => ({
+        id: `${id}_doc_${index}`,
+        name,
+        data,
+      }));
+      return {
+        seq,
+        id,
+        config_type_id: type.id,
+        digest: `sha256:${digest}`,
+        language,
+        format,
+        instance_format: instanceFormat,
+        instance_slots: JSON.stringify(slots),
+        documents: JSON.stringify(named),
+        git_commit: commit && git_commit ? JSON.stringify({ id: commit.id, paths: git_commit.schema_filepaths }) : null,
+        created_at: now,
+        updated_at: now,
+      };
+    }),
+  );
+}
+
+export const slotsOfSchema = (schema: ConfigSchemaRow): InstanceSlot[] => JSON.parse(schema.instance_slots);
+
+function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?: string | undefined }): ConfigTypeRow {
+  if (id !== undefined) return find(core, 'config_type', id);
+  if (slug === undefined)
+    throw invalid('invalid_reference', 'config_type_ref: a config type is referred to by id or slug');
+  const row = core.store.collections.config_type.first({ slug });
+  if (row !== undefined) return row;
+  throw new PlatformError(404, 'config_type_not_found', `there is no config type ${JSON.stringify(slug.slice(0, 64))}`);
+}
+
+/** Section 9, rule 1: derived since everglades, where older versions use the previous schema's again. */
+function defaultSlotFor(
+  core: Core,
+  type: ConfigTypeRow,
+  format: InstanceFormat,
+  version: SupportedVersion,
+): InstanceSlot {
+  const derived = `${core.names.configRoot}/${type.slug}.${format === 'yaml' ? 'yaml' : 'json'}`;
+  const newest = core.store.collections.config_schema
+    .query({ config_type_id: [type.id] }, [
+      { field: 'created_at', descending: true },
+      { field: 'id', descending: false },
+    ])
+    .slice(0, 1)
+    .map((seq) => core.store.collections.config_schema.bySeq(seq))[0];
+  const previous = newest && slotsOfSchema(newest)[0]?.filepath;
+  return defaultSlot(core.behaviour.defaultFilepath({ derived, previous, version }));
+}
+
+function checkSlots(slots: readonly InstanceSlot[]): void {
+  for (const field of ['key', 'filepath'] as const) {
+    const values = slots.map((slot) => slot[field]);
+    const twice = values.find((value, index) => values.indexOf(value) !== index);
+    if (twice !== undefined) {
+      throw conflict('duplicate_slot', `instance_slots: ${field} ${JSON.stringify(twice)} is used twice`, {
+        [field]: twice,
+      });
+    }
+  }
+  const escaping = slots.find(({ filepath }) => filepath.split('/').some((part) => part === '..' || part === '.'));
+  if (escaping) throw invalid('invalid_request', 'instance_slots: filepath must not contain . or .. as a part');
+}

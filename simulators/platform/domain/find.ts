@@ -1,0 +1,22 @@
+import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import type { Core } from '../core.ts';
+import { PlatformError } from '../ports.ts';
+import type { Rows } from '../store/rows.ts';
+
+/** The row of that id. Throws PlatformError 404. */
+export function find<K extends ResourceKind>(core: Core, kind: K, id: string): Rows[K] {
+  const row = core.store.collections[kind].byId(id) as Rows[K] | undefined;
+  if (row !== undefined) return row;
+  const what = kind.replaceAll('_', ' ');
+  throw new PlatformError(404, `${kind}_not_found`, `there is no ${what} ${JSON.stringify(id.slice(0, 64))}`, {
+    collection: RESOURCES[kind].collection,
+    id: id.slice(0, 64),
+  });
+}
+
+export const conflict = (code: string, message: string, params: Record<string, unknown> = {}) =>
+  new PlatformError(409, code, message, params);
+
+export const invalid = (code: string, message: string, params: Record<string, unknown> = {}) =>
+  new PlatformError(400, code, message, params);

@@ -1,0 +1,118 @@
+/** Tokens with which devices provision themselves. Only digests are stored; a token is shown once. */
+import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { timestamp } from '../../common/clock.ts';
+import type { Core } from '../core.ts';
+import { PlatformError } from '../ports.ts';
+import type { DeviceRow } from '../store/rows.ts';
+import { createDevice } from './devices.ts';
+import { conflict, find } from './find.ts';
+import { advance } from './transitions.ts';
+
+export interface Credentials {
+  agent_version: string;
+  public_key_pem: string;
+  fingerprint: string;
+}
+
+interface Token {
+  digest: string;
+  device_id: string | null;
+  reactivates: number;
+  expires_at: string;
+}
+
+const digestOf = (token: string): string => hash('sha256', token, 'hex');
+
+/** A token for any new device, or (before rainier) for one device. */
+export function issueToken(core: Core, bound?: { deviceId: string; reactivates: boolean }) {
+  if (bound !== undefined) find(core, 'device', bound.deviceId);
+  const token = `prov_${randomBytes(24).toString('base64url')}`;
+  const expiresAt = new Date(core.clock.now() + core.behaviour.tokenLifetimeMs).toISOString();
+  core.store.write(() => {
+    const { database } = core.store;
+    database
+      .prepare('DELETE FROM token_uses WHERE digest IN (SELECT digest FROM tokens WHERE expires_at < ?)')
+      .run(now(core));
+    database.prepare('DELETE FROM tokens WHERE expires_at < ?').run(now(core));
+    database
+      .prepare('INSERT INTO tokens (digest, device_id, reactivates, expires_at) VALUES (?, ?, ?, ?)')
+      .run(digestOf(token), bound?.deviceId ?? null, bound?.reactivates ? 1 : 0, expiresAt);
+  });
+  return { token, expires_at: expiresAt };
+}
+
+/** Creates the device of that name, or takes an inactive one over. A token serves each device once. */
+export function provision(core: Core, text: string, name: string, credentials: Credentials): DeviceRow {
+  const token = validToken(core, text);
+  const bound = token.device_id === null ? undefined : find(core, 'device', token.device_id);
+  const known = bound ?? core.store.collections.device.first({ name });
+  if (known !== undefined && known.status !== 'inactive' && token.reactivates === 0) {
+    throw conflict('device_provisioned', `the device ${JSON.stringify(known.name)} is provisioned already`);
+  }
+  if (known?.status === 'archived') throw conflict('device_archived', 'the device is archived');
+  return core.store.write(() => {
+    const device = known ?? createDevice(core, { name });
+    spend(core, token, device.id);
+    return enrol(core, device, credentials);
+  });
+}
+
+/** A new key and session for the device that the token is bound to; what it is meant to have is queued again. */
+export function reprovision(core: Core, text: string, credentials: Credentials): DeviceRow {
+  const token = validToken(core, text);
+  const uses = core.store.database.prepare('SELECT device_id FROM token_uses WHERE digest = ?').all(token.digest);
+  const deviceId = token.device_id ?? (uses.length === 1 ? String(uses[0]?.['device_id']) : undefined);
+  if (deviceId === undefined) {
+    throw new PlatformError(403, 'token_not_bound', 'this provisioning token belongs to no one device');
+  }
+  const device = find(core, 'device', deviceId);
+  if (device.status === 'archived') throw conflict('device_archived', 'the device is archived');
+  const enrolled = core.store.write(() => {
+    const target = device.target_deployment_id;
+    const deployment = target === null ? undefined : core.store.collections.deployment.byId(target);
+    if (deployment !== undefined && deployment.activity_status !== 'queued') {
+      advance(core, { ...deployment, deployed_at: null }, { activity: 'queued' });
+      core.store.collections.deployment.update(deployment, { deployed_at: null });
+    }
+    return enrol(core, device, credentials);
+  });
+  core.link.disconnect(device.id);
+  return enrolled;
+}
+
+function enrol(core: Core, device: DeviceRow, { agent_version, public_key_pem, fingerprint }: Credentials): DeviceRow {
+  const owner = core.store.collections.device.first({ key_fingerprint: fingerprint });
+  if (owner !== undefined && owner.id !== device.id) {
+    throw conflict('key_in_use', 'another device is provisioned with this key');
+  }
+  return core.store.collections.device.update(device, {
+    status: 'activating',
+    agent_version,
+    public_key_pem,
+    key_fingerprint: fingerprint,
+    session_id: randomUUID(),
+    current_deployment_id: null,
+    current_release_id: null,
+    updated_at: now(core),
+  });
+}
+
+function validToken(core: Core, text: string): Token {
+  const row = core.store.database.prepare('SELECT * FROM tokens WHERE digest = ?').get(digestOf(text));
+  const token = row as unknown as Token | undefined;
+  if (token === undefined || token.expires_at <= now(core)) {
+    throw new PlatformError(401, 'invalid_token', 'the provisioning token is unknown or has expired');
+  }
+  return token;
+}
+
+function spend(core: Core, token: Token, deviceId: string): void {
+  const { database } = core.store;
+  const values = [token.digest, deviceId];
+  if (database.prepare('SELECT 1 FROM token_uses WHERE digest = ? AND device_id = ?').get(...values) !== undefined) {
+    throw conflict('token_spent', 'the provisioning token has been used for this device');
+  }
+  database.prepare('INSERT INTO token_uses (digest, device_id) VALUES (?, ?)').run(...values);
+}
+
+const now = (core: Core): string => timestamp(core.clock);

@@ -1,0 +1,44 @@
+import type { CreateRelease } from '../../../harness/contract/platform/release.ts';
+import { timestamp } from '../../common/clock.ts';
+import type { Core } from '../core.ts';
+import type { ConfigSchemaRow, ReleaseRow } from '../store/rows.ts';
+import { slotsOfSchema } from './config-schemas.ts';
+import { conflict, find, invalid } from './find.ts';
+import { resolveGitCommit } from './git-commits.ts';
+
+export function createRelease(core: Core, { version, config_schema_ids, git_commit_ref }: CreateRelease): ReleaseRow {
+  if (!core.behaviour.allowsDuplicates && core.store.collections.release.first({ version }) !== undefined) {
+    throw conflict('release_exists', `there is a release ${JSON.stringify(version)}`, { version });
+  }
+  if (new Set(config_schema_ids).size < config_schema_ids.length) {
+    throw invalid('invalid_request', 'config_schema_ids: each config schema may be named once');
+  }
+  const commit = git_commit_ref && resolveGitCommit(core, git_commit_ref);
+  refuseSharedPaths(config_schema_ids.map((id) => find(core, 'config_schema', id)));
+  const now = timestamp(core.clock);
+  return core.store.write(() =>
+    core.store.collections.release.insert((seq) => ({
+      seq,
+      id: core.newId('release', seq),
+      version,
+      git_commit_id: commit?.id ?? null,
+      config_schema_ids: JSON.stringify(config_schema_ids),
+      created_at: now,
+      updated_at: now,
+    })),
+  );
+}
+
+/** No two slots of a release write to the same file. */
+function refuseSharedPaths(schemas: readonly ConfigSchemaRow[]): void {
+  const owner = new Map<string, string>();
+  for (const schema of schemas) {
+    for (const { filepath } of slotsOfSchema(schema)) {
+      const other = owner.get(filepath);
+      if (other !== undefined) {
+        throw conflict('duplicate_filepath', `${other} and ${schema.id} both write to ${filepath}`, { filepath });
+      }
+      owner.set(filepath, schema.id);
+    }
+  }
+}

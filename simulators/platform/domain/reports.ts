@@ -1,0 +1,43 @@
+/** What an agent reports of a deployment: it only ever moves forward; `failed` is final (specification section 2.2). */
+import type { DeploymentReport } from '../../../harness/contract/agent.ts';
+import type { Core } from '../core.ts';
+import type { DeploymentRow } from '../store/rows.ts';
+import { drift } from './deployments.ts';
+import { conflict } from './find.ts';
+import { advance, type Step } from './transitions.ts';
+
+export function applyReport(core: Core, row: DeploymentRow, report: DeploymentReport): DeploymentRow {
+  const { behaviour, store } = core;
+  if (!behaviour.storesReports) return row;
+  if (row.target_status === 'staged') {
+    throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
+  }
+  const step: Step = {};
+  const activity = report.activity_status;
+  // A report that comes late (the platform has moved on since) is no error of the agent: it changes nothing.
+  if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity = activity;
+  if (report.error_status !== undefined && row.error_status !== 'failed') step.error = report.error_status;
+  if (step.error === 'failed' && behaviour.failureArchives) {
+    step.target = 'archived';
+    if (step.activity !== 'archived') step.activity = behaviour.retired(step.activity ?? row.activity_status);
+  }
+  if (step.activity === 'archived' || step.activity === 'removing') step.target = 'archived';
+  if (step.activity === 'deployed' || step.activity === 'removing' || step.activity === 'archived') {
+    if (report.deployed_at !== undefined) step.deployedAt = report.deployed_at;
+    if (report.archived_at !== undefined) step.archivedAt = report.archived_at;
+  }
+  if (Object.keys(step).length === 0) return row;
+  return store.write(() => {
+    const updated = advance(core, row, step);
+    if (step.target === 'archived') releaseTarget(core, updated);
+    if (step.activity === 'deployed' && behaviour.driftsOn === 'deployed') drift(core, updated);
+    return updated;
+  });
+}
+
+/** A deployment that is on its way out is no longer what the device is meant to have. */
+function releaseTarget(core: Core, row: DeploymentRow): void {
+  const device = core.store.collections.device.byId(row.device_id);
+  if (device?.target_deployment_id !== row.id) return;
+  core.store.collections.device.update(device, { target_deployment_id: null });
+}

@@ -1,0 +1,52 @@
+/** The list envelope and what is in it (specification sections 2.6 and 8). */
+import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import type { Filters, Matching } from '../store/collection.ts';
+import type { Answered, Call } from './call.ts';
+import { readExpand, readFilters, readOrder } from './query.ts';
+
+/** Answers a page of a collection. */
+export function list(call: Call, kind: ResourceKind, narrow: Filters = {}): Answered {
+  const { core, query, version } = call;
+  const filters = { ...readFilters(query, kind, version), ...narrow };
+  const terms = core.behaviour.order(readOrder(query, kind, version));
+  return page(call, kind, core.store.collections[kind].query(filters, terms));
+}
+
+/** Answers a page of what matches. */
+export function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
+  const { core, renderer, query, version } = call;
+  const { behaviour } = core;
+  const expand = readExpand(query, kind, version, true);
+  let total: number | undefined;
+  const window = {
+    limit: behaviour.clampLimit(query.getAll('limit')),
+    offset: behaviour.clampOffset(query.getAll('offset')),
+    total: () => (total ??= matching.count()),
+  };
+  // One row more than the page holds tells whether there is more.
+  let after: { start: number; count: number; more: boolean } | undefined;
+  const rows = behaviour.page(window, (start, count) => {
+    const found = matching.slice(start, count + 1);
+    after = { start, count, more: found.length > count };
+    return found.slice(0, count);
+  });
+  const beyond =
+    after?.start === window.offset && after.count === window.limit
+      ? after.more
+      : matching.slice(window.offset + window.limit, 1).length > 0;
+  const returned = rows.length;
+  const hasMore = behaviour.hasMore({ ...window, returned, beyond });
+  const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, returned });
+  const plain = Object.keys(expand.tree).length === 0;
+  const collection = core.store.collections[kind];
+  const texts = rows.map((seq) => {
+    if (plain) return renderer.text(kind, seq, version);
+    const row = collection.bySeq(seq);
+    return row === undefined ? 'null' : JSON.stringify(renderer.value(kind, row, version, expand.tree));
+  });
+  const json =
+    `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},` +
+    `"data":[${texts.join(',')}]${totalCount === undefined ? '' : `,"total_count":${totalCount}`}}`;
+  if (behaviour.envelope === undefined) return { json };
+  return { json: JSON.stringify(behaviour.envelope(JSON.parse(json))) };
+}

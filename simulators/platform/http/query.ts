@@ -1,0 +1,105 @@
+/** The query of a request: filters, order and expansions as published; nonsense in them is told, not guessed at. */
+import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import type { SupportedVersion } from '../../../harness/contract/versions.ts';
+import { PlatformError } from '../ports.ts';
+import type { ExpandTree } from '../render.ts';
+import type { Filters } from '../store/collection.ts';
+import type { OrderTerm } from '../store/order.ts';
+import { filterUp } from '../versions/index.ts';
+
+const EXPAND_LEVELS = 4;
+/** Filters beyond this are no filters but a load. */
+const FILTER_VALUES = 1000;
+
+const refuse = (parameter: string, message: string, accepted: readonly string[]) =>
+  new PlatformError(400, 'invalid_parameter', `${parameter}: ${message}`, { parameter, accepted: [...accepted] });
+
+const shortened = (text: string) => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+
+export function readFilters(query: URLSearchParams, kind: ResourceKind, version: SupportedVersion): Filters {
+  const filters: Record<string, readonly string[]> = {};
+  for (const [field, filter] of Object.entries(RESOURCES[kind].filters)) {
+    if (!inVersion(filter, version)) continue;
+    const values = query.getAll(field).flatMap((text) => text.split('|'));
+    if (values.length === 0) continue;
+    if (values.length > FILTER_VALUES) throw refuse(field, `at most ${FILTER_VALUES} values`, []);
+    const accepted = filter.values?.(version);
+    const wrong = accepted && values.find((value) => !accepted.includes(value));
+    if (wrong !== undefined) throw refuse(field, `${shortened(wrong)} is not accepted`, accepted ?? []);
+    filters[field] = filterUp(kind, field, values, version);
+  }
+  return filters;
+}
+
+export function readOrder(query: URLSearchParams, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
+  const accepted = ['id', 'created_at'];
+  for (const [field, span] of Object.entries(RESOURCES[kind].orders))
+    if (inVersion(span, version)) accepted.push(field);
+  const texts = query.getAll('order_by').flatMap((text) => text.split(','));
+  return texts
+    .filter((text) => text !== '')
+    .map((text) => {
+      const [field = '', direction = 'desc', ...rest] = text.split(':');
+      if (!accepted.includes(field) || rest.length > 0 || (direction !== 'asc' && direction !== 'desc')) {
+        throw refuse(
+          'order_by',
+          `${shortened(text)} is not accepted`,
+          accepted.map((name) => `${name}[:asc|:desc]`),
+        );
+      }
+      return { field, descending: direction === 'desc' };
+    });
+}
+
+export interface ExpandQuery {
+  tree: ExpandTree;
+  totalCount: boolean;
+}
+
+/** `expand` may repeat, and be written `expand[]`; dots nest. A nested expansion expands what it is nested in. */
+export function readExpand(
+  query: URLSearchParams,
+  kind: ResourceKind | undefined,
+  version: SupportedVersion,
+  list: boolean,
+): ExpandQuery {
+  const tree: MutableTree = {};
+  let totalCount = false;
+  for (const text of [...query.getAll('expand'), ...query.getAll('expand[]')]) {
+    if (list && text === 'total_count') totalCount = true;
+    else if (text !== '') addPath(tree, text, kind, version, list);
+  }
+  return { tree, totalCount };
+}
+
+interface MutableTree {
+  [name: string]: MutableTree;
+}
+
+function addPath(
+  tree: MutableTree,
+  text: string,
+  kind: ResourceKind | undefined,
+  version: SupportedVersion,
+  list: boolean,
+): void {
+  const names = text.split('.');
+  if (names.length > EXPAND_LEVELS) throw refuse('expand', `${shortened(text)} is more than ${EXPAND_LEVELS} deep`, []);
+  let within: ResourceKind | undefined = kind;
+  let at = tree;
+  for (const [depth, name] of names.entries()) {
+    const known: Record<string, { kind?: ResourceKind }> = {};
+    if (within !== undefined) {
+      for (const [each, expansion] of Object.entries(RESOURCES[within].expansions)) {
+        if (inVersion(expansion, version)) known[each] = expansion;
+      }
+    }
+    if (!Object.hasOwn(known, name)) {
+      const accepted = [...(list && depth === 0 ? ['total_count'] : []), ...Object.keys(known)];
+      throw refuse('expand', `${shortened(text)} is not accepted`, accepted);
+    }
+    at = at[name] ??= {};
+    within = known[name]?.kind;
+  }
+}

@@ -1,0 +1,71 @@
+/** The HTTP server of the platform. */
+import type { IncomingMessage } from 'node:http';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
+import type { Core } from '../core.ts';
+import type { KeyRing } from '../keys.ts';
+import { PlatformError } from '../ports.ts';
+import type { Renderer } from '../render.ts';
+import { answerError } from './errors.ts';
+import { registerRoutes } from './routes.ts';
+
+/** Section 9: the base address contains this path segment. */
+export const BASE_PATH = '/beta';
+const BODY_LIMIT = 4 * 1024 * 1024;
+
+export interface ServerParts {
+  core: Core;
+  renderer: Renderer;
+  keys: KeyRing;
+  log?: Logger;
+  tls?: { cert: string; key: string };
+  /** Serves the agent API on the same server. */
+  registerAgent?(app: FastifyInstance): void;
+}
+
+export function buildServer({ core, renderer, keys, log, tls, registerAgent }: ServerParts): FastifyInstance {
+  const app = fastify({
+    bodyLimit: BODY_LIMIT,
+    // An id in a path is whatever a client sends: a long one is unknown, not an unknown route.
+    routerOptions: { maxParamLength: 16_384 },
+    forceCloseConnections: true,
+    ...(tls && { https: tls }),
+    frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, onFailure),
+  }) as unknown as FastifyInstance;
+  function onFailure(error: unknown, request: { raw: IncomingMessage }): void {
+    log?.error({ err: error, method: request.raw.method, path: request.raw.url?.split('?')[0] }, 'request failed');
+  }
+  app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, onFailure));
+  void app.register(
+    (scope, _options, done) => {
+      registerRoutes(scope, core, renderer, keys);
+      refuseOthers(scope);
+      done();
+    },
+    { prefix: BASE_PATH },
+  );
+  registerAgent?.(app);
+  refuseOthers(app);
+  return app;
+}
+
+/** A route of its own rather than the router's "not found": it answers before a body is read. */
+function refuseOthers(app: FastifyInstance): void {
+  app.all('/*', {
+    onRequest: (request, _reply, done) => done(unknownRoute(request.method, request.raw.url ?? '')),
+    handler: () => {},
+  });
+}
+
+const PATTERNS = OPERATIONS.map(({ method, path }) => ({
+  method,
+  pattern: new RegExp(`^${BASE_PATH}${path.replace(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+function unknownRoute(method: string, url: string): PlatformError {
+  const path = url.split('?')[0] ?? '';
+  const allowed = PATTERNS.filter(({ pattern }) => pattern.test(path)).map((operation) => operation.method);
+  if (allowed.length === 0) return new PlatformError(404, 'unknown_route', 'there is nothing at this path');
+  return new PlatformError(405, 'method_not_allowed', `${method} is not served here`, { allowed });
+}

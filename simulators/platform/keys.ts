@@ -1,0 +1,55 @@
+/** API keys and their scopes (specification section 5). Only digests are kept. */
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { KeyFacts } from './behaviour.ts';
+
+export interface KeyOption {
+  key: string;
+  /** What `GET /principal` answers. */
+  name?: string;
+  scopes: readonly string[] | 'all';
+}
+
+export interface ApiKey extends KeyFacts {
+  id: string;
+  name: string;
+  digest: Buffer;
+}
+
+const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer');
+
+const SCOPED = ['config_instances', 'config_schemas', 'config_types', 'git_commits', 'groups', 'releases'] as const;
+
+/** Every scope there is; any other in an option is a typing error. */
+export const SCOPES: readonly string[] = [
+  ...SCOPED.flatMap((resource) => ['manage', 'read', 'write'].map((action) => `${resource}:${action}`)),
+  ...['manage', 'write'].map((action) => `provisioning_tokens:${action}`),
+  ...['manage', 'read', 'write', 'stage', 'deploy', 'archive'].map((action) => `deployments:${action}`),
+  ...['manage', 'read', 'write', 'provision', 'delete'].map((action) => `devices:${action}`),
+];
+
+export class KeyRing {
+  readonly keys: readonly ApiKey[];
+
+  constructor(options: readonly KeyOption[]) {
+    this.keys = options.map(({ key, name, scopes }, index) => {
+      if (key.length === 0) throw new RangeError('an API key must not be empty');
+      const unknown = scopes === 'all' ? undefined : scopes.find((scope) => !SCOPES.includes(scope));
+      if (unknown !== undefined) {
+        throw new RangeError(`unknown scope ${JSON.stringify(unknown)}; accepted are ${SCOPES.join(', ')}`);
+      }
+      const digest = digestOf(key);
+      // Derived from the digest of the digest: an id tells nothing about its key.
+      const id = `key_${hash('sha256', digest, 'hex').slice(0, 20)}`;
+      return { id, name: name ?? `API key ${index + 1}`, scopes, digest };
+    });
+  }
+
+  /** Takes the same time whichever key matches, and whether any does. */
+  find(presented: string | undefined): ApiKey | undefined {
+    if (presented === undefined) return undefined;
+    const digest = digestOf(presented);
+    let found: ApiKey | undefined;
+    for (const key of this.keys) if (timingSafeEqual(key.digest, digest)) found = key;
+    return found;
+  }
+}

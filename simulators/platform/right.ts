@@ -1,0 +1,84 @@
+/** The right behaviour: the specification, and the published rules where it is silent. */
+import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/lists.ts';
+import { instanceFormats } from '../../harness/contract/platform/config-instance.ts';
+import { EVERGLADES } from '../../harness/contract/platform/operation.ts';
+import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
+import type { PlatformBehaviour } from './behaviour.ts';
+import { totalOrder } from './store/order.ts';
+
+/** Rank on the way forward. `drifted` and `staged` are equals: a staged deployment may drift. */
+const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;
+const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
+
+/** The nearest valid value for an integer of any length; the default for what is no integer. A repeated parameter: its first. */
+export function clampInteger(
+  values: readonly string[],
+  range: { low: number; high: number; otherwise: number },
+): number {
+  const text = values[0];
+  if (text === undefined || !/^-?[0-9]+$/.test(text)) return range.otherwise;
+  // Number() rounds beyond 2^53 and says Infinity beyond 1e308: either way the nearest bound is right.
+  return Math.min(range.high, Math.max(range.low, Number(text) + 0));
+}
+
+export const rightBehaviour: PlatformBehaviour = {
+  clampLimit: (values) =>
+    clampInteger(values, {
+      low: LIST_LIMITS.limitMinimum,
+      high: LIST_LIMITS.limitMaximum,
+      otherwise: LIST_LIMITS.limitDefault,
+    }),
+  clampOffset: (values) =>
+    clampInteger(values, {
+      low: LIST_LIMITS.offsetMinimum,
+      high: Number.MAX_SAFE_INTEGER,
+      otherwise: LIST_LIMITS.offsetDefault,
+    }),
+  order: (asked) => totalOrder(asked.length > 0 ? asked : [{ field: 'created_at', descending: true }]),
+  page: ({ limit, offset }, at) => at(offset, limit),
+  hasMore: ({ beyond }) => beyond,
+  totalCount: ({ asked, total }) => (asked ? total() : undefined),
+
+  authenticate: (found) => found,
+  permits: ({ scopes }, scope) =>
+    scopes === 'all' || scopes.includes(scope) || scopes.includes(`${scope.split(':')[0]}:manage`),
+  version: (header) => SUPPORTED_VERSIONS.find((version) => version === header),
+  error: ({ status, code, params, message }) => ({ status, body: { error: { code, params, message } } }),
+  createdStatus: 200,
+  readBody: (bytes, strict) => strict(bytes),
+  bodyProblems: (_operation, _value, check) => check(),
+
+  pingTimeout: (asked) => (asked > 0 && asked <= PING_TIMEOUT_MAXIMUM_NANOS ? asked : 'refuse'),
+  pingAnswer: (outcome) => ({ status: 200, body: outcome }),
+
+  mergeStatus: (activity, error) => (error === 'none' ? activity : error),
+  parentHolds: (given, currentTarget, version) =>
+    given === undefined || !atLeast(version, EVERGLADES) || given === currentTarget,
+  mayTarget: (from, to) => TARGET_RANK[to] > TARGET_RANK[from],
+  mayReport: (from, to) => ACTIVITY_RANK[to] > ACTIVITY_RANK[from],
+  retired: (activity) => (activity === 'deployed' || activity === 'removing' ? 'removing' : 'archived'),
+  // The agent knows best when it happened, but moments follow one another and none lies in the future.
+  stamp: (_moment, { now, after, reported = now }) => {
+    const latest = Math.max(Date.parse(now), Date.parse(after));
+    return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
+  },
+  driftsOn: 'target',
+  replaces: true,
+  failureArchives: true,
+  notifies: true,
+  storesReports: true,
+
+  slugPatch: (version) => (atLeast(version, EVERGLADES) ? 'refuse' : 'apply'),
+  defaultFilepath: ({ derived, previous, version }) => (atLeast(version, EVERGLADES) ? derived : (previous ?? derived)),
+  acceptsFormat: (format, version) => (instanceFormats(version) as readonly string[]).includes(format),
+  validatesContent: true,
+  validatesSlots: true,
+
+  mayMoveGroup: (group, line) => !line.includes(group),
+  membershipWritable: false,
+  allowsDuplicates: false,
+  tokenLifetimeMs: 5 * 60_000,
+  servesForeignOperations: false,
+  downStep: () => true,
+  expandsAlways: false,
+};

@@ -1,0 +1,42 @@
+/** Sort terms of a list, and how they map onto the ranked lists that a collection keeps. */
+
+export interface OrderTerm {
+  field: string;
+  descending: boolean;
+}
+
+/** The two orders that are kept; each serves its mirror image as well. */
+export const KEPT_ORDERS = ['created_at:desc,id:asc', 'created_at:asc,id:asc', 'id:asc'] as const;
+export type KeptOrder = (typeof KEPT_ORDERS)[number];
+
+/** Walks `order`, backwards when `reversed`; within each value of `facet` in turn when there is one. */
+export interface OrderPlan {
+  order: KeptOrder;
+  reversed: boolean;
+  facet?: { field: string; descending: boolean };
+}
+
+/** How to serve these terms from the kept orders; `undefined` when only a sort will do. Terms end with `id` (a total order). */
+export function planOrder(terms: readonly OrderTerm[], facets: readonly string[]): OrderPlan | undefined {
+  const [first, ...rest] = terms;
+  if (first === undefined) return undefined;
+  if (first.field === 'id') return { order: 'id:asc', reversed: first.descending };
+  if (first.field === 'created_at') {
+    const [second] = rest;
+    if (second?.field !== 'id') return undefined;
+    // `created_at:x, id:desc` is `created_at:-x, id:asc` read from the end.
+    const descending = second.descending ? !first.descending : first.descending;
+    return { order: descending ? 'created_at:desc,id:asc' : 'created_at:asc,id:asc', reversed: second.descending };
+  }
+  if (!facets.includes(first.field)) return undefined;
+  const inner = planOrder(rest, []);
+  return inner === undefined ? undefined : { ...inner, facet: first };
+}
+
+/** Without a field that sorted already, and with `id` at the end: a total order. */
+export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
+  const seen = new Set<string>();
+  const kept = terms.filter(({ field }) => !seen.has(field) && seen.add(field));
+  const end = kept.findIndex(({ field }) => field === 'id');
+  return end === -1 ? [...kept, { field: 'id', descending: false }] : kept.slice(0, end + 1);
+}

@@ -1,0 +1,80 @@
+/** The state of a platform: one SQLite database, and what is held in memory beside it to answer quickly. */
+import { DatabaseSync } from 'node:sqlite';
+import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { Collection } from './collection.ts';
+import type { Rows } from './rows.ts';
+import { schemaStatements, TABLES } from './tables.ts';
+
+/** Kept in the file, so that a newer Muster refuses or migrates instead of misreading it. */
+const SCHEMA_VERSION = 1;
+
+export type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
+
+export class Store {
+  readonly database: DatabaseSync;
+  readonly collections: Collections;
+  #queued = 0;
+  #pending: (() => void)[] | undefined;
+
+  /** Opens or creates the database. A file survives SIGKILL: whatever `write` returned from is on disk. */
+  constructor(path: string) {
+    this.database = new DatabaseSync(path);
+    this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;');
+    const { user_version: found } = this.database.prepare('PRAGMA user_version').get() as { user_version: number };
+    if (found !== 0 && found !== SCHEMA_VERSION) {
+      this.database.close();
+      throw new Error(
+        `${path} was written by another version of this program (schema ${found}, not ${SCHEMA_VERSION})`,
+      );
+    }
+    this.write(() => {
+      for (const statement of schemaStatements()) this.database.exec(statement);
+      this.database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    });
+    const open = <K extends ResourceKind>(kind: K) =>
+      new Collection<Rows[K]>(this.database, TABLES[kind], (change) => this.#defer(change));
+    this.collections = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, open(kind)])) as unknown as Collections;
+    const newest = this.database.prepare('SELECT max(queue_order) AS newest FROM deployments').get();
+    this.#queued = Number(newest?.['newest'] ?? 0);
+  }
+
+  /** How many deployments have been queued. */
+  get queued(): number {
+    return this.#queued;
+  }
+
+  /** The next number in that order; a number that a rollback leaves unused does no harm. */
+  nextInQueue(): number {
+    this.#queued += 1;
+    return this.#queued;
+  }
+
+  /** All of `change` or nothing of it. Writes inside one another are one. */
+  write<T>(change: () => T): T {
+    if (this.#pending !== undefined) return change();
+    const pending: (() => void)[] = [];
+    this.#pending = pending;
+    this.database.exec('BEGIN IMMEDIATE');
+    try {
+      const result = change();
+      this.database.exec('COMMIT');
+      for (const apply of pending) apply();
+      return result;
+    } catch (error) {
+      if (this.database.isTransaction) this.database.exec('ROLLBACK');
+      for (const collection of Object.values(this.collections ?? {})) collection.forgetUncommitted();
+      throw error;
+    } finally {
+      this.#pending = undefined;
+    }
+  }
+
+  close(): void {
+    if (this.database.isOpen) this.database.close();
+  }
+
+  #defer(change: () => void): void {
+    if (this.#pending === undefined) change();
+    else this.#pending.push(change);
+  }
+}

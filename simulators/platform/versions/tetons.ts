@@ -1,0 +1,28 @@
+/** From rainier down to tetons: no `removing`, no `yaml`, no device expansions, no provisioning tokens (section 9). */
+import { parse } from 'yaml';
+import type { DeploymentErrorStatus } from '../../../harness/contract/enums.ts';
+import { TETONS } from '../../../harness/contract/platform/operation.ts';
+import { parseJsonc } from '../domain/jsonc.ts';
+import type { DownStep } from './steps.ts';
+
+export const toTetons: DownStep = {
+  to: TETONS,
+  resources: {
+    // While it is being removed its files are still there: to a tetons client it is deployed until it is archived.
+    deployment: (deployment, behaviour) =>
+      deployment['activity_status'] === 'removing'
+        ? {
+            ...deployment,
+            activity_status: 'deployed',
+            status: behaviour.mergeStatus('deployed', deployment['error_status'] as DeploymentErrorStatus),
+          }
+        : deployment,
+  },
+  content: (content) => {
+    if (content.format === 'yaml') return { format: 'json', data: JSON.stringify(parse(content.data) ?? null) };
+    if (content.format === 'jsonc') return { format: 'json', data: JSON.stringify(parseJsonc(content.data)) };
+    return content;
+  },
+  filterValues: (kind, field, value) =>
+    kind === 'deployment' && field === 'activity_status' && value === 'deployed' ? ['deployed', 'removing'] : [value],
+};
