@@ -8,7 +8,10 @@ import types from './4.1-types.ts';
 import authentication from './5-authentication.ts';
 import frame from './6.1-frame.ts';
 import monotonic from './6.1-monotonic.ts';
+import heartbeat from './6.2-heartbeat.ts';
 import replay from './6.2-replay.ts';
+import seam from './6.2-seam.ts';
+import subscribers from './6.2-subscribers.ts';
 import expired from './7-expired.ts';
 import versioning from './9-versioning.ts';
 
@@ -20,7 +23,10 @@ export const deviceSuite = suite<DeviceContext>('device', [
   authentication,
   frame,
   monotonic,
+  heartbeat,
   replay,
+  seam,
+  subscribers,
   expired,
   versioning,
 ]);

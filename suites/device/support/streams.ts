@@ -56,6 +56,18 @@ export class Subscription {
     return this.until((event) => event.id >= id, what, within);
   }
 
+  /** Reads until that event has come, the stream ends, or patience does; gives back whatever came. Decides nothing. */
+  async drain(last: bigint): Promise<SeenEvent[]> {
+    const deadline = performance.now() + this.#context.patienceMs;
+    while (this.stream.ended === undefined && performance.now() < deadline) {
+      const seen = { frames: this.stream.frames.length, comments: this.stream.comments.length };
+      if (this.stream.frames.some(({ id }) => id === String(last))) break;
+      await this.stream.activity(seen, { within: deadline - performance.now(), for: `event ${last}` }).catch(() => {});
+    }
+    await this.close();
+    return this.stream.frames.flatMap((frame) => readEvent(this.#context, frame) ?? []);
+  }
+
   close(): Promise<void> {
     return this.stream.close();
   }

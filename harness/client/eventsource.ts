@@ -1,0 +1,136 @@
+/** The stream as a real client sees it: the `eventsource` package, over whatever transport the target has. */
+import { Readable } from 'node:stream';
+import { EventSource, type FetchLike } from 'eventsource';
+import type { HttpClient, OpenResponse } from './http.ts';
+import { StreamTimeout, type Wait } from './sse.ts';
+
+export interface ClientMessage {
+  type: string;
+  lastEventId: string;
+  data: string;
+  /** Which connection it came on, from 1. */
+  connection: number;
+}
+
+export interface OpenClient {
+  /** Below the base path, with its query: `/events?after=3`. */
+  path: string;
+  /** Types to listen for; a client sees no others. */
+  types: readonly string[];
+  /** Milliseconds until the client reconnects, unless the server says otherwise with `retry`. The package's own 3 s would hold up a check. */
+  reconnectMs?: number;
+}
+
+/** Drives one EventSource. */
+export class EventSourceClient {
+  readonly messages: ClientMessage[] = [];
+  /** `Last-Event-ID` of every request it made; undefined where it sent none. */
+  readonly cursors: (string | undefined)[] = [];
+  /** Errors that the client raised, in its own words; an ended connection is one. */
+  readonly errors: string[] = [];
+  readonly #source: EventSource;
+  readonly #changed = new Set<() => void>();
+  #open: OpenResponse | undefined;
+
+  constructor(http: HttpClient, options: OpenClient) {
+    const fetch: FetchLike = async (url, init) => {
+      const target = new URL(url);
+      const { Accept: accept, ...rest } = init.headers;
+      this.cursors.push(rest['Last-Event-ID']);
+      const answer = await http.open({
+        path: target.pathname + target.search,
+        absolute: true,
+        headers: { accept, ...rest },
+      });
+      this.#open = answer;
+      const signal = init.signal as AbortSignal;
+      signal.addEventListener('abort', () => answer.abort(), { once: true });
+      return {
+        status: answer.status,
+        redirected: false,
+        url: target.href,
+        headers: { get: (name) => answer.headers[name.toLowerCase()] ?? null },
+        body: Readable.toWeb(withRetry(answer, options.reconnectMs ?? 20)) as unknown as ReadableStream<Uint8Array>,
+      };
+    };
+    this.#source = new EventSource(`${http.endpoint.origin}${http.basePath}${options.path}`, { fetch });
+    for (const type of new Set(['message', ...options.types])) {
+      this.#source.addEventListener(type, (event) => {
+        const { data, lastEventId } = event as unknown as { data: string; lastEventId: string };
+        this.messages.push({ type: event.type, lastEventId, data, connection: this.cursors.length });
+        this.#tell();
+      });
+    }
+    this.#source.addEventListener('error', (event) => {
+      this.errors.push('message' in event ? String(event.message) : 'error');
+      this.#tell();
+    });
+  }
+
+  /** Whether the client has given up: it reconnects by itself unless the answer was no event stream. */
+  get closed(): boolean {
+    return this.#source.readyState === this.#source.CLOSED;
+  }
+
+  /** Resolves when a message fits; those before it are in `messages`. Throws StreamTimeout. */
+  async until(fits: (message: ClientMessage) => boolean, wait: Wait): Promise<ClientMessage> {
+    const deadline = performance.now() + wait.within;
+    for (;;) {
+      const found = this.messages.find(fits);
+      if (found !== undefined) return found;
+      const left = deadline - performance.now();
+      if (left <= 0 || this.closed) {
+        throw new StreamTimeout(
+          `waited for ${wait.for}: the client ${this.closed ? 'gave up' : `got nothing of the kind within ${wait.within} ms`} (${this.messages.length} messages${this.errors.length === 0 ? '' : `; ${this.errors.at(-1)}`})`,
+        );
+      }
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          this.#changed.delete(done);
+          resolve();
+        };
+        const timer = setTimeout(done, left);
+        this.#changed.add(done);
+      });
+    }
+  }
+
+  /** Breaks the connection under the client, as a restart of the agent would. It reconnects by itself. */
+  cut(): void {
+    this.#open?.abort();
+  }
+
+  close(): void {
+    this.#source.close();
+    this.#open?.abort();
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#changed]) listener();
+  }
+}
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Puts a `retry` block before the body; the server's own, coming later, still decides. */
+function withRetry(answer: OpenResponse, reconnectMs: number): Readable {
+  const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
+  return Readable.from(
+    (async function* () {
+      let first = true;
+      try {
+        for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+          const bom = first && chunk.subarray(0, 3).equals(BOM);
+          // A byte order mark counts only where it stands first.
+          if (first) yield bom ? Buffer.concat([BOM, block]) : block;
+          yield bom ? chunk.subarray(3) : chunk;
+          first = false;
+        }
+      } catch {
+        // A broken connection ends the body; the client takes it from there.
+      }
+    })(),
+    { objectMode: true },
+  );
+}

@@ -1,0 +1,78 @@
+/** Section 6.2, rule 3: heartbeats, and the idle streams that they keep. */
+import { requirement } from '../../harness/check/define.ts';
+import { check, type Device } from './support/context.ts';
+import { DECIMAL, isControl, parseObject, showFrame } from './support/events.ts';
+import { heartbeats, stayIdle } from './support/idle.ts';
+import { withStreams } from './support/streams.ts';
+
+const heartbeat = requirement(
+  'device.events.heartbeat',
+  'MUST',
+  '6.2',
+  'An idle stream carries a comment within 1.5 times the declared interval (30 s when none is declared); its text is "heartbeat".',
+);
+
+const inert = requirement(
+  'device.events.heartbeat.inert',
+  'MUST',
+  '6.2',
+  'Heartbeats are comments and nothing else: they carry no id, event or data, and move no cursor.',
+);
+
+const longLived = requirement(
+  'device.events.long-lived',
+  'MUST',
+  '4.1',
+  'The stream is long-lived: while idle it stays open past two heartbeats.',
+);
+
+/** With the usual 30 s a run would take minutes if every stream was watched for long. */
+const SHORT_SECONDS = 5;
+
+export default [
+  check(heartbeat, { sharing: 'shared', waits: true, profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const subscription = await streams.open();
+      const found = await heartbeats(context, subscription, context.heartbeatSeconds <= SHORT_SECONDS ? 3 : 1);
+      for (const { text } of found) {
+        context.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
+      }
+      const { comments, openedAt } = subscription.stream;
+      const most = 3 + (2 * (performance.now() - openedAt)) / (context.heartbeatSeconds * 1000);
+      context.should(comments.length <= most, {
+        expected: `a heartbeat about every ${context.heartbeatSeconds} s`,
+        actual: `${comments.length} comments in ${Math.round(performance.now() - openedAt)} ms`,
+      });
+    }),
+  ),
+
+  check(inert, { sharing: 'shared', waits: true }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const subscription = await streams.open();
+      await heartbeats(context, subscription, 1);
+      for (const frame of subscription.stream.frames) {
+        if (isControl(frame)) continue;
+        const event = DECIMAL.test(frame.id ?? '') && parseObject(frame.data ?? '') !== undefined;
+        context.must(event, {
+          expected: 'nothing but comments and events on the stream',
+          actual: `a block that is neither: ${showFrame(frame)}`,
+        });
+      }
+      const last = subscription.stream.frames.findLast(({ id }) => id !== undefined)?.id ?? '';
+      context.must(subscription.stream.lastEventId === last, {
+        expected: `the cursor of a client stays at the last event, ${JSON.stringify(last)}`,
+        actual: JSON.stringify(subscription.stream.lastEventId),
+      });
+    }),
+  ),
+
+  check(longLived, { sharing: 'shared', waits: true }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const times = context.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.6;
+      const subscription = await streams.open();
+      await stayIdle(context, subscription, times * context.heartbeatSeconds * 1000);
+      const { comments, openedAt } = subscription.stream;
+      context.note(`watched for ${Math.round(performance.now() - openedAt)} ms, ${comments.length} comments`);
+    }),
+  ),
+];

@@ -1,0 +1,81 @@
+/** Section 6: several subscribers at once, one of which may not keep up. */
+import { requirement } from '../../harness/check/define.ts';
+import { check, type Device } from './support/context.ts';
+import { anchor, deploy, follow, publish, room, stir } from './support/drive.ts';
+import { distinct, sameEvents } from './support/events.ts';
+import { withStreams } from './support/streams.ts';
+
+const concurrent = requirement(
+  'device.events.concurrent',
+  'MUST',
+  '6',
+  'Simultaneous subscribers see the same sequence of events.',
+);
+
+const slowReader = requirement(
+  'device.events.slow-reader',
+  'SHOULD',
+  '6',
+  'A subscriber that stops reading delays no other one, and loses nothing when it reconnects.',
+);
+
+export default [
+  check(concurrent, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { cursor, live } = await anchor(context, streams);
+      const others = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          streams.open(index % 2 === 0 ? { after: cursor } : { lastEventId: cursor }),
+        ),
+      );
+      await stir(context);
+      await Promise.all([publish(context, room(context, 10)), publish(context, room(context, 10))]);
+      await deploy(context, live);
+      const end = await publish(context, 1);
+      await follow(live, end);
+      for (const other of others) {
+        await follow(other, end);
+        sameEvents(context, other.events, live.events, 'one of several subscribers, as another saw it');
+      }
+      // One that leaves takes nobody with it.
+      await others[0]?.close();
+      const after = await publish(context, 3);
+      for (const other of others.slice(1)) await follow(other, after);
+    }),
+  ),
+
+  check(slowReader, { needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { cursor, live } = await anchor(context, streams);
+      const slow = await streams.open({ after: cursor, paused: true });
+      // More than the buffers between here and there hold, less than the log retains.
+      const total = Math.floor((context.info.retention ?? 2000) * 0.6);
+      for (let published = 0; published < total; ) {
+        const portion = Math.min(200, total - published);
+        published += portion;
+        await follow(live, await publish(context, portion));
+      }
+      const due = distinct(live.events);
+      const last = due.at(-1)?.id ?? cursor;
+      slow.stream.resume();
+      // It may have been dropped, and it may have been waited for; both are right as long as nothing is lost in the end.
+      const seen = await slow.drain(last);
+      context.note(
+        slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error'
+          ? `a subscriber that stops reading is dropped, after ${seen.length} of ${due.length} events`
+          : 'a subscriber that stops reading is waited for',
+      );
+      const from = seen.at(-1)?.id ?? cursor;
+      if (from < last) {
+        const again = await streams.open({ after: from });
+        seen.push(...(await again.reach(last)));
+      }
+      sameEvents(
+        context,
+        seen.filter(({ id }) => id <= last),
+        due,
+        'a subscriber that stopped reading for a while',
+      );
+    }),
+  ),
+];
