@@ -1,10 +1,13 @@
-/** Sections 2.5 and 4.2: ping. */
+/** Sections 2.5 and 4.2: a ping that succeeds, and one that does not. */
+import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
-import { code, ping } from './support/devices.ts';
+import { code, ping, pingsAreServed, pingWithin } from './support/devices.ts';
+import { served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
-import { isJson, said } from './support/send.ts';
+import { broken, isJson, ok, refused, said, send } from './support/send.ts';
 
 const SECOND = 1_000_000_000;
+const MILLISECOND = 1_000_000;
 
 const SUCCESS = requirement(
   'platform.ping.success',
@@ -13,8 +16,7 @@ const SUCCESS = requirement(
   'A ping of a device that is online answers 200 with code "success" and the round trip in nanoseconds, which is no longer than the call.',
 );
 const success = check(SUCCESS, { needs: ['online-device'], profile: 'core' }, async (t: Platform) => {
-  const device = t.onlineDevice;
-  if (device === undefined) t.blocked('no online device was named');
+  const device = t.onlineDevice ?? t.blocked('no online device was named');
   const response = await ping(t, device, { timeout_nanos: 10 * SECOND });
   t.must(response.status === 200 && isJson(response) && code(response) === 'success', {
     expected: '200, application/json, code "success" from a device that is online',
@@ -26,7 +28,7 @@ const success = check(SUCCESS, { needs: ['online-device'], profile: 'core' }, as
     actual: said(response),
   });
   // The platform's clock may tick a little differently from ours.
-  const longest = response.durationMs * 1.05 * 1e6 + 5e6;
+  const longest = response.durationMs * 1.05 * MILLISECOND + 5 * MILLISECOND;
   t.must(trip <= longest, {
     expected: `a round trip no longer than the call took, ${Math.round(response.durationMs)} ms, in nanoseconds`,
     actual: trip,
@@ -37,4 +39,189 @@ const success = check(SUCCESS, { needs: ['online-device'], profile: 'core' }, as
   });
 });
 
-export const pingChecks = [success];
+const TIMEOUT = requirement(
+  'platform.ping.timeout',
+  'MUST',
+  '2.5',
+  'A ping of a device that does not answer ends when timeout_nanos are over, and never with code "success".',
+);
+const timeout = check(TIMEOUT, { needs: ['offline-device'], waits: true }, async (t: Platform) => {
+  await served(t);
+  await pingsAreServed(t);
+  const device = t.offlineDevice ?? t.blocked('no offline device was named');
+  for (const nanos of [MILLISECOND, 300 * MILLISECOND, 1200 * MILLISECOND]) {
+    // Pings of another device go on meanwhile: their answers are not this one's.
+    const meanwhile = t.onlineDevice === undefined ? [] : [ping(t, t.onlineDevice, { timeout_nanos: SECOND })];
+    const [response] = await Promise.all([quickest(t, device, nanos), ...meanwhile]);
+    if (code(response) === 'success') await stillOffline(t, device);
+    t.must(code(response) !== 'success', {
+      expected: `another code than "success", or an error, from ${device}, which is offline`,
+      actual: said(response),
+    });
+    t.must(response.status !== 200 || typeof code(response) === 'string', {
+      expected: 'a code in every answer of status 200',
+      actual: said(response),
+    });
+    t.should(ok(response) || refused(response) || [502, 503, 504].includes(response.status), {
+      expected: '200 with another code, a 4xx, or 504',
+      actual: said(response),
+    });
+  }
+});
+
+/** One answer that comes late may be the machine's fault; three in a row are the platform's. */
+async function quickest(t: Platform, device: string, nanos: number) {
+  const allowedMs = nanos / MILLISECOND + t.patienceMs / 4;
+  const took: number[] = [];
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const started = performance.now();
+    const response = await pingWithin(t, device, { timeout_nanos: nanos }, nanos / MILLISECOND + t.patienceMs);
+    took.push(Math.round(performance.now() - started));
+    if (response !== 'no answer' && response.durationMs <= allowedMs) return response;
+  }
+  t.must(false, {
+    expected: `an answer within ${nanos} ns (${nanos / MILLISECOND} ms), give or take ${t.patienceMs / 4} ms`,
+    actual: `no answer within ${took.join(' ms, ')} ms, three times`,
+    counterexample: { device, timeout_nanos: nanos },
+  });
+}
+
+/** Devices come back. Whether this one did, the platform itself says. */
+async function stillOffline(t: Platform, device: string): Promise<void> {
+  const { json } = await send(t, { path: `/devices/${encodeURIComponent(device)}` });
+  if ((json as { status?: unknown } | undefined)?.status === 'online') t.blocked(`${device} has come online meanwhile`);
+}
+
+const LIMIT = requirement(
+  'platform.ping.limit',
+  'MUST',
+  '8',
+  'A timeout_nanos above 10 seconds is refused or clamped: no ping waits longer than 10 seconds.',
+);
+const limit = check(LIMIT, { needs: ['offline-device'], waits: true }, async (t: Platform) => {
+  await served(t);
+  await pingsAreServed(t);
+  const device = t.offlineDevice ?? t.blocked('no offline device was named');
+  const response = await pingWithin(t, device, { timeout_nanos: 60 * SECOND }, 10_000 + t.patienceMs);
+  t.must(response !== 'no answer', {
+    expected: 'an answer within 10 s (and a margin) to a ping with timeout_nanos of 60 s',
+    actual: `none within ${10 + t.patienceMs / 1000} s`,
+    counterexample: { device, timeout_nanos: 60 * SECOND },
+  });
+  t.must(code(response) !== 'success', { expected: 'no success: the device is offline', actual: said(response) });
+  t.note(`timeout_nanos of 60 s: ${said(response)} after ${Math.round(response.durationMs / 1000)} s`);
+});
+
+const limitHuge = check(LIMIT, { aspect: 'huge', needs: ['online-device'] }, async (t: Platform) => {
+  await pingsAreServed(t);
+  const device = t.onlineDevice ?? t.blocked('no online device was named');
+  const above = fc.bigInt({ min: BigInt(10 * SECOND) + 1n, max: 2n ** 70n }).map(String);
+  const edges = [
+    String(10 * SECOND + 1),
+    String(2n ** 63n - 1n),
+    String(2n ** 63n),
+    String(2n ** 64n),
+    '9'.repeat(400),
+  ];
+  const seen = new Set<string>();
+  await t.property(
+    above,
+    async (nanos) => {
+      const response = await ping(t, device, `{"timeout_nanos":${nanos}}`);
+      t.must(refused(response) || (response.status === 200 && typeof code(response) === 'string'), {
+        expected: 'a 4xx, or an answer as if 10 s had been asked for',
+        actual: said(response),
+        counterexample: { timeout_nanos: nanos.length > 40 ? `${nanos.length} digits` : nanos },
+      });
+      seen.add(refused(response) ? `refused with ${response.status}` : 'clamped');
+    },
+    { runs: edges.length + 5, examples: edges.map((nanos): [unknown] => [nanos]) },
+  );
+  t.note(`timeout_nanos above 10 s is ${[...seen].join(', or ')}`);
+});
+
+const BAD_BODY = requirement(
+  'platform.ping.bad-body',
+  'SHOULD',
+  '4.2',
+  'A ping whose body is no JSON object, or whose timeout_nanos is no integer, is refused with a 4xx.',
+);
+const BAD_BODIES = [
+  '{',
+  'timeout_nanos=1000000',
+  '[]',
+  '[{"timeout_nanos":1000000}]',
+  '"1000000"',
+  '1000000',
+  'null',
+  '{"timeout_nanos":"soon"}',
+  '{"timeout_nanos":{}}',
+  '{"timeout_nanos":[1000000]}',
+  '{"timeout_nanos":true}',
+  '{"timeout_nanos":1000000.5}',
+  '{"timeout_nanos":1000000}}',
+  `{"timeout_nanos":${'['.repeat(2000)}${']'.repeat(2000)}}`,
+];
+/** What the specification leaves open: recorded only. */
+const OPEN_BODIES = [
+  '',
+  '{}',
+  '{"timeout_nanos":null}',
+  '{"timeout_nanos":0}',
+  '{"timeout_nanos":-1}',
+  '{"timeout_nanos":"1000000"}',
+  '{"timeout_nanos":1e6}',
+];
+
+const badBody = check(BAD_BODY, {}, async (t: Platform) => {
+  const device = await pingsAreServed(t);
+  const answers = await Promise.all(BAD_BODIES.map((body) => ping(t, device, body)));
+  for (const [index, response] of answers.entries()) {
+    t.must(refused(response), {
+      expected: 'a 4xx',
+      actual: said(response),
+      counterexample: (BAD_BODIES[index] ?? '').slice(0, 100),
+    });
+  }
+  const open = await Promise.all(OPEN_BODIES.map((body) => ping(t, device, body)));
+  for (const [index, response] of open.entries()) {
+    const body = OPEN_BODIES[index] === '' ? 'no body' : OPEN_BODIES[index];
+    t.must(!broken(response) || response.status === 504, {
+      expected: 'no 5xx',
+      actual: said(response),
+      counterexample: body,
+    });
+    t.note(`${body}: ${response.status}`);
+  }
+});
+
+const UNKNOWN = requirement(
+  'platform.ping.unknown-device',
+  'SHOULD',
+  '4.2',
+  'A ping of a device that does not exist is refused with a 4xx.',
+);
+const unknownDevice = check(UNKNOWN, {}, async (t: Platform) => {
+  await pingsAreServed(t);
+  const strange = fc.oneof(
+    fc
+      .string({ unit: fc.constantFrom(...'abcdefghijkmnpqrstuvwxyz0123456789'), minLength: 12, maxLength: 30 })
+      .map((text) => `dvc_${text}`),
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }).filter((text) => text.isWellFormed()),
+  );
+  const examples = ['dvc_', 'dvc_0000000000000000', 'dpl_1', '%', "' OR '1'='1", 'dvc_\u0000', 'a'.repeat(2000), '..'];
+  await t.property(
+    strange,
+    async (device) => {
+      const response = await ping(t, device, { timeout_nanos: MILLISECOND });
+      t.must(refused(response), {
+        expected: 'a 4xx to the ping of a device that does not exist',
+        actual: said(response),
+        counterexample: device.slice(0, 100),
+      });
+    },
+    { runs: examples.length + 8, examples: examples.map((device): [unknown] => [device]) },
+  );
+});
+
+export const pingChecks = [success, timeout, limit, limitHuge, badBody, unknownDevice];

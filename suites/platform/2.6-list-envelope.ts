@@ -3,6 +3,7 @@ import { requirement } from '../../harness/check/define.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { envelopeProblems, getList, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
+import { seeded } from './support/seed.ts';
 import { isJson, said } from './support/send.ts';
 
 const ENVELOPE = requirement(
@@ -70,7 +71,8 @@ const TIMESTAMPS = requirement(
 /** What a field of a published resource is called when it holds a moment. */
 const MOMENT = /^(created|updated|queued|deployed|archived|last_connected|last_disconnected|expires)_at$/;
 
-const timestamps = check(TIMESTAMPS, {}, async (t: Platform) => {
+const timestamps = check(TIMESTAMPS, { sharing: 'exclusive' }, async (t: Platform) => {
+  await seeded(t, 1);
   let seen = 0;
   for (const collection of await served(t)) {
     const { data } = await page(t, collection, { limit: 100 });

@@ -2,20 +2,28 @@
 import { suite } from '../../harness/check/define.ts';
 import type { Suite } from '../../harness/check/types.ts';
 import type { PlatformContext } from '../../harness/target/device.ts';
+import { deploymentChecks } from './2.1-deployments.ts';
 import { pingChecks } from './2.5-ping.ts';
 import { listEnvelopeChecks } from './2.6-list-envelope.ts';
+import { lifecycleChecks } from './3-lifecycle.ts';
 import { authenticationChecks } from './5-authentication.ts';
 import { clampingChecks } from './8-clamping.ts';
 import { pagingChecks } from './8-paging.ts';
 import { totalCountChecks } from './8-total-count.ts';
+import { deploymentTimestampChecks } from './9-deployment-timestamps.ts';
+import { parentChecks } from './9-parent.ts';
 import { versionChecks } from './9-versions.ts';
 
 export const platformSuite: Suite<PlatformContext> = suite('platform', [
-  listEnvelopeChecks,
+  deploymentChecks,
   pingChecks,
+  listEnvelopeChecks,
+  lifecycleChecks,
   authenticationChecks,
   clampingChecks,
   pagingChecks,
   totalCountChecks,
   versionChecks,
+  parentChecks,
+  deploymentTimestampChecks,
 ]);

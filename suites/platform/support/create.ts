@@ -8,6 +8,8 @@ import type { Item } from './lists.ts';
 import type { Platform } from './platform.ts';
 import { ok, said, send } from './send.ts';
 
+export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
+
 /** Unlike every other name on the platform, whatever ran there before: not drawn from the seed on purpose. */
 export const unique = (what: string): string => `muster-${what}-${randomBytes(5).toString('hex')}`;
 

@@ -1,15 +1,19 @@
 /** Devices to ping, and the ping itself. */
+import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
+import { createDevice, mayWrite } from './create.ts';
 import { asPage, getList } from './lists.ts';
 import type { Platform } from './platform.ts';
-import { ok, send } from './send.ts';
+import { ok, said, send } from './send.ts';
 
-/** The online one, else the offline one, else the first that is listed. */
+/** The online one, else the offline one, else the first that is listed, else a new one if the run may create it. */
 export async function aDevice(t: Platform): Promise<string | undefined> {
   const named = t.onlineDevice ?? t.offlineDevice;
   if (named !== undefined) return named;
   const response = await getList(t, 'devices', { limit: 1 });
-  return ok(response) ? asPage(t, 'devices', response).data[0]?.id : undefined;
+  if (!ok(response)) return undefined;
+  const [listed] = asPage(t, 'devices', response).data;
+  return (listed ?? (mayWrite(t) ? await createDevice(t) : undefined))?.id;
 }
 
 export interface PingOptions {
@@ -33,7 +37,43 @@ export function ping(t: Platform, device: string, body: unknown, options: PingOp
   );
 }
 
+/** The answer, or how long was waited for none. */
+export async function pingWithin(
+  t: Platform,
+  device: string,
+  body: unknown,
+  timeoutMs: number,
+): Promise<HttpResponse | 'no answer'> {
+  try {
+    return await ping(t, device, body, { timeoutMs });
+  } catch (error) {
+    // A connection that is closed early is an answer of a kind, and not the one that is awaited here.
+    if (error instanceof NoAnswer && error.message.includes('no whole answer within')) return 'no answer';
+    throw error;
+  }
+}
+
 export const code = (response: HttpResponse): unknown =>
   typeof response.json === 'object' && response.json !== null && 'code' in response.json
     ? response.json.code
     : undefined;
+
+const NOT_THERE = new Set([404, 405, 501]);
+
+/**
+ * Proves that pings are served, so that a refusal means something. A platform whose ping of a device that is online is
+ * missing fails the check; where only a device is known that may not answer, nothing can be told and the check is blocked.
+ */
+export async function pingsAreServed(t: Platform): Promise<string> {
+  const device = await aDevice(t);
+  if (device === undefined) t.notApplicable('the platform lists no device, and none was named');
+  const response = await ping(t, device, { timeout_nanos: 1_000_000_000 });
+  if (device !== t.onlineDevice && NOT_THERE.has(response.status)) {
+    t.blocked(`POST /devices/${device}/ping answered ${said(response)}; name a device that is online to tell why`);
+  }
+  t.must(!NOT_THERE.has(response.status), {
+    expected: 'POST /devices/{device_id}/ping to be served',
+    actual: said(response),
+  });
+  return device;
+}

@@ -1,12 +1,10 @@
 /** Enough items to page through: found when the platform has them, created when the run may. */
-import { createConfigType } from './create.ts';
+import { createConfigType, mayWrite } from './create.ts';
 import { type Collection, served, totalCount } from './lists.ts';
 import type { Platform } from './platform.ts';
 import { size } from './walk.ts';
 
 const AT_ONCE = 8;
-
-export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
 
 /** The smallest collection of at least `least` items; config types are created when there is none. */
 export async function seeded(t: Platform, least: number): Promise<Collection | undefined> {

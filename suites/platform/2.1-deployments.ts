@@ -1,0 +1,87 @@
+/** Sections 2.1, 2.2 and 9: deployments as the platform lists them. */
+import { requirement } from '../../harness/check/define.ts';
+import { deployment as deploymentShape } from '../../harness/contract/deployment.ts';
+import { listed, PAGES, some } from './support/deployments.ts';
+import { check, type Platform } from './support/platform.ts';
+import { inVersion } from './support/send.ts';
+
+const SHAPE = requirement(
+  'platform.deployment.shape',
+  'MUST',
+  '2.1',
+  'Every deployment that is listed has all fields of a deployment, with their types, prefixes, enumerations and date-times.',
+);
+const shape = check(SHAPE, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
+  for (const item of await some(t)) {
+    const problems = deploymentShape.problems(item).map(({ path, message }) => `${path} ${message}`.trim());
+    t.must(problems.length === 0, {
+      expected: 'a deployment: object, id, description, four statuses, device_id, release_id, created_at',
+      actual: `${problems.slice(0, 5).join('; ')}: ${JSON.stringify(item)}`,
+      counterexample: item.id,
+    });
+  }
+});
+
+const MERGE = requirement(
+  'platform.deployment.merge',
+  'MUST',
+  '2.2',
+  'status equals error_status when that is failed or retrying, and activity_status otherwise.',
+);
+const merge = check(MERGE, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
+  const seen = new Set<string>();
+  for (const item of await some(t)) {
+    const { status, activity_status: activity, error_status: error } = item;
+    seen.add(`${activity}/${error}`);
+    t.must(activity !== undefined && error !== undefined && status === (error === 'none' ? activity : error), {
+      expected: `status ${error === 'none' ? activity : error} with activity_status ${activity} and error_status ${error}`,
+      actual: `status ${status}`,
+      counterexample: item.id,
+    });
+  }
+  t.note(`pairs of activity and error seen: ${[...seen].sort().join(', ')}`);
+});
+
+const FAILED = requirement(
+  'platform.deployment.failed',
+  'SHOULD',
+  '2.2',
+  'A deployment that failed is archived, or on its way there.',
+);
+const failed = check(FAILED, {}, async (t: Platform) => {
+  const all = (await listed(t)).filter((item) => item['error_status'] === 'failed');
+  if (all.length === 0) t.notApplicable('no deployment that is listed has failed');
+  for (const item of all) {
+    t.must(['removing', 'archived'].includes(String(item['activity_status'])), {
+      expected: 'activity_status archived (or removing) when error_status is failed',
+      actual: item['activity_status'],
+      counterexample: item.id,
+    });
+  }
+});
+
+const REMOVING = requirement(
+  'platform.deployment.removing',
+  'MUST',
+  '9',
+  'The status removing, which 2026-05-06.rainier restored, is never shown to a client of 2026-03-09.tetons.',
+);
+const removing = check(REMOVING, { needs: ['tetons', 'rainier'], sharing: 'exclusive' }, async (t: Platform) => {
+  const later = await listed(inVersion(t, 'rainier'));
+  const earlier = await listed(inVersion(t, 'tetons'));
+  for (const item of earlier) {
+    t.must(item['status'] !== 'removing' && item['activity_status'] !== 'removing', {
+      expected: 'no status removing in 2026-03-09.tetons',
+      actual: { status: item['status'], activity_status: item['activity_status'] },
+      counterexample: item.id,
+    });
+  }
+  const removed = later.filter((item) => item['activity_status'] === 'removing').map(({ id }) => id);
+  if (removed.length === 0) t.notApplicable('no deployment is being removed just now');
+  t.should(earlier.some(({ id }) => removed.includes(id)) || earlier.length >= PAGES * 100, {
+    expected: `${removed[0]} with another status in 2026-03-09.tetons`,
+    actual: 'it is not listed there',
+  });
+});
+
+export const deploymentChecks = [shape, merge, failed, removing];

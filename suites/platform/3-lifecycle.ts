@@ -1,0 +1,66 @@
+/** Section 3: how deployments move, and when. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import { type DeploymentModel, type DeploymentReality, deploymentCommands } from '../models/deployments/index.ts';
+import { createDevice } from './support/create.ts';
+import { archived, deployed } from './support/deployments.ts';
+import { act, createKit, tidy } from './support/kit.ts';
+import type { Item } from './support/lists.ts';
+import { check, type Platform } from './support/platform.ts';
+import { read } from './support/read.ts';
+
+const FORWARD = requirement(
+  'platform.deployment.forward-only',
+  'MUST',
+  '3',
+  'The target and the activity of a deployment never move backwards, whatever is done with it and its neighbours.',
+);
+const forwardOnly = check(FORWARD, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
+  const kits = [await createKit(t), await createKit(t)];
+  const made = new Set<Item>();
+  await deployed(t, kits, made);
+  await t.property(
+    deploymentCommands,
+    async (commands) => {
+      const device = (await createDevice(t)).id;
+      const model: DeploymentModel = { known: [] };
+      const real: DeploymentReality = { t, device, kits, targets: ['staged', 'deployed'] };
+      try {
+        await fc.asyncModelRun(() => ({ model, real }), commands);
+      } finally {
+        for (const item of model.known) made.add(item);
+      }
+    },
+    { runs: 8 },
+  );
+  await tidy(t, [...made]);
+});
+
+const ARCHIVED = requirement(
+  'platform.deployment.archived-final',
+  'MUST',
+  '2.2',
+  'An archived deployment cannot be deployed.',
+);
+const archivedFinal = check(ARCHIVED, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
+  const made = new Set<Item>();
+  const kits = [await createKit(t), await createKit(t)];
+  const deployment = await archived(t, kits, made);
+  const before = await read(t, 'deployments', deployment.id);
+  if (before['activity_status'] !== 'archived') {
+    t.notApplicable(`a deployment that was just created could not be archived: it is ${before['activity_status']}`);
+  }
+  const response = await act(t, deployment.id, 'deploy');
+  const after = await read(t, 'deployments', deployment.id);
+  await tidy(t, [...made]);
+  t.must(after['activity_status'] === 'archived' && after['target_status'] !== 'deployed', {
+    expected: `${deployment.id} to stay archived when it is told to deploy`,
+    actual: `${response.status}, and it is ${after['activity_status']} with target ${after['target_status']}`,
+  });
+  t.should(response.status >= 400 && response.status < 500, {
+    expected: 'a 4xx to deploy of an archived deployment',
+    actual: response.status,
+  });
+});
+
+export const lifecycleChecks = [forwardOnly, archivedFinal];
