@@ -61,7 +61,8 @@ export class AgentApi implements DeploymentSource {
   }
 
   async #provision(name: string, signal: AbortSignal): Promise<StoredDevice> {
-    const { token, agentVersion, http } = this.#hub;
+    const { agentVersion, http } = this.#hub;
+    const token = typeof this.#hub.token === 'function' ? await this.#hub.token() : this.#hub.token;
     if (token === undefined) throw new Error(`${name} is not provisioned, and no provisioning token was given`);
     const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: agentVersion, name };
     const { id, session_id } = await http.json(

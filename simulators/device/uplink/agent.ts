@@ -4,12 +4,12 @@ import { timestamp } from '../../common/clock.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
 import { AgentApi } from './agent-api.ts';
 import { reconnectDelay } from './backoff.ts';
-import { ApiError, NetworkError } from './http.ts';
+import { ApiError, isTemporary } from './http.ts';
 import type { UplinkHub } from './hub.ts';
 import { MqttConnection, type MqttListener, MqttRefused } from './mqtt/connection.ts';
 import { Scheduler, type SyncEvents } from './scheduler.ts';
 import { Syncer } from './sync.ts';
-import { pause, type Timer } from './time.ts';
+import { moment, pause, type Timer } from './time.ts';
 
 export interface UplinkIdentity {
   name: string;
@@ -112,7 +112,7 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
       try {
         return await this.#api.enrol(this.#name, signal);
       } catch (error) {
-        if (!temporary(error)) throw error;
+        if (!isTemporary(error)) throw error;
         this.#hub.log?.debug({ robot: this.#name, error: (error as Error).message }, 'cannot enrol yet');
         await pause(this.#hub.time, reconnectDelay(this.#failedConnects++, this.#hub.random), signal);
       }
@@ -198,6 +198,8 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     this.#syncedOver = this.#connection;
   }
 
+  onReached(): void {}
+
   onSynced(): void {
     // Over another connection than at the start, a request to sync may have been missed in between.
     if (!this.#connection || this.#connection !== this.#syncedOver) return;
@@ -208,11 +210,6 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     this.#hub.log?.warn({ robot: this.#name, error: error.message }, 'cannot sync');
   }
 }
-
-const moment = (milliseconds: number) => (milliseconds > 0 ? new Date(milliseconds).toISOString() : undefined);
-
-const temporary = (error: unknown) =>
-  error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
 
 function parse(payload: Buffer): unknown {
   try {

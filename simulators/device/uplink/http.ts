@@ -32,6 +32,10 @@ export class NetworkError extends Error {
   override name = 'NetworkError';
 }
 
+/** Trying again later may help. */
+export const isTemporary = (error: unknown): boolean =>
+  error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
+
 /** The platform answered with success, but not with what was asked for. */
 export class ProtocolError extends Error {
   override name = 'ProtocolError';
@@ -50,7 +54,7 @@ export interface HttpOptions {
   /** Base URL of the platform; a path in it is kept. */
   baseUrl: URL;
   ca?: string | Buffer | undefined;
-  connections?: number;
+  connections?: number | undefined;
   time: Time;
   random: Random;
 }

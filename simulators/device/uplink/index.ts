@@ -2,17 +2,27 @@
 import type { DeploymentPort, Uplink } from '../ports.ts';
 import { AgentUplink, type UplinkIdentity } from './agent.ts';
 import { type AgentUplinkOptions, createHub } from './hub.ts';
+import { PollingUplink } from './polling.ts';
+import { createPollingHub, type PollingUplinkOptions } from './polling-hub.ts';
 
 export type { UplinkIdentity } from './agent.ts';
-export type { AgentUplinkOptions, UplinkLogger } from './hub.ts';
+export type { AgentUplinkOptions } from './hub.ts';
 export { ensureKey } from './identity.ts';
+export type { PollingUplinkOptions } from './polling-hub.ts';
+export type { UplinkLogger } from './shared.ts';
 
-export type UplinkOptions = AgentUplinkOptions;
+/** `agent`: the published agent protocol (HTTP and MQTT). `polling`: the public Platform API alone. */
+export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
 
 /** Makes the uplinks of one or of thousands of robots; those made by one factory share connections and timers. */
 export type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
 
+/** Throws when an address in the options is none. */
 export function createUplink(options: UplinkOptions): UplinkFactory {
+  if (options.kind === 'polling') {
+    const hub = createPollingHub(options);
+    return (port, identity) => new PollingUplink(hub, port, identity);
+  }
   const hub = createHub(options);
   return (port, identity) => new AgentUplink(hub, port, identity);
 }

@@ -8,7 +8,9 @@ import type { Time, Timer } from './time.ts';
 export interface SyncEvents {
   /** A pass over the platform's deployments begins. */
   onSyncStarted(): void;
-  /** The device is as the platform wants it, as of the latest pass. */
+  /** The platform was reached, and knows what became of every deployment. */
+  onReached(): void;
+  /** Beyond that, nothing is left to retry: the device is as the platform wants it. */
   onSynced(): void;
   onSyncFailed(error: Error): void;
 }
@@ -87,6 +89,7 @@ export class Scheduler {
     this.#failures = 0;
     this.#cooldownUntil = 0;
     this.syncedAt = this.#time.now();
+    this.#events.onReached();
     if (this.#syncer.nextAttemptAt === undefined) this.#events.onSynced();
     return { code: 'success', message: 'the device is synced' };
   }
@@ -105,7 +108,7 @@ export class Scheduler {
 
   #nextAt(): number {
     const now = this.#time.now();
-    if (this.#unreachable > 0) return now + networkDelay(this.#unreachable - 1);
+    if (this.#unreachable > 0) return now + Math.min(this.#pollMs, networkDelay(this.#unreachable - 1));
     return Math.min(this.#cooldownUntil || now + this.#pollMs, this.#syncer.nextAttemptAt ?? Number.POSITIVE_INFINITY);
   }
 }

@@ -19,6 +19,10 @@ export const systemTime: Time = {
 /** Real timers with a clock of one's own, e.g. a skewed one. */
 export const timeOf = (clock: Clock): Time => ({ ...systemTime, now: () => clock.now() });
 
+/** ISO 8601 of a moment in milliseconds since the epoch; undefined for 0, which stands for never. */
+export const moment = (milliseconds: number): string | undefined =>
+  milliseconds > 0 ? new Date(milliseconds).toISOString() : undefined;
+
 /** Resolves after `ms`; rejects with the signal's reason when it is aborted before. */
 export function pause(time: Time, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

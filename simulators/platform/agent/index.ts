@@ -4,8 +4,8 @@ import type { Logger } from 'pino';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
-import type { Broker, BrokerEvents } from '../broker/broker.ts';
 import { embeddedBroker } from '../broker/embedded.ts';
+import { type ExternalBrokerOptions, externalBroker } from '../broker/external.ts';
 import { commandLink } from '../broker/link.ts';
 import type { AgentLink, AgentPort } from '../ports.ts';
 import type { AgentContext } from './context.ts';
@@ -14,18 +14,9 @@ import { DEFAULT_MIN_KEY_BITS } from './keys.ts';
 import { agentPlugin } from './plugin.ts';
 import { sessionTokens } from './session-tokens.ts';
 
-export interface ExternalBroker {
-  /** `mqtt://…` or `mqtts://…`. */
-  url: string;
-  username?: string;
-  password?: string;
-  /** Certificate authority of the broker, PEM. */
-  ca?: string | Buffer;
-}
-
 export interface AgentSideOptions {
   /** The embedded broker's address (default: loopback, any free port), or a broker that runs elsewhere. */
-  mqtt?: { host?: string; port?: number } | ExternalBroker;
+  mqtt?: { host?: string; port?: number } | ExternalBrokerOptions;
   /** Certificate and key of the embedded broker, PEM; without them it speaks plain TCP. */
   tls?: { cert: string | Buffer; key: string | Buffer };
   dialect: Dialect;
@@ -56,25 +47,30 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     ...(options.tokenLifetimeMs !== undefined && { lifetimeMs: options.tokenLifetimeMs }),
   });
 
-  let broker: Broker;
-  const link = commandLink(() => broker, clock);
-  const events: BrokerEvents = {
+  const link = commandLink(clock);
+  const events = {
     onPong: link.onPong,
-    onSynced: () => {},
-    onConnected: (deviceId, connected) => port.setConnected(deviceId, connected),
+    onConnected: (deviceId: string, connected: boolean) => port.setConnected(deviceId, connected),
   };
   const { mqtt = {}, tls } = options;
-  if ('url' in mqtt) throw new Error('external broker'); // replaced below
-  broker = await embeddedBroker({
-    ...events,
-    host: mqtt.host ?? '127.0.0.1',
-    port: mqtt.port ?? 0,
-    ...(tls && { tls }),
-    authenticate: async (deviceId, sessionId, token) => {
-      const device = await tokens.verify(token);
-      return device?.id === deviceId && device.session_id === sessionId;
-    },
-  });
+  const broker =
+    'url' in mqtt
+      ? await externalBroker(
+          mqtt,
+          { ...events, isDevice: (id) => port.deviceById(id) !== undefined, probe: link.probe },
+          clock,
+        )
+      : await embeddedBroker({
+          ...events,
+          host: mqtt.host ?? '127.0.0.1',
+          port: mqtt.port ?? 0,
+          ...(tls && { tls }),
+          authenticate: async (deviceId, sessionId, token) => {
+            const device = await tokens.verify(token);
+            return device?.id === deviceId && device.session_id === sessionId;
+          },
+        });
+  link.use(broker);
 
   const context: AgentContext = {
     port,
@@ -84,8 +80,8 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
       clock,
     }),
     minKeyBits: options.minKeyBits ?? DEFAULT_MIN_KEY_BITS,
-    onSessionEnded: (deviceId) => link.disconnect(deviceId),
-    onSeen: () => {},
+    onSessionEnded: broker.disconnect,
+    onSeen: broker.heard,
   };
   let stopping: Promise<void> | undefined;
   return {

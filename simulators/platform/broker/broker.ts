@@ -10,7 +10,9 @@ export interface Broker {
   readonly url: string;
   /** Publishes on a topic of that device. */
   publish(deviceId: string, topic: string, message: object, options: PublishOptions): void;
-  /** Ends the device's connection, where the broker allows that. */
+  /** The device was heard of by another way than this broker. */
+  heard(deviceId: string): void;
+  /** The device's session ended: ends its connection, where the broker allows that. */
   disconnect(deviceId: string): void;
   stop(): Promise<void>;
 }
@@ -19,8 +21,6 @@ export interface Broker {
 export interface BrokerEvents {
   /** A device published on its pong topic. */
   onPong(deviceId: string, payload: Buffer): void;
-  /** A device reported itself synced. */
-  onSynced(deviceId: string): void;
-  /** The broker knows who is connected (the embedded one does). */
+  /** A device came online or went offline. */
   onConnected(deviceId: string, connected: boolean): void;
 }

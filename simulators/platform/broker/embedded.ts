@@ -46,8 +46,8 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       const id = client?.id ?? '';
       const payload = packet.payload as Buffer;
       if (packet.topic === agentTopics.pong(id)) options.onPong(id, payload);
-      else if (packet.topic === agentTopics.sync(id)) options.onSynced(id);
-      else return done(new Error('a device may publish on its own topics only'));
+      else if (packet.topic !== agentTopics.sync(id))
+        return done(new Error('a device may publish on its own topics only'));
       return done(null);
     },
   });
@@ -94,6 +94,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       const client = connected.get(deviceId) as SubscribedClient | undefined;
       if (client?.subscriptions[topic]) client.publish(packet, ignore);
     },
+    heard: ignore,
     disconnect: (deviceId) => connected.get(deviceId)?.close(),
     stop: async () => {
       const closed = once(server, 'close');

@@ -15,12 +15,17 @@ interface PendingPing {
 }
 
 export interface CommandLink extends AgentLink {
+  /** The broker to send by; nothing is sent before. */
+  use(broker: Broker): void;
+  /** A ping whose answer only shows that the device is there. */
+  probe(deviceId: string): void;
   onPong(deviceId: string, payload: Buffer): void;
   /** Ends every ping that still waits, as timed out. */
   stop(): void;
 }
 
-export function commandLink(broker: () => Broker, clock: Clock): CommandLink {
+export function commandLink(clock: Clock): CommandLink {
+  let broker: Broker | undefined;
   const pending = new Map<string, PendingPing>();
   const settle = (id: string, outcome: PingOutcome) => {
     const ping = pending.get(id);
@@ -30,20 +35,28 @@ export function commandLink(broker: () => Broker, clock: Clock): CommandLink {
     ping.resolve(outcome);
   };
 
+  // Nobody waits for a ping that arrives late, so it is neither acknowledged nor kept.
+  const sendPing = (deviceId: string, message_id: string) => {
+    const message = { message_id, timestamp: timestamp(clock) };
+    broker?.publish(deviceId, agentTopics.ping(deviceId), message, { qos: 0, retain: false });
+  };
+
   return {
+    use: (given) => {
+      broker = given;
+    },
     ping: (deviceId, timeoutNanos) =>
       new Promise((resolve) => {
         const id = randomUUID();
         const timer = setTimeout(settle, timeoutNanos / 1e6, id, { code: 'timeout' });
         pending.set(id, { deviceId, sentAt: process.hrtime.bigint(), timer, resolve });
-        const message = { message_id: id, timestamp: timestamp(clock) };
-        // Nobody waits for a ping that arrives late, so it is neither acknowledged nor kept.
-        broker().publish(deviceId, agentTopics.ping(deviceId), message, { qos: 0, retain: false });
+        sendPing(deviceId, id);
       }),
+    probe: (deviceId) => sendPing(deviceId, randomUUID()),
     requestSync: (deviceId) => {
-      broker().publish(deviceId, agentTopics.sync(deviceId), { is_synced: false }, { qos: 1, retain: true });
+      broker?.publish(deviceId, agentTopics.sync(deviceId), { is_synced: false }, { qos: 1, retain: true });
     },
-    disconnect: (deviceId) => broker().disconnect(deviceId),
+    disconnect: (deviceId) => broker?.disconnect(deviceId),
     onPong: (deviceId, payload) => {
       const pong = parse(payload);
       if (!pingMessage.is(pong)) return;

@@ -1,0 +1,90 @@
+/** The public Platform API as a source of deployments: for platforms that have no agent side. */
+import Type from 'typebox';
+import {
+  type AgentConfigInstance,
+  type AgentDeployment,
+  agentDeploymentList,
+} from '../../../harness/contract/agent.ts';
+import { listEnvelope } from '../../../harness/contract/lists.ts';
+import { shape } from '../../../harness/contract/shape.ts';
+import type { ApiRequest } from './http.ts';
+import { loadDevice, saveDevice } from './identity.ts';
+import type { PollingHub } from './polling-hub.ts';
+import { allPages, type DeploymentSource } from './source.ts';
+
+const PAGE = 100;
+const LIST_QUERY =
+  `limit=${PAGE}&activity_status=${encodeURIComponent('queued|deployed')}&order_by=created_at:asc` +
+  '&expand=release&expand=config_instances';
+
+const namedDevice = shape('Device', Type.Object({ id: Type.String(), name: Type.String() }));
+const namedDevices = shape(
+  'DeviceList',
+  Type.Object({ ...listEnvelope.schema.properties, data: Type.Array(namedDevice.schema) }),
+);
+const instancesWithContent = shape(
+  'ConfigInstanceList',
+  Type.Object({
+    ...listEnvelope.schema.properties,
+    data: Type.Array(Type.Object({ id: Type.String(), content: Type.Optional(Type.Object({ data: Type.String() })) })),
+  }),
+);
+
+export class PollingApi implements DeploymentSource {
+  readonly #hub: PollingHub;
+  readonly #directory: string;
+  deviceId: string | undefined;
+  /** The public API has no way to be told. */
+  readonly report = undefined;
+
+  constructor(hub: PollingHub, directory: string) {
+    this.#hub = hub;
+    this.#directory = directory;
+    this.deviceId = hub.deviceId;
+  }
+
+  /** The device this robot is: given, remembered on disk, found by its name, or created. */
+  async enrol(name: string, signal: AbortSignal): Promise<void> {
+    this.deviceId ??= (await loadDevice(this.#directory))?.device_id;
+    if (this.deviceId !== undefined) return;
+    const { http } = this.#hub;
+    const found = await http.json(
+      this.#get(`/devices?limit=${PAGE}&name=${encodeURIComponent(name)}`, signal),
+      namedDevices,
+    );
+    const device =
+      found.data.find((candidate) => candidate.name === name) ??
+      (await http.json({ ...this.#get('/devices', signal), method: 'POST', body: { name } }, namedDevice));
+    await saveDevice(this.#directory, { device_id: device.id, session_id: '' });
+    this.deviceId = device.id;
+  }
+
+  list(signal: AbortSignal): Promise<AgentDeployment[]> {
+    const query = `${LIST_QUERY}&device_id=${encodeURIComponent(this.deviceId ?? '')}`;
+    return allPages((offset) =>
+      this.#hub.http.json(this.#get(`/deployments?${query}&offset=${offset}`, signal), agentDeploymentList),
+    );
+  }
+
+  /** By one list where the platform expands content, by a download each where it does not. */
+  async contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]> {
+    const held = new Map<string, Uint8Array>();
+    for (let start = 0; start < instances.length; start += PAGE) {
+      const ids = instances.slice(start, start + PAGE).map(({ id }) => id);
+      const path = `/config_instances?limit=${PAGE}&expand=content&id=${encodeURIComponent(ids.join('|'))}`;
+      const page = await this.#hub.http.json(this.#get(path, signal), instancesWithContent);
+      for (const { id, content } of page.data) if (content) held.set(id, Buffer.from(content.data));
+    }
+    return Promise.all(
+      instances.map(
+        ({ id }) =>
+          held.get(id) ??
+          this.#hub.http.bytes(this.#get(`/config_instances/${encodeURIComponent(id)}/content`, signal)),
+      ),
+    );
+  }
+
+  #get(path: string, signal: AbortSignal): ApiRequest {
+    return { method: 'GET', path, headers: this.#hub.headers, signal };
+  }
+}
