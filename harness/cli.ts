@@ -5,7 +5,7 @@ import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { UsageError } from './commands/errors.ts';
 import { EXIT } from './commands/exit.ts';
-import { commands } from './commands/index.ts';
+import { register } from './commands/index.ts';
 import { VERSION } from './version.ts';
 
 const NAMES = new Set([
@@ -41,7 +41,7 @@ const cli = yargs(hideBin(process.argv))
   .fail((message, error) => {
     throw error ?? new UsageError(inWords(message));
   });
-for (const command of commands) cli.command(command);
+register(cli);
 
 /** yargs speaks of arguments; its users typed options and commands. */
 function inWords(message: string): string {

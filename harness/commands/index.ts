@@ -1,6 +1,8 @@
-/** Every command, in the order in which help shows them. */
-import type { CommandModule } from 'yargs';
+import type { Argv } from 'yargs';
 import { check } from './check.ts';
 import { replay } from './replay.ts';
 
-export const commands: readonly CommandModule[] = [check, replay];
+/** Every command, in the order in which help shows them. */
+export function register(cli: Argv): Argv {
+  return cli.command(check).command(replay);
+}
