@@ -2,24 +2,25 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { systemClock, timestamp } from '../common/clock.ts';
-import { random } from '../common/random.ts';
-import { type DeviceBehaviour, behaviour as rightBehaviour } from './behaviour.ts';
+import { timestamp } from '../common/clock.ts';
+import { type Random, random } from '../common/random.ts';
+import type { DeviceBehaviour } from './behaviour.ts';
+import type { Surroundings } from './faults/apply.ts';
 import { adopt, type RequestHandler, type Transport } from './http/hub.ts';
 import { serve } from './http/routes.ts';
 import { EventLog } from './log/event-log.ts';
-import { disk } from './log/io.ts';
-import { DEFAULTS, type DeviceOptions, type Identity, type Logger } from './options.ts';
+import type { Identity, Logger, Settings } from './options.ts';
 import type { Uplink } from './ports.ts';
 import { ConfigFiles } from './state/config-files.ts';
 import { Deployments } from './state/deployments.ts';
-import { emptyState, readState } from './state/stored-state.ts';
+import { readState, STATE_FILE } from './state/stored-state.ts';
 import { FanOut } from './stream/fan-out.ts';
 import type { Stream } from './stream/subscriber.ts';
 import { type LoopbackListener, listenLoopback } from './transport/loopback.ts';
 import { type Listener, listenUnix } from './transport/unix.ts';
 
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+/** Shown where something has never happened, because the published shape has no way to say so. */
+const NEVER = '1970-01-01T00:00:00.000Z';
 
 export class Agent implements RequestHandler {
   readonly behaviour: DeviceBehaviour;
@@ -27,53 +28,55 @@ export class Agent implements RequestHandler {
   readonly events: EventLog;
   readonly deployments: Deployments;
   readonly stream: Stream;
-  readonly #options: DeviceOptions;
+  uplink: Uplink | undefined;
+  readonly #settings: Settings;
   readonly #identity: Identity;
-  readonly #sockets = new Set<Socket>();
+  readonly #around: Surroundings;
+  #ids: Random | undefined;
+  #sockets: Set<Socket> | undefined;
   #unix: Listener | undefined;
   #loopback: LoopbackListener | undefined;
-  uplink: Uplink | undefined;
 
   /** Reads the robot's directory. Throws when it cannot be read or made. */
-  constructor(options: DeviceOptions, identity: Identity, incarnation: number) {
-    this.#options = options;
+  constructor(settings: Settings, identity: Identity, around: Surroundings) {
+    const { dir: directory, behaviour, retain, retainBytes, log, retryMs, failedMs } = settings;
+    const { io, clock } = around;
+    const durable = settings.durability === 'sync';
+    this.#settings = settings;
     this.#identity = identity;
-    this.behaviour = options.behaviour ?? rightBehaviour;
-    this.log = options.log ?? silent;
-    const { dir: directory, durability = 'sync', clock = systemClock, seed = options.dir } = options;
+    this.#around = around;
+    this.behaviour = behaviour;
+    this.log = log;
     mkdirSync(directory, { recursive: true });
-    const fanOut = new FanOut(this.behaviour.stream);
-    this.events = new EventLog({
-      directory,
-      durability,
-      clock,
-      io: disk,
-      retain: options.retain ?? DEFAULTS.retain,
-      retainBytes: options.retainBytes ?? DEFAULTS.retainBytes,
-      onStored: (events) => fanOut.publish(events),
-      onNotice: (notice, error) => this.log.warn(error ? { err: error } : {}, notice),
-    });
+    const onNotice = (notice: string, error?: unknown) => log.warn(error ? { err: error } : {}, notice);
+    const fanOut = new FanOut(behaviour.stream);
+    const onStored = fanOut.publish.bind(fanOut);
+    this.events = new EventLog({ directory, retain, retainBytes, durable, io, clock, behaviour, onStored, onNotice });
     this.stream = {
       log: this.events,
-      io: disk,
-      behaviour: this.behaviour.stream,
-      heartbeatMs: options.heartbeatMs ?? DEFAULTS.heartbeatMs,
-      subscriberBytes: options.subscriberBytes ?? DEFAULTS.subscriberBytes,
+      io,
+      behaviour: behaviour.stream,
+      heartbeatMs: settings.heartbeatMs,
+      subscriberBytes: settings.subscriberBytes,
       fanOut,
+      write: around.write,
     };
     this.deployments = new Deployments(
       {
         directory,
         deviceId: identity.deviceId,
-        durable: durability === 'sync',
-        io: disk,
+        durable,
+        io,
         clock,
-        random: () => random(seed).fork(`deployment/${incarnation}/${this.events.latest}`),
+        newId: () => this.#newId(),
         log: this.events,
-        files: new ConfigFiles(directory, disk, durability === 'sync'),
-        behaviour: this.behaviour,
+        files: new ConfigFiles(directory, io, durable),
+        behaviour: behaviour.deployments,
+        retryMs,
+        failedMs,
+        onNotice,
       },
-      readState(directory) ?? emptyState(),
+      readState(directory),
     );
   }
 
@@ -86,26 +89,32 @@ export class Agent implements RequestHandler {
   }
 
   get connections(): number {
-    return this.#sockets.size;
+    return this.#sockets?.size ?? 0;
   }
 
   /** Resolves when it serves. */
   async start(): Promise<void> {
-    const { socket, loopback, dir } = this.#options;
-    if (existsSync(`${dir}/state.json`)) await this.deployments.settle();
+    const { socket, loopback, dir, behaviour } = this.#settings;
+    if (existsSync(`${dir}/${STATE_FILE}`)) {
+      await this.deployments.settle().catch((error: unknown) => {
+        this.log.error({ err: error }, 'what was under way at the last stop could not be finished');
+      });
+    }
+    const rules = behaviour.transport;
     try {
-      if (socket !== undefined) {
-        const { path, mode = DEFAULTS.socketMode } = typeof socket === 'string' ? { path: socket } : socket;
-        this.#unix = await listenUnix(path, mode, (connection) => this.#accept(connection, 'unix'));
+      if (socket) {
+        const mode = rules.socketMode(socket.mode);
+        this.#unix = await listenUnix(socket.path, mode, (connection) => this.#accept(connection, 'unix'));
       }
       if (loopback) {
-        this.#loopback = await listenLoopback(loopback.discovery, (connection) => this.#accept(connection, 'loopback'));
+        const accept = (connection: Socket) => this.#accept(connection, 'loopback');
+        this.#loopback = await listenLoopback(loopback.discovery, rules, accept);
       }
     } catch (error) {
       await this.stop();
       throw error;
     }
-    this.uplink = this.#options.uplink?.(this.deployments, this.#identity);
+    this.uplink = this.#settings.uplink?.(this.deployments, this.#identity);
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
 
@@ -113,10 +122,10 @@ export class Agent implements RequestHandler {
   async stop(): Promise<void> {
     this.#unix?.close();
     this.#loopback?.close();
-    const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.idle()]);
+    const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.close()]);
     results.push(...(await Promise.allSettled([this.events.close()])));
     this.stream.fanOut.end();
-    for (const socket of this.#sockets) socket.destroySoon();
+    for (const socket of this.#sockets ?? []) socket.destroySoon();
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0) throw new AggregateError(failures, 'the agent did not end cleanly');
   }
@@ -124,51 +133,61 @@ export class Agent implements RequestHandler {
   /** Ends as after SIGKILL: nothing is flushed or tidied up, connections break. */
   kill(): void {
     this.events.abandon();
+    this.deployments.abandon();
     this.#unix?.abandon();
     this.#loopback?.abandon();
     this.stream.fanOut.drop();
-    for (const socket of this.#sockets) socket.destroy();
-    this.uplink?.stop().catch(() => undefined);
+    for (const socket of this.#sockets ?? []) socket.destroy();
+    this.uplink?.stop().catch((error: unknown) => this.log.debug({ err: error }, 'the uplink of a killed agent'));
   }
 
   handle(request: IncomingMessage, response: ServerResponse, transport: Transport): void {
-    serve(this, request, response, transport);
+    const late = this.#around.latency();
+    if (late > 0) setTimeout(() => serve(this, request, response, transport), late);
+    else serve(this, request, response, transport);
   }
 
   /** `GET /device`. */
   device() {
     const { uplink } = this;
-    const never = '1970-01-01T00:00:00.000Z';
     return {
       object: 'device',
       id: uplink?.deviceId ?? this.#identity.deviceId,
       name: this.#identity.name,
       status: uplink?.status === 'online' ? 'online' : 'offline',
-      last_synced_at: uplink?.lastSyncedAt ?? never,
-      last_connected_at: uplink?.lastConnectedAt ?? never,
-      last_disconnected_at: uplink?.lastDisconnectedAt ?? never,
+      last_synced_at: uplink?.lastSyncedAt ?? NEVER,
+      last_connected_at: uplink?.lastConnectedAt ?? NEVER,
+      last_disconnected_at: uplink?.lastDisconnectedAt ?? NEVER,
     };
   }
 
   /** `POST /device/sync`. */
   async sync() {
-    const attempted = timestamp(this.#options.clock ?? systemClock);
-    const result = (await this.uplink?.sync()) ?? {
+    const attempted = timestamp(this.#around.clock);
+    const { code, message } = (await this.uplink?.sync()) ?? {
       code: 'network_connection_error',
       message: 'this robot has no uplink to a platform',
     };
     return {
-      ...result,
-      last_synced_at: this.uplink?.lastSyncedAt ?? '1970-01-01T00:00:00.000Z',
+      code,
+      message,
+      last_synced_at: this.uplink?.lastSyncedAt ?? NEVER,
       last_attempted_sync_at: attempted,
-      in_cooldown: result.code === 'in_cooldown',
+      in_cooldown: code === 'in_cooldown',
       cooldown_ends_at: attempted,
     };
   }
 
+  /** The same ids for the same seed and history, and never one twice. */
+  #newId(): string {
+    this.#ids ??= random(this.#settings.seed).fork(`${this.events.latest}/${this.deployments.history}`);
+    return this.#ids.text(12);
+  }
+
   #accept(socket: Socket, transport: Transport): void {
+    this.#sockets ??= new Set();
     this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
+    socket.once('close', () => this.#sockets?.delete(socket));
     adopt(socket, this, transport);
   }
 }

@@ -1,9 +1,10 @@
 /**
- * Every decision of the simulated device that can be taken differently, as small functions. `behaviour` takes the right ones;
- * a defect or a legal variant is made from it by replacing a few (`simulators/defects/device`, `simulators/variants/device`).
+ * Every decision of the simulated device that could be taken differently, as small functions. `behaviour` takes the right
+ * ones; a defect (`simulators/defects/device`) or a legal variant (`simulators/variants/device`) replaces a few of them.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { DiscoveryFile } from '../../harness/contract/discovery.ts';
 import type {
   DeploymentActivityStatus,
   DeploymentErrorStatus,
@@ -11,50 +12,134 @@ import type {
 } from '../../harness/contract/enums.ts';
 import type { ErrorBody } from '../../harness/contract/errors.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
+import type { Refusal } from './http/answers.ts';
+import { sameSecret } from './http/secret.ts';
 import type { StoredEvent } from './log/line.ts';
+import { highestGivenOut, type Mark } from './log/mark.ts';
 import { type CursorRequest, chooseCursor, type Retained, resolveCursor } from './stream/cursor.ts';
 import { parseTypes, type TypeFilter, wants } from './stream/filter.ts';
-import { frame, HEARTBEAT } from './stream/frame.ts';
+import { chunk, frame, HEARTBEAT } from './stream/frame.ts';
 
 export interface DeviceBehaviour {
+  readonly transport: TransportBehaviour;
   readonly http: HttpBehaviour;
   readonly stream: StreamBehaviour;
+  readonly log: LogBehaviour;
   readonly deployments: DeploymentBehaviour;
 }
 
-export interface HttpBehaviour {
-  /** The path below the version prefix, or undefined when this path is not the Device API's. */
-  route(path: string): string | undefined;
-  /** Whether a loopback request with this `Authorization` header may pass. */
-  authorized(header: string | undefined, token: string): boolean;
-  errorBody(status: number, code: string, message: string, params: Record<string, unknown>): unknown;
-  /** The deployment as `GET /deployments/current` shows it. */
-  deploymentBody(deployment: Deployment): unknown;
+/** Sections 5 and 9. */
+export interface TransportBehaviour {
+  socketMode(configured: number): number;
+  /** Address that the loopback transport binds to. */
+  readonly host: string;
+  /** Content of the discovery file. */
+  discovery(file: DiscoveryFile): unknown;
+  /** Whether a request with this `Authorization` header may pass. */
+  authorized(header: string | undefined, token: string | undefined, transport: 'unix' | 'loopback'): boolean;
 }
 
+/** Sections 4.1, 7 and 9. */
+export interface HttpBehaviour {
+  /** Sees every request first; true when it has taken the request over. */
+  intercept(request: IncomingMessage, response: ServerResponse): boolean;
+  /** The path below the version prefix, or undefined when this path is not the Device API's. */
+  route(path: string): string | undefined;
+  refusal(refusal: Refusal, request: IncomingMessage): Refusal;
+  errorBody(refusal: Refusal): unknown;
+  /** The deployment as `GET /deployments/current` shows it. */
+  deploymentBody(deployment: Deployment): unknown;
+  readonly jsonType: string;
+}
+
+/** Sections 4.1 and 6. */
 export interface StreamBehaviour {
   chooseCursor(request: CursorRequest): number | 'none' | 'malformed';
+  /** Events after the result are sent. */
   resolveCursor(cursor: number | 'none', retained: Retained): number | 'expired';
   parseTypes(values: readonly string[]): TypeFilter;
   wants(filter: TypeFilter, type: string, phase: 'replay' | 'live'): boolean;
   frame(event: StoredEvent): string;
-  /** Text of a heartbeat; '' sends none. */
-  heartbeat(): string;
-  heartbeatAtOpen: boolean;
-  contentType: string;
+  /** One or more HTTP chunks. */
+  chunk(body: Buffer): Buffer;
+  /** What a heartbeat sends; '' sends none. `latest` is the newest event's id. */
+  heartbeat(latest: number): string;
+  heartbeatMs(configured: number): number;
+  readonly heartbeatAtOpen: boolean;
+  /** Sent before anything else. */
+  readonly preamble: string;
+  readonly contentType: string;
+  /** A view of the events of its own for this subscription; undefined shares frames with everyone else. */
+  session(subscription: Subscription): Session | undefined;
+  /** Lets a subscription that has read everything stored in among the live ones. */
+  join(enter: () => void): void;
+  /** Hands a stored batch to each live subscriber. */
+  fanOut<S extends Listening>(live: ReadonlySet<S>, send: (subscriber: S) => void): void;
+  /** Bytes that may wait in a live subscriber's socket before it goes back to reading from the file. */
+  readonly liveBufferBytes: number;
+  /** Milliseconds after which a stream is ended; undefined: never. */
+  lifetimeMs(heartbeatMs: number): number | undefined;
 }
 
+export interface Subscription {
+  after: number;
+  filter: TypeFilter;
+  retained: Retained;
+}
+
+export interface Session {
+  /** Events of a portion of the replay, before the filter. */
+  replay?(events: readonly StoredEvent[]): readonly StoredEvent[];
+  live?(events: readonly StoredEvent[]): readonly StoredEvent[];
+}
+
+/** What `fanOut` may know of a subscriber. */
+export interface Listening {
+  /** It does not read as fast as it is written to. */
+  readonly congested: boolean;
+}
+
+/** Section 6.2. */
+export interface LogBehaviour {
+  /** Written at the head of a new log. */
+  readonly header: string;
+  /** Highest id that counts as given out when the log ends with `last`. */
+  highest(last: number, mark: Mark | undefined, damaged: boolean): number;
+  /** What happens to the log at start: its torn end is cut off, left as it is, or everything is dropped. */
+  opening(torn: boolean): 'repair' | 'keep' | 'empty';
+  /** The order in which a batch is stored, becomes readable, and is delivered. `commit` and `deliver` belong together. */
+  publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
+  /** First id that a compaction keeps; above `latest`, nothing is kept. */
+  keepFrom(plan: { earliest: number; latest: number; keep: number }): number;
+}
+
+/** Sections 2.1, 2.2, 2.4 and 6.3. */
 export interface DeploymentBehaviour {
-  /** The merge rule (specification section 2.2). */
+  /** The merge rule (section 2.2). */
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
+  /** An event as it is appended to the log. */
+  event(type: string, data: object): { type: string; data: object };
+  occurredAt(timestamp: string): string;
+  /** The order in which a deployment's files come into place and its event is published. */
+  enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
+  /** Whether `failed` archives and removes. */
+  readonly failedArchives: boolean;
 }
 
 export const behaviour: DeviceBehaviour = {
+  transport: {
+    socketMode: (configured) => configured,
+    host: '127.0.0.1',
+    discovery: (file) => file,
+    authorized: (header, token, transport) => transport === 'unix' || sameSecret(header ?? '', `Bearer ${token}`),
+  },
   http: {
+    intercept: () => false,
     route: (path) => (path.startsWith(`${DEVICE_API_PREFIX}/`) ? path.slice(DEVICE_API_PREFIX.length) : undefined),
-    authorized: (header, token) => sameSecret(header ?? '', `Bearer ${token}`),
-    errorBody: (_status, code, message, params): ErrorBody => ({ error: { code, params, message } }),
+    refusal: (refusal) => refusal,
+    errorBody: ({ code, message, params = {} }): ErrorBody => ({ error: { code, params, message } }),
     deploymentBody: (deployment) => deployment,
+    jsonType: 'application/json',
   },
   stream: {
     chooseCursor,
@@ -62,17 +147,39 @@ export const behaviour: DeviceBehaviour = {
     parseTypes,
     wants,
     frame,
+    chunk,
     heartbeat: () => HEARTBEAT,
+    heartbeatMs: (configured) => configured,
     heartbeatAtOpen: true,
+    preamble: '',
     contentType: 'text/event-stream',
+    session: () => undefined,
+    join: (enter) => enter(),
+    fanOut: (live, send) => {
+      for (const subscriber of live) send(subscriber);
+    },
+    liveBufferBytes: 262_144,
+    lifetimeMs: () => undefined,
+  },
+  log: {
+    header: '',
+    highest: highestGivenOut,
+    opening: () => 'repair',
+    publish: async ({ store, commit, deliver }) => {
+      await store();
+      commit();
+      deliver();
+    },
+    keepFrom: ({ latest, keep }) => latest - keep + 1,
   },
   deployments: {
     mergeStatus: (activity, error) => (error === 'none' ? activity : error),
+    event: (type, data) => ({ type, data }),
+    occurredAt: (timestamp) => timestamp,
+    enter: async ({ place, publish }) => {
+      await place();
+      await publish();
+    },
+    failedArchives: true,
   },
 };
-
-/** Compares without telling by its duration how much agrees. */
-function sameSecret(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
-}

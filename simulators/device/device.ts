@@ -1,5 +1,4 @@
 /** A simulated device: starts and stops incarnations of its agent, and drives the one that is up. */
-import { resolve as absolute } from 'node:path';
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -12,8 +11,10 @@ import { random } from '../common/random.ts';
 import { Agent } from './agent.ts';
 import { type ControlAddress, type ControlServer, serveControl } from './control/server.ts';
 import { ControlError, type ControlTarget } from './control/target.ts';
-import { LOG_FILE } from './log/event-log.ts';
-import { DEFAULTS, type DeviceOptions, type Identity } from './options.ts';
+import { type Surroundings, withFaults } from './faults/apply.ts';
+import { disk } from './log/io.ts';
+import { LOG_FILE } from './log/log-file.ts';
+import { type DeviceOptions, type Identity, type Settings, settle } from './options.ts';
 import { DeployError, type DeploymentPort, type Uplink } from './ports.ts';
 import { UnknownDeploymentError } from './state/deployments.ts';
 import { fillerEvents } from './state/filler.ts';
@@ -36,29 +37,27 @@ export interface DeviceStats {
 }
 
 export class SimulatedDevice implements ControlTarget, AsyncDisposable {
-  readonly options: DeviceOptions;
   readonly identity: Identity;
+  readonly #settings: Settings;
+  readonly #around: Surroundings;
   #agent: Agent | undefined;
   #control: ControlServer | undefined;
-  #incarnation = 0;
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(options: DeviceOptions) {
-    const dir = absolute(options.dir);
-    this.options = { ...options, dir };
-    const deviceId =
-      options.deviceId ??
-      `dvc_${random(options.seed ?? dir)
-        .fork('device')
-        .text(12)}`;
+    const settings = settle(options);
+    const { seed, faults, clock, dir } = settings;
+    const deviceId = options.deviceId ?? `dvc_${random(seed).fork('device').text(12)}`;
     this.identity = { deviceId, name: options.name ?? deviceId, directory: dir };
+    this.#settings = settings;
+    const around: Surroundings = { io: disk, clock, write: writeTo, latency: () => 0 };
+    this.#around = faults.length === 0 ? around : withFaults(around, faults, random(seed), () => this.kill());
   }
 
   /** Path of the unix socket, undefined when it serves none. */
   get socketPath(): string | undefined {
-    const { socket } = this.options;
-    return typeof socket === 'object' ? socket.path : socket;
+    return this.#settings.socket?.path;
   }
 
   /** `http://127.0.0.1:<port>` while it serves loopback. */
@@ -123,7 +122,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     const agent = this.#up();
     const ids = { first: 0, last: 0 };
     for (let done = 0; done < count; done += PUBLISH_PORTION) {
-      const drafts = fillerEvents(agent.events.latest, Math.min(PUBLISH_PORTION, count - done), this.options.clock);
+      const drafts = fillerEvents(agent.events.latest, Math.min(PUBLISH_PORTION, count - done), this.#around.clock);
       const { first, last } = await agent.events.append(drafts);
       ids.first ||= first;
       ids.last = last;
@@ -164,7 +163,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   /** Answer of `GET /` of the control API. */
   info(): ControlInfo {
-    const { dir, retain = DEFAULTS.retain, heartbeatMs = DEFAULTS.heartbeatMs } = this.options;
+    const { dir, retain, heartbeatMs } = this.#settings;
     return {
       capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
       retention: retain,
@@ -186,7 +185,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   }
 
   async #start(): Promise<void> {
-    const agent = new Agent(this.options, this.identity, this.#incarnation++);
+    const agent = new Agent(this.#settings, this.identity, this.#around);
     await agent.start();
     this.#agent = agent;
   }
@@ -196,6 +195,10 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     return this.#agent;
   }
 }
+
+const writeTo: Surroundings['write'] = (socket, bytes) => {
+  socket.write(bytes);
+};
 
 /** The device as the control API sees it: what can go wrong becomes an HTTP status. */
 function controlErrors(device: SimulatedDevice): ControlTarget {

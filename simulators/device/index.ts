@@ -24,6 +24,7 @@ export { behaviour, type DeviceBehaviour } from './behaviour.ts';
 export { type ControlAddress, type ControlServer, serveControl } from './control/server.ts';
 export { ControlError, type ControlTarget } from './control/target.ts';
 export { type DeviceStats, SimulatedDevice } from './device.ts';
+export { FAULTS } from './faults/parse.ts';
 export { EventLogError } from './log/event-log.ts';
 export type { DeviceOptions, Identity, Logger } from './options.ts';
 export { type ConfigFile, DeployError, type DeploymentPort, type Uplink } from './ports.ts';

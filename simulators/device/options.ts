@@ -1,9 +1,12 @@
 /** Options of a simulated device, their defaults and their limits. */
-import type { Clock } from '../common/clock.ts';
+import { resolve } from 'node:path';
+import { type Clock, systemClock } from '../common/clock.ts';
 import type { DeviceBehaviour } from './behaviour.ts';
+import { behaviour } from './behaviour.ts';
+import { type Fault, parseFault } from './faults/parse.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
 
-/** The subset of a pino logger that is used; secrets are never passed to it. */
+/** The part of a pino logger that is used; secrets are never passed to it. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -23,9 +26,9 @@ export interface DeviceOptions {
   dir: string;
   /** Unix socket to serve on; `mode` is the permission of the file, default 0o660. */
   socket?: string | { path: string; mode?: number };
-  /** Serve on 127.0.0.1 as well, or instead; `discovery` is the file that says where and with which token. */
+  /** Serve on 127.0.0.1 as well, or instead; `discovery` is the file that says where, and with which token. */
   loopback?: { discovery: string };
-  /** Events kept at most, default 2000; when exceeded, the log is compacted to 80 %. */
+  /** Events kept at most, default 2000; when there are more, the log is compacted to 80 %. */
   retain?: number;
   /** Bytes kept at most, default unlimited. */
   retainBytes?: number;
@@ -35,25 +38,64 @@ export interface DeviceOptions {
   durability?: 'sync' | 'os';
   /** Serve the control API on a port of 127.0.0.1 (0: any free one) or on a unix socket. */
   control?: { port: number } | { path: string };
-  /** Default: derived from the seed, or from `dir`. */
+  /** Default: derived from the seed. */
   deviceId?: string;
+  /** Default: the device id. */
   name?: string;
-  /** Default: the right one. */
+  /** Default: the right one. Defects and variants: `simulators/defects/device`, `simulators/variants/device`. */
   behaviour?: DeviceBehaviour;
+  /** Faults by name, off by default; see `FAULTS`. */
+  faults?: readonly string[];
   clock?: Clock;
   /** Drives ids, data and faults. Default: `dir`. */
   seed?: number | string;
   log?: Logger;
   /** Bytes a live subscriber may be behind before it is dropped, default 4 MiB. */
   subscriberBytes?: number;
+  /** First delay before a deployment that the disk did not take is tried again, default 15 000; it doubles. */
+  retryMs?: number;
+  /** How long a deployment driven to `failed` stays in the state asked for before it is archived and removed, default 1000. */
+  failedMs?: number;
   /** Makes the connection to a platform; called at each start. */
   uplink?: (port: DeploymentPort, identity: Identity) => Uplink;
 }
 
-export const DEFAULTS = {
-  socketMode: 0o660,
-  retain: 2_000,
-  retainBytes: Number.MAX_SAFE_INTEGER,
-  heartbeatMs: 30_000,
-  subscriberBytes: 4_194_304,
-} as const;
+/** Options with everything decided. */
+export interface Settings
+  extends Required<Omit<DeviceOptions, 'socket' | 'loopback' | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults'>> {
+  socket: { path: string; mode: number } | undefined;
+  loopback: { discovery: string } | undefined;
+  faults: readonly Fault[];
+  uplink: DeviceOptions['uplink'];
+}
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** Applies the defaults. Throws RangeError naming the option and what is accepted. */
+export function settle(options: DeviceOptions): Settings {
+  const dir = resolve(options.dir);
+  const socket = typeof options.socket === 'string' ? { path: options.socket } : options.socket;
+  return {
+    dir,
+    socket: socket && { path: socket.path, mode: socket.mode ?? 0o660 },
+    loopback: options.loopback,
+    retain: atLeast('retain', options.retain ?? 2_000, 1),
+    retainBytes: atLeast('retainBytes', options.retainBytes ?? Number.MAX_SAFE_INTEGER, 1),
+    heartbeatMs: atLeast('heartbeatMs', options.heartbeatMs ?? 30_000, 1),
+    durability: options.durability ?? 'sync',
+    behaviour: options.behaviour ?? behaviour,
+    faults: (options.faults ?? []).map(parseFault),
+    clock: options.clock ?? systemClock,
+    seed: options.seed ?? dir,
+    log: options.log ?? silent,
+    subscriberBytes: atLeast('subscriberBytes', options.subscriberBytes ?? 4_194_304, 0),
+    retryMs: atLeast('retryMs', options.retryMs ?? 15_000, 0),
+    failedMs: atLeast('failedMs', options.failedMs ?? 1_000, 0),
+    uplink: options.uplink,
+  };
+}
+
+function atLeast(name: string, value: number, least: number): number {
+  if (Number.isFinite(value) && value >= least) return value;
+  throw new RangeError(`${name} must be a number from ${least}, not ${value}`);
+}

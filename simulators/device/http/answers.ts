@@ -1,16 +1,16 @@
 /** Answers of the Device API. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBehaviour } from '../behaviour.ts';
 
 export function sendJson(
   response: ServerResponse,
   status: number,
   body: unknown,
-  headers: Record<string, string> = {},
+  { type = 'application/json', headers = {} }: { type?: string; headers?: Record<string, string> } = {},
 ): void {
   const bytes = Buffer.from(JSON.stringify(body));
   response.writeHead(status, {
-    'Content-Type': 'application/json',
+    'Content-Type': type,
     'Content-Length': bytes.length,
     'Cache-Control': 'no-store',
     ...headers,
@@ -27,7 +27,12 @@ export interface Refusal {
   headers?: Record<string, string>;
 }
 
-export function refuse(response: ServerResponse, http: HttpBehaviour, refusal: Refusal): void {
-  const { status, code, message, params = {}, headers = {} } = refusal;
-  sendJson(response, status, http.errorBody(status, code, message, params), headers);
+export function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rules: HttpBehaviour,
+  wanted: Refusal,
+): void {
+  const refusal = rules.refusal(wanted, request);
+  sendJson(response, refusal.status, rules.errorBody(refusal), { headers: refusal.headers ?? {} });
 }

@@ -11,24 +11,25 @@ export function serveEvents({ agent, request, response, query }: Exchange): void
     lastEventId: Array.isArray(header) ? header[0] : header,
   });
   if (cursor === 'malformed') {
-    refuse(response, http, {
+    refuse(request, response, http, {
       status: 400,
       code: 'invalid_cursor',
       message: 'the cursor is not an event id; send a non-negative integer as after, or as Last-Event-ID',
     });
     return;
   }
-  const { events: log } = agent;
-  const after = rules.resolveCursor(cursor, { earliest: log.earliest, latest: log.latest });
+  const retained = { earliest: agent.events.earliest, latest: agent.events.latest };
+  const after = rules.resolveCursor(cursor, retained);
   if (after === 'expired') {
-    refuse(response, http, {
+    refuse(request, response, http, {
       status: 410,
       code: 'cursor_expired',
       message: 'the cursor is older than the earliest retained event',
-      params: { earliest_id: log.earliest, latest_id: log.latest },
+      params: { earliest_id: retained.earliest, latest_id: retained.latest },
     });
     return;
   }
+  const filter = rules.parseTypes(query.getAll('types'));
   const chunked = request.httpVersion !== '1.0';
   response.writeHead(200, {
     'Content-Type': rules.contentType,
@@ -39,13 +40,13 @@ export function serveEvents({ agent, request, response, query }: Exchange): void
     response.end();
     return;
   }
-  // From here on frames are written to the socket itself, each encoded once for all subscribers.
+  // From here on frames go to the socket itself, each encoded once for all subscribers.
   response.flushHeaders();
-  const filter = rules.parseTypes(query.getAll('types'));
+  const session = rules.session({ after, filter, retained });
   const open = (): void => {
-    const subscriber = new Subscriber(agent.stream, request.socket, { after, filter, chunked });
-    agent.stream.fanOut.enrol(subscriber);
-    subscriber.open();
+    if (!request.socket.destroyed) {
+      new Subscriber(agent.stream, request.socket, { after, filter, chunked, session }).open();
+    }
   };
   if (response.socket) open();
   // Pipelined behind another answer: the socket is this response's once that one is through.

@@ -13,113 +13,106 @@ export interface Exchange {
   query: URLSearchParams;
 }
 
-type Handler = (exchange: Exchange, id: string) => void | Promise<void>;
-
 interface Route {
   method: 'GET' | 'POST';
   path: RegExp;
-  handle: Handler;
+  handle(exchange: Exchange, id: string): void | Promise<void>;
 }
 
+/** A resource that is a JSON document; undefined is answered with 404. */
+const json = (path: RegExp, resource: string, read: (agent: Agent, id: string) => unknown): Route => ({
+  method: 'GET',
+  path,
+  handle: ({ agent, request, response }, id) => {
+    const value = read(agent, id);
+    const { http } = agent.behaviour;
+    if (value === undefined) refuse(request, response, http, missing(resource, id));
+    else sendJson(response, 200, value, { type: http.jsonType });
+  },
+});
+
 const ROUTES: readonly Route[] = [
-  { method: 'GET', path: /^\/deployments\/current$/, handle: current },
+  json(/^\/deployments\/current$/, 'deployment', ({ deployments, behaviour }) => {
+    const current = deployments.current();
+    return current && behaviour.http.deploymentBody(current);
+  }),
   { method: 'GET', path: /^\/events$/, handle: serveEvents },
-  { method: 'GET', path: /^\/health$/, handle: ({ response }) => sendJson(response, 200, health()) },
-  { method: 'GET', path: /^\/version$/, handle: ({ response }) => sendJson(response, 200, version()) },
-  { method: 'GET', path: /^\/device$/, handle: ({ agent, response }) => sendJson(response, 200, agent.device()) },
+  json(/^\/deployments\/([^/]+)$/, 'deployment', ({ deployments }, id) => deployments.get(id)),
+  json(/^\/releases\/current$/, 'release', ({ deployments }) => {
+    const id = deployments.current()?.release_id;
+    return id === undefined ? undefined : deployments.release(id);
+  }),
+  json(/^\/releases\/([^/]+)$/, 'release', ({ deployments }, id) => deployments.release(id)),
+  json(/^\/git_commits\/([^/]+)$/, 'git_commit', ({ deployments }, id) => deployments.gitCommit(id)),
+  json(/^\/device$/, 'device', (agent) => agent.device()),
+  json(/^\/health$/, 'health', health),
+  json(/^\/version$/, 'version', version),
   {
     method: 'POST',
     path: /^\/device\/sync$/,
     handle: async ({ agent, response }) => sendJson(response, 200, await agent.sync()),
-  },
-  {
-    method: 'GET',
-    path: /^\/deployments\/([^/]+)$/,
-    handle: ({ agent, response }, id) => {
-      found(agent, response, 'deployment', id, agent.deployments.get(id));
-    },
-  },
-  {
-    method: 'GET',
-    path: /^\/releases\/current$/,
-    handle: ({ agent, response }) => {
-      const id = agent.deployments.current()?.release_id;
-      found(agent, response, 'release', 'current', id === undefined ? undefined : agent.deployments.release(id));
-    },
-  },
-  {
-    method: 'GET',
-    path: /^\/releases\/([^/]+)$/,
-    handle: ({ agent, response }, id) => {
-      found(agent, response, 'release', id, agent.deployments.release(id));
-    },
-  },
-  {
-    method: 'GET',
-    path: /^\/git_commits\/([^/]+)$/,
-    handle: ({ agent, response }, id) => {
-      found(agent, response, 'git_commit', id, agent.deployments.gitCommit(id));
-    },
   },
 ];
 
 /** Answers one request. */
 export function serve(agent: Agent, request: IncomingMessage, response: ServerResponse, transport: Transport): void {
   const { http } = agent.behaviour;
-  const token = agent.token;
-  if (transport === 'loopback' && token !== undefined && !http.authorized(request.headers.authorization, token)) {
-    refuse(response, http, {
-      status: 401,
-      code: 'unauthorized',
-      message: 'send the token of the discovery file as "Authorization: Bearer <token>"',
-      headers: { 'WWW-Authenticate': 'Bearer' },
-    });
+  if (!agent.behaviour.transport.authorized(request.headers.authorization, agent.token, transport)) {
+    refuse(request, response, http, UNAUTHORIZED);
     return;
   }
+  if (http.intercept(request, response)) return;
   const url = request.url ?? '/';
   const mark = url.indexOf('?');
   const path = http.route(mark < 0 ? url : url.slice(0, mark));
+  const route = path === undefined ? undefined : ROUTES.find((candidate) => candidate.path.test(path));
+  if (path === undefined || !route) {
+    refuse(request, response, http, { status: 404, code: 'not_found', message: 'there is nothing at this path' });
+    return;
+  }
+  if (request.method !== route.method && !(request.method === 'HEAD' && route.method === 'GET')) {
+    refuse(request, response, http, notAllowed(route.method));
+    return;
+  }
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-  const exchange = { agent, request, response, query };
-  const matching = path === undefined ? [] : ROUTES.filter((route) => route.path.test(path));
-  const [first] = matching;
-  if (path === undefined || !first) {
-    refuse(response, http, { status: 404, code: 'not_found', message: 'there is nothing at this path' });
-    return;
-  }
-  const asked = request.method === 'HEAD' ? 'GET' : request.method;
-  if (asked !== first.method) {
-    const allowed = first.method === 'GET' ? 'GET, HEAD' : first.method;
-    const message = `this path answers ${allowed} only`;
-    refuse(response, http, { status: 405, code: 'method_not_allowed', message, headers: { Allow: allowed } });
-    return;
-  }
-  Promise.try(() => first.handle(exchange, first.path.exec(path)?.[1] ?? '')).catch((error: unknown) => {
+  const id = decoded(route.path.exec(path)?.[1]);
+  const answer = async () => route.handle({ agent, request, response, query }, id);
+  answer().catch((error: unknown) => {
     agent.log.error({ err: error, path }, 'request failed');
     if (response.headersSent) request.socket.destroy();
-    else
-      refuse(response, http, {
-        status: 500,
-        code: 'internal_error',
-        message: 'the agent could not answer; see its log',
-      });
+    else refuse(request, response, http, INTERNAL);
   });
 }
 
-function current({ agent, response }: Exchange): void {
-  const deployment = agent.deployments.current();
-  found(agent, response, 'deployment', 'current', deployment && agent.behaviour.http.deploymentBody(deployment));
-}
+const UNAUTHORIZED: Refusal = {
+  status: 401,
+  code: 'unauthorized',
+  message: 'send the token of the discovery file as "Authorization: Bearer <token>"',
+  headers: { 'WWW-Authenticate': 'Bearer' },
+};
 
-function found(agent: Agent, response: ServerResponse, resource: string, id: string, value: unknown): void {
-  if (value !== undefined) {
-    sendJson(response, 200, value);
-    return;
+const INTERNAL: Refusal = {
+  status: 500,
+  code: 'internal_error',
+  message: 'the agent could not answer; its log says why',
+};
+
+const notAllowed = (method: Route['method']): Refusal => {
+  const allowed = method === 'GET' ? 'GET, HEAD' : method;
+  const message = `this path answers ${allowed} only`;
+  return { status: 405, code: 'method_not_allowed', message, headers: { Allow: allowed } };
+};
+
+const missing = (resource: string, id: string): Refusal => ({
+  status: 404,
+  code: `${resource}_not_found`,
+  message: id === '' ? `the device has no current ${resource}` : `the device knows no such ${resource}`,
+});
+
+function decoded(id: string | undefined): string {
+  try {
+    return decodeURIComponent(id ?? '');
+  } catch {
+    return id ?? '';
   }
-  const refusal: Refusal = {
-    status: 404,
-    code: `${resource}_not_found`,
-    message: id === 'current' ? `the device has no current ${resource}` : `the device knows no such ${resource}`,
-  };
-  refuse(response, agent.behaviour.http, refusal);
 }

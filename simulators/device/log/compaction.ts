@@ -24,20 +24,13 @@ export interface Tail {
 
 /** Returns the new generation, or undefined when nothing is to go, or `goOn` said no before the rename. */
 export async function copyTail(tail: Tail, goOn: () => boolean): Promise<Generation | undefined> {
-  const { io, directory, name, fd, generation, durable } = tail;
+  const { io, directory, name, generation, durable } = tail;
   const cut = offsetOf(tail);
-  if (!cut || cut.offset === 0) return undefined;
+  if (cut.offset === 0) return undefined;
   const beside = `${directory}/${compactedName(name)}`;
   const copy = io.open(beside, 'w');
-  const bytes = generation.bytes - cut.offset;
   try {
-    const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, bytes));
-    for (let done = 0; done < bytes; ) {
-      const got = io.read(fd, buffer, 0, Math.min(buffer.length, bytes - done), cut.offset + done);
-      if (got === 0) throw new Error(`the log is shorter than the ${generation.bytes} bytes that were stored in it`);
-      io.write(copy, buffer.subarray(0, got), done);
-      done += got;
-    }
+    copyBytes(tail, cut.offset, copy);
     if (durable) await io.sync(copy);
   } finally {
     io.close(copy);
@@ -46,13 +39,25 @@ export async function copyTail(tail: Tail, goOn: () => boolean): Promise<Generat
   io.rename(beside, `${directory}/${name}`);
   if (durable) await io.syncDirectory(directory);
   const index = new SparseIndex();
-  index.note(cut.id, 0);
-  return { bytes, earliest: cut.id, latest: generation.latest, index: index.followedBy(generation.index, cut.offset) };
+  if (cut.id !== undefined) index.note(cut.id, 0);
+  index.takeOver(generation.index, cut.offset);
+  return { bytes: generation.bytes - cut.offset, earliest: cut.id, latest: generation.latest, index };
 }
 
-/** The first event at or above `from`. */
-function offsetOf({ io, fd, generation, from }: Tail): { id: number; offset: number } | undefined {
-  let found: { id: number; offset: number } | undefined;
+function copyBytes({ io, fd, generation }: Tail, from: number, copy: number): void {
+  const bytes = generation.bytes - from;
+  const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, bytes));
+  for (let done = 0; done < bytes; ) {
+    const got = io.read(fd, buffer, 0, Math.min(buffer.length, bytes - done), from + done);
+    if (got === 0) throw new Error(`the log is shorter than the ${generation.bytes} bytes that were stored in it`);
+    io.write(copy, buffer.subarray(0, got), done);
+    done += got;
+  }
+}
+
+/** Where the first event at or above `from` starts; the end of the log when there is none. */
+function offsetOf({ io, fd, generation, from }: Tail): { id: number | undefined; offset: number } {
+  let found: { id: number | undefined; offset: number } = { id: undefined, offset: generation.bytes };
   scanLines(io, fd, generation.index.offsetBefore(from - 1), generation.bytes, (line, offset) => {
     const event = parseLine(line);
     if (!event || event.id < from) return true;

@@ -13,7 +13,7 @@ export interface Generation {
 }
 
 /** Every how many bytes the index has an entry. */
-const SPACING = 65_536;
+export const INDEX_SPACING = 65_536;
 
 /** Where some events start: one entry for about 64 KiB, so that an idle log of any length costs next to nothing. */
 export class SparseIndex {
@@ -23,7 +23,7 @@ export class SparseIndex {
   /** Notes that event `id` starts at `offset`, unless an entry is near. Ids and offsets must ascend. */
   note(id: number, offset: number): void {
     const last = this.#offsets.at(-1);
-    if (last !== undefined && offset - last < SPACING) return;
+    if (last !== undefined && offset - last < INDEX_SPACING) return;
     this.#ids.push(id);
     this.#offsets.push(offset);
   }
@@ -41,12 +41,9 @@ export class SparseIndex {
   }
 
   /** Takes over what `older` knows from `cut` on, where the file now begins. */
-  followedBy(older: SparseIndex, cut: number): this {
+  takeOver(older: SparseIndex, cut: number): void {
     older.#offsets.forEach((offset, at) => {
       if (offset > cut) this.note(older.#ids[at] ?? 0, offset - cut);
     });
-    return this;
   }
 }
-
-export { SPACING as INDEX_SPACING };

@@ -16,6 +16,7 @@ export class LogHandle {
   readonly #io: DiskIo;
   readonly #mayClose: () => boolean;
   #used = 0;
+  #closed = false;
 
   /** `mayClose` is asked before an idle handle is closed, and gives it up by answering true. */
   constructor(io: DiskIo, fd: number, mayClose: () => boolean) {
@@ -24,6 +25,7 @@ export class LogHandle {
     this.#mayClose = mayClose;
   }
 
+  /** Marks it as used. */
   touch(): void {
     this.#used = performance.now();
     open.delete(this);
@@ -40,15 +42,11 @@ export class LogHandle {
   }
 
   close(): void {
-    if (!open.delete(this)) return;
+    if (this.#closed) return;
+    this.#closed = true;
+    open.delete(this);
     this.#io.close(this.fd);
   }
-}
-
-/** Marks a handle as used and gives its descriptor. */
-export function keepOpen(handle: LogHandle): number {
-  handle.touch();
-  return handle.fd;
 }
 
 function sweep(moment: number, atMost: number): void {

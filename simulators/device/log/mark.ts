@@ -14,20 +14,18 @@ export interface Mark {
   clean: boolean;
 }
 
-const FIRST_BLOCK = 256;
-const LARGEST_BLOCK = 16_384;
 export const MARK_FILE = 'events.mark';
 
+const FIRST_BLOCK = 256;
+const LARGEST_BLOCK = 16_384;
+
+/** The mark in `directory`; undefined when there is none, or none that can be read. */
 export function readMark(directory: string): Mark | undefined {
   const text = unlessMissing(() => readFileSync(`${directory}/${MARK_FILE}`, 'utf8'));
   try {
-    const { highest, from, clean } = JSON.parse(text ?? '') as Partial<Mark>;
-    if (!Number.isSafeInteger(highest)) return undefined;
-    return {
-      highest: highest as number,
-      from: Number.isSafeInteger(from) ? (from as number) : 0,
-      clean: clean === true,
-    };
+    const { highest, from, clean } = JSON.parse(text ?? '') as Record<string, unknown>;
+    if (!isId(highest)) return undefined;
+    return { highest, from: isId(from) ? from : 0, clean: clean === true };
   } catch {
     return undefined;
   }
@@ -41,3 +39,16 @@ export async function writeMark(io: DiskIo, directory: string, mark: Mark, durab
 export function nextBlock(previous: number): number {
   return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
 }
+
+/**
+ * The highest id that counts as given out when the log ends with `last`. After a clean stop the mark is exact. After a crash
+ * an undamaged log that reaches into the reserved block is all there ever was, because an event is stored before anyone sees
+ * it; otherwise events that clients saw may be missing, and the whole block is given up.
+ */
+export function highestGivenOut(last: number, mark: Mark | undefined, damaged: boolean): number {
+  if (!mark || mark.highest <= last) return last;
+  const complete = !mark.clean && last > 0 && last >= mark.from && !damaged;
+  return complete ? last : mark.highest;
+}
+
+const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -2,7 +2,7 @@
  * Config files on the robot's disk, all or none: a set is written to a directory of its own, made durable, and put in place by
  * renaming one symbolic link over another. A reader sees the old set or the new one, also after a crash at any moment.
  */
-import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type DiskIo, errorCode, unlessMissing } from '../log/io.ts';
 import { type ConfigFile, DeployError } from '../ports.ts';
@@ -58,7 +58,7 @@ export class ConfigFiles {
     rmSync(beside, { force: true });
     this.#adopt();
     symlinkSync(name, beside);
-    renameSync(beside, this.root);
+    this.#io.rename(beside, this.root);
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
@@ -108,7 +108,7 @@ export class ConfigFiles {
     const found = lstatSync(this.root, { throwIfNoEntry: false });
     if (!found || found.isSymbolicLink()) return;
     mkdirSync(`${this.#directory}/${SETS}`, { recursive: true });
-    renameSync(this.root, `${this.#directory}/${SETS}/${this.#newest() + 1}`);
+    this.#io.rename(this.root, `${this.#directory}/${SETS}/${this.#newest() + 1}`);
   }
 
   #newest(): number {

@@ -7,16 +7,17 @@ import { mkdirSync } from 'node:fs';
 import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
-import type { DeploymentTargetStatus } from '../../../harness/contract/enums.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
-import type { Random } from '../../common/random.ts';
-import type { DeviceBehaviour } from '../behaviour.ts';
-import type { EventLog } from '../log/event-log.ts';
+import type { DeploymentBehaviour } from '../behaviour.ts';
+import type { EventDraft, EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
 import { type ConfigFile, DeployError, type DeploymentPort } from '../ports.ts';
 import type { ConfigFiles } from './config-files.ts';
 import { deployedEvent, deploymentOf, removedEvent } from './payloads.ts';
-import { type DeploymentRecord, type StoredState, writeState } from './stored-state.ts';
+import { notYetPublished } from './published.ts';
+import { isActive, markArchived, recordFrom, recordOf } from './record.ts';
+import { Retries } from './retry.ts';
+import { type DeploymentRecord, emptyState, type StoredState, writeState } from './stored-state.ts';
 
 export interface DeploymentsOptions {
   directory: string;
@@ -24,20 +25,17 @@ export interface DeploymentsOptions {
   durable: boolean;
   io: DiskIo;
   clock: Clock;
-  random: () => Random;
+  /** Text for an id, never the same twice. */
+  newId(): string;
   log: EventLog;
   files: ConfigFiles;
-  behaviour: DeviceBehaviour;
+  behaviour: DeploymentBehaviour;
+  /** First delay of a retry; doubles. */
+  retryMs: number;
+  /** How long a deployment that was driven to `failed` is seen in the state asked for, before it is archived and removed. */
+  failedMs: number;
+  onNotice(notice: string, error?: unknown): void;
 }
-
-const TARGET_OF: Record<DeploymentRecord['activity_status'], DeploymentTargetStatus> = {
-  drifted: 'staged',
-  staged: 'staged',
-  queued: 'deployed',
-  deployed: 'deployed',
-  removing: 'archived',
-  archived: 'archived',
-};
 
 /** No deployment of that id is known here. */
 export class UnknownDeploymentError extends Error {
@@ -46,23 +44,33 @@ export class UnknownDeploymentError extends Error {
 
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
+  readonly #retries: Retries;
+  readonly #timers = new Set<NodeJS.Timeout>();
   #state: StoredState;
+  /** The last attempt to save failed. */
+  #unsaved = false;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Reads the state in the robot's directory; `settle` makes good what a crash interrupted. */
-  constructor(options: DeploymentsOptions, state: StoredState) {
+  /** `state` is what the last incarnation left, undefined on a new robot. */
+  constructor(options: DeploymentsOptions, state: StoredState | undefined) {
     this.#options = options;
-    this.#state = state;
+    this.#retries = new Retries(options.retryMs);
+    this.#state = state ?? emptyState();
   }
 
   /** Finishes, or undoes, what was under way when the robot went down. */
   settle(): Promise<void> {
     return this.#exclusively(async () => {
-      const { files } = this.#options;
-      const { set } = this.#state;
+      const { files, io, log } = this.#options;
+      const { set, unpublished } = this.#state;
       if (set !== undefined && files.current !== set && files.has(set)) await files.swap(set);
       files.prune();
-      await this.#publishPending();
+      if (unpublished) {
+        const missing = notYetPublished(log, io, unpublished.after, unpublished.events);
+        this.#state.unpublished = missing.length > 0 ? { ...unpublished, events: missing } : undefined;
+        await this.#publishPending();
+      }
+      for (const record of this.#state.records) await this.#finishFailed(record);
     });
   }
 
@@ -71,88 +79,86 @@ export class Deployments implements DeploymentPort {
   }
 
   get(id: string): Deployment | undefined {
-    const record = this.#state.records.find((known) => known.id === id);
+    const record = this.#find(id);
     return record && this.#view(record);
   }
 
+  /** What `GET /deployments/current` shows: the one put there last, or else what is on the device. */
   current(): Deployment | undefined {
     const { current } = this.#state;
-    const shown = current === undefined ? undefined : this.get(current);
-    return shown ?? this.active().at(-1);
+    return (current === undefined ? undefined : this.get(current)) ?? this.active().at(-1);
   }
 
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }> {
     return this.#exclusively(async () => {
-      const known = this.#state.records.find(({ id }) => id === wanted.id);
+      const known = this.#find(wanted.id);
       if (known?.activity_status === 'archived') {
         throw new DeployError(`deployment ${wanted.id} is archived; a deployment is used once`, false);
       }
-      const record = known ?? recordOf(wanted);
-      if (known?.activity_status === 'deployed') {
-        await this.#publishOrExplain();
-        return { deployment: this.#view(known), replaced: [] };
+      try {
+        if (known && isActive(known)) {
+          await this.#publishPending();
+          return { deployment: this.#view(known), replaced: [] };
+        }
+        const record = known ?? recordFrom(wanted);
+        return await this.#enter({ ...record, target_status: 'deployed', error_status: 'none' }, files);
+      } catch (error) {
+        if (error instanceof DeployError) throw error;
+        throw new DeployError(error instanceof Error ? error.message : String(error), true, { cause: error });
       }
-      return this.#enter({ ...record, target_status: 'deployed', error_status: 'none' }, files);
     });
   }
 
   remove(id: string): Promise<Deployment> {
     return this.#exclusively(async () => {
-      const record = this.#record(id);
-      if (record.activity_status !== 'archived') {
-        await this.#archive(record, true);
-        await this.#publishOrExplain();
-      }
+      const record = this.#find(id);
+      if (!record) throw new UnknownDeploymentError(`this robot knows no deployment ${JSON.stringify(id)}`);
+      this.#retries.cancel(id);
+      if (record.activity_status !== 'archived') await this.#archive(record, true);
+      await this.#publishPending();
       return this.#view(record);
     });
   }
 
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment> {
     return this.#exclusively(async () => {
-      let record = this.#state.records.find(({ id }) => id === wanted.id);
-      if (!record) {
-        record = recordOf(wanted);
-        this.#state.records.push(record);
-      }
+      const known = this.#find(wanted.id);
+      const record = known ?? recordFrom(wanted);
+      if (!known) this.#state.records.push(record);
       record.error_status = error;
-      if (error === 'failed' && record.activity_status !== 'archived') await this.#archive(record, false);
-      else await this.#save();
-      await this.#publishOrExplain();
+      if (error === 'retrying') await this.#save();
+      else await this.#finishFailed(record);
       return this.#view(record);
     });
   }
 
-  /** Puts a new deployment into the state asked for, as current. Throws DeployError as `deploy` does. */
+  /**
+   * Puts a new deployment into the state asked for, as current. Files that can never be written make it `failed`, files that
+   * the disk does not take now make it `retrying`. Rejects with EventLogError when its event could not be stored.
+   */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
-      const { clock, random, deviceId } = this.#options;
-      const activity = wanted.activity_status ?? 'deployed';
-      const source = random();
-      const record: DeploymentRecord = {
-        id: `dpl_${source.text(12)}`,
-        description: wanted.description ?? 'Driven by the control API',
-        activity_status: activity,
-        error_status: wanted.error_status ?? 'none',
-        target_status: wanted.target_status ?? TARGET_OF[activity],
-        device_id: deviceId,
-        release_id: wanted.release_id ?? `rls_${source.text(12)}`,
-        created_at: timestamp(clock),
-      };
-      const files = (wanted.config_instances ?? []).map(({ filepath, content }) => ({
-        filepath,
-        content: Buffer.from(content),
-      }));
-      if (activity === 'deployed') return (await this.#enter(record, files)).deployment;
-      if (activity === 'archived') record.archived_at = timestamp(clock);
-      this.#state.records.push(record);
-      this.#state.current = record.id;
+      const { clock, deviceId, newId, failedMs } = this.#options;
+      const ids = { id: `dpl_${newId()}`, release: `rls_${newId()}`, device: deviceId };
+      const record = recordOf(wanted, ids, timestamp(clock));
+      const files = (wanted.config_instances ?? []).map(({ filepath, content }) => {
+        return { filepath, content: Buffer.from(content) };
+      });
+      if (record.activity_status === 'deployed') return this.#try(record, files);
+      this.#show(record);
       await this.#save();
+      if (record.error_status === 'failed') this.#afterwards(failedMs, () => this.#finishFailed(record));
       return this.#view(record);
     });
   }
 
   remember(release: AgentRelease): void {
     this.#state.releases = [...this.#state.releases.filter(({ id }) => id !== release.id), release];
+  }
+
+  /** What tells this incarnation from any before it. */
+  get history(): string {
+    return this.#state.records.map(({ id }) => id).join();
   }
 
   release(id: string): AgentRelease | undefined {
@@ -163,39 +169,71 @@ export class Deployments implements DeploymentPort {
     return this.#state.releases.find(({ git_commit }) => git_commit?.id === id)?.git_commit ?? undefined;
   }
 
-  /** Resolves when the change under way, if any, is over. */
-  async idle(): Promise<void> {
+  /** Ends what would happen later, and resolves when the change under way, if any, is over. */
+  async close(): Promise<void> {
+    this.abandon();
     await this.#turn;
   }
 
+  abandon(): void {
+    this.#retries.cancelAll();
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  /** One attempt of a driven deployment; the next one follows by itself. */
+  async #try(record: DeploymentRecord, files: readonly ConfigFile[]): Promise<Deployment> {
+    const { error_status: wanted } = record;
+    try {
+      const { deployment } = await this.#enter(record, files);
+      this.#retries.cancel(record.id);
+      if (wanted === 'failed') this.#afterwards(this.#options.failedMs, () => this.#finishFailed(record));
+      return deployment;
+    } catch (error) {
+      if (!(error instanceof DeployError)) throw error;
+      this.#options.onNotice(`deployment ${record.id}: ${error.message}`, error);
+      Object.assign(record, { activity_status: 'queued', error_status: error.retryable ? 'retrying' : 'failed' });
+      this.#show(record);
+      if (!error.retryable) await this.#finishFailed(record);
+      else {
+        await this.#save();
+        const again: DeploymentRecord = { ...record, activity_status: 'deployed', error_status: wanted };
+        this.#retries.later(record.id, () => {
+          this.#exclusively(() => this.#try(again, files)).catch((failure: unknown) => {
+            this.#options.onNotice(`deployment ${record.id} could not be tried again`, failure);
+          });
+        });
+      }
+      return this.#view(record);
+    }
+  }
+
   async #enter(record: DeploymentRecord, files: readonly ConfigFile[]) {
-    const { clock, files: disk, log } = this.#options;
+    const { clock, files: disk, behaviour } = this.#options;
     const set = await disk.stage(files);
-    await disk.swap(set);
-    const now = timestamp(clock);
     const replaced = this.#active().filter(({ id }) => id !== record.id);
-    for (const old of replaced) markArchived(old, now);
-    Object.assign(record, { activity_status: 'deployed', deployed_at: now });
-    const state = this.#state;
-    state.records = [...state.records.filter(({ id }) => id !== record.id), record];
-    state.current = record.id;
-    state.set = set;
-    const events = [
-      ...replaced.map((old) => removedEvent(this.#view(old), now)),
-      deployedEvent(this.#view(record), now),
-    ];
-    state.unpublished = { after: log.latest, events: [...(state.unpublished?.events ?? []), ...events] };
-    await this.#save();
-    disk.prune();
-    await this.#publishOrExplain();
+    await behaviour.enter({
+      place: () => disk.swap(set),
+      publish: async () => {
+        const now = timestamp(clock);
+        for (const old of replaced) markArchived(old, now);
+        Object.assign(record, { activity_status: 'deployed', deployed_at: now });
+        this.#show(record);
+        this.#state.set = set;
+        const removed = replaced.map((old) => removedEvent(this.#view(old), now));
+        this.#announce([...removed, deployedEvent(this.#view(record), now)]);
+        await this.#save();
+        disk.prune();
+        await this.#publishPending();
+      },
+    });
     return { deployment: this.#view(record), replaced: replaced.map((old) => this.#view(old)) };
   }
 
-  /** Takes the files away when they are this deployment's, archives, and leaves the event (`tell`: in any case) to be published. */
+  /** Takes the files away when they are this deployment's, archives, and tells of it if it was there (or `tell`). */
   async #archive(record: DeploymentRecord, tell: boolean): Promise<void> {
-    const { clock, files, log } = this.#options;
+    const { clock, files } = this.#options;
     const state = this.#state;
-    const wasActive = this.#active().includes(record);
+    const wasActive = isActive(record);
     if (wasActive) {
       state.set = await files.stage([]);
       await files.swap(state.set);
@@ -203,49 +241,64 @@ export class Deployments implements DeploymentPort {
     const now = timestamp(clock);
     markArchived(record, now);
     if (state.current === record.id && record.error_status !== 'failed') state.current = undefined;
-    const pending = state.unpublished?.events ?? [];
-    if (wasActive || tell) {
-      state.unpublished = { after: log.latest, events: [...pending, removedEvent(this.#view(record), now)] };
-    }
+    if (wasActive || tell) this.#announce([removedEvent(this.#view(record), now)]);
     await this.#save();
     if (wasActive) files.prune();
   }
 
-  async #publishOrExplain(): Promise<void> {
-    try {
-      await this.#publishPending();
-    } catch (error) {
-      throw new DeployError(error instanceof Error ? error.message : String(error), true, { cause: error });
-    }
+  /** `failed` ends archived, and not on the device (section 2.2). */
+  async #finishFailed(record: DeploymentRecord): Promise<void> {
+    const { behaviour } = this.#options;
+    if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
+    if (behaviour.failedArchives) await this.#archive(record, false);
+    else await this.#save();
+    await this.#publishPending();
+  }
+
+  #afterwards(delayMs: number, change: () => Promise<void>): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#exclusively(change).catch((error: unknown) => this.#options.onNotice('cannot finish a deployment', error));
+    }, delayMs).unref();
+    this.#timers.add(timer);
+  }
+
+  #show(record: DeploymentRecord): void {
+    this.#state.records = [...this.#state.records.filter(({ id }) => id !== record.id), record];
+    this.#state.current = record.id;
+  }
+
+  #announce(events: EventDraft[]): void {
+    const before = this.#state.unpublished ?? { after: this.#options.log.latest, events: [] };
+    this.#state.unpublished = { after: before.after, events: [...before.events, ...events] };
   }
 
   async #publishPending(): Promise<void> {
     const pending = this.#state.unpublished;
     if (!pending) return;
+    if (this.#unsaved) await this.#save();
     await this.#options.log.append(pending.events);
     this.#state.unpublished = undefined;
   }
 
   #active(): DeploymentRecord[] {
-    return this.#state.records.filter(({ deployed_at, archived_at, activity_status }) => {
-      return deployed_at !== undefined && archived_at === undefined && activity_status !== 'archived';
-    });
+    return this.#state.records.filter(isActive);
   }
 
-  #record(id: string): DeploymentRecord {
-    const record = this.#state.records.find((known) => known.id === id);
-    if (!record) throw new UnknownDeploymentError(`this robot knows no deployment ${JSON.stringify(id)}`);
-    return record;
+  #find(id: string): DeploymentRecord | undefined {
+    return this.#state.records.find((record) => record.id === id);
   }
 
   #view(record: DeploymentRecord): Deployment {
-    return deploymentOf(record, this.#options.behaviour.deployments);
+    return deploymentOf(record, this.#options.behaviour);
   }
 
   async #save(): Promise<void> {
     const { io, directory, durable } = this.#options;
+    this.#unsaved = true;
     mkdirSync(directory, { recursive: true });
     await writeState(io, directory, this.#state, durable);
+    this.#unsaved = false;
   }
 
   #exclusively<T>(change: () => Promise<T>): Promise<T> {
@@ -253,15 +306,4 @@ export class Deployments implements DeploymentPort {
     this.#turn = result.catch(() => undefined);
     return result;
   }
-}
-
-function markArchived(record: DeploymentRecord, now: string): void {
-  record.activity_status = 'archived';
-  record.target_status = 'archived';
-  record.archived_at = now;
-}
-
-function recordOf(wanted: AgentDeployment): DeploymentRecord {
-  const { id, description, activity_status, error_status, target_status, device_id, release_id, created_at } = wanted;
-  return { id, description, activity_status, error_status, target_status, device_id, release_id, created_at };
 }

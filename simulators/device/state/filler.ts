@@ -1,9 +1,9 @@
 /** Events that a suite or a load asks for by number: deployments that come and go and leave the current one as it is. */
-import { type Clock, systemClock, timestamp } from '../../common/clock.ts';
+import { type Clock, timestamp } from '../../common/clock.ts';
 import type { EventDraft } from '../log/event-log.ts';
 import { deployedEvent, removedEvent } from './payloads.ts';
 
-export function fillerEvents(latest: number, count: number, clock: Clock = systemClock): EventDraft[] {
+export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
   const now = timestamp(clock);
   return Array.from({ length: count }, (_, at) => {
     const pair = latest + at - (at % 2);

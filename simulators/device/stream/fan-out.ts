@@ -1,8 +1,10 @@
 /** Hands stored events to everyone who is listening: each frame is encoded once for all who want the same. */
 import type { StreamBehaviour } from '../behaviour.ts';
 import type { StoredEvent } from '../log/line.ts';
-import { chunk } from './frame.ts';
+import type { TypeFilter } from './filter.ts';
 import type { Subscriber } from './subscriber.ts';
+
+const NOTHING = Buffer.alloc(0);
 
 export class FanOut {
   readonly #behaviour: StreamBehaviour;
@@ -37,30 +39,41 @@ export class FanOut {
   }
 
   publish(events: readonly StoredEvent[]): void {
+    if (this.#all.size === 0) return;
     const latest = events.at(-1)?.id ?? 0;
     const encoded = new Map<string, Buffer>();
-    for (const subscriber of this.#live) subscriber.deliver(this.#encoded(encoded, events, subscriber), latest);
+    this.#behaviour.fanOut(this.#live, (subscriber) => {
+      const { filter, chunked, session } = subscriber;
+      if (session?.live) {
+        subscriber.deliver(this.#encode(session.live(events), filter, chunked), latest);
+        return;
+      }
+      const key = `${chunked}${filter ? [...filter].join(',') : '*'}`;
+      let bytes = encoded.get(key);
+      if (!bytes) {
+        bytes = this.#encode(events, filter, chunked);
+        encoded.set(key, bytes);
+      }
+      subscriber.deliver(bytes, latest);
+    });
     if (this.#all.size > this.#live.size) for (const subscriber of this.#all) subscriber.checkLag();
   }
 
+  /** Ends every stream in order. */
   end(): void {
     for (const subscriber of this.#all) subscriber.end();
   }
 
+  /** Cuts every stream. */
   drop(): void {
     for (const subscriber of this.#all) subscriber.drop();
   }
 
-  #encoded(cache: Map<string, Buffer>, events: readonly StoredEvent[], { filter, chunked }: Subscriber): Buffer {
-    const key = `${chunked}${filter ? [...filter].join(',') : '*'}`;
-    const known = cache.get(key);
-    if (known) return known;
-    const { wants, frame } = this.#behaviour;
+  #encode(events: readonly StoredEvent[], filter: TypeFilter, chunked: boolean): Buffer {
+    const { wants, frame, chunk } = this.#behaviour;
     let frames = '';
     for (const event of events) if (wants(filter, event.type, 'live')) frames += frame(event);
-    const body = Buffer.from(frames);
-    const bytes = chunked && body.length > 0 ? chunk(body) : body;
-    cache.set(key, bytes);
-    return bytes;
+    if (frames === '') return NOTHING;
+    return chunked ? chunk(Buffer.from(frames)) : Buffer.from(frames);
   }
 }

@@ -1,22 +1,20 @@
 /**
  * One client of the event stream: replays from the file at the client's pace, joins the live ones in the same tick in which it
- * has read everything stored, and goes back to the file when it falls behind. So no client holds more than one portion in
- * memory, however slow it is, and none is missing an event at the seam.
+ * has read everything stored, and goes back to the file when it falls behind. So no client holds more than a little in
+ * memory, however slow it is, and none misses an event at the seam.
  */
 import type { Socket } from 'node:net';
-import type { StreamBehaviour } from '../behaviour.ts';
+import type { Listening, Session, StreamBehaviour } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
 import type { StoredEvent } from '../log/line.ts';
 import type { FanOut } from './fan-out.ts';
 import type { TypeFilter } from './filter.ts';
-import { chunk, LAST_CHUNK } from './frame.ts';
+import { LAST_CHUNK } from './frame.ts';
 import { heartbeat } from './heartbeat.ts';
 import { LogReader } from './reader.ts';
 
-/** Bytes that may wait in a live subscriber's socket before it goes back to reading from the file. */
-const LIVE_BUFFER_BYTES = 262_144;
-
+/** What the streams of one agent share. */
 export interface Stream {
   log: EventLog;
   io: DiskIo;
@@ -25,50 +23,71 @@ export interface Stream {
   /** A subscriber that was live and is more than this many bytes behind is dropped; it can replay. */
   subscriberBytes: number;
   fanOut: FanOut;
+  /** Writes to a socket; a fault may do it differently. */
+  write(socket: Socket, bytes: Buffer): void;
 }
 
-export class Subscriber {
+export interface SubscriberOptions {
+  after: number;
+  filter: TypeFilter;
+  /** HTTP/1.1 bodies are chunked; an HTTP/1.0 body ends with the connection. */
+  chunked: boolean;
+  session: Session | undefined;
+}
+
+export class Subscriber implements Listening {
   readonly filter: TypeFilter;
+  readonly chunked: boolean;
+  readonly session: Session | undefined;
   readonly #stream: Stream;
   readonly #socket: Socket;
-  /** HTTP/1.1 bodies are chunked; an HTTP/1.0 body ends with the connection. */
-  readonly chunked: boolean;
   #reader: LogReader | undefined;
   #wasLive = false;
   #closed = false;
   #scheduled: NodeJS.Immediate | undefined;
+  #lifetime: NodeJS.Timeout | undefined;
   #stopHeartbeat: (() => void) | undefined;
 
-  constructor(stream: Stream, socket: Socket, options: { after: number; filter: TypeFilter; chunked: boolean }) {
+  constructor(stream: Stream, socket: Socket, { after, filter, chunked, session }: SubscriberOptions) {
     this.#stream = stream;
     this.#socket = socket;
-    this.filter = options.filter;
-    this.chunked = options.chunked;
-    this.#reader = new LogReader(stream.log, stream.io, options.after);
+    this.filter = filter;
+    this.chunked = chunked;
+    this.session = session;
+    this.#reader = new LogReader(stream.log, stream.io, after);
   }
 
   /** Begins to send; the response head is on its way already. */
   open(): void {
-    const { behaviour, heartbeatMs } = this.#stream;
+    const { behaviour, heartbeatMs, fanOut } = this.#stream;
+    fanOut.enrol(this);
     this.#socket.on('drain', () => this.#pump());
     this.#socket.once('close', () => this.#close());
+    if (behaviour.preamble !== '') this.#write(Buffer.from(behaviour.preamble));
     if (behaviour.heartbeatAtOpen) this.beat();
-    this.#stopHeartbeat = heartbeat(this, heartbeatMs);
+    this.#stopHeartbeat = heartbeat(this, behaviour.heartbeatMs(heartbeatMs));
+    const lifetime = behaviour.lifetimeMs(heartbeatMs);
+    if (lifetime !== undefined) this.#lifetime = setTimeout(() => this.end(), lifetime).unref();
     this.#pump();
   }
 
+  get congested(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
   beat(): void {
-    const text = this.#stream.behaviour.heartbeat();
-    if (text !== '' && !this.#closed && !this.#socket.writableNeedDrain) this.#write(Buffer.from(text));
+    const text = this.#stream.behaviour.heartbeat(this.#stream.log.latest);
+    if (text !== '' && !this.#closed && !this.congested) this.#write(Buffer.from(text));
   }
 
   /** Live frames, encoded and chunked already; `latest` is the id of the last event they stand for. */
   deliver(bytes: Buffer, latest: number): void {
-    const socket = this.#socket;
-    if (bytes.length > 0) socket.write(bytes);
-    if (socket.writableLength <= LIVE_BUFFER_BYTES) return;
-    this.#stream.fanOut.delete(this);
-    this.#reader = new LogReader(this.#stream.log, this.#stream.io, latest);
+    const { behaviour, fanOut, log, io } = this.#stream;
+    if (this.#closed) return;
+    if (bytes.length > 0) this.#stream.write(this.#socket, bytes);
+    if (this.#socket.writableLength <= behaviour.liveBufferBytes) return;
+    fanOut.delete(this);
+    this.#reader = new LogReader(log, io, latest);
   }
 
   /** More events were stored while this one is behind. */
@@ -93,13 +112,15 @@ export class Subscriber {
   }
 
   #write(body: Buffer): void {
-    this.#socket.write(this.chunked ? chunk(body) : body);
+    const { write, behaviour } = this.#stream;
+    write(this.#socket, this.chunked ? behaviour.chunk(body) : body);
   }
 
+  /** Sends the next portion, as long as the client takes it. */
   #pump(): void {
     const reader = this.#reader;
     this.#scheduled = undefined;
-    if (this.#closed || !reader || this.#socket.writableNeedDrain) return;
+    if (this.#closed || !reader || this.congested) return;
     const events = reader.read();
     if (events === 'overtaken') this.drop();
     else if (events.length === 0) this.#goLive();
@@ -107,26 +128,29 @@ export class Subscriber {
   }
 
   #replay(events: readonly StoredEvent[]): void {
-    const { behaviour } = this.#stream;
+    const { wants, frame } = this.#stream.behaviour;
+    const seen = this.session?.replay?.(events) ?? events;
     let frames = '';
-    for (const event of events)
-      if (behaviour.wants(this.filter, event.type, 'replay')) frames += behaviour.frame(event);
+    for (const event of seen) if (wants(this.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
     // Others get their turn between two portions.
-    if (!this.#socket.writableNeedDrain) this.#scheduled = setImmediate(() => this.#pump());
+    if (!this.congested) this.#scheduled = setImmediate(() => this.#pump());
   }
 
   #goLive(): void {
     this.#reader?.close();
     this.#reader = undefined;
     this.#wasLive = true;
-    this.#stream.fanOut.add(this);
+    this.#stream.behaviour.join(() => {
+      if (!this.#closed) this.#stream.fanOut.add(this);
+    });
   }
 
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
     clearImmediate(this.#scheduled);
+    clearTimeout(this.#lifetime);
     this.#stopHeartbeat?.();
     this.#reader?.close();
     this.#reader = undefined;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { basename, dirname } from 'node:path';
-import type { DiscoveryFile } from '../../../harness/contract/discovery.ts';
+import type { TransportBehaviour } from '../behaviour.ts';
 import { disk, replaceFile, unlessMissing } from '../log/io.ts';
 import { type Listener, listening } from './unix.ts';
 
@@ -15,14 +15,15 @@ export interface LoopbackListener extends Listener {
 /** Listens on a free port of 127.0.0.1 and says so, with a fresh token, in the file `discovery` (mode 0600). */
 export async function listenLoopback(
   discovery: string,
+  rules: TransportBehaviour,
   onConnection: (socket: net.Socket) => void,
 ): Promise<LoopbackListener> {
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
-  await listening(server, { port: 0, host: '127.0.0.1', backlog: 4_096 });
+  await listening(server, { port: 0, host: rules.host, backlog: 4_096 });
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   const token = randomBytes(32).toString('hex');
-  const content = `${JSON.stringify({ port, token } satisfies DiscoveryFile)}\n`;
+  const content = `${JSON.stringify(rules.discovery({ port, token }))}\n`;
   try {
     await replaceFile(disk, dirname(discovery), basename(discovery), content, false, 0o600);
   } catch (error) {

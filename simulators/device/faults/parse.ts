@@ -1,0 +1,80 @@
+/** Faults by name, as `--fault` and `DeviceOptions.faults` take them. */
+
+export type Fault =
+  | { kind: 'latency'; low: number; high: number }
+  | { kind: 'reset' | 'half-open'; low: number; high: number }
+  | { kind: 'torn-write'; chance: number }
+  | { kind: 'crash'; when: 'before-rename' | 'after-rename'; nth: number }
+  | { kind: 'clock-skew'; ms: number }
+  | { kind: 'enospc'; bytes: number };
+
+/** What each fault does, and how it is written. */
+export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
+  latency: 'latency=50ms or latency=20ms..2s: every answer is late by that much',
+  reset: 'reset=1000 or reset=1..5000: an event stream is cut after that many bytes, in the middle of a frame',
+  'half-open': 'half-open=1000: after that many bytes an event stream stays open and says nothing any more',
+  'torn-write': 'torn-write=0.01: the chance that the agent crashes in the middle of a write',
+  crash: 'crash=before-rename or crash=after-rename:3: the agent crashes there, the third time',
+  'clock-skew': 'clock-skew=+2h or clock-skew=-90s: the clock is wrong by that much',
+  enospc: 'enospc=1MB: the disk is full after that many bytes',
+};
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const SIZES = { B: 1, kB: 1_000, KB: 1_000, MB: 1_000_000, GB: 1_000_000_000 } as const;
+
+/** Reads `name=value`. Throws RangeError that says what is accepted. */
+export function parseFault(spec: string): Fault {
+  const [name = '', value = ''] = spec.split('=', 2);
+  const fault = isKind(name) ? READERS[name](value) : undefined;
+  if (fault) return fault;
+  const known = isKind(name) ? FAULTS[name] : Object.values(FAULTS).join('\n  ');
+  throw new RangeError(`unknown fault ${JSON.stringify(spec)}; accepted:\n  ${known}`);
+}
+
+const isKind = (name: string): name is Fault['kind'] => Object.hasOwn(FAULTS, name);
+
+const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = {
+  latency: (value) => range('latency', value, duration),
+  reset: (value) => range('reset', value, size),
+  'half-open': (value) => range('half-open', value, size),
+  'torn-write': (value) => {
+    const chance = value === '' ? Number.NaN : Number(value);
+    return chance > 0 && chance <= 1 ? { kind: 'torn-write', chance } : undefined;
+  },
+  crash: (value) => {
+    const [when, nth = '1'] = value.split(':', 2);
+    if ((when !== 'before-rename' && when !== 'after-rename') || !/^[1-9]\d{0,8}$/.test(nth)) return undefined;
+    return { kind: 'crash', when, nth: Number(nth) };
+  },
+  'clock-skew': (value) => {
+    const ms = duration(value.replace(/^[+-]/, ''));
+    return ms === undefined ? undefined : { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
+  },
+  enospc: (value) => {
+    const bytes = size(value);
+    return bytes === undefined ? undefined : { kind: 'enospc', bytes };
+  },
+};
+
+function range<K extends 'latency' | 'reset' | 'half-open'>(
+  kind: K,
+  value: string,
+  read: (text: string) => number | undefined,
+): { kind: K; low: number; high: number } | undefined {
+  const [from = '', to = from] = value.split('..', 2);
+  const low = read(from);
+  const high = read(to);
+  return low === undefined || high === undefined || high < low ? undefined : { kind, low, high };
+}
+
+/** Milliseconds in `250ms`, `30s`, `1.5m`, `2h`, `1d`; undefined when it is none. */
+export function duration(text: string): number | undefined {
+  const [, number, unit] = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];
+}
+
+/** Bytes in `500`, `64kB`, `1MB`; undefined when it is none. */
+export function size(text: string): number | undefined {
+  const [, number, unit = 'B'] = /^(\d{1,12})(B|kB|KB|MB|GB)?$/.exec(text) ?? [];
+  return number === undefined ? undefined : Number(number) * SIZES[unit as keyof typeof SIZES];
+}

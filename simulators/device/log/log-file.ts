@@ -1,0 +1,150 @@
+/** The file of an event log: opened when it is needed, written at its durable end, replaced by compaction. */
+import { mkdirSync, rmSync } from 'node:fs';
+import type { LogBehaviour } from '../behaviour.ts';
+import { compactedName, copyTail } from './compaction.ts';
+import { type Generation, SparseIndex } from './generation.ts';
+import { LogHandle } from './handles.ts';
+import { type DiskIo, unlessMissing } from './io.ts';
+import { type Mark, nextBlock, readMark, writeMark } from './mark.ts';
+import { recover } from './recover.ts';
+
+export const LOG_FILE = 'events.jsonl';
+
+export interface LogFileOptions {
+  directory: string;
+  io: DiskIo;
+  durable: boolean;
+  behaviour: LogBehaviour;
+  onNotice(notice: string): void;
+}
+
+export class LogFile {
+  readonly path: string;
+  generation: Generation;
+  /** Set while the file is being worked on; an idle handle may be closed at any time. */
+  busy = false;
+  readonly #options: LogFileOptions;
+  #handle: LogHandle | undefined;
+  #reserved = 0;
+  #block = 0;
+  /** A write that has not succeeded may have left anything behind. */
+  #uncut = false;
+
+  /** Throws the system's error when there is a log that cannot be read or repaired. */
+  constructor(options: LogFileOptions) {
+    const { directory, io } = options;
+    this.#options = options;
+    this.path = `${directory}/${LOG_FILE}`;
+    rmSync(`${directory}/${compactedName(LOG_FILE)}`, { force: true });
+    const mark = readMark(directory);
+    const fd = unlessMissing(() => io.open(this.path, 'r+'));
+    if (fd === undefined) {
+      const latest = options.behaviour.highest(0, mark, true);
+      this.generation = { bytes: 0, earliest: undefined, latest, index: new SparseIndex() };
+      return;
+    }
+    try {
+      this.generation = this.#recover(fd, mark);
+    } finally {
+      io.close(fd);
+    }
+  }
+
+  /** Makes sure that ids up to `id` are never given out again, whatever happens to the log. */
+  async reserve(id: number): Promise<void> {
+    if (id <= this.#reserved) return;
+    const { io, directory, durable } = this.#options;
+    mkdirSync(directory, { recursive: true });
+    this.#block = nextBlock(this.#block);
+    const mark = { highest: id + this.#block, from: this.generation.latest, clean: false };
+    await writeMark(io, directory, mark, durable);
+    this.#reserved = mark.highest;
+  }
+
+  /** Writes `lines` behind what is stored and waits until they are as durable as the log promises; they are not read yet. */
+  async write(lines: Buffer): Promise<void> {
+    const fd = await this.#open();
+    if (this.#uncut) this.cutBack(fd);
+    this.#uncut = true;
+    this.#options.io.write(fd, lines, this.generation.bytes);
+    if (this.#options.durable) await this.#options.io.sync(fd);
+    this.#uncut = false;
+  }
+
+  /** Cuts off whatever a failed write has left behind the last stored event; until that succeeds nothing more is written. */
+  cutBack(fd = this.#handle?.fd): void {
+    if (fd === undefined || !this.#uncut) return;
+    this.#options.io.truncate(fd, this.generation.bytes);
+    this.#uncut = false;
+  }
+
+  /** Compacts to the events from `from` on. False when there was nothing to do, or `goOn` said no before the last step. */
+  async keep(from: number, goOn: () => boolean): Promise<boolean> {
+    const { io, directory, durable } = this.#options;
+    const fd = await this.#open();
+    const tail = { io, directory, name: LOG_FILE, fd, generation: this.generation, from, durable };
+    const next = await copyTail(tail, goOn);
+    if (!next) return false;
+    this.generation = next;
+    this.release(); // what is open is the old file, which has no name any more
+    return true;
+  }
+
+  /** Writes down the exact highest id, if any was given out since the log was opened. */
+  async seal(): Promise<void> {
+    this.release();
+    if (this.#reserved === 0) return;
+    const { io, directory, durable } = this.#options;
+    const { latest } = this.generation;
+    await writeMark(io, directory, { highest: latest, from: latest, clean: true }, durable);
+    this.#reserved = 0;
+  }
+
+  release(): void {
+    this.#handle?.close();
+    this.#handle = undefined;
+  }
+
+  #recover(fd: number, mark: Mark | undefined): Generation {
+    const { io, behaviour, onNotice } = this.#options;
+    const { generation, unended, notices } = recover(io, fd, mark, behaviour);
+    for (const notice of notices) onNotice(`${this.path}: ${notice}`);
+    const size = io.size(fd);
+    const opening = behaviour.opening(generation.bytes < size);
+    if (opening === 'keep') return { ...generation, bytes: size };
+    if (opening === 'empty') {
+      io.truncate(fd, 0);
+      return { bytes: 0, earliest: undefined, latest: generation.latest, index: new SparseIndex() };
+    }
+    if (unended) {
+      io.write(fd, Buffer.from('\n'), generation.bytes);
+      generation.bytes += 1;
+    } else if (generation.bytes < size) {
+      io.truncate(fd, generation.bytes);
+    }
+    return generation;
+  }
+
+  async #open(): Promise<number> {
+    if (!this.#handle) {
+      const { io, directory, durable, behaviour } = this.#options;
+      const existing = unlessMissing(() => io.open(this.path, 'r+'));
+      const fd = existing ?? io.open(this.path, 'w+');
+      this.#handle = new LogHandle(io, fd, () => this.#giveUp());
+      if (existing === undefined) {
+        if (behaviour.header !== '') io.write(fd, Buffer.from(behaviour.header), 0);
+        this.generation.bytes = behaviour.header.length;
+        if (durable) await io.syncDirectory(directory);
+      }
+    }
+    this.#handle.touch();
+    return this.#handle.fd;
+  }
+
+  /** Asked by the sweeper of idle handles. */
+  #giveUp(): boolean {
+    if (this.busy) return false;
+    this.#handle = undefined;
+    return true;
+  }
+}
