@@ -10,10 +10,10 @@ import {
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { SignJWT } from 'jose';
 import Type, { type Static } from 'typebox';
 import { shape } from '../../../harness/contract/shape.ts';
 import type { Clock } from '../../common/clock.ts';
+import { signRs512 } from '../../common/jwt.ts';
 
 const KEY_FILE = 'private-key.pem';
 const DEVICE_FILE = 'device.json';
@@ -68,12 +68,8 @@ export async function mintDeviceJwt(dir: string, clock: Clock): Promise<string> 
   const key = await privateKey(dir);
   const der = createPublicKey(key).export({ type: 'spki', format: 'der' });
   const issuedAt = Math.floor(clock.now() / 1000);
-  return await new SignJWT()
-    .setProtectedHeader({ alg: 'RS512', typ: 'JWT', kid: createHash('sha256').update(der).digest('hex') })
-    .setJti(randomUUID())
-    .setIssuedAt(issuedAt)
-    .setExpirationTime(issuedAt + DEVICE_JWT_LIFETIME)
-    .sign(key);
+  const claims = { jti: randomUUID(), iat: issuedAt, exp: issuedAt + DEVICE_JWT_LIFETIME };
+  return await signRs512(claims, key, createHash('sha256').update(der).digest('hex'));
 }
 
 async function privateKey(dir: string): Promise<KeyObject> {

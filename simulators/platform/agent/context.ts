@@ -25,8 +25,8 @@ export function bearer(request: FastifyRequest): string {
 }
 
 /** The device whose session token came with the request. Throws PlatformError 401. */
-export async function caller(context: AgentContext, request: FastifyRequest): Promise<AgentDeviceRecord> {
-  const device = await context.tokens.verify(bearer(request));
+export function caller(context: AgentContext, request: FastifyRequest): AgentDeviceRecord {
+  const device = context.tokens.verify(bearer(request));
   if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
   context.onSeen(device.id);
   return device;

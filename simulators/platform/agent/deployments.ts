@@ -8,7 +8,7 @@ export function deploymentRoutes(app: FastifyInstance, context: AgentContext): v
   const { port } = context;
 
   app.get('/deployments', async (request) => {
-    const device = await caller(context, request);
+    const device = caller(context, request);
     const query = request.query as Query;
     const { limit, offset } = paging(query);
     const expand = expansions(query, ['total_count']);
@@ -24,12 +24,12 @@ export function deploymentRoutes(app: FastifyInstance, context: AgentContext): v
   });
 
   app.get('/deployments/:deployment_id', async (request) => {
-    const device = await caller(context, request);
+    const device = caller(context, request);
     return port.deployment(device.id, identifier(request, 'deployment_id'), expansions(request.query as Query));
   });
 
   app.patch('/deployments/:deployment_id', async (request) => {
-    const device = await caller(context, request);
+    const device = caller(context, request);
     const id = identifier(request, 'deployment_id');
     const expand = expansions(request.query as Query);
     const updated = port.report(device.id, id, body(request, deploymentReport));

@@ -16,15 +16,15 @@ const answer = ({ public_key_pem: _, ...device }: AgentDeviceRecord) => ({ objec
 export function deviceRoutes(app: FastifyInstance, context: AgentContext): void {
   const { port, minKeyBits } = context;
 
-  app.post('/devices/provision', (request) => {
+  app.post('/devices/provision', async (request) => {
     const token = bearer(request);
     const { name, agent_version, public_key_pem } = body(request, provisionRequest);
     const key = parseDeviceKey(public_key_pem, minKeyBits);
     const named = { name, agent_version, public_key_pem: key.pem, fingerprint: key.fingerprint };
-    return Promise.resolve(answer(port.provision(token, named)));
+    return answer(port.provision(token, named));
   });
 
-  app.post('/devices/reprovision', (request) => {
+  app.post('/devices/reprovision', async (request) => {
     const token = bearer(request);
     const { agent_version, public_key_pem } = body(request, reprovisionRequest);
     const key = parseDeviceKey(public_key_pem, minKeyBits);
@@ -34,19 +34,19 @@ export function deviceRoutes(app: FastifyInstance, context: AgentContext): void 
       fingerprint: key.fingerprint,
     });
     context.onSessionEnded(device.id);
-    return Promise.resolve(answer(device));
+    return answer(device);
   });
 
   app.post('/devices/token', async (request) => {
-    const device = await context.verifyDeviceJwt(bearer(request));
+    const device = context.verifyDeviceJwt(bearer(request));
     context.onSeen(device.id);
     return context.tokens.issue(device);
   });
 
-  app.get('/device', async (request) => answer(await caller(context, request)));
+  app.get('/device', async (request) => answer(caller(context, request)));
 
   app.patch('/devices/:device_id', async (request) => {
-    const device = await caller(context, request);
+    const device = caller(context, request);
     if (identifier(request, 'device_id') !== device.id) {
       throw new PlatformError(403, 'forbidden', 'a device may update itself only');
     }

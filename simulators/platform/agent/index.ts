@@ -65,8 +65,8 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
           host: mqtt.host ?? '127.0.0.1',
           port: mqtt.port ?? 0,
           ...(tls && { tls }),
-          authenticate: async (deviceId, sessionId, token) => {
-            const device = await tokens.verify(token);
+          authenticate: (deviceId, sessionId, token) => {
+            const device = tokens.verify(token);
             return device?.id === deviceId && device.session_id === sessionId;
           },
         });

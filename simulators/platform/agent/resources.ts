@@ -13,7 +13,7 @@ export function resourceRoutes(app: FastifyInstance, context: AgentContext): voi
   const { port } = context;
 
   app.get('/config_instances/:config_instance_id/content', async (request, reply) => {
-    const device = await caller(context, request);
+    const device = caller(context, request);
     const disposition = String((request.query as Query)['disposition'] ?? 'inline');
     if (!DISPOSITIONS.includes(disposition)) {
       throw new PlatformError(400, 'invalid_request', 'disposition must be inline or attachment');
@@ -26,17 +26,17 @@ export function resourceRoutes(app: FastifyInstance, context: AgentContext): voi
   });
 
   app.get('/releases/:release_id', async (request) => {
-    await caller(context, request);
+    caller(context, request);
     return port.release(identifier(request, 'release_id'));
   });
 
   app.get('/git_commits/:git_commit_id', async (request) => {
-    await caller(context, request);
+    caller(context, request);
     return port.gitCommit(identifier(request, 'git_commit_id'));
   });
 
   app.get('/version', async (request) => {
-    await caller(context, request);
+    caller(context, request);
     return {
       version: AGENT_API_VERSION,
       git_commit: 'unknown',

@@ -20,7 +20,7 @@ export interface EmbeddedBrokerOptions extends BrokerEvents {
   port: number;
   tls?: { cert: string | Buffer; key: string | Buffer };
   /** Whether the token is of that device and session. */
-  authenticate(deviceId: string, sessionId: string, token: string): Promise<boolean>;
+  authenticate(deviceId: string, sessionId: string, token: string): boolean;
 }
 
 export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Broker> {
@@ -32,10 +32,8 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
     },
     authenticate: (client, username, password, done) => {
       const token = password?.toString() ?? '';
-      options.authenticate(client.id, username ?? '', token).then(
-        (genuine) => done(genuine ? null : refusal(), genuine),
-        () => done(refusal(), false),
-      );
+      const genuine = options.authenticate(client.id, username ?? '', token);
+      done(genuine ? null : refusal(), genuine);
     },
     authorizeSubscribe: (client, subscription, done) => {
       const { sync, ping } = agentTopics;
