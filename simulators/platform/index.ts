@@ -1,91 +1,123 @@
 /** Muster's simulated platform: every published version of the Platform API, an agent side, state in SQLite. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import type { Logger } from 'pino';
-import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
-import { type Clock, systemClock } from '../common/clock.ts';
+import type { FastifyInstance } from 'fastify';
+import { DIALECT_NAMES } from '../../harness/contract/versions.ts';
+import { systemClock } from '../common/clock.ts';
+import { type AgentSide, createAgentSide } from './agent/index.ts';
 import { agentPort } from './agent-port.ts';
-import type { PlatformBehaviour } from './behaviour.ts';
 import type { Core } from './core.ts';
+import { archiveDevice, assignGroup, disconnectAll } from './domain/devices.ts';
 import { BASE_PATH, buildServer } from './http/server.ts';
 import { idsFrom } from './ids.ts';
 import { type KeyOption, KeyRing } from './keys.ts';
 import { nullLink } from './null-link.ts';
+import type { PlatformOptions } from './options.ts';
 import type { AgentPort } from './ports.ts';
 import { Renderer } from './render.ts';
 import { rightBehaviour } from './right.ts';
+import { seedWorkspace } from './seed/workspace.ts';
 import { Store } from './store/store.ts';
 
-export interface PlatformOptions {
-  /** Default 0: any free port. Always on loopback. */
-  port?: number;
-  /** Default: one generated key with every scope. */
-  keys?: readonly KeyOption[];
-  /** SQLite file; default `:memory:`. */
-  db?: string;
-  /** Seeds a workspace of that many devices, unless the database already holds some. */
-  devices?: number;
-  /** Drives ids and seeded data: the same for the same seed. Default: drawn. */
-  seed?: number | string;
-  /** Header and claim names. Default `spec`. */
-  dialect?: Dialect;
-  behaviour?: PlatformBehaviour;
-  clock?: Clock;
-  log?: Logger;
-}
+export type { PlatformBehaviour } from './behaviour.ts';
+export type { KeyOption } from './keys.ts';
+export type { PlatformOptions } from './options.ts';
+export { rightBehaviour } from './right.ts';
 
 export interface SimulatedPlatform extends AsyncDisposable {
   /** Base of the Platform API, e.g. `http://127.0.0.1:4010/beta`. */
   readonly url: string;
   /** Host of the agent API, which is served under `/agent/v1`. */
   readonly agentUrl: string;
-  /** A key that may do everything; the first one of the options when they give keys. */
+  /** The broker that devices connect to; `undefined` without an agent side (`mqtt: false`). */
+  readonly mqttUrl: string | undefined;
+  /** A key that may do everything when none was given; otherwise the first of those given. */
   readonly apiKey: string;
   /** The store as the agent side sees it. */
   readonly port: AgentPort;
+  /** What the published API has no operation for. Throws PlatformError for an unknown id. */
+  archiveDevice(id: string): void;
+  assignGroup(deviceId: string, groupId: string | null): void;
   /** Ends connections and closes the database. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Starts a platform; resolves when it serves. Rejects when the port is taken or the database cannot be opened. */
+/** Starts a platform; resolves when it serves. Rejects when a port is taken or the database cannot be opened. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
-  const { clock = systemClock, dialect = 'spec', behaviour = rightBehaviour } = options;
-  const keys: readonly KeyOption[] = options.keys ?? [
-    { key: `key_${randomBytes(24).toString('base64url')}`, name: 'Generated key', scopes: 'all' },
-  ];
+  const { clock = systemClock, dialect = 'spec', behaviour = rightBehaviour, log } = options;
+  const keys: readonly KeyOption[] = options.keys ?? [generatedKey()];
   const ring = new KeyRing(keys);
+  const seed = String(options.seed ?? randomUUID());
   const store = new Store(options.db ?? ':memory:');
-  const core: Core = {
-    store,
-    behaviour,
-    clock,
-    names: DIALECT_NAMES[dialect],
-    link: nullLink,
-    newId: idsFrom(String(options.seed ?? randomUUID())),
-  };
-  const app = buildServer({
-    core,
-    renderer: new Renderer(core),
-    keys: ring,
-    ...(options.log && { log: options.log }),
-  });
-  await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
-  const { port } = app.server.address() as AddressInfo;
-  const agentUrl = `http://127.0.0.1:${port}`;
+  const core: Core = { store, behaviour, clock, names: DIALECT_NAMES[dialect], link: nullLink, newId: idsFrom(seed) };
+  const port = agentPort(core);
+  let agentSide: AgentSide | undefined;
+  let app: FastifyInstance | undefined;
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    stopping ??= (async () => {
-      await app.close();
-      store.close();
-    })();
+    stopping ??= stopAll([() => agentSide?.stop(), () => app?.close(), () => store.close()]);
     return stopping;
   };
+  try {
+    disconnectAll(core);
+    if (options.devices) seedWorkspace(core, { devices: options.devices, seed });
+    if (options.mqtt !== false) {
+      agentSide = await createAgentSide(port, {
+        dialect,
+        clock,
+        mqtt: options.mqtt ?? {},
+        ...(options.tls && { tls: options.tls }),
+        ...(options.minKeyBits !== undefined && { minKeyBits: options.minKeyBits }),
+        ...(log && { log }),
+      });
+      core.link = agentSide.link;
+    }
+    const side = agentSide;
+    app = buildServer({
+      core,
+      renderer: new Renderer(core),
+      keys: ring,
+      seed,
+      ...(log && { log }),
+      ...(options.tls && { tls: options.tls }),
+      ...(options.faults && { faults: options.faults }),
+      ...(side && { registerAgent: (server: FastifyInstance) => side.register(server) }),
+    });
+    await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
+  } catch (error) {
+    await stop().catch(() => {});
+    throw error;
+  }
+  const address = app.server.address() as AddressInfo;
+  const agentUrl = `${options.tls ? 'https' : 'http'}://127.0.0.1:${address.port}`;
   return {
     url: `${agentUrl}${BASE_PATH}`,
     agentUrl,
+    mqttUrl: agentSide?.mqttUrl,
     apiKey: keys[0]?.key ?? '',
-    port: agentPort(core),
+    port,
+    archiveDevice: (id) => void archiveDevice(core, id),
+    assignGroup: (deviceId, groupId) => void assignGroup(core, deviceId, groupId),
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+const generatedKey = (): KeyOption => ({
+  key: `key_${randomBytes(24).toString('base64url')}`,
+  name: 'Generated key',
+  scopes: 'all',
+});
+
+/** Every step is taken, whatever the ones before it came to. */
+async function stopAll(steps: readonly (() => unknown)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw new AggregateError(errors, 'the platform did not stop cleanly');
 }

@@ -65,6 +65,17 @@ export function archiveDevice(core: Core, id: string): DeviceRow {
   return archived;
 }
 
+/** When a platform starts no device is connected, whatever its database remembers. */
+export function disconnectAll(core: Core): void {
+  const now = timestamp(core.clock);
+  const devices = core.store.collections.device;
+  core.store.write(() => {
+    for (const row of devices.where({ status: 'online' })) {
+      devices.update(row, { status: 'offline', last_disconnected_at: now, updated_at: now });
+    }
+  });
+}
+
 /** Puts a device into a group, or into none: membership is managed beside the published API. */
 export function assignGroup(core: Core, id: string, groupId: string | null): DeviceRow {
   const row = find(core, 'device', id);

@@ -4,10 +4,12 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import type { Core } from '../core.ts';
+import type { PlatformFaults } from '../faults.ts';
 import type { KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
 import { answerError } from './errors.ts';
+import { addFaults } from './faults.ts';
 import { registerRoutes } from './routes.ts';
 
 /** Section 9: the base address contains this path segment. */
@@ -18,13 +20,25 @@ export interface ServerParts {
   core: Core;
   renderer: Renderer;
   keys: KeyRing;
+  /** Drives the faults. */
+  seed: string;
+  faults?: PlatformFaults;
   log?: Logger;
   tls?: { cert: string; key: string };
   /** Serves the agent API on the same server. */
   registerAgent?(app: FastifyInstance): void;
 }
 
-export function buildServer({ core, renderer, keys, log, tls, registerAgent }: ServerParts): FastifyInstance {
+export function buildServer({
+  core,
+  renderer,
+  keys,
+  seed,
+  faults,
+  log,
+  tls,
+  registerAgent,
+}: ServerParts): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     // An id in a path is whatever a client sends: a long one is unknown, not an unknown route.
@@ -39,6 +53,7 @@ export function buildServer({ core, renderer, keys, log, tls, registerAgent }: S
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, onFailure));
   void app.register(
     (scope, _options, done) => {
+      if (faults) addFaults(scope, faults, seed);
       registerRoutes(scope, core, renderer, keys);
       refuseOthers(scope);
       done();

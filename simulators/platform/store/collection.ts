@@ -33,6 +33,7 @@ export class Collection<Row extends BaseRow> {
   readonly #facets: Facet[];
   readonly #lists = new Map<KeptOrder, RankedList>();
   readonly #statements = new Map<string, StatementSync>();
+  #insertion: StatementSync | undefined;
   #created = new Float64Array(1024);
   #last = 0;
   #committed = 0;
@@ -108,11 +109,7 @@ export class Collection<Row extends BaseRow> {
   /** Adds a row under the next number, which `build` is given. */
   insert(build: (seq: number) => Row): Row {
     const row = build(this.#last + 1);
-    const columns = ['seq', ...Object.keys(this.spec.columns)];
-    const places = columns.map(() => '?').join(', ');
-    const values = columns.map((column) => (row as unknown as Record<string, SQLInputValue>)[column] ?? null);
-    this.#prepare(`INSERT INTO ${this.spec.table} (${columns.join(', ')}) VALUES (${places})`).run(...values);
-    this.#last = row.seq;
+    this.#add(row);
     this.#defer(() => {
       this.#committed = row.seq;
       this.#remember(row.seq, row.created_at);
@@ -120,6 +117,23 @@ export class Collection<Row extends BaseRow> {
       for (const list of this.#lists.values()) list.insert(row.seq);
     });
     return row;
+  }
+
+  /** Adds many rows at once, in a transaction of the caller; what is held in memory is read again at the end. */
+  load(count: number, build: (seq: number) => Row): void {
+    const first = this.#last + 1;
+    for (let seq = first; seq < first + count; seq++) this.#add(build(seq));
+    this.#defer(() => this.reload());
+  }
+
+  #add(row: Row): void {
+    const columns = ['seq', ...Object.keys(this.spec.columns)];
+    this.#insertion ??= this.#prepare(
+      `INSERT INTO ${this.spec.table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    );
+    const values = columns.map((column) => (row as unknown as Record<string, SQLInputValue>)[column] ?? null);
+    this.#insertion.run(...values);
+    this.#last = row.seq;
   }
 
   update(row: Row, changes: Partial<Omit<Row, keyof BaseRow>>): Row {

@@ -1,0 +1,3 @@
+import type { PlatformDefect } from './types.ts';
+
+export const platformDefects: readonly PlatformDefect[] = [];

@@ -1,0 +1,32 @@
+import type { Logger } from 'pino';
+import type { Dialect } from '../../harness/contract/versions.ts';
+import type { Clock } from '../common/clock.ts';
+import type { PlatformBehaviour } from './behaviour.ts';
+import type { PlatformFaults } from './faults.ts';
+import type { KeyOption } from './keys.ts';
+
+export interface PlatformOptions {
+  /** Default 0: any free port. Always on loopback. */
+  port?: number;
+  /** Default: one generated key with every scope. */
+  keys?: readonly KeyOption[];
+  /** SQLite file; default `:memory:`. */
+  db?: string;
+  /** Seeds a workspace of that many devices, unless the database already holds some. */
+  devices?: number;
+  /** Drives ids, seeded data and faults: the same for the same seed. Default: drawn. */
+  seed?: number | string;
+  /** The embedded broker's port (default 0), a broker elsewhere, or no agent side at all. */
+  mqtt?: { port?: number } | { url: string; username?: string; password?: string; ca?: string } | false;
+  /** PEM. With it HTTP and the embedded broker both speak TLS. */
+  tls?: { cert: string; key: string };
+  /** Header and claim names. Default `spec`. */
+  dialect?: Dialect;
+  /** Smallest RSA key that a device may be provisioned with. Default 2048. */
+  minKeyBits?: number;
+  /** Default: right. A defect or a variant passes another. */
+  behaviour?: PlatformBehaviour;
+  faults?: PlatformFaults;
+  clock?: Clock;
+  log?: Logger;
+}

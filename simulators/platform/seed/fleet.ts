@@ -1,0 +1,76 @@
+/** Groups and devices. */
+import type { Random } from '../../common/random.ts';
+import type { Core } from '../core.ts';
+import type { DeviceRow } from '../store/rows.ts';
+import { at, DAY, SEED_END } from './time.ts';
+import { AGENT_VERSIONS, LINES, REGIONS, ROBOTS } from './vocabulary.ts';
+
+interface Place {
+  /** Beginning of the names of its devices. */
+  site: string;
+  groupId: string;
+}
+
+/** Devices arrive by the pallet: so many share a moment of creation, as in a real import. */
+const PALLET = 25;
+const FIRST = SEED_END - 380 * DAY;
+
+/** The first of the devices that were ever provisioned, in order of creation: as many as get a history. */
+export function seedFleet(core: Core, dice: Random, count: number): number {
+  const places = seedGroups(core, count);
+  core.store.collections.device.load(count, (seq) => device(core, dice, places, seq, count));
+  return count;
+}
+
+function seedGroups(core: Core, devices: number): Place[] {
+  const add = (name: string, parentId: string | null, time: number): string =>
+    core.store.collections.group.insert((seq) => ({
+      seq,
+      id: core.newId('group', seq),
+      name,
+      parent_id: parentId,
+      created_at: at(time),
+      updated_at: at(time),
+    })).id;
+  const places: Place[] = [];
+  // A handful of devices does not spread over eighteen sites.
+  const sitesEach = Math.max(1, Math.min(6, Math.ceil(devices / 100)));
+  for (const [index, region] of REGIONS.entries()) {
+    const top = add(region.name, null, FIRST - 10 * DAY + index * 1000);
+    for (const site of region.sites.slice(0, sitesEach)) {
+      const below = add(site, top, FIRST - 9 * DAY);
+      for (const line of LINES) places.push({ site: site.toLowerCase(), groupId: add(line, below, FIRST - 8 * DAY) });
+    }
+  }
+  return places;
+}
+
+function device(core: Core, dice: Random, places: readonly Place[], seq: number, count: number): DeviceRow {
+  const place = dice.pick(places);
+  const pallet = Math.floor((seq - 1) / PALLET);
+  const created = FIRST + Math.floor((pallet * PALLET * 370 * DAY) / Math.max(count, PALLET));
+  const draw = dice.next();
+  const status = draw < 0.12 ? 'inactive' : draw < 0.15 ? 'archived' : 'offline';
+  const provisioned = status !== 'inactive';
+  const connected = created + dice.integer(1, 5 * DAY);
+  const seen = connected + dice.integer(1, 4 * DAY);
+  return {
+    seq,
+    id: core.newId('device', seq),
+    name: `${place.site}-${dice.pick(ROBOTS)}-${String(seq).padStart(4, '0')}`,
+    description: dice.chance(0.2) ? `Bay ${dice.integer(1, 60)}` : null,
+    status,
+    agent_version: provisioned ? dice.pick(AGENT_VERSIONS) : null,
+    last_connected_at: provisioned ? at(connected) : null,
+    last_disconnected_at: provisioned ? at(seen) : null,
+    created_at: at(created),
+    updated_at: at(provisioned ? seen : created),
+    group_id: dice.chance(0.95) ? place.groupId : null,
+    current_deployment_id: null,
+    current_release_id: null,
+    target_deployment_id: null,
+    session_id: null,
+    public_key_pem: null,
+    key_fingerprint: null,
+  };
+}

@@ -1,0 +1,3 @@
+import type { PlatformVariant } from './types.ts';
+
+export const platformVariants: readonly PlatformVariant[] = [];
