@@ -9,12 +9,7 @@ export class Redactor {
   /** Registers a secret; also in the encodings in which it may appear. Text of fewer than 4 characters can't be told from other text. */
   add(secret: string | undefined): void {
     if (secret === undefined || secret.length < 4) return;
-    for (const form of [
-      secret,
-      encodeURIComponent(secret),
-      JSON.stringify(secret).slice(1, -1),
-      btoa(unescape(encodeURIComponent(secret))),
-    ]) {
+    for (const form of formsOf(secret)) {
       this.#secrets.add(form);
     }
   }
@@ -44,4 +39,20 @@ export class Redactor {
     }
     return value;
   }
+}
+
+/** The ways in which what was sent may come back: URL- or base64-encoded, as a JSON string in a JSON string, quoted for a shell. */
+function formsOf(secret: string): string[] {
+  const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
+  const base64 = Buffer.from(secret).toString('base64');
+  const once = [
+    secret,
+    encodeURIComponent(secret),
+    quoted(secret),
+    quoted(quoted(secret)),
+    quoted(quoted(quoted(secret))),
+  ];
+  const shell = once.map((form) => form.replaceAll("'", `'\\''`));
+  const encoded = [base64, base64.replace(/=+$/, ''), Buffer.from(secret).toString('base64url')];
+  return [...once, ...shell, ...shell.map(quoted), ...encoded];
 }

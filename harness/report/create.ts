@@ -1,20 +1,35 @@
 /** `--report FORMAT[=FILE]` to reporters. */
 import { UsageError } from '../commands/errors.ts';
+import { ctrfReport } from './ctrf.ts';
 import { prepareFile, writeWhole } from './destination.ts';
+import { githubReporter } from './github.ts';
+import { htmlReport } from './html.ts';
 import { jsonReport } from './json.ts';
+import { junitReport } from './junit.ts';
 import { prettyReporter } from './pretty.ts';
 import type { Format, Reporter, ReporterOptions } from './types.ts';
 
 export const REPORT_FORMATS = ['pretty', 'json', 'junit', 'ctrf', 'html', 'github'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
-const TEXTS: Partial<Record<ReportFormat, Format>> = { json: jsonReport };
+const TEXTS: Partial<Record<ReportFormat, Format>> = {
+  json: jsonReport,
+  junit: junitReport,
+  ctrf: ctrfReport,
+  html: htmlReport,
+};
 
 /**
  * `specs` are the values of `--report`; none means `pretty`. At most one machine-readable report may go to stdout, and then
  * `pretty` moves to stderr. Throws UsageError for an unknown format or a place that cannot be written.
  */
-export function createReporters(specs: readonly string[], options: ReporterOptions): Reporter[] {
+export function createReporters(specs: readonly string[], given: ReporterOptions): Reporter[] {
+  const { again } = given;
+  // A getter, because a secret may become known only after the reporters were made.
+  const options: ReporterOptions =
+    again === undefined
+      ? given
+      : Object.defineProperty({ ...given }, 'again', { enumerable: true, get: () => given.redactor.text(again) });
   const wanted = (specs.length === 0 ? ['pretty'] : specs).map(parse);
   const toStdout = wanted.filter(({ format, file }) => file === undefined && format in TEXTS);
   if (toStdout.length > 1) {
@@ -26,6 +41,7 @@ export function createReporters(specs: readonly string[], options: ReporterOptio
     const path = file === undefined ? undefined : prepareFile(`--report ${format}=${file}`, file);
     const text = TEXTS[format];
     if (text !== undefined) return textReporter(text, path, options);
+    if (format === 'github') return githubReporter(options, path);
     if (path !== undefined) {
       let collected = '';
       const pretty = prettyReporter({ ...options, env: { NO_COLOR: '1' } }, { write: (part) => (collected += part) });

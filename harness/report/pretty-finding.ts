@@ -2,6 +2,7 @@
 import type { CheckResult } from '../check/types.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { bodyLines, headline } from './exchange.ts';
+import { counterexample } from './finding-text.ts';
 import { hanging, type Paint, printable, seconds, wrap } from './style.ts';
 
 const LABEL = 11;
@@ -35,7 +36,7 @@ export function findingLines(result: CheckResult, style: FindingStyle): string[]
     ...wrap(printable(result.requirement), columns - 4).map((line) => `    ${line}`),
     ...field('expected', result.expected, 'green'),
     ...field('actual', result.actual, 'red'),
-    ...field('smallest', result.counterexample === undefined ? undefined : asText(result.counterexample)),
+    ...field('smallest', counterexample(result)),
     ...field('reason', result.reason),
     // Commands stay on one line: a terminal may break them, a copy must not.
     ...(result.curl === undefined ? [] : [`    ${label(paint, 'try')}${printable(result.curl)}`]),
@@ -48,7 +49,3 @@ export function findingLines(result: CheckResult, style: FindingStyle): string[]
 }
 
 const label = (paint: Paint, text: string): string => paint('dim', text) + ' '.repeat(Math.max(1, LABEL - text.length));
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}

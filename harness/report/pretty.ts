@@ -1,5 +1,7 @@
 /** The report a person reads in a terminal. What matters most stands last, nearest to the prompt. */
+import { randomUUID } from 'node:crypto';
 import type { CheckResult, Report } from '../check/types.ts';
+import { againLine } from './again.ts';
 import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, tally, verdict, worst } from './groups.ts';
 import { findingLines } from './pretty-finding.ts';
 import { Progress } from './progress.ts';
@@ -37,9 +39,11 @@ export function prettyReporter(options: ReporterOptions, output: Output): Report
     },
     onCheckStart: (check) => progress.begin(check.id),
     onCheckEnd: (result) => progress.end(result),
-    onEnd(report) {
+    onEnd(dirty) {
       progress.stop();
-      output.write(options.redactor.text(prettyText(report, { ...options, paint, columns: columnsOf(output) })));
+      const report = options.redactor.value(dirty);
+      const text = prettyText(report, { ...options, paint, columns: columnsOf(output) });
+      output.write(options.redactor.text(options.env['GITHUB_ACTIONS'] === 'true' ? inert(text) : text));
     },
   };
 }
@@ -85,7 +89,10 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
     return [
       `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ${paint('dim', counts(tally(checks)))}`,
       ...shown.map((check) =>
-        `       ${paint(COLOURS[check.outcome], SYMBOLS[check.outcome])} ${check.id} ${paint('dim', check.duration_ms >= 1000 ? seconds(check.duration_ms) : '')}`.trimEnd(),
+        [
+          `       ${paint(COLOURS[check.outcome], SYMBOLS[check.outcome])} ${check.id}`,
+          ...(check.duration_ms >= 1000 ? [paint('dim', seconds(check.duration_ms))] : []),
+        ].join(' '),
       ),
     ];
   });
@@ -130,12 +137,11 @@ function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptio
   if (found.length === 0) return [];
   const { paint } = options;
   const heading = outcome === 'fail' ? 'Failed: a MUST does not hold' : 'Warned: a SHOULD does not hold';
-  const start = options.again ?? `muster check ${report.api} …`;
   return [
     `${paint(['bold', COLOURS[outcome]], heading)} ${paint('dim', String(found.length))}`,
     ...found.flatMap((result) => [
       '',
-      ...findingLines(result, { ...options, again: `${start} --only ${result.id} --seed ${report.seed}` }),
+      ...findingLines(result, { ...options, again: againLine(options.again, report, result) }),
     ]),
   ];
 }
@@ -147,6 +153,12 @@ function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
     `${paint(['bold', good ? 'green' : 'red'], word)}  ${counts(report.summary)}  ${paint('dim', seconds(report.duration_ms))}`,
     ...wrap(`exit ${report.exit_code}: ${meaning}`, columns).map((line) => paint('dim', line)),
   ];
+}
+
+/** A workflow's runner obeys lines that start with `::`; text that a target chose must not be able to command it. */
+function inert(text: string): string {
+  const token = randomUUID();
+  return `::stop-commands::${token}\n${text}::${token}::\n`;
 }
 
 const columnsOf = (output: Output): number => Math.max(60, Math.min(output.columns ?? WIDEST, WIDEST));

@@ -1,0 +1,27 @@
+/** The line that runs one check of a finished run again. */
+import type { CheckResult, Report } from '../check/types.ts';
+
+/** Options of the first run that would contradict or widen the second. */
+const REPLACED = new Set([
+  '--only',
+  '--section',
+  '--seed',
+  '--report',
+  '--fast',
+  '--update-baseline',
+  '--certificate',
+  '--key',
+  '--badge',
+]);
+
+/** `start` is the command line of the whole run; without one, the shape of it. */
+export function againLine(start: string | undefined, report: Report, result: CheckResult): string {
+  const words = (start ?? `muster check ${report.api} …`).split(' ');
+  const kept: string[] = [];
+  let dropping = false;
+  for (const word of words) {
+    if (word.startsWith('-')) dropping = REPLACED.has(word.split('=', 1)[0] ?? '');
+    if (!dropping) kept.push(word);
+  }
+  return [...kept, '--only', result.id, '--seed', String(report.seed)].join(' ');
+}

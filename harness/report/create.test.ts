@@ -1,0 +1,61 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { UsageError } from '../commands/errors.ts';
+import { createReporters } from './create.ts';
+import { sampleReport } from './samples.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-reports-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function streams() {
+  const said = { out: '', err: '' };
+  const options = {
+    redactor: new Redactor(),
+    stdout: { write: (text: string) => (said.out += text) },
+    stderr: { write: (text: string) => (said.err += text) },
+    env: {},
+  };
+  const write = async (...specs: string[]): Promise<typeof said> => {
+    for (const reporter of createReporters(specs, options)) await reporter.onEnd?.(sampleReport());
+    return said;
+  };
+  return { options, write };
+}
+
+test('without --report a person reads it', async () => {
+  expect((await streams().write()).out).toContain('NOT CONFORMANT');
+});
+
+test('a machine-readable report has stdout to itself; what a person reads moves to stderr', async () => {
+  const said = await streams().write('pretty', 'json');
+  expect(JSON.parse(said.out)).toEqual(JSON.parse(JSON.stringify(sampleReport())));
+  expect(said.err).toContain('NOT CONFORMANT');
+});
+
+test('files are written whole, in folders that need not exist', async () => {
+  const file = join(folder, 'a/b/report.json');
+  await streams().write(`json=${file}`);
+  expect(JSON.parse(readFileSync(file, 'utf8')).seed).toBe(4711);
+  expect(readdirSync(join(folder, 'a/b'))).toEqual(['report.json']);
+});
+
+test.each([
+  [['xml'], /--report xml: accepted are pretty, json, junit, ctrf, html, github/],
+  [['json='], /the file after = is missing/],
+  [['json', 'junit'], /json and junit cannot both go to stdout/],
+])('%j is refused', (specs, words) => {
+  const { options } = streams();
+  expect(() => createReporters(specs, options)).toThrow(words);
+  expect(() => createReporters(specs, options)).toThrow(UsageError);
+});
+
+test('a place that cannot be written is refused before the run', () => {
+  const { options } = streams();
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  expect(() => createReporters([`html=${join(file, 'report.html')}`], options)).toThrow(/cannot write below/);
+  expect(existsSync(join(file, 'report.html'))).toBe(false);
+});

@@ -1,0 +1,68 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { annotations, githubReporter } from './github.ts';
+import { markdownReport } from './markdown.ts';
+import { sampleFailure, sampleReport, sampleResult } from './samples.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-github-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('annotations are ranked: what failed, what is undecided, what is stale, then warnings', () => {
+  const kinds = annotations(sampleReport()).map((line) => /^::(\w+) title=([\w.]+)/.exec(line)?.slice(1));
+  expect(kinds).toEqual([
+    ['error', 'device.events.replay.exclusive'],
+    ['error', 'device.events.expired.410'],
+    ['error', 'device.version.prefix'],
+    ['warning', 'device.events.heartbeat'],
+    ['notice', 'muster'],
+  ]);
+});
+
+test('no more than ten of a kind are written; the tenth counts the rest', () => {
+  const failing = Array.from({ length: 14 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
+  const warned = Array.from({ length: 10 }, (_, index) =>
+    sampleFailure({ id: `device.w${index}`, outcome: 'warn', level: 'SHOULD' }),
+  );
+  const lines = annotations(sampleReport([...warned, ...failing]));
+  const errors = lines.filter((line) => line.startsWith('::error'));
+  expect(errors).toHaveLength(10);
+  expect(errors.at(-1)).toBe('::error title=5 more::see the job summary\n');
+  expect(lines.filter((line) => line.startsWith('::warning'))).toHaveLength(10);
+});
+
+test('what a target says cannot start a command of its own', () => {
+  const lines = annotations(sampleReport([sampleFailure({ actual: 'x\n::error::fake\r\n%0A::set-output' })]));
+  for (const line of lines) expect(line.split('\n')).toHaveLength(2);
+  expect(lines[0]).toContain('x%0A::error::fake%0D%0A%250A');
+});
+
+test('the summary is added to what the step wrote before', () => {
+  const summary = join(folder, 'summary.md');
+  writeFileSync(summary, 'before\n');
+  const out = { write: () => {} };
+  const options = { redactor: new Redactor(), stdout: out, stderr: out, env: { GITHUB_STEP_SUMMARY: summary } };
+  githubReporter(options).onEnd?.(sampleReport());
+  expect(readFileSync(summary, 'utf8')).toMatch(/^before\n## ❌ NOT CONFORMANT/);
+});
+
+test('Markdown shows target text as text', () => {
+  const text = markdownReport(
+    sampleReport([
+      sampleFailure({ actual: '<img src=x> | **bold** @someone ``` [a](b)', counterexample: 'a`b``c' }),
+      sampleResult({ id: 'device.x', outcome: 'blocked', reason: '| a | b |\n| - |' }),
+    ]),
+    undefined,
+  );
+  expect(text).toContain('&lt;img src=x&gt; \\| \\*\\*bold\\*\\* @\u200bsomeone \\`\\`\\`');
+  expect(text).toContain('``` a`b``c ```');
+  expect(text).toContain('\\| a \\| b \\| \\| - \\|');
+});
+
+test('a summary never exceeds what GitHub takes', () => {
+  const long = 'x'.repeat(30_000);
+  const failing = Array.from({ length: 60 }, (_, index) => sampleFailure({ id: `device.f${index}`, actual: long }));
+  expect(Buffer.byteLength(markdownReport(sampleReport(failing), undefined))).toBeLessThan(1024 * 1024);
+});

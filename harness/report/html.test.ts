@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { htmlReport } from './html.ts';
+import { sampleFailure, sampleReport } from './samples.ts';
+
+const out = { write: () => {} };
+const options = { redactor: new Redactor(), stdout: out, stderr: out, env: {} };
+
+test('the page is complete: every check, every finding, and nothing from anywhere else', () => {
+  const page = htmlReport(sampleReport(), options);
+  for (const { id } of sampleReport().checks) expect(page).toContain(id);
+  expect(page).toContain('a first event with an id above 7');
+  expect(page).toContain('default-src &#39;none&#39;');
+  expect(page).not.toMatch(/<(link|img|iframe)\b|\ssrc=|url\(|@import|fetch\(/);
+});
+
+test('what a target says stays text', () => {
+  const actual = `</pre><script>alert(1)</script>" onload='x' &amp;`;
+  const page = htmlReport(sampleReport([sampleFailure({ actual, counterexample: actual, curl: actual })]), options);
+  expect(page).not.toContain('<script>alert');
+  expect(page.match(/<script>/g)).toHaveLength(1);
+  expect(page).toContain('&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&#39;x&#39; &amp;amp;');
+});

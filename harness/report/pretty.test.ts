@@ -1,0 +1,144 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { againLine } from './again.ts';
+import { prettyReporter, prettyText } from './pretty.ts';
+import { Progress } from './progress.ts';
+import { sampleChecks, sampleFailure, sampleReport, sampleResult } from './samples.ts';
+import { painter, wantsColour } from './style.ts';
+
+const plain = { paint: painter({ write: () => {} }, {}), columns: 100 };
+
+test('a failure reads: requirement with section, expected, actual, smallest counterexample, curl, exchange, how to run it again', () => {
+  const text = prettyText(sampleReport(), { ...plain, again: 'muster check device --socket /run/agent.sock' });
+  const from = text.indexOf('✗ device.events.replay.exclusive  MUST · section 6.2 Rules of the event stream');
+  expect(from).toBeGreaterThan(0);
+  const order = [
+    'Replay after a cursor starts with the first retained event after it',
+    'expected   a first event with an id above 7',
+    'actual     the first event has id 7',
+    'smallest   publish 3 events, then replay after the last',
+    "try        curl -sN -i --unix-socket /run/agent.sock -H 'accept: text/event-stream' 'http://localhost/v0.2/events?after=7'",
+    'exchange   GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)',
+    '< id: 7',
+    'again      muster check device --socket /run/agent.sock --only device.events.replay.exclusive --seed 4711',
+    'NOT CONFORMANT  1 failed · 1 blocked · 1 stale in the baseline · 1 warned · 1 known · 4 passed · 2 not applicable',
+    'exit 1: a MUST does not hold',
+  ];
+  let at = from;
+  for (const part of order) {
+    const next = text.indexOf(part, at);
+    expect(next, part).toBeGreaterThanOrEqual(at);
+    at = next;
+  }
+});
+
+test('what is not applicable or blocked is counted, and its reasons are grouped', () => {
+  const text = prettyText(sampleReport(), plain);
+  expect(text).toContain(
+    'Not applicable 2\n  needs loopback, which the target does not declare\n    device.loopback.discovery device.loopback.bearer-required\n',
+  );
+  expect(text).toContain(
+    'Blocked 1\n  control: POST /compact answered 500: disk full\n    device.events.expired.410\n',
+  );
+});
+
+test.each([
+  ['conformant', [sampleResult()], {}, /^CONFORMANT {2}1 passed/m, /exit 0: every MUST holds that applies/],
+  [
+    'narrowed',
+    [sampleResult()],
+    { complete: false, narrowed_by: ['--fast'] },
+    /^NO FAILURE FOUND/m,
+    /left out: --fast/,
+  ],
+  ['blocked', sampleChecks().filter(({ outcome }) => outcome === 'blocked'), {}, /^INCOMPLETE/m, /exit 2: 1 blocked/],
+  [
+    'nothing ran',
+    [sampleResult({ outcome: 'not_applicable', reason: 'x' })],
+    {},
+    /^INCOMPLETE/m,
+    /exit 2: no check ran/,
+  ],
+  [
+    'excused',
+    [sampleFailure({ outcome: 'known', reason: 'x' })],
+    {},
+    /^NO FAILURE FOUND/m,
+    /but for 1 that the baseline/,
+  ],
+])('the last lines of a run that is %s say no more than was found', (_, checks, change, word, meaning) => {
+  const text = prettyText(sampleReport(checks, change), plain);
+  expect(text).toMatch(word);
+  expect(text).toMatch(meaning);
+});
+
+test('a target cannot write to the terminal of the reader', () => {
+  const text = prettyText(sampleReport([sampleFailure({ actual: 'a\u001b[2Jb\u0007\r\u009b' })]), plain);
+  expect(text).toContain('a\\u001b[2Jb\\u0007␍\\u009b');
+});
+
+test('on GitHub its words cannot command the runner', () => {
+  let said = '';
+  const options = {
+    redactor: new Redactor(),
+    stdout: { write: () => {} },
+    stderr: { write: () => {} },
+    env: { GITHUB_ACTIONS: 'true' },
+  };
+  prettyReporter(options, { write: (text) => (said += text) }).onEnd?.(sampleReport());
+  const token = /^::stop-commands::([\w-]{36})\n/.exec(said)?.[1];
+  expect(token).toBeDefined();
+  expect(said.endsWith(`::${token}::\n`)).toBe(true);
+});
+
+test.each([
+  [{ isTTY: true }, {}, true],
+  [{}, {}, false],
+  [{ isTTY: true }, { NO_COLOR: '1' }, false],
+  [{ isTTY: true }, { NO_COLOR: '' }, true],
+  [{ isTTY: true }, { TERM: 'dumb' }, false],
+  [{}, { FORCE_COLOR: '1' }, true],
+  [{}, { FORCE_COLOR: '1', NO_COLOR: '1' }, true],
+  [{ isTTY: true }, { FORCE_COLOR: '0' }, false],
+])('a stream %j with %j is coloured: %j', (stream, env, colour) => {
+  expect(wantsColour({ write: () => {}, ...stream }, env)).toBe(colour);
+  const text = prettyText(sampleReport(), { columns: 100, paint: painter({ write: () => {}, ...stream }, env) });
+  expect(text.includes('\u001b[')).toBe(colour);
+  expect(stripVTControlCharacters(text)).toBe(prettyText(sampleReport(), plain));
+});
+
+test('progress tells what is waited for, the longest first, on one line', () => {
+  let now = 0;
+  const progress = new Progress({ write: () => {} }, plain.paint, () => now);
+  progress.start(12);
+  progress.begin('device.events.long-lived');
+  now = 30_000;
+  progress.begin('device.events.heartbeat');
+  progress.end(sampleFailure({ id: 'device.x' }));
+  now = 31_000;
+  expect(progress.line(120)).toBe(
+    '1 of 12 · 1 red · waiting for device.events.long-lived (31.0 s), device.events.heartbeat (1.0 s)',
+  );
+  expect(progress.line(70).length).toBeLessThanOrEqual(70);
+  progress.stop();
+});
+
+test('a terminal is left clean', () => {
+  let said = '';
+  const progress = new Progress({ write: (text) => (said += text), isTTY: true }, plain.paint);
+  progress.start(1);
+  progress.stop();
+  expect(said).toBe('\r\u001b[K');
+});
+
+test.each([
+  ['muster check device --socket a --seed 5', 'muster check device --socket a'],
+  ['muster check device --only x y --socket a --report junit=b', 'muster check device --socket a'],
+  ['muster check device --fast --socket a', 'muster check device --socket a'],
+  [undefined, 'muster check device …'],
+])('%j is run again for one check', (start, kept) => {
+  expect(againLine(start, sampleReport(), sampleFailure())).toBe(
+    `${kept} --only device.events.replay.exclusive --seed 4711`,
+  );
+});

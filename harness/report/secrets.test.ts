@@ -1,0 +1,148 @@
+/** A secret is planted in every header, body and URL of a real exchange, and everywhere a target or a check may put words. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checks, requirement, suite } from '../check/define.ts';
+import { makePlan } from '../check/plan.ts';
+import { runSuite } from '../check/run.ts';
+import type { TargetDescription } from '../check/types.ts';
+import { Violation } from '../check/violation.ts';
+import { HttpClient } from '../client/http.ts';
+import { Redactor } from '../client/redact.ts';
+import { createReporters, REPORT_FORMATS } from './create.ts';
+import { sampleFailure, sampleReport } from './samples.ts';
+
+/** Characters that HTML, XML, JSON, URLs, Markdown and shells each write in another way. */
+const SECRET = `s3cr3t/k+y="'<&>%\\|~é`;
+const FORMS = [
+  SECRET,
+  encodeURIComponent(SECRET),
+  JSON.stringify(SECRET).slice(1, -1),
+  Buffer.from(SECRET).toString('base64'),
+  SECRET.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'),
+  SECRET.replaceAll("'", `'\\''`),
+  's3cr3t',
+];
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-secrets-'));
+/** Sends back whatever it is told, in its headers and its body. */
+const server = createServer((request, response) => {
+  let body = '';
+  request.on('data', (part: Buffer) => (body += part.toString()));
+  request.on('end', () => {
+    const key = String(request.headers['x-api-key']);
+    response.setHeader('x-echo', encodeURIComponent(Buffer.from(key, 'latin1').toString('utf8')));
+    response.setHeader('set-cookie', `session=${encodeURIComponent(SECRET)}`);
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ url: request.url, key: SECRET, body }));
+  });
+});
+beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  rmSync(folder, { recursive: true });
+});
+
+function outputs(redactor: Redactor) {
+  const said: string[] = [];
+  const out = { write: (text: string) => void said.push(text) };
+  const reporters = createReporters(
+    REPORT_FORMATS.map((format) => `${format}=${join(folder, format)}`).concat('pretty', 'github'),
+    {
+      redactor,
+      stdout: out,
+      stderr: out,
+      env: { GITHUB_STEP_SUMMARY: join(folder, 'summary') },
+      again: `muster check device --token ${SECRET}`,
+    },
+  );
+  const everything = (): Record<string, string> => ({
+    ...Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')])),
+    said: said.join(''),
+  });
+  return { reporters, everything };
+}
+
+function around(text: string, form: string): string | undefined {
+  const at = text.indexOf(form);
+  return at === -1 ? undefined : text.slice(Math.max(0, at - 60), at + form.length + 20);
+}
+
+function expectNoSecret(texts: Record<string, string>): void {
+  expect(Object.keys(texts).sort()).toEqual([...REPORT_FORMATS, 'said', 'summary'].sort());
+  for (const [name, text] of Object.entries(texts)) {
+    expect(text.length, `${name} is empty`).toBeGreaterThan(100);
+    for (const form of FORMS) expect(around(text, form), `${name} tells a secret`).toBeUndefined();
+  }
+}
+
+test('a secret that goes out and comes back in a real exchange is in no report', async () => {
+  const redactor = new Redactor();
+  redactor.add(SECRET);
+  const http = new HttpClient({
+    endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    headers: { 'x-api-key': Buffer.from(SECRET).toString('latin1'), 'x-other': encodeURIComponent(SECRET) },
+  });
+  const leaks = requirement('device.leaks', 'MUST', '5', `Never says ${SECRET}.`);
+  const check = checks<{ http: HttpClient }>();
+  const leaky = suite('device', [
+    [
+      check(leaks, {}, async (context) => {
+        const answer = await context.http.post(
+          `/a/${encodeURIComponent(SECRET)}`,
+          { token: SECRET },
+          {
+            query: { key: SECRET },
+            headers: { 'x-extra': Buffer.from(SECRET).toString('base64') },
+          },
+        );
+        context.note(`it said ${SECRET}`);
+        throw new Violation({
+          expected: `not ${SECRET}`,
+          actual: JSON.stringify(answer.json),
+          counterexample: { SECRET },
+        });
+      }),
+      check(leaks, { aspect: 'blocked' }, (context) => context.blocked(`cannot use ${SECRET}`)),
+      check(leaks, { aspect: 'thrown' }, () => Promise.reject(new Error(`thrown: ${SECRET}`))),
+    ],
+  ]);
+  const target: TargetDescription = {
+    kind: 'url',
+    address: `http://127.0.0.1/?key=${encodeURIComponent(SECRET)}`,
+    capabilities: [],
+    control: `commands ${SECRET}`,
+    name: SECRET,
+  };
+  const { reporters, everything } = outputs(redactor);
+  await runSuite(leaky, {
+    plan: makePlan(leaky, { capabilities: new Set() }),
+    target,
+    context: (recorder) => ({ http: http.with({ recorder }) }),
+    redactor,
+    seed: 1,
+    version: '0.1.0',
+    listeners: reporters,
+  });
+  await http.close();
+  const texts = everything();
+  expect(texts['json']).toContain('device.leaks');
+  expectNoSecret(texts);
+});
+
+test('reporters mask what the run did not', async () => {
+  const redactor = new Redactor();
+  redactor.add(SECRET);
+  const { reporters, everything } = outputs(redactor);
+  const plant = <T>(value: T): T =>
+    JSON.parse(JSON.stringify(value), (_, item) =>
+      typeof item === 'string' && !keep.has(item) ? `${item} ${SECRET}` : item,
+    );
+  const keep = new Set(['fail', 'device', 'MUST', 'http://localhost/v0.2/events?after=7', '2026-11-21T02:00:00.000Z']);
+  for (const reporter of reporters) await reporter.onEnd?.(plant(sampleReport([sampleFailure()])));
+  expectNoSecret(everything());
+});
