@@ -56,6 +56,15 @@ describe('a checked stream', () => {
     expect(feed(check, ['|', 101])).toEqual([]);
   });
 
+  it('excuses ids that a crash left unused, and no others', () => {
+    const check = new StreamCheck(0);
+    feed(check, ['|', 1, 2]);
+    check.mayBeUnused(3, 257);
+    expect(check.finish(257)).toBeUndefined();
+    expect(feed(check, ['|', 258])).toEqual([]);
+    expect(feed(check, [260])).toEqual(['gap: id 259 missing within a connection: after id 258 came id 260']);
+  });
+
   it('misses at the end what was published and never read', () => {
     const check = new StreamCheck(0);
     feed(check, ['|', 1, 2]);

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { type LiveState, LiveView, type Screen } from './live.ts';
+
+const screen = (isTTY: boolean): Screen & { text: string } => ({
+  text: '',
+  isTTY,
+  columns: 60,
+  write(text: string) {
+    this.text += text;
+  },
+});
+const state = (elapsedMs: number): LiveState => ({
+  title: 'steady',
+  phase: { number: 2, of: 4, name: 'hold' },
+  elapsedMs,
+  remainingMs: 30_000,
+  errors: 1,
+  violations: 0,
+  tick: {
+    at_ms: elapsedMs,
+    phase: 'hold',
+    robots: { online: 4998, down: 2 },
+    rates: { ping: 50, 'http.errors': 0 },
+    p50: {},
+    p99: { 'ping.ms': 12.5 },
+    cpu: 1.25,
+    rss_bytes: 2 ** 28,
+    loop_max_ms: 3,
+  },
+});
+
+describe('the live view', () => {
+  it('redraws on a terminal, within its width', () => {
+    const on = screen(true);
+    const view = new LiveView(on);
+    view.show(state(1000));
+    const first = on.text;
+    expect(first).toContain('online 4998');
+    expect(first).toContain('ping.ms 12.5 ms');
+    expect(first.split('\n').every((line) => line.length <= 60)).toBe(true);
+    view.show(state(2000));
+    expect(on.text.slice(first.length).startsWith(`\u001b[${first.split('\n').length - 1}A`)).toBe(true);
+  });
+
+  it('writes plain lines, not too many, where there is no terminal', () => {
+    const on = screen(false);
+    const view = new LiveView(on);
+    for (let second = 0; second < 11; second += 1) view.show(state(second * 1000));
+    expect(on.text).not.toContain('\u001b');
+    expect(on.text.trim().split('\n')).toHaveLength(3);
+    expect(on.text).toContain(
+      'phase 2/4 hold · robots online 4998  down 2 · p99 ping.ms 12.5 ms · errors 1 · violations 0',
+    );
+  });
+
+  it('shows progress of a preparation', () => {
+    const on = screen(true);
+    const view = new LiveView(on);
+    view.progress('keys', 5, 10);
+    view.progress('keys', 10, 10);
+    expect(on.text).toContain('keys [██████████░░░░░░░░░░] 5/10');
+    expect(on.text).toContain('10/10');
+  });
+});

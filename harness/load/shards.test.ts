@@ -1,0 +1,102 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findShards, ResultError, type WatchOptions, watchShards, writeAlive, writeResult } from './shards.ts';
+import { resultWith } from './testing/result.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'muster-shards-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const part = (index: number, count = 2) => resultWith({ shard: { index, count } });
+const sign = (index: number, beat: number) => ({ shard: { index, count: 2 }, beat, phase: 'hold' });
+
+describe('results on disk', () => {
+  it('are found in a directory and in those below it, without merged ones', () => {
+    writeResult(join(dir, 'b'), part(2));
+    writeResult(join(dir, 'a'), part(1));
+    writeResult(dir, resultWith({ merged_from: ['a', 'b'] }));
+    expect(findShards([dir, join(dir, 'none')]).parts.map(({ name }) => name)).toEqual([
+      join(dir, 'a'),
+      join(dir, 'b'),
+    ]);
+  });
+
+  it('end the sign of life, and leave nothing half-written', () => {
+    writeAlive(join(dir, 'a'), sign(1, 1));
+    expect(findShards([dir]).alive).toMatchObject([{ sign: { beat: 1 } }]);
+    writeResult(join(dir, 'a'), part(1));
+    expect(readdirSync(join(dir, 'a'))).toEqual(['result.json']);
+  });
+
+  it.each([
+    ['{', /is no result of a fleet: .*JSON/],
+    ['{}', /is no result of a fleet: +lacks "muster"/],
+  ])('are refused by name when they are none: %s', (text, message) => {
+    mkdirSync(join(dir, 'a'));
+    writeFileSync(join(dir, 'a', 'result.json'), text);
+    expect(() => findShards([dir])).toThrow(ResultError);
+    expect(() => findShards([dir])).toThrow(message);
+  });
+});
+
+describe('watching for shards', () => {
+  const watch = (change: Partial<WatchOptions>) =>
+    watchShards({
+      dirs: [dir],
+      expect: 2,
+      deadAfterMs: 60_000,
+      timeoutMs: 60_000,
+      everyMs: 1,
+      signal: new AbortController().signal,
+      ...change,
+    });
+
+  it('ends when all have left a result', async () => {
+    writeResult(join(dir, 'a'), part(1));
+    let looks = 0;
+    const { parts, dead } = await watch({
+      onProgress: () => {
+        looks += 1;
+        if (looks === 3) writeResult(join(dir, 'b'), part(2));
+      },
+    });
+    expect(parts).toHaveLength(2);
+    expect(dead.size).toBe(0);
+    expect(looks).toBeGreaterThan(3);
+  });
+
+  it('takes a shard for dead when its sign of life stays the same, and not before', async () => {
+    writeResult(join(dir, 'a'), part(1));
+    let beat = 0;
+    const { parts, dead } = await watch({
+      deadAfterMs: 30,
+      onProgress: () => {
+        beat += 1;
+        if (beat < 10) writeAlive(join(dir, 'b'), sign(2, beat));
+      },
+    });
+    expect(beat).toBeGreaterThan(10);
+    expect(parts).toHaveLength(1);
+    expect(dead.get(2)).toMatch(/no sign of life in .*b for .* in phase hold/);
+  });
+
+  it('gives up at its time limit, with what there is', async () => {
+    writeResult(join(dir, 'a'), part(1));
+    const { parts, dead } = await watch({ timeoutMs: 20 });
+    expect([parts.length, dead.size]).toEqual([1, 0]);
+  });
+
+  it('ends when interrupted', async () => {
+    const stop = new AbortController();
+    const { parts } = await watch({
+      signal: stop.signal,
+      everyMs: 3_600_000,
+      onProgress: () => queueMicrotask(() => stop.abort()),
+    });
+    expect(parts).toHaveLength(0);
+  });
+});

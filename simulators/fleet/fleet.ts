@@ -1,0 +1,302 @@
+/** A running fleet: its hosts, the phases they carry out together, and what they measured. */
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mergeSnapshots, type Snapshot, summariesOf } from '../../harness/load/metrics.ts';
+import type { FleetResult, Tick, Violation } from '../../harness/load/result.ts';
+import type { Phase, Scenario } from '../../harness/load/scenario.ts';
+import { monotonicMs } from '../../harness/load/scheduler.ts';
+import { durationMs } from '../../harness/load/units.ts';
+import { judge, type Verdict } from '../../harness/load/verdict.ts';
+import { random } from '../common/random.ts';
+import type { Host, HostConfig, HostEvents, PhaseOutcome, PlatformAddress } from './host.ts';
+import { membersOf } from './plan.ts';
+import { PlatformClient, type Rollable } from './platform-client.ts';
+import { ProcessHost } from './process-host.ts';
+import { Progress } from './progress.ts';
+import { RobotHost } from './robot-host.ts';
+
+export interface FleetOptions {
+  /** Of the whole fleet, over all shards. */
+  robots: number;
+  /** `undefined`: robots without an uplink. */
+  platform: PlatformAddress | undefined;
+  scenario: Scenario;
+  /** Worker processes; 0: everything in this process. */
+  workers: number;
+  seed: number;
+  shard?: { index: number; count: number };
+  keyBits: number;
+  /** Keys of robots, kept from run to run. */
+  stateDir: string;
+  /** Events a robot keeps. Default 200. */
+  retain?: number;
+  durability?: 'os' | 'sync';
+  /** Keeps a list of every action, in `PhaseOutcome.trace`. */
+  trace?: boolean;
+  /** Names robots `<prefix>-000042`. Default: `robot-<seed>`. */
+  namePrefix?: string;
+  onKeys?(done: number, of: number): void;
+  onSecond?(tick: Tick): void;
+  onViolation?(violation: Violation): void;
+}
+
+/** What a phase came to, over all hosts. */
+export interface PhaseReport extends PhaseOutcome {
+  do: Phase['do'];
+  startedMs: number;
+  durationMs: number;
+  measured: boolean;
+}
+
+/** Between the decision to begin a phase and its first moment, so that every host is ready. */
+const LEAD_MS = 50;
+const SECOND_MS = 1000;
+const MAX_LISTED = 100;
+const DEFAULT_RETAIN = 200;
+
+export class Fleet implements AsyncDisposable {
+  readonly options: FleetOptions;
+  /** Robots of this shard. */
+  readonly members: number[];
+  readonly phases: PhaseReport[] = [];
+  readonly violations: Violation[] = [];
+  readonly missed: string[] = [];
+  readonly incomplete: string[] = [];
+  readonly progress = new Progress();
+  readonly #dir: string;
+  readonly #hosts = new Map<string, { host: Host; config: HostConfig }>();
+  readonly #client: PlatformClient | undefined;
+  readonly #began = monotonicMs();
+  readonly #keysDone = new Map<string, number>();
+  /** What hosts had measured that are no more. */
+  readonly #left: Snapshot[] = [];
+  #clock: NodeJS.Timeout | undefined;
+  #phase = 'preparing';
+  #stopping: Promise<void> | undefined;
+  #idleRss = 0;
+  startMs = 0;
+  rssBytesPerRobot = 0;
+
+  constructor(options: FleetOptions) {
+    this.options = options;
+    this.members = membersOf(options.robots, options.shard ?? { index: 1, count: 1 });
+    this.#dir = mkdtempSync(join(tmpdir(), 'muster-fleet-'));
+    this.#client = options.platform && new PlatformClient({ ...options.platform, connections: 8 });
+    const count = Math.max(options.workers, 1);
+    for (let number = 0; number < count; number += 1) {
+      const config = this.#configOf(number, count);
+      this.#hosts.set(config.name, { host: this.#hostOf(config), config });
+    }
+  }
+
+  get robots(): number {
+    return this.members.length;
+  }
+
+  /** Milliseconds since the fleet was made. */
+  get elapsedMs(): number {
+    return monotonicMs() - this.#began;
+  }
+
+  /** Unix socket of a robot of this shard, whether it serves at the moment or not. */
+  robotSocket(index: number): string {
+    const number = this.members.indexOf(index) % this.#hosts.size;
+    if (number < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.options.robots} robots`);
+    return join(this.#dir, 's', String(number), String(index));
+  }
+
+  robotName(index: number): string {
+    return `${this.#namePrefix}-${String(index).padStart(6, '0')}`;
+  }
+
+  /** Makes keys and readies the hosts. */
+  async prepare(): Promise<void> {
+    await this.#each(({ host }) => host.prepare());
+    this.#clock = setInterval(() => this.#second(), SECOND_MS);
+  }
+
+  /** Carries out a phase of the scenario, or one of the caller's own. Resolves when it has ended on every host. */
+  async run(phase: Phase, rollable?: Rollable): Promise<PhaseReport> {
+    const index = this.phases.length;
+    this.#phase = phase.do;
+    if (phase.do === 'ramp') this.#idleRss = await this.#rss();
+    const given = phase.do === 'rollout' ? (rollable ?? (await this.makeRollable(`phase ${index}`))) : undefined;
+    const epoch = monotonicMs() + LEAD_MS;
+    if (phase.do === 'kill-worker') await this.#killWorker(index, phase.down);
+    const outcomes = await this.#each(({ host }) =>
+      host.runPhase({ index, phase, epoch, ...(given === undefined ? {} : { rollable: given }) }),
+    );
+    const report: PhaseReport = {
+      do: phase.do,
+      startedMs: epoch - this.#began,
+      durationMs: monotonicMs() - epoch,
+      measured: phase.measure !== false,
+      actions: outcomes.reduce((sum, { actions }) => sum + actions, 0),
+      rollouts: outcomes.flatMap(({ rollouts }) => rollouts),
+      missed: outcomes.flatMap(({ missed }) => missed),
+      trace: outcomes.flatMap(({ trace }) => trace),
+    };
+    if (phase.do === 'ramp') {
+      this.startMs = report.durationMs;
+      this.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - this.#idleRss) / Math.max(this.robots, 1));
+    }
+    this.missed.push(...report.missed.slice(0, MAX_LISTED - this.missed.length));
+    this.phases.push(report);
+    return report;
+  }
+
+  /** A release with one config instance, new on the platform. */
+  makeRollable(label: string, content?: string): Promise<Rollable> {
+    if (this.#client === undefined) throw new Error('a fleet without a platform rolls nothing out');
+    const version = `${this.#namePrefix} ${label} ${Date.now().toString(36)}`;
+    return this.#client.makeRollable(version, content ?? JSON.stringify({ release: version }));
+  }
+
+  /** Lets subscribers read what is left, then reports what was never read. Call once, before `stop`. */
+  async finish(): Promise<void> {
+    this.#phase = 'finishing';
+    await this.#each(({ host }) => host.finish());
+    this.#second();
+  }
+
+  /** What was measured so far. */
+  async snapshot(): Promise<Snapshot> {
+    return mergeSnapshots([...this.#left, ...(await this.#each(({ host }) => host.snapshot()))]);
+  }
+
+  /** The part of the result that the fleet itself knows. */
+  async measured(): Promise<
+    Pick<FleetResult, 'metrics' | 'counters' | 'histograms' | 'verdict' | 'verdict_reasons' | 'measured_seconds'>
+  > {
+    const { histograms, counters } = await this.snapshot();
+    const metrics = summariesOf({ histograms, counters });
+    const { verdict, reasons }: { verdict: Verdict; reasons: string[] } = judge({
+      lateness: metrics['schedule.lateness.ms'],
+      samples: this.progress.samples,
+      exhausted: counters['exhausted'] ?? 0,
+    });
+    const measured = this.phases.filter((phase) => phase.measured);
+    return {
+      metrics,
+      counters,
+      histograms,
+      verdict,
+      verdict_reasons: reasons,
+      measured_seconds: measured.reduce((sum, phase) => sum + phase.durationMs, 0) / 1000,
+    };
+  }
+
+  /** Ends robots and workers and removes the fleet's directory; `abandon` does not wait for anything. Idempotent. */
+  stop(how: 'orderly' | 'abandon' = 'orderly'): Promise<void> {
+    this.#stopping ??= this.#stop(how);
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #stop(how: 'orderly' | 'abandon'): Promise<void> {
+    clearInterval(this.#clock);
+    const results = await Promise.allSettled([...this.#hosts.values()].map(({ host }) => host.stop(how)));
+    results.push(...(await Promise.allSettled([this.#client?.close()])));
+    results.push(...(await Promise.allSettled([rm(this.#dir, { recursive: true, force: true, maxRetries: 3 })])));
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    if (failures.length > 0) throw new AggregateError(failures, 'the fleet did not end cleanly');
+  }
+
+  get #namePrefix(): string {
+    return this.options.namePrefix ?? `robot-${this.options.seed}`;
+  }
+
+  #configOf(number: number, count: number): HostConfig {
+    const { robots, seed, scenario, platform, keyBits, stateDir, retain, durability, trace } = this.options;
+    return {
+      name: count === 1 && this.options.workers === 0 ? 'this process' : `worker ${number + 1}`,
+      members: this.members.filter((_, position) => position % count === number),
+      robots,
+      seed,
+      scenario,
+      platform,
+      keyBits,
+      namePrefix: this.#namePrefix,
+      stateDir,
+      robotsDir: join(this.#dir, 'r', String(number)),
+      socketsDir: join(this.#dir, 's', String(number)),
+      retain: retain ?? DEFAULT_RETAIN,
+      durability: durability ?? 'os',
+      trace: trace ?? false,
+    };
+  }
+
+  #hostOf(config: HostConfig): Host {
+    mkdirSync(config.robotsDir, { recursive: true, mode: 0o700 });
+    const events: HostEvents = {
+      onTick: (tick) => this.progress.add(config.name, tick),
+      onKeys: (done) => {
+        this.#keysDone.set(config.name, done);
+        const all = [...this.#keysDone.values()].reduce((sum, of) => sum + of, 0);
+        this.options.onKeys?.(all, this.robots);
+      },
+      onViolation: (violation) => {
+        if (this.violations.length < MAX_LISTED) this.violations.push(violation);
+        this.options.onViolation?.(violation);
+      },
+    };
+    return this.options.workers === 0 ? new RobotHost(config, events) : new ProcessHost(config, events);
+  }
+
+  /** Calls every host; one that fails is left out from then on, and the run is incomplete. */
+  async #each<T>(call: (entry: { host: Host; config: HostConfig }) => Promise<T>): Promise<T[]> {
+    const entries = [...this.#hosts];
+    const results = await Promise.allSettled(entries.map(([, entry]) => call(entry)));
+    const values: T[] = [];
+    let failure: unknown;
+    for (const [position, result] of results.entries()) {
+      if (result.status === 'fulfilled') {
+        values.push(result.value);
+        continue;
+      }
+      failure = result.reason;
+      const [name] = entries[position] ?? ['a host'];
+      this.#hosts
+        .get(name)
+        ?.host.stop('abandon')
+        .catch(() => {});
+      this.#hosts.delete(name);
+      this.incomplete.push(`${name} is lost: ${(result.reason as Error).message}`);
+    }
+    if (values.length === 0) throw failure;
+    return values;
+  }
+
+  /** Kills one worker as a machine dies, and starts it again on the same disk. */
+  async #killWorker(index: number, down: string | undefined): Promise<void> {
+    const names = [...this.#hosts.keys()];
+    const name = random(`${this.options.seed}/phase ${index}/worker`).pick(names);
+    const entry = this.#hosts.get(name);
+    if (entry === undefined || !(entry.host instanceof ProcessHost)) {
+      this.incomplete.push('there was no worker process to kill: use --workers 1 or more');
+      return;
+    }
+    const [snapshot, cursors] = await Promise.all([entry.host.snapshot(), entry.host.cursors()]);
+    this.#left.push(snapshot);
+    await entry.host.kill();
+    await new Promise((resolve) => setTimeout(resolve, down === undefined ? SECOND_MS : durationMs(down)));
+    const config = { ...entry.config, cursors };
+    const host = this.#hostOf(config);
+    this.#hosts.set(name, { host, config });
+    await host.prepare();
+    await host.runPhase({ index: 0, phase: { do: 'ramp', over: '1s' }, epoch: monotonicMs() });
+  }
+
+  async #rss(): Promise<number> {
+    return (await this.#each(({ host }) => host.memory())).reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  #second(): void {
+    this.options.onSecond?.(this.progress.second(this.elapsedMs, this.#phase));
+  }
+}

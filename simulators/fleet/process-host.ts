@@ -1,0 +1,78 @@
+/** A host of robots in a process of its own. */
+import { type ChildProcess, fork } from 'node:child_process';
+import type { Snapshot } from '../../harness/load/metrics.ts';
+import { HostChannel } from './channel.ts';
+import type { Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest } from './host.ts';
+
+/** Runs from source and from the published package alike. */
+const sibling = (name: string): URL =>
+  new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+const STOP_MS = 4000;
+
+/** Starts a module of this folder as a process with an IPC channel; secrets are not handed down in its environment. */
+export function startProcess(name: string): ChildProcess {
+  const { MUSTER_API_KEY: _, ...env } = process.env;
+  return fork(sibling(name), [], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+}
+
+export function whenExited(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => child.once('exit', () => resolve()));
+}
+
+export class ProcessHost implements Host {
+  readonly name: string;
+  readonly #child: ChildProcess;
+  readonly #channel: HostChannel;
+  readonly #ready: Promise<unknown>;
+
+  constructor(config: HostConfig, events: HostEvents) {
+    this.name = config.name;
+    this.#child = startProcess('worker');
+    this.#channel = new HostChannel(this.#child, config.name, events);
+    this.#ready = this.#channel.configure(config);
+    this.#ready.catch(() => {}); // Whoever calls first sees it.
+  }
+
+  async prepare(): Promise<void> {
+    await this.#ready;
+    await this.#channel.call('prepare', []);
+  }
+
+  async runPhase(request: PhaseRequest): Promise<PhaseOutcome> {
+    return (await this.#channel.call('runPhase', [request])) as PhaseOutcome;
+  }
+
+  async finish(): Promise<void> {
+    await this.#channel.call('finish', []);
+  }
+
+  async cursors(): Promise<Record<number, number>> {
+    return (await this.#channel.call('cursors', [])) as Record<number, number>;
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    return (await this.#channel.call('snapshot', [])) as Snapshot;
+  }
+
+  async memory(): Promise<number> {
+    return (await this.#channel.call('memory', [])) as number;
+  }
+
+  async stop(how: 'orderly' | 'abandon'): Promise<void> {
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), how === 'orderly' ? 10 * STOP_MS : STOP_MS / 2);
+    try {
+      await this.#channel.call('stop', [how]).catch(() => {}); // A worker that died has stopped.
+      if (this.#child.connected) this.#child.disconnect();
+      await whenExited(this.#child);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  /** As a machine that loses power: nothing of it is told to anyone. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await whenExited(this.#child);
+  }
+}

@@ -1,0 +1,79 @@
+/** The seconds of a run, put together from what each host says about its own. */
+import { decode, merge, summary } from '../../harness/load/histograms.ts';
+import type { Tick } from '../../harness/load/result.ts';
+import type { LoadSample } from '../../harness/load/saturation.ts';
+import type { HostTick } from './host.ts';
+
+/** Counters that are shown as rates. */
+const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
+/** Durations that are shown as curves. */
+const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
+
+export class Progress {
+  readonly #latest = new Map<string, HostTick>();
+  /** Ticks since the last second was put together. */
+  #fresh: { host: string; tick: HostTick }[] = [];
+  #counters: Record<string, number> = {};
+  #lastAt = 0;
+  readonly series: Tick[] = [];
+  /** Load of each host while measuring. */
+  readonly samples = new Map<string, LoadSample[]>();
+
+  add(host: string, tick: HostTick): void {
+    this.#latest.set(host, tick);
+    this.#fresh.push({ host, tick });
+    if (!tick.measuring) return;
+    const samples = this.samples.get(host) ?? [];
+    samples.push(tick.load);
+    this.samples.set(host, samples);
+  }
+
+  /** Counters over all hosts, as of their last ticks. */
+  get counters(): Record<string, number> {
+    const total: Record<string, number> = {};
+    for (const { interval } of this.#latest.values()) {
+      for (const [name, count] of Object.entries(interval.counters)) total[name] = (total[name] ?? 0) + count;
+    }
+    return total;
+  }
+
+  /** Closes a second. */
+  second(atMs: number, phase: string): Tick {
+    const fresh = this.#fresh.splice(0);
+    const latest = [...this.#latest.values()];
+    const counters = this.counters;
+    const elapsed = Math.max((atMs - this.#lastAt) / 1000, 0.001);
+    const rates: Record<string, number> = {};
+    for (const [name, count] of Object.entries(counters)) {
+      if (RATED.test(name)) rates[name.replace(/\.attempts$/, '')] = (count - (this.#counters[name] ?? 0)) / elapsed;
+    }
+    this.#counters = counters;
+    this.#lastAt = atMs;
+    const robots: Record<string, number> = {};
+    for (const { robots: of } of latest) {
+      for (const [state, count] of Object.entries(of)) robots[state] = (robots[state] ?? 0) + count;
+    }
+    const tick: Tick = {
+      at_ms: Math.round(atMs),
+      phase,
+      robots,
+      rates,
+      p50: {},
+      p99: {},
+      cpu: latest.reduce((sum, { load }) => sum + load.cpu, 0),
+      rss_bytes: latest.reduce((sum, { load }) => sum + load.rss_bytes, 0),
+      loop_max_ms: Math.max(0, ...fresh.map(({ tick: { load } }) => load.loop_max_ms)),
+    };
+    for (const name of CURVES) {
+      const [first, ...rest] = fresh.flatMap(({ tick: { interval } }) => interval.histograms[name] ?? []);
+      if (first === undefined) continue;
+      const whole = decode(first);
+      for (const text of rest) merge(whole, decode(text));
+      const { p50, p99 } = summary(whole);
+      tick.p50[name] = p50;
+      tick.p99[name] = p99;
+    }
+    this.series.push(tick);
+    return tick;
+  }
+}

@@ -1,0 +1,63 @@
+/** Follows roll-outs from the POST on the platform to the event read on the robot, and splits the time in legs. */
+import type { Recorder } from '../../harness/load/metrics.ts';
+import { monotonicMs } from '../../harness/load/scheduler.ts';
+import type { RolloutRow } from './host.ts';
+import type { DeploymentMoments, Robot } from './robot.ts';
+
+interface Pending {
+  robot: Robot;
+  deploymentId: string;
+  /** Intended moment of the POST. */
+  posted: number;
+  record: Recorder;
+  row: RolloutRow;
+  settle(): void;
+}
+
+export class Rollouts {
+  readonly #pending = new Map<string, Pending>();
+
+  /**
+   * Resolves when the robot's first subscriber has read the event and the platform has been told, or after `deadline`
+   * (shared clock); the row then says how far it came.
+   */
+  follow(options: Omit<Pending, 'settle'> & { deadline: number; signal: AbortSignal }): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const key = options.deploymentId;
+    const timer = setTimeout(() => settle(), Math.max(options.deadline - monotonicMs(), 0));
+    const settle = (): void => {
+      clearTimeout(timer);
+      options.signal.removeEventListener('abort', settle);
+      this.#pending.delete(key);
+      resolve();
+    };
+    options.signal.addEventListener('abort', settle, { once: true });
+    this.#pending.set(key, { ...options, settle });
+    // The robot may have been faster than the answer to the POST.
+    this.progress(key, options.robot.momentsOf(key));
+    return promise;
+  }
+
+  progress(deploymentId: string, moments: DeploymentMoments): void {
+    const pending = this.#pending.get(deploymentId);
+    if (pending === undefined || moments.read === 0) return;
+    const { row, record, posted } = pending;
+    if (row.total_ms === null) {
+      const event = moments.deployed === 0 ? moments.read : moments.deployed;
+      row.total_ms = moments.read - posted;
+      row.command_ms = moments.syncStarted - posted;
+      row.sync_ms = moments.deployCalled - moments.syncStarted;
+      row.write_ms = event - moments.deployCalled;
+      row.event_ms = moments.read - event;
+      record.time('rollout.ms', row.total_ms);
+      record.time('rollout.command.ms', row.command_ms);
+      record.time('rollout.sync.ms', row.sync_ms);
+      record.time('rollout.write.ms', row.write_ms);
+      record.time('rollout.event.ms', row.event_ms);
+    }
+    if (moments.reported === 0) return;
+    row.report_ms = moments.reported - moments.read;
+    record.time('rollout.report.ms', row.report_ms);
+    pending.settle();
+  }
+}
