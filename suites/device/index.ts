@@ -2,22 +2,27 @@
 import { suite } from '../../harness/check/define.ts';
 import type { DeviceContext } from '../../harness/target/device.ts';
 import deployment from './2.1-deployment.ts';
+import lifecycle from './2.2-lifecycle.ts';
 import statuses from './2.2-statuses.ts';
 import cursor from './4.1-cursor.ts';
 import types from './4.1-types.ts';
 import authentication from './5-authentication.ts';
 import frame from './6.1-frame.ts';
 import monotonic from './6.1-monotonic.ts';
+import client from './6.2-client.ts';
 import heartbeat from './6.2-heartbeat.ts';
 import replay from './6.2-replay.ts';
 import seam from './6.2-seam.ts';
 import subscribers from './6.2-subscribers.ts';
+import eventTypes from './6.3-event-types.ts';
 import expired from './7-expired.ts';
 import versioning from './9-versioning.ts';
+import robustness from './robustness.ts';
 
 export const deviceSuite = suite<DeviceContext>('device', [
   deployment,
   statuses,
+  lifecycle,
   cursor,
   types,
   authentication,
@@ -27,6 +32,9 @@ export const deviceSuite = suite<DeviceContext>('device', [
   replay,
   seam,
   subscribers,
+  client,
+  eventTypes,
   expired,
   versioning,
+  robustness,
 ]);

@@ -1,0 +1,125 @@
+/** Section 6.3: when the events of a deployment are emitted. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import { ControlError } from '../../harness/target/control.ts';
+import { check, type Device } from './support/context.ts';
+import { anchor, deploy, follow, isDeployed, payloadOf, publish } from './support/drive.ts';
+import { type ConfigFile, configFile, configRoot, contentOf } from './support/files.ts';
+import { withStreams } from './support/streams.ts';
+
+const writtenFirst = requirement(
+  'device.events.written-first',
+  'MUST',
+  '6.3',
+  'When deployment.deployed arrives, the config files of the deployment are already on the device, whole.',
+);
+
+const onlyDeployed = requirement(
+  'device.events.deployed-only',
+  'MUST',
+  '6.3',
+  'deployment.deployed is emitted for deployments whose config files have been written, and not for those that are merely staged.',
+);
+
+const removedEvent = requirement(
+  'device.events.removed',
+  'INFO',
+  '6.3',
+  'What triggers deployment.removed, and what it carries, is not stated.',
+);
+
+const sizes = fc.array(fc.constantFrom(0, 10, 4_000, 60_000, 400_000), { minLength: 1, maxLength: 5 });
+
+/** Which files are wrong, in words; undefined when all are there as they were given. */
+function wrongFiles(root: string, files: readonly ConfigFile[]): string | undefined {
+  const wrong = files.flatMap((file) => {
+    const found = contentOf(root, file);
+    if (found === file.content) return [];
+    return found === undefined
+      ? [`${file.filepath} is not there`]
+      : [`${file.filepath} holds ${found.length} of ${file.content.length} characters`];
+  });
+  return wrong.length === 0 ? undefined : wrong.join('; ');
+}
+
+export default [
+  check(writtenFirst, { needs: ['drive', 'files'], sharing: 'exclusive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const root = configRoot(context);
+      const { live } = await anchor(context, streams);
+      await context.property(
+        sizes,
+        async (lengths) => {
+          const files = lengths.map((length, index) =>
+            configFile(context, JSON.stringify({ index, filling: 'x'.repeat(length) })),
+          );
+          // Control answers when all is done, so the files are looked at the moment an event comes, not when it answers.
+          const wrongAt = new Map<unknown, string | undefined>();
+          const pending = context.control.deploy({ config_instances: files });
+          pending.catch(() => {});
+          let id: string | undefined;
+          void pending.then(
+            (deployment) => {
+              id = deployment.id;
+            },
+            () => {},
+          );
+          do {
+            const event = await live.next('deployment.deployed of a deployment with config files');
+            if (event.type === 'deployment.deployed' && !wrongAt.has(payloadOf(event)['deployment_id'])) {
+              wrongAt.set(payloadOf(event)['deployment_id'], wrongFiles(root, files));
+            }
+            if (id === undefined && wrongAt.size > 0) id = (await pending).id;
+          } while (id === undefined || !wrongAt.has(id));
+          const wrong = wrongAt.get(id);
+          context.must(wrong === undefined, {
+            expected: `every config file of ${id} on the device when its deployment.deployed arrives`,
+            actual: wrong,
+          });
+        },
+        { runs: 8 },
+      );
+    }),
+  ),
+
+  check(onlyDeployed, { needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { live } = await anchor(context, streams);
+      let tried = 0;
+      for (const state of ['staged', 'archived'] as const) {
+        const other = await context.control
+          .deploy({ activity_status: state, target_status: state })
+          .catch((error: unknown) => {
+            if (error instanceof ControlError) return undefined;
+            throw error;
+          });
+        if (other === undefined || other.activity_status !== state) continue;
+        tried += 1;
+        // One that is deployed after it, and whose event must come, ends the wait.
+        const { before } = await deploy(context, live);
+        context.must(!before.some((event) => isDeployed(event, other.id)), {
+          expected: `no deployment.deployed of ${other.id}, which is ${state}`,
+          actual: 'one came',
+        });
+      }
+      if (tried === 0) context.notApplicable('control cannot make a deployment that is not deployed');
+    }),
+  ),
+
+  check(removedEvent, { needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { live } = await anchor(context, streams);
+      const { id } = await deploy(context, live);
+      await context.control.remove(id);
+      const seen = await follow(live, await publish(context, 1));
+      const event = seen.find(
+        ({ type, envelope }) => type !== 'deployment.deployed' && JSON.stringify(envelope).includes(id),
+      );
+      context.note(
+        event === undefined
+          ? 'removing a deployment emits no event that names it'
+          : `removing a deployment emits ${event.type} with ${Object.keys(payloadOf(event)).join(', ')}`,
+      );
+    }),
+  ),
+];
