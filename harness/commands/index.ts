@@ -1,8 +1,9 @@
 import type { Argv } from 'yargs';
 import { check } from './check.ts';
+import { demo } from './demo.ts';
 import { replay } from './replay.ts';
 
 /** Every command, in the order in which help shows them. */
 export function register(cli: Argv): Argv {
-  return cli.command(check).command(replay);
+  return cli.command(demo).command(check).command(replay);
 }

@@ -1,0 +1,32 @@
+/** `muster simulate device`: a Device API to develop against, until a signal ends it. */
+import process from 'node:process';
+import type { CommandModule } from 'yargs';
+import type { DeviceArguments } from './simulate-device-options.ts';
+import { deviceArguments, settingsOf } from './simulate-device-options.ts';
+
+export const simulateDeviceCommand: CommandModule<object, DeviceArguments> = {
+  command: 'device',
+  describe: 'Run a robot’s agent: Device API on a unix socket or loopback port, real event log, real config files',
+  builder: (argv) => {
+    deviceArguments(argv)
+      .example('$0 simulate device --socket /tmp/robot.sock --dir /tmp/robot', 'a robot to develop against')
+      .example(
+        '$0 simulate device --socket r.sock --dir r --control c.sock',
+        'one that can be driven: curl --unix-socket c.sock -d \'{"count":3}\' http://x/events',
+      )
+      .example(
+        '$0 simulate device --socket r.sock --dir r --defect ids-restart-at-one',
+        'one that is wrong in a known way',
+      );
+  },
+  handler: async (args) => {
+    const settings = settingsOf(args);
+    const { runDevice } = await import('../../simulators/device/process/run.ts');
+    const control = args.control === undefined ? undefined : controlAddress(args.control);
+    process.exitCode = await runDevice(settings, control);
+  },
+};
+
+function controlAddress(text: string): { port: number } | { path: string } {
+  return /^\d+$/.test(text) ? { port: Number(text) } : { path: text };
+}
