@@ -10,9 +10,16 @@ import { authenticationChecks } from './5-authentication.ts';
 import { clampingChecks } from './8-clamping.ts';
 import { pagingChecks } from './8-paging.ts';
 import { totalCountChecks } from './8-total-count.ts';
+import { configInstanceChecks } from './9-config-instances.ts';
+import { configSchemaChecks } from './9-config-schemas.ts';
+import { configTypeChecks } from './9-config-types.ts';
 import { deploymentTimestampChecks } from './9-deployment-timestamps.ts';
+import { deviceChecks } from './9-devices.ts';
+import { groupChecks } from './9-groups.ts';
 import { parentChecks } from './9-parent.ts';
+import { provisioningTokenChecks } from './9-provisioning-tokens.ts';
 import { versionChecks } from './9-versions.ts';
+import { robustnessChecks } from './robustness.ts';
 
 export const platformSuite: Suite<PlatformContext> = suite('platform', [
   deploymentChecks,
@@ -26,4 +33,11 @@ export const platformSuite: Suite<PlatformContext> = suite('platform', [
   versionChecks,
   parentChecks,
   deploymentTimestampChecks,
+  configTypeChecks,
+  configSchemaChecks,
+  configInstanceChecks,
+  deviceChecks,
+  groupChecks,
+  provisioningTokenChecks,
+  robustnessChecks,
 ]);

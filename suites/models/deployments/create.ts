@@ -1,6 +1,7 @@
 import type { AsyncCommand } from 'fast-check';
 import { created } from '../../platform/support/create.ts';
 import { type DeploymentRequest, postDeployment } from '../../platform/support/kit.ts';
+import type { Platform } from '../../platform/support/platform.ts';
 import { type DeploymentModel, type DeploymentReality, observe } from './model.ts';
 
 /** A new deployment for the device. The platform may refuse it; what it creates starts at the target that was asked for. */
@@ -18,7 +19,8 @@ export class Create implements AsyncCommand<DeploymentModel, DeploymentReality> 
   }
 
   async run(model: DeploymentModel, real: DeploymentReality): Promise<void> {
-    const { t, device, kits } = real;
+    const { device, kits } = real;
+    const t: Platform = real.t;
     const kit = kits[this.release % kits.length];
     if (kit === undefined) return;
     const deployment = created(await postDeployment(t, kit, { device, target: this.target }));

@@ -1,0 +1,70 @@
+/** Section 9, 2026-05-06.rainier: the content format `yaml`. */
+import { requirement } from '../../harness/check/define.ts';
+import type { HttpResponse } from '../../harness/client/http.ts';
+import { createConfigType, created, unique } from './support/create.ts';
+import { createSchema } from './support/kit.ts';
+import { check, type Platform } from './support/platform.ts';
+import { read } from './support/read.ts';
+import { inVersion, ok, refused, said, send } from './support/send.ts';
+
+const YAML = requirement(
+  'platform.config-instance.yaml',
+  'MUST',
+  '9',
+  'From 2026-05-06.rainier on config instances may have content of format yaml.',
+);
+
+async function post(t: Platform, format: 'json' | 'yaml'): Promise<{ response: HttpResponse; data: string }> {
+  const type = await createConfigType(t);
+  const schema = await createSchema(t, type.id, {
+    filepath: `/srv/configs/${unique('config')}.${format}`,
+    instanceFormat: format,
+  });
+  const marked = unique('content');
+  const data = format === 'json' ? JSON.stringify({ speed: 1, marked }) : `# rates\nspeed: 1\nmarked: ${marked}\n`;
+  const body = { config_schema_id: schema.id, content: { format, data } };
+  return { response: await send(t, { method: 'POST', path: '/config_instances', body }), data };
+}
+
+const yaml = (['rainier', 'everglades'] as const).map((codename) =>
+  check(
+    YAML,
+    { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },
+    async (run: Platform) => {
+      const t: Platform = inVersion(run, codename);
+      const control = await post(t, 'json');
+      if (!ok(control.response)) t.blocked(`set-up: an instance in JSON was answered with ${said(control.response)}`);
+      const { response, data } = await post(t, 'yaml');
+      const instance = created(response);
+      t.must(instance !== undefined, {
+        expected: `a config instance with content of format yaml to be created in ${t.apiVersion}`,
+        actual: said(response),
+      });
+      const { content } = await read(t, 'config_instances', instance.id, ['content']);
+      if (typeof content !== 'object' || content === null) return;
+      t.must((content as { data?: unknown }).data === data && (content as { format?: unknown }).format === 'yaml', {
+        expected: `the content as it was sent: ${JSON.stringify(data)}`,
+        actual: JSON.stringify(content),
+      });
+    },
+  ),
+);
+
+const EARLIER = requirement(
+  'platform.config-instance.yaml-before',
+  'INFO',
+  '9',
+  'What 2026-03-09.tetons, which knows no yaml content, answers to it is recorded.',
+);
+const before = check(
+  EARLIER,
+  { needs: ['write', 'tetons'], writes: true, sharing: 'exclusive' },
+  async (run: Platform) => {
+    const { response } = await post(inVersion(run, 'tetons'), 'yaml');
+    run.note(
+      `yaml content in 2026-03-09.tetons: ${refused(response) ? 'refused' : 'answered'} with ${response.status}`,
+    );
+  },
+);
+
+export const configInstanceChecks = [...yaml, before];

@@ -1,0 +1,42 @@
+/** Section 9, migration rule 2: slugs are immutable. */
+import { requirement } from '../../harness/check/define.ts';
+import { createConfigType, unique } from './support/create.ts';
+import { check, type Platform } from './support/platform.ts';
+import { read } from './support/read.ts';
+import { inVersion, ok, refused, said, send } from './support/send.ts';
+
+const SLUG = requirement(
+  'platform.config-type.slug',
+  'MUST',
+  '9',
+  'From 2026-08-17.everglades on PATCH of a config type does not accept slug: no request changes it.',
+);
+const slug = check(
+  SLUG,
+  { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' },
+  async (run: Platform) => {
+    const t: Platform = inVersion(run, 'everglades');
+    const type = await createConfigType(t);
+    const path = `/config_types/${encodeURIComponent(type.id)}`;
+    const name = unique('renamed');
+    const control = await send(t, { method: 'PATCH', path, body: { name } });
+    if (!ok(control)) t.blocked(`set-up: PATCH ${path} with a name answered ${said(control)}`);
+    const before = await read(t, 'config_types', type.id);
+    t.must(before['slug'] === type['slug'] && typeof type['slug'] === 'string', {
+      expected: `slug ${type['slug']} after a change of name`,
+      actual: JSON.stringify(before),
+    });
+    for (const body of [{ slug: unique('slug') }, { name: unique('renamed'), slug: unique('slug') }, { slug: null }]) {
+      const response = await send(t, { method: 'PATCH', path, body });
+      const after = await read(t, 'config_types', type.id);
+      t.must(after['slug'] === type['slug'], {
+        expected: `slug ${type['slug']}, which is immutable`,
+        actual: `slug ${after['slug']} after ${response.status} to PATCH ${JSON.stringify(body)}`,
+        counterexample: { method: 'PATCH', path, body },
+      });
+      t.should(refused(response), { expected: 'a 4xx to PATCH with slug', actual: said(response) });
+    }
+  },
+);
+
+export const configTypeChecks = [slug];

@@ -1,0 +1,68 @@
+/** Section 9, 2026-08-17.everglades: device groups. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import { circle, type GroupModel, type GroupReality, groupCommands } from '../models/groups/index.ts';
+import { create, createDevice, created, unique } from './support/create.ts';
+import { check, type Platform } from './support/platform.ts';
+import { read } from './support/read.ts';
+import { inVersion, ok, refused, said, send } from './support/send.ts';
+
+const TREE = requirement(
+  'platform.group.tree',
+  'MUST',
+  '9',
+  'Groups can be created, renamed, moved and read; they form a tree, whatever is moved where; a device’s membership cannot be written through the device.',
+);
+const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
+
+async function withRoot(run: Platform): Promise<{ model: GroupModel; real: GroupReality }> {
+  const t = inVersion(run, 'everglades');
+  const name = unique('group');
+  const root = await create(t, '/groups', { name, parent_id: null });
+  return { model: { groups: [{ id: root.id, name, parent: null }] }, real: { t } };
+}
+
+const tree = check(TREE, options, async (run: Platform) => {
+  const { model, real } = await withRoot(run);
+  await fc.asyncModelRun(() => ({ model, real }), circle);
+  await run.property(
+    groupCommands,
+    async (commands) => {
+      const setUp = await withRoot(run);
+      await fc.asyncModelRun(() => setUp, commands);
+    },
+    { runs: 8 },
+  );
+});
+
+const membership = check(TREE, { ...options, aspect: 'membership' }, async (run: Platform) => {
+  const t: Platform = inVersion(run, 'everglades');
+  const group = await create(t, '/groups', { name: unique('group') });
+  const device = await createDevice(t);
+  const path = `/devices/${encodeURIComponent(device.id)}`;
+  const renamed = await send(t, { method: 'PATCH', path, body: { name: unique('device') } });
+  if (!ok(renamed)) t.blocked(`set-up: PATCH ${path} with a name answered ${said(renamed)}`);
+  const bodies = [{ group_id: group.id }, { name: unique('device'), group_id: group.id }, { group: { id: group.id } }];
+  for (const body of bodies) {
+    const response = await send(t, { method: 'PATCH', path, body });
+    const now = await read(t, 'devices', device.id);
+    t.must(!belongs(now, group.id), {
+      expected: 'the group of a device to stay as it is when the device is written',
+      actual: `${response.status}, and the device is in ${group.id}`,
+      counterexample: { method: 'PATCH', path, body },
+    });
+  }
+  const body = { name: unique('device'), group_id: group.id };
+  const made = await send(t, { method: 'POST', path: '/devices', body });
+  const item = created(made);
+  t.must(item === undefined ? refused(made) : !belongs(await read(t, 'devices', item.id), group.id), {
+    expected: 'no membership to be written when a device is created',
+    actual: said(made),
+    counterexample: { method: 'POST', path: '/devices', body },
+  });
+});
+
+/** Whether the device says, in whatever field, that it is in that group. */
+const belongs = (device: unknown, group: string): boolean => JSON.stringify(device).includes(JSON.stringify(group));
+
+export const groupChecks = [tree, membership];
