@@ -11,7 +11,9 @@ import frame from './6.1-frame.ts';
 import monotonic from './6.1-monotonic.ts';
 import client from './6.2-client.ts';
 import heartbeat from './6.2-heartbeat.ts';
+import log from './6.2-log.ts';
 import replay from './6.2-replay.ts';
+import restart from './6.2-restart.ts';
 import seam from './6.2-seam.ts';
 import subscribers from './6.2-subscribers.ts';
 import eventTypes from './6.3-event-types.ts';
@@ -34,6 +36,8 @@ export const deviceSuite = suite<DeviceContext>('device', [
   subscribers,
   client,
   eventTypes,
+  log,
+  restart,
   expired,
   versioning,
   robustness,

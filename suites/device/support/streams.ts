@@ -56,13 +56,20 @@ export class Subscription {
     return this.until((event) => event.id >= id, what, within);
   }
 
-  /** Reads until that event has come, the stream ends, or patience does; gives back whatever came. Decides nothing. */
-  async drain(last: bigint): Promise<SeenEvent[]> {
+  /** Reads until the stream ends, or patience does; gives back whatever came. Decides nothing. */
+  rest(): Promise<SeenEvent[]> {
+    return this.drain(undefined);
+  }
+
+  /** The same, and also ends when that event has come. */
+  async drain(last: bigint | undefined): Promise<SeenEvent[]> {
     const deadline = performance.now() + this.#context.patienceMs;
     while (this.stream.ended === undefined && performance.now() < deadline) {
       const seen = { frames: this.stream.frames.length, comments: this.stream.comments.length };
       if (this.stream.frames.some(({ id }) => id === String(last))) break;
-      await this.stream.activity(seen, { within: deadline - performance.now(), for: `event ${last}` }).catch(() => {});
+      await this.stream
+        .activity(seen, { within: deadline - performance.now(), for: 'the rest of the stream' })
+        .catch(() => {});
     }
     await this.close();
     return this.stream.frames.flatMap((frame) => readEvent(this.#context, frame) ?? []);
@@ -87,6 +94,8 @@ export class Subscription {
 }
 
 export interface Streams {
+  /** From here on streams are opened through this client: a restart may have moved the agent. */
+  use(http: HttpClient): void;
   /** Opens a stream that must be served: 200 and an event stream. */
   open(options?: OpenEvents, http?: HttpClient): Promise<Subscription>;
   /** Opens one whatever the answer, for the check to judge. */
@@ -96,7 +105,8 @@ export interface Streams {
 /** Runs `use`, and closes every stream it opened, however it ends. */
 export async function withStreams<T>(context: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   const opened: EventStream[] = [];
-  const attempt = async (options: OpenEvents = {}, http = context.http): Promise<EventStream> => {
+  let standard = context.http;
+  const attempt = async (options: OpenEvents = {}, http = standard): Promise<EventStream> => {
     try {
       const stream = await openEvents(http, { within: context.patienceMs, ...options });
       opened.push(stream);
@@ -109,8 +119,11 @@ export async function withStreams<T>(context: Device, use: (streams: Streams) =>
   };
   try {
     return await use({
+      use: (http) => {
+        standard = http;
+      },
       try: attempt,
-      open: async (options = {}, http = context.http) => {
+      open: async (options = {}, http = standard) => {
         const stream = await attempt(options, http);
         await mustBeServed(context, stream, options);
         return new Subscription(context, stream);

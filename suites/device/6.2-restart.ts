@@ -1,0 +1,154 @@
+/** Section 6.2, rule 5: events are stored, so they outlive the agent's process, however that ends. */
+import fc from 'fast-check';
+import { requirement } from '../../harness/check/define.ts';
+import type { HttpClient } from '../../harness/client/http.ts';
+import { ControlError } from '../../harness/target/control.ts';
+import { check, type Device } from './support/context.ts';
+import { anchor, follow, publish, room, stir } from './support/drive.ts';
+import { distinct, type SeenEvent, sameEvents, showIds } from './support/events.ts';
+import { appendTo, lastLine, logPath } from './support/log-file.ts';
+import { restart } from './support/restart.ts';
+import { describeOpen, type Streams, withStreams } from './support/streams.ts';
+
+const survives = requirement(
+  'device.log.restart',
+  'MUST',
+  '6.2',
+  'After a restart ids go on, none is reused, and retained events replay as before.',
+);
+
+const crash = requirement(
+  'device.log.crash',
+  'MUST',
+  '6.2',
+  'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
+);
+
+const tornTail = requirement(
+  'device.log.torn-tail',
+  'MUST',
+  '6.2',
+  'A torn last line in the log damages no event written after it, over two restarts.',
+);
+
+const keeps = requirement(
+  'device.deployment.restart',
+  'SHOULD',
+  '2.2',
+  'The deployment that is on the device is still the current one after the agent has been restarted.',
+);
+
+/** Publishes on the restarted agent, and reads everything since the cursor. */
+async function sinceThen(context: Device, streams: Streams, http: HttpClient, cursor: bigint, count = 1) {
+  streams.use(http);
+  const replay = await streams.open({ after: cursor });
+  const published = await publish(context, count);
+  const events = await follow(replay, published);
+  await replay.close();
+  return { events: distinct(events), published };
+}
+
+function mustGoOn(context: Device, first: bigint, before: readonly SeenEvent[]): void {
+  const newest = before.at(-1)?.id ?? 0n;
+  context.must(first > newest, {
+    expected: `ids above ${newest}, the newest before the restart`,
+    actual: `the first event after it got ${first}`,
+  });
+}
+
+export default [
+  check(survives, { needs: ['drive', 'restart'], sharing: 'disruptive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { cursor, live } = await anchor(context, streams);
+      await stir(context);
+      await follow(live, await publish(context, room(context, 10)));
+      let before = distinct(live.events);
+      for (let round = 0; round < 2; round += 1) {
+        const http = await restart(context);
+        const { events, published } = await sinceThen(context, streams, http, cursor, 3);
+        mustGoOn(context, published.first, before);
+        const old = events.filter(({ id }) => id <= (before.at(-1)?.id ?? 0n));
+        sameEvents(context, old, before, `${describeOpen({ after: cursor })} after a restart`);
+        before = events;
+      }
+    }),
+  ),
+
+  check(crash, { needs: ['drive', 'restart', 'log'], sharing: 'disruptive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      await context.property(
+        fc.record({ bursts: fc.integer({ min: 1, max: 6 }), delayMs: fc.integer({ min: 0, max: 25 }) }),
+        async ({ bursts, delayMs }) => {
+          const { cursor, live } = await anchor(context, streams);
+          // Not awaited: the agent is killed while it writes.
+          const publishing = Array.from({ length: bursts }, () => publish(context, room(context, 10)).catch(swallow));
+          await new Promise((resolve) => setTimeout(resolve, delayMs));
+          let seen: SeenEvent[] = [];
+          const http = await restart(context, 'SIGKILL', async () => {
+            await Promise.all(publishing);
+            seen = distinct(await live.rest());
+          });
+          const { events, published } = await sinceThen(context, streams, http, cursor);
+          mustGoOn(context, published.first, seen);
+          const known = new Set(seen.map(({ id }) => id));
+          const lost = seen.filter(({ id }) => !events.some((event) => event.id === id));
+          context.must(lost.length === 0, {
+            expected: `after a kill, every event that a client saw before it: ${showIds(seen)}`,
+            actual: `${showIds(lost)} are lost`,
+          });
+          const again = events.filter(({ id }) => known.has(id));
+          sameEvents(context, again, seen, `${describeOpen({ after: cursor })} after a kill`);
+        },
+        { runs: 6 },
+      );
+    }),
+  ),
+
+  check(tornTail, { needs: ['drive', 'restart', 'log'], sharing: 'disruptive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const path = logPath(context);
+      await context.property(
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        async (fraction) => {
+          const { cursor, live } = await anchor(context, streams);
+          await follow(live, await publish(context, room(context, 3)));
+          let due = distinct(live.events);
+          await live.close();
+          const torn = async (): Promise<void> => {
+            const line = await lastLine(path);
+            const whole = line.length > 2 ? line : Buffer.from('{"object":"event","id":1}\n');
+            // At least one byte, and never the closing brace.
+            await appendTo(path, whole.subarray(0, 1 + Math.floor(fraction * (whole.length - 3))));
+          };
+          for (const [round, whileDown] of [torn, undefined].entries()) {
+            const http = await restart(context, 'SIGTERM', whileDown);
+            const { events, published } = await sinceThen(context, streams, http, cursor, 2);
+            mustGoOn(context, published.first, due);
+            const old = events.filter(({ id }) => id <= (due.at(-1)?.id ?? 0n));
+            sameEvents(
+              context,
+              old,
+              due,
+              `the log after a torn line and ${round + 1} restart${round === 0 ? '' : 's'}`,
+            );
+            due = events;
+          }
+        },
+        { runs: 4, examples: [[0], [1], [0.5]] },
+      );
+    }),
+  ),
+
+  check(keeps, { needs: ['drive', 'restart'], sharing: 'disruptive' }, async (context: Device) => {
+    const { id } = await context.control.deploy();
+    const http = await restart(context);
+    const { status, json } = await http.get('/deployments/current');
+    const now = (json as { id?: unknown } | undefined)?.id;
+    context.must(status === 200 && now === id, { expected: `the deployment ${id}`, actual: now ?? status });
+  }),
+];
+
+/** What the kill cut off is the point of it. */
+function swallow(error: unknown): void {
+  if (!(error instanceof ControlError)) throw error;
+}
