@@ -1,5 +1,5 @@
 /** The enumerations of a deployment (specification section 2.2), one declaration each: const array, union, guard. */
-import { guardOf } from './shape.ts';
+import { guardOf } from './guard.ts';
 
 export const DEPLOYMENT_ACTIVITY_STATUSES = [
   'drifted',

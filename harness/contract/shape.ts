@@ -2,6 +2,8 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Format } from 'typebox/format';
 
+export { guardOf } from './guard.ts';
+
 /** One place where a value departs from a shape. `path` is a JSON Pointer into the value ('' is the value itself). */
 export interface Problem {
   path: string;
@@ -68,12 +70,6 @@ function list(values: unknown): string {
 /** A string restricted to a vocabulary: const array → JSON Schema enum → union type. */
 export function oneOf<const V extends readonly string[]>(values: V, description?: string) {
   return Type.Enum<[...V]>([...values] as never, description === undefined ? {} : { description });
-}
-
-/** The guard that belongs to a vocabulary. */
-export function guardOf<const V extends readonly string[]>(values: V): (value: unknown) => value is V[number] {
-  const known = new Set<unknown>(values);
-  return (value): value is V[number] => known.has(value);
 }
 
 /**
