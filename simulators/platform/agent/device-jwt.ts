@@ -30,7 +30,8 @@ export function deviceJwtVerifier(options: {
     const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);
     if (!jwt) throw unauthorized('the bearer token is no JWT');
     const device = deviceByFingerprint(fingerprintOf(jwt.header));
-    if (!device?.public_key_pem) throw unauthorized('no device has the key that kid names');
+    if (!device?.public_key_pem || device.status === 'archived')
+      throw unauthorized('no device has the key that kid names');
     if (!verifiedRs512(jwt, createPublicKey(device.public_key_pem))) {
       throw unauthorized('the signature of the JWT is not RS512 by the key that kid names');
     }

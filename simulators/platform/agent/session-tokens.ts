@@ -41,7 +41,7 @@ export function sessionTokens(options: {
       if (!jwt || typeof subject !== 'string') return undefined;
       const device = deviceById(subject);
       // With the signature genuine, issuer and audience are this platform's own words.
-      if (!device || !verifiedHs256(jwt, secretOf(device))) return undefined;
+      if (!device || device.status === 'archived' || !verifiedHs256(jwt, secretOf(device))) return undefined;
       return clock.now() < Number(jwt.claims['exp']) * 1000 ? device : undefined;
     },
   };
