@@ -9,34 +9,11 @@ import { deviceVariants } from '../../simulators/variants/device/index.ts';
 import { DIALECTS, type Dialect } from '../contract/versions.ts';
 import { UsageError } from './errors.ts';
 
-export interface DeviceArguments {
-  socket?: string;
-  'socket-mode': string;
-  loopback: boolean;
-  discovery?: string;
-  dir: string;
-  retain: number;
-  'retain-bytes'?: string;
-  heartbeat: string;
-  durability: 'sync' | 'os';
-  control?: string;
-  'device-id'?: string;
-  name?: string;
-  seed?: string;
-  uplink: 'none' | 'agent' | 'polling';
-  platform?: string;
-  token?: string;
-  mqtt?: string;
-  dialect: Dialect;
-  defect?: string;
-  variant?: string;
-  fault: string[];
-  'log-level': string;
-}
-
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-export function deviceArguments(argv: Argv): Argv<DeviceArguments> {
+export type DeviceArguments = ReturnType<typeof deviceArguments> extends Argv<infer A> ? A : never;
+
+export function deviceArguments<T>(argv: Argv<T>) {
   return argv.options({
     socket: { type: 'string', describe: 'Serve on this unix socket', group: 'Where:' },
     'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group: 'Where:' },
@@ -75,7 +52,7 @@ export function deviceArguments(argv: Argv): Argv<DeviceArguments> {
     fault: {
       type: 'string',
       array: true,
-      default: [],
+      default: [] as string[],
       describe: `Fail by name: ${Object.values(FAULTS).join('; ')}`,
       group: 'Wrong:',
     },

@@ -7,7 +7,7 @@ import { deviceArguments, settingsOf } from './simulate-device-options.ts';
 export const simulateDeviceCommand: CommandModule<object, DeviceArguments> = {
   command: 'device',
   describe: 'Run a robot’s agent: Device API on a unix socket or loopback port, real event log, real config files',
-  builder: (argv) => {
+  builder: (argv) =>
     deviceArguments(argv)
       .example('$0 simulate device --socket /tmp/robot.sock --dir /tmp/robot', 'a robot to develop against')
       .example(
@@ -17,8 +17,7 @@ export const simulateDeviceCommand: CommandModule<object, DeviceArguments> = {
       .example(
         '$0 simulate device --socket r.sock --dir r --defect ids-restart-at-one',
         'one that is wrong in a known way',
-      );
-  },
+      ),
   handler: async (args) => {
     const settings = settingsOf(args);
     const { runDevice } = await import('../../simulators/device/process/run.ts');

@@ -9,14 +9,14 @@ import type {
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { random } from '../common/random.ts';
 import { Agent } from './agent.ts';
-import { type ControlAddress, type ControlServer, serveControl } from './control/server.ts';
+import { withControlErrors } from './control/errors.ts';
+import type { ControlAddress, ControlServer } from './control/server.ts';
 import { ControlError, type ControlTarget } from './control/target.ts';
 import { type Surroundings, withFaults } from './faults/apply.ts';
 import { disk } from './log/io.ts';
 import { LOG_FILE } from './log/log-file.ts';
 import { type DeviceOptions, type Identity, type Settings, settle } from './options.ts';
-import { DeployError, type DeploymentPort, type Uplink } from './ports.ts';
-import { UnknownDeploymentError } from './state/deployments.ts';
+import type { DeploymentPort, Uplink } from './ports.ts';
 import { fillerEvents } from './state/filler.ts';
 
 /** Events that `publish` puts into one append. */
@@ -52,7 +52,8 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     this.identity = { deviceId, name: options.name ?? deviceId, directory: dir };
     this.#settings = settings;
     const around: Surroundings = { io: disk, clock, write: writeTo, latency: () => 0 };
-    this.#around = faults.length === 0 ? around : withFaults(around, faults, random(seed), () => this.kill());
+    this.#around =
+      faults.length === 0 ? around : withFaults(around, faults, random(seed), options.onCrash ?? (() => this.kill()));
   }
 
   /** Path of the unix socket, undefined when it serves none. */
@@ -131,12 +132,15 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   }
 
   /** Makes a deployment current, in the state asked for (default: deployed, no error). */
-  deploy(wanted: ControlDeployment = {}): Promise<Deployment> {
+  async deploy(wanted: ControlDeployment = {}): Promise<Deployment> {
+    const { release_id: release = 'rls_' } = wanted;
+    if (!release.startsWith('rls_'))
+      throw new RangeError(`release_id must begin with rls_, not ${JSON.stringify(release)}`);
     return this.#up().deployments.drive(wanted);
   }
 
   /** Removes a deployment's files, archives it, publishes `deployment.removed`. */
-  remove(id: string): Promise<Deployment> {
+  async remove(id: string): Promise<Deployment> {
     return this.#up().deployments.remove(id);
   }
 
@@ -163,18 +167,12 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   /** Answer of `GET /` of the control API. */
   info(): ControlInfo {
-    const { dir, retain, heartbeatMs } = this.#settings;
-    return {
-      capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
-      retention: retain,
-      heartbeat_seconds: heartbeatMs / 1_000,
-      event_log: `${dir}/${LOG_FILE}`,
-      config_root: `${dir}/root`,
-    };
+    return infoOf(this.#settings);
   }
 
   async serveControl(where: ControlAddress): Promise<void> {
-    this.#control ??= await serveControl(controlErrors(this), where);
+    const { serveControl } = await import('./control/server.ts');
+    this.#control ??= await serveControl(withControlErrors(this), where);
   }
 
   /** Ends the agent and the control API. */
@@ -200,24 +198,13 @@ const writeTo: Surroundings['write'] = (socket, bytes) => {
   socket.write(bytes);
 };
 
-/** The device as the control API sees it: what can go wrong becomes an HTTP status. */
-function controlErrors(device: SimulatedDevice): ControlTarget {
-  const translate = async <T>(action: () => Promise<T>): Promise<T> => {
-    try {
-      return await action();
-    } catch (error) {
-      if (error instanceof UnknownDeploymentError) throw new ControlError(404, 'deployment_not_found', error.message);
-      if (error instanceof DeployError) throw new ControlError(422, 'not_deployable', error.message, { cause: error });
-      throw error;
-    }
-  };
+/** What the control API says of a device with these settings. */
+export function infoOf({ dir, retain, heartbeatMs }: Settings): ControlInfo {
   return {
-    info: () => device.info(),
-    deploy: (wanted) => translate(async () => device.deploy(wanted)),
-    remove: (id) => translate(async () => device.remove(id)),
-    publish: (count) => translate(() => device.publish(count)),
-    compact: () => translate(() => device.compact()),
-    stop: (signal) => device.stop(signal),
-    start: () => device.start(),
+    capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
+    retention: retain,
+    heartbeat_seconds: heartbeatMs / 1_000,
+    event_log: `${dir}/${LOG_FILE}`,
+    config_root: `${dir}/root`,
   };
 }

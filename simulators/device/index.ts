@@ -21,7 +21,7 @@ export async function simulateDevice(options: DeviceOptions): Promise<SimulatedD
 }
 
 export { behaviour, type DeviceBehaviour } from './behaviour.ts';
-export { type ControlAddress, type ControlServer, serveControl } from './control/server.ts';
+export type { ControlAddress, ControlServer } from './control/server.ts';
 export { ControlError, type ControlTarget } from './control/target.ts';
 export { type DeviceStats, SimulatedDevice } from './device.ts';
 export { FAULTS } from './faults/parse.ts';

@@ -46,6 +46,8 @@ export interface DeviceOptions {
   behaviour?: DeviceBehaviour;
   /** Faults by name, off by default; see `FAULTS`. */
   faults?: readonly string[];
+  /** What a crash by a fault does, default `kill()`. It must end the agent before it returns. */
+  onCrash?: () => void;
   clock?: Clock;
   /** Drives ids, data and faults. Default: `dir`. */
   seed?: number | string;
@@ -62,7 +64,9 @@ export interface DeviceOptions {
 
 /** Options with everything decided. */
 export interface Settings
-  extends Required<Omit<DeviceOptions, 'socket' | 'loopback' | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults'>> {
+  extends Required<
+    Omit<DeviceOptions, 'socket' | 'loopback' | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults' | 'onCrash'>
+  > {
   socket: { path: string; mode: number } | undefined;
   loopback: { discovery: string } | undefined;
   faults: readonly Fault[];

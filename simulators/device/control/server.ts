@@ -3,6 +3,7 @@ import http from 'node:http';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
 import { type Listener, listening, listenUnix } from '../transport/unix.ts';
+import { controlError } from './errors.ts';
 import { ControlError, type ControlTarget } from './target.ts';
 
 const LARGEST_BODY = 33_554_432;
@@ -35,8 +36,7 @@ export async function serveControl(target: ControlTarget, where: ControlAddress)
     answer(target, request).then(
       ({ status, body }) => send(response, status, body),
       (error: unknown) => {
-        const { status, code, message } =
-          error instanceof ControlError ? error : new ControlError(500, 'internal_error', String(error));
+        const { status, code, message } = controlError(error);
         send(response, status, { error: { code, params: {}, message } });
       },
     );

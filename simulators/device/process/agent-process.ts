@@ -1,0 +1,75 @@
+/**
+ * A simulated device in a process of its own, below a supervisor that drives it over IPC: so that SIGKILL is a real one and the
+ * control API stays up while the agent is down.
+ */
+import { flushCompileCache } from 'node:module';
+import process from 'node:process';
+import pino from 'pino';
+import { controlError } from '../control/errors.ts';
+import { type SimulatedDevice, simulateDevice } from '../index.ts';
+import type { Call, Reply } from './messages.ts';
+import { readyOf } from './ready.ts';
+import { deviceOptions, type ProcessSettings } from './settings.ts';
+
+let device: SimulatedDevice | undefined;
+
+const reply = (message: Reply): void => {
+  if (process.connected) process.send?.(message);
+};
+
+process.once('message', (settings: ProcessSettings) => {
+  void begin(settings);
+});
+// A terminal's Ctrl-C reaches this process as well; its supervisor is the one that ends it.
+process.on('SIGINT', () => {});
+process.once('SIGTERM', () => void end());
+process.once('disconnect', () => void end());
+
+async function begin(settings: ProcessSettings): Promise<void> {
+  const log = pino({ level: settings.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
+  try {
+    const onCrash = () => process.kill(process.pid, 'SIGKILL');
+    device = await simulateDevice({ ...(await deviceOptions(settings, log)), onCrash });
+  } catch (error) {
+    reply({ kind: 'broken', message: error instanceof Error ? error.message : String(error) });
+    process.exitCode = 1;
+    process.disconnect?.();
+    return;
+  }
+  process.on('message', (call: Call) => void answer(call));
+  reply({ kind: 'ready', ready: readyOf(device, settings.device) });
+  // At the end of a process that is killed it would be too late.
+  flushCompileCache();
+}
+
+async function answer(call: Call): Promise<void> {
+  try {
+    reply({ kind: 'result', id: call.id, value: await perform(call) });
+  } catch (error) {
+    const { status, code, message } = controlError(error);
+    reply({ kind: 'error', id: call.id, status, code, message });
+  }
+}
+
+function perform(call: Call): Promise<unknown> {
+  if (!device) throw new Error('asked before it was ready');
+  switch (call.op) {
+    case 'deploy':
+      return device.deploy(call.wanted);
+    case 'remove':
+      return device.remove(call.deployment);
+    case 'publish':
+      return device.publish(call.count);
+    case 'compact':
+      return device.compact();
+  }
+}
+
+async function end(): Promise<void> {
+  try {
+    await device?.stop();
+    process.exit(0);
+  } catch {
+    process.exit(1);
+  }
+}

@@ -1,0 +1,22 @@
+/** What a supervisor and the agent process below it say to each other. */
+import type { ControlDeployment } from '../../../harness/contract/control.ts';
+
+export type Call =
+  | { id: number; op: 'deploy'; wanted: ControlDeployment }
+  | { id: number; op: 'remove'; deployment: string }
+  | { id: number; op: 'publish'; count: number }
+  | { id: number; op: 'compact' };
+
+export interface Ready {
+  ready: true;
+  socket?: string;
+  discovery?: string;
+  url?: string;
+  device_id: string;
+}
+
+export type Reply =
+  | { kind: 'ready'; ready: Ready }
+  | { kind: 'broken'; message: string }
+  | { kind: 'result'; id: number; value: unknown }
+  | { kind: 'error'; id: number; status: number; code: string; message: string };

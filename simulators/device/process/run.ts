@@ -1,0 +1,67 @@
+/** Runs a simulated device until a signal ends it: the body of `muster simulate device`. */
+import process from 'node:process';
+import pino from 'pino';
+import { type ControlAddress, type ControlServer, serveControl } from '../control/server.ts';
+import { simulateDevice } from '../index.ts';
+import type { Ready } from './messages.ts';
+import { readyOf } from './ready.ts';
+import { deviceOptions, type ProcessSettings } from './settings.ts';
+import { SupervisedDevice } from './supervisor.ts';
+
+/**
+ * Prints the ready line, and resolves with the exit code when SIGTERM or SIGINT has ended the device. With `control`, the
+ * agent is a process below this one, so that it can be killed and started again.
+ */
+export async function runDevice(settings: ProcessSettings, control: ControlAddress | undefined): Promise<number> {
+  const stopped = untilSignal();
+  const log = pino({ level: settings.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
+  let running: { ready: Ready; close(): Promise<void> };
+  try {
+    running = control ? await supervised(settings, control) : await alone(settings, log);
+  } catch (error) {
+    log.fatal({ err: error }, error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+  process.stdout.write(`${JSON.stringify(running.ready)}\n`);
+  const signal = await stopped;
+  log.info({ signal }, 'stopping');
+  try {
+    await running.close();
+    return 0;
+  } catch (error) {
+    log.error({ err: error }, 'did not end cleanly');
+    return 1;
+  }
+}
+
+async function alone(settings: ProcessSettings, log: pino.Logger) {
+  const onCrash = () => process.kill(process.pid, 'SIGKILL');
+  const device = await simulateDevice({ ...(await deviceOptions(settings, log)), onCrash });
+  return { ready: readyOf(device, settings.device), close: () => device[Symbol.asyncDispose]() };
+}
+
+async function supervised(settings: ProcessSettings, where: ControlAddress) {
+  const device = new SupervisedDevice(settings);
+  let server: ControlServer | undefined;
+  const close = async (): Promise<void> => {
+    await server?.close();
+    await device[Symbol.asyncDispose]();
+  };
+  try {
+    server = await serveControl(device, where);
+    await device.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const { address } = server;
+  const ready = { ...(device.ready as Ready), control: 'path' in address ? address.path : address.port };
+  return { ready, close };
+}
+
+function untilSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    // Kept for good: a second signal must not end this process before it has tidied up.
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve);
+  });
+}
