@@ -8,6 +8,8 @@ export const SMALLEST_KEY_BITS = 1024;
 
 export interface EmbeddedPlatform {
   readonly address: PlatformAddress;
+  /** Resolves with how it ended when nobody asked it to. */
+  readonly died: Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -21,8 +23,14 @@ export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatf
     child.send({ seed });
   });
   let stopping: Promise<void> | undefined;
+  const died = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => {
+      if (stopping === undefined) resolve(`the embedded platform died (${signal ?? `exit code ${code}`})`);
+    });
+  });
   return {
     address,
+    died,
     stop: () => {
       stopping ??= (async () => {
         // Its state lives in memory only: there is nothing to end in order.

@@ -8,7 +8,7 @@ import type { FleetResult, Tick, Violation } from '../../harness/load/result.ts'
 import type { Phase, Scenario } from '../../harness/load/scenario.ts';
 import { monotonicMs } from '../../harness/load/scheduler.ts';
 import { durationMs } from '../../harness/load/units.ts';
-import { judge, type Verdict } from '../../harness/load/verdict.ts';
+import { judge } from '../../harness/load/verdict.ts';
 import { random } from '../common/random.ts';
 import type { Host, HostConfig, HostEvents, PhaseOutcome, PlatformAddress } from './host.ts';
 import { membersOf } from './plan.ts';
@@ -49,6 +49,12 @@ export interface PhaseReport extends PhaseOutcome {
   durationMs: number;
   measured: boolean;
 }
+
+/** What a fleet can say about itself. */
+export type Measured = Pick<
+  FleetResult,
+  'metrics' | 'counters' | 'histograms' | 'verdict' | 'verdict_reasons' | 'measured_seconds'
+>;
 
 /** Between the decision to begin a phase and its first moment, so that every host is ready. */
 const LEAD_MS = 50;
@@ -167,25 +173,25 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** The part of the result that the fleet itself knows. */
-  async measured(): Promise<
-    Pick<FleetResult, 'metrics' | 'counters' | 'histograms' | 'verdict' | 'verdict_reasons' | 'measured_seconds'>
-  > {
-    const { histograms, counters } = await this.snapshot();
+  async measured(): Promise<Measured> {
+    return this.#judged(await this.snapshot());
+  }
+
+  /** As `measured`, when no host can be asked any more. */
+  measuredNothing(): Measured {
+    return this.#judged({ histograms: {}, counters: this.progress.counters });
+  }
+
+  #judged({ histograms, counters }: Snapshot): Measured {
     const metrics = summariesOf({ histograms, counters });
-    const { verdict, reasons }: { verdict: Verdict; reasons: string[] } = judge({
+    const { verdict, reasons } = judge({
       lateness: metrics['schedule.lateness.ms'],
       samples: this.progress.samples,
       exhausted: counters['exhausted'] ?? 0,
     });
     const measured = this.phases.filter((phase) => phase.measured);
-    return {
-      metrics,
-      counters,
-      histograms,
-      verdict,
-      verdict_reasons: reasons,
-      measured_seconds: measured.reduce((sum, phase) => sum + phase.durationMs, 0) / 1000,
-    };
+    const seconds = measured.reduce((sum, phase) => sum + phase.durationMs, 0) / 1000;
+    return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds };
   }
 
   /** Ends robots and workers and removes the fleet's directory; `abandon` does not wait for anything. Idempotent. */
@@ -260,6 +266,7 @@ export class Fleet implements AsyncDisposable {
         continue;
       }
       failure = result.reason;
+      if (this.#stopping !== undefined) continue;
       const [name] = entries[position] ?? ['a host'];
       this.#hosts
         .get(name)

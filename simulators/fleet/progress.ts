@@ -1,5 +1,5 @@
 /** The seconds of a run, put together from what each host says about its own. */
-import { decode, merge, summary } from '../../harness/load/histograms.ts';
+import { decode, histogram, merge, type Summary, summary } from '../../harness/load/histograms.ts';
 import type { Tick } from '../../harness/load/result.ts';
 import type { LoadSample } from '../../harness/load/saturation.ts';
 import type { HostTick } from './host.ts';
@@ -15,6 +15,7 @@ export class Progress {
   #fresh: { host: string; tick: HostTick }[] = [];
   #counters: Record<string, number> = {};
   #lastAt = 0;
+  readonly #whole = new Map<string, ReturnType<typeof histogram>>();
   readonly series: Tick[] = [];
   /** Load of each host while measuring. */
   readonly samples = new Map<string, LoadSample[]>();
@@ -22,6 +23,11 @@ export class Progress {
   add(host: string, tick: HostTick): void {
     this.#latest.set(host, tick);
     this.#fresh.push({ host, tick });
+    for (const [name, text] of Object.entries(tick.interval.histograms)) {
+      const whole = this.#whole.get(name) ?? histogram(2);
+      merge(whole, decode(text));
+      this.#whole.set(name, whole);
+    }
     if (!tick.measuring) return;
     const samples = this.samples.get(host) ?? [];
     samples.push(tick.load);
@@ -35,6 +41,11 @@ export class Progress {
       for (const [name, count] of Object.entries(interval.counters)) total[name] = (total[name] ?? 0) + count;
     }
     return total;
+  }
+
+  /** Percentiles of everything so far, to two digits. */
+  summaries(): Record<string, Summary> {
+    return Object.fromEntries([...this.#whole].map(([name, of]) => [name, summary(of)]));
   }
 
   /** Closes a second. */

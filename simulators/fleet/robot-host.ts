@@ -229,6 +229,7 @@ export class RobotHost implements Host {
     const { deviceId } = robot;
     if (this.#client === undefined || deviceId === undefined) return;
     record.count('ping.attempts');
+    record.count('ping.errors', 0);
     const code = await this.#client.ping(deviceId);
     if (code === 'success') record.time('ping.ms', monotonicMs() - intended);
     else record.count(robot.state === 'online' ? 'ping.errors' : 'ping.offline');
@@ -243,6 +244,7 @@ export class RobotHost implements Host {
   async #rollout({ robot, record, intended, at, phase, index, rollable, outcome }: Action): Promise<void> {
     const { deviceId } = robot;
     record.count('rollout.attempts');
+    record.count('rollout.missed', 0);
     const row: RolloutRow = {
       robot: robot.index,
       name: robot.name,
@@ -285,6 +287,7 @@ export class RobotHost implements Host {
   async #http<T>(record: Recorder, intended: number, send: (client: PlatformClient) => Promise<T>): Promise<T> {
     if (this.#client === undefined) throw new Error('this fleet has no platform');
     record.count('http.attempts');
+    record.count('http.errors', 0);
     try {
       const answer = await send(this.#client);
       record.time('http.ms', monotonicMs() - intended);

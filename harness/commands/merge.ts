@@ -1,0 +1,127 @@
+/** `muster merge`: one result from the shards of a fleet run. */
+import { resolve } from 'node:path';
+import process from 'node:process';
+import type { CommandModule } from 'yargs';
+import { MergeError, mergeResults } from '../load/merge.ts';
+import { reportHtml } from '../load/report.ts';
+import { exitCode } from '../load/result.ts';
+import { findShards, ResultError, watchShards, writeResult, writeWhole } from '../load/shards.ts';
+import { durationMs } from '../load/units.ts';
+import { interruptSignal, typed } from './check-options.ts';
+import { UsageError } from './errors.ts';
+import { thresholdsFrom, whole } from './fleet-options.ts';
+import { summaryText } from './fleet-summary.ts';
+
+interface Arguments {
+  dir: string[];
+  expect?: number;
+  watch: boolean;
+  timeout: string;
+  'dead-after': string;
+  threshold?: string[];
+  out?: string;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+export const merge: CommandModule<object, Arguments> = {
+  command: 'merge <dir..>',
+  describe: 'Join the shards of a fleet run into one result, thresholds evaluated over all of it',
+  builder: (argv) =>
+    typed<Arguments>(
+      argv
+        .positional('dir', {
+          type: 'string',
+          array: true,
+          describe: 'Folders of results, or folders of such',
+          demandOption: true,
+        })
+        .option('expect', { type: 'number', describe: 'Number of shards', defaultDescription: 'what the shards say' })
+        .option('watch', {
+          type: 'boolean',
+          default: false,
+          describe: 'Wait for shards that still run; needs --expect',
+        })
+        .option('timeout', { type: 'string', default: '1h', describe: 'Give up waiting after this time' })
+        .option('dead-after', {
+          type: 'string',
+          default: '30s',
+          describe: 'A shard without a sign of life for so long is dead',
+        })
+        .option('threshold', { type: 'string', array: true, describe: 'Added to those of the shards' })
+        .option('out', {
+          type: 'string',
+          describe: 'Folder for result.json and report.html',
+          defaultDescription: 'the first folder',
+        })
+        .example('$0 merge a b c --out all', 'Join three shards')
+        .example('$0 merge /results --expect 8 --watch', 'Collect the pods of a job'),
+    ),
+  handler: async (args) => {
+    const interrupt = interruptSignal();
+    try {
+      process.exitCode = await run(args, interrupt.signal);
+    } catch (error) {
+      if (error instanceof MergeError || error instanceof ResultError) throw new UsageError(error.message);
+      throw error;
+    } finally {
+      interrupt.release();
+    }
+  },
+};
+
+async function run(args: Arguments, signal: AbortSignal): Promise<number> {
+  const dirs = args.dir.map((dir) => resolve(dir));
+  const expect = whole('expect', args.expect, 1);
+  const thresholds = thresholdsFrom(args.threshold);
+  if (args.watch && expect === undefined)
+    throw new UsageError('--watch: needs --expect, the number of shards to wait for');
+  const { parts, dead } =
+    args.watch && expect !== undefined
+      ? await watchShards({
+          dirs,
+          expect,
+          deadAfterMs: time('dead-after', args['dead-after']),
+          timeoutMs: time('timeout', args.timeout),
+          everyMs: LOOK_EVERY_MS,
+          signal,
+          onProgress: said(expect),
+        })
+      : read(dirs);
+  if (parts.length === 0) throw new UsageError(`${args.dir.join(', ')}: no result.json of a shard is there`);
+  const result = mergeResults(parts, { dead, thresholds, ...(expect === undefined ? {} : { expect }) });
+  const out = resolve(args.out ?? args.dir[0] ?? '.');
+  writeResult(out, result);
+  writeWhole(out, 'report.html', reportHtml(result));
+  process.stdout.write(summaryText(result, out));
+  return signal.aborted ? 130 : exitCode(result);
+}
+
+function read(dirs: string[]): Pick<Awaited<ReturnType<typeof watchShards>>, 'parts' | 'dead'> {
+  const { parts, alive } = findShards(dirs);
+  const dead = new Map(
+    alive.map(({ name, sign }) => [
+      sign.shard.index,
+      `${name} has a sign of life and no result, in phase ${sign.phase}`,
+    ]),
+  );
+  return { parts, dead };
+}
+
+/** One line whenever something changed. */
+function said(expect: number): (done: number, alive: number) => void {
+  let last = '';
+  return (done, alive) => {
+    const line = `${done} of ${expect} shards are done, ${alive} running`;
+    if (line !== last) process.stderr.write(`${line}\n`);
+    last = line;
+  };
+}
+
+function time(option: string, text: string): number {
+  try {
+    return durationMs(text);
+  } catch (error) {
+    throw new UsageError(`--${option}: ${(error as Error).message}`);
+  }
+}

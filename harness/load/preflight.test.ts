@@ -1,0 +1,54 @@
+import { tmpdir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { type Limits, machineLimits, preflight, type RobotCost, sensibleWorkers } from './preflight.ts';
+
+const cost: RobotCost = { descriptors: 4, memoryBytes: 50_000, ports: 1, diskBytes: 20_000, inodes: 6 };
+const limits: Limits = {
+  descriptors: 20_000,
+  memoryBytes: 20e9,
+  ports: 28_000,
+  diskBytes: 1e12,
+  inodes: 1e7,
+  cores: 2,
+};
+
+describe('preflight', () => {
+  it('says what the machine holds', () => {
+    expect(preflight(1000, 1, cost, limits)).toEqual({
+      capacity: { descriptors: 4150, memory: 340_000, ports: 23_800, disk: 1_416_666 },
+      robots: 4150,
+      problems: [],
+    });
+  });
+
+  it('names each resource that is too small and what to change', () => {
+    const { problems } = preflight(30_000, 2, cost, { ...limits, memoryBytes: 1e9, diskBytes: 1e8 });
+    expect(problems).toEqual([
+      "30,000 robots do not fit: descriptors of this machine hold 8,300; use --workers 8 or more, or raise 'ulimit -n' (now 20000 a process)",
+      expect.stringMatching(/memory of this machine holds 17,000; .*--shard/),
+      expect.stringMatching(/ports of this machine hold 23,800; .*--shard/),
+      expect.stringMatching(/disk of this machine holds 4,250; free space/),
+    ]);
+  });
+
+  it('does not check what the system does not tell', () => {
+    const unknown = { ...limits, descriptors: 0, ports: 0 };
+    expect(preflight(100_000, 1, cost, unknown).capacity).toMatchObject({
+      descriptors: Number.POSITIVE_INFINITY,
+      ports: Number.POSITIVE_INFINITY,
+    });
+  });
+
+  it('proposes workers for the descriptors and the cores', () => {
+    expect(sensibleWorkers(10, cost, limits, 500)).toBe(1);
+    expect(sensibleWorkers(2000, cost, limits, 500)).toBe(2);
+    expect(sensibleWorkers(20_000, cost, limits, 500)).toBe(5);
+  });
+
+  it('reads this machine', () => {
+    const here = machineLimits(`${tmpdir()}/not/there/yet`);
+    expect(here.diskBytes).toBeGreaterThan(0);
+    expect(here.memoryBytes).toBeGreaterThan(0);
+    expect(here.cores).toBeGreaterThan(0);
+  });
+});

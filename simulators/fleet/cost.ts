@@ -1,0 +1,25 @@
+/** What one robot takes, by what it does. Figures of `npm run bench -- --only fleet`, rounded up. */
+import type { RobotCost } from '../../harness/load/preflight.ts';
+import type { Scenario } from '../../harness/load/scenario.ts';
+
+/** The listening socket of a robot, and its event log while it is written. */
+const IDLE_DESCRIPTORS = 1.2;
+const IDLE_BYTES = 16 * 1024;
+const UPLINK_BYTES = 24 * 1024;
+/** Both ends of a stream are in this process. */
+const SUBSCRIBER_DESCRIPTORS = 2;
+const SUBSCRIBER_BYTES = 32 * 1024;
+/** Event log, mark, state, config files, key, device record: a block each, and their directories. */
+const FILES = 10;
+const BLOCK_BYTES = 4096;
+
+export function robotCost({ uplink = 'agent', subscribers = 1 }: Pick<Scenario, 'uplink' | 'subscribers'>): RobotCost {
+  const connected = uplink === 'agent' ? 1 : 0;
+  return {
+    descriptors: IDLE_DESCRIPTORS + connected + subscribers * SUBSCRIBER_DESCRIPTORS,
+    memoryBytes: IDLE_BYTES + (uplink === 'none' ? 0 : UPLINK_BYTES) + subscribers * SUBSCRIBER_BYTES,
+    ports: connected,
+    diskBytes: FILES * BLOCK_BYTES,
+    inodes: FILES,
+  };
+}
