@@ -1,9 +1,20 @@
 import type { Argv } from 'yargs';
 import { check } from './check.ts';
 import { demo } from './demo.ts';
+import { explain } from './explain.ts';
+import { keygen } from './keygen.ts';
+import { list } from './list.ts';
 import { replay } from './replay.ts';
+import { verify } from './verify.ts';
 
 /** Every command, in the order in which help shows them. */
 export function register(cli: Argv): Argv {
-  return cli.command(demo).command(check).command(replay);
+  return cli
+    .command(demo)
+    .command(check)
+    .command(replay)
+    .command(list)
+    .command(explain)
+    .command(verify)
+    .command(keygen);
 }

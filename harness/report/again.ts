@@ -12,6 +12,7 @@ const REPLACED = new Set([
   '--certificate',
   '--key',
   '--badge',
+  '--replay',
 ]);
 
 /** `start` is the command line of the whole run; without one, the shape of it. */
@@ -23,5 +24,11 @@ export function againLine(start: string | undefined, report: Report, result: Che
     if (word.startsWith('-')) dropping = REPLACED.has(word.split('=', 1)[0] ?? '');
     if (!dropping) kept.push(word);
   }
-  return [...kept, '--only', result.id, '--seed', String(report.seed)].join(' ');
+  return [...kept, '--only', result.id, '--seed', String(report.seed), ...counterexample(result)].join(' ');
+}
+
+/** Coordinates of the very counterexample, where the check is a property. */
+function counterexample({ seed, path, replay_path }: CheckResult): string[] {
+  if (seed === undefined || path === undefined) return [];
+  return ['--replay', `'${JSON.stringify({ seed, path, replay_path })}'`];
 }
