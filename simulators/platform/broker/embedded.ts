@@ -43,36 +43,42 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
     authorizePublish: (client, packet, done) => {
       const id = client?.id ?? '';
       const payload = packet.payload as Buffer;
-      if (packet.topic === agentTopics.pong(id)) options.onPong(id, payload);
-      else if (packet.topic !== agentTopics.sync(id))
-        return done(new Error('a device may publish on its own topics only'));
-      return done(null);
+      const pong = packet.topic === agentTopics.pong(id);
+      const own = pong || packet.topic === agentTopics.sync(id);
+      if (pong) options.onPong(id, payload);
+      done(own ? null : new Error('a device may publish on its own topics only'));
     },
   });
 
   const storeRetained = installExactRetained(aedes);
 
-  // A device that connects again takes its old connection over: only the connection that is the device's counts.
-  aedes.on('clientReady', (client) => {
+  // A device that connects again takes its old connection over: only the newest is the device's. Its end is seen on the socket,
+  // because aedes does not tell of it when two connections of one client end and begin at once.
+  aedes.on('client', (client) => {
     if (client.closed) return;
     connected.set(client.id, client);
     options.onConnected(client.id, true);
-  });
-  aedes.on('clientDisconnect', (client) => {
-    if (connected.get(client.id) !== client) return;
-    connected.delete(client.id);
-    options.onConnected(client.id, false);
+    client.conn.once('close', () => {
+      if (connected.get(client.id) !== client) return;
+      connected.delete(client.id);
+      options.onConnected(client.id, false);
+    });
   });
 
-  const sockets = new Set<Socket>();
-  const accept = (socket: Socket) => {
-    sockets.add(socket.setNoDelay(true));
-    socket.once('close', () => sockets.delete(socket));
-    aedes.handle(socket);
-  };
+  const accept = (socket: Socket) => void aedes.handle(socket.setNoDelay(true));
   const server = options.tls ? createTlsServer(options.tls, accept) : createTcpServer(accept);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
-  await once(server, 'listening');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    aedes.close();
+    throw error;
+  }
   const { port } = server.address() as AddressInfo;
 
   return {
@@ -95,11 +101,14 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
     heard: ignore,
     disconnect: (deviceId) => connected.get(deviceId)?.close(),
     stop: async () => {
-      const closed = once(server, 'close');
       server.close();
+      const ended = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
       await new Promise<void>((resolve) => aedes.close(resolve));
+      for (const deviceId of connected.keys()) options.onConnected(deviceId, false);
+      connected.clear();
+      // Those that never got as far as being a client.
       for (const socket of sockets) socket.destroy();
-      await closed;
+      await Promise.all(ended);
     },
   };
 }

@@ -12,6 +12,7 @@ import { presence } from './presence.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const RECONNECT_MS = 1_000;
+const SUBSCRIPTION_REFUSED = 128;
 
 export interface ExternalBrokerOptions {
   /** `mqtt://host:port` or `mqtts://…`. */
@@ -35,29 +36,12 @@ export async function externalBroker(
   events: ExternalBrokerEvents,
   clock: Clock,
 ): Promise<Broker> {
-  const { url, ...credentials } = options;
-  const address = new URL(url);
+  const address = new URL(options.url);
   if (address.protocol !== 'mqtt:' && address.protocol !== 'mqtts:') {
     throw new Error(`${address.protocol}//${address.host} is no MQTT address: mqtt:// and mqtts:// are accepted`);
   }
-  let client: MqttClient;
-  try {
-    client = await connectAsync(
-      url,
-      {
-        ...credentials,
-        protocolVersion: 4,
-        clientId: `platform-${randomUUID()}`,
-        connectTimeout: CONNECT_TIMEOUT_MS,
-        reconnectPeriod: RECONNECT_MS,
-      },
-      false,
-    );
-  } catch (error) {
-    throw new Error(`the MQTT broker at ${address.host} cannot be used: ${(error as Error).message}`, { cause: error });
-  }
+  const client = await open(options, address.host);
   const devices = presence({ clock, onConnected: events.onConnected, probe: events.probe });
-  client.on('error', () => {});
   client.on('message', (topic, payload, { retain }) => {
     const deviceId = topic.split('/').at(-2) ?? '';
     const pong = topic === agentTopics.pong(deviceId);
@@ -67,7 +51,6 @@ export async function externalBroker(
     devices.seen(deviceId);
     if (pong) events.onPong(deviceId, payload);
   });
-  await client.subscribeAsync([agentTopics.pong('+'), agentTopics.sync('+')], { qos: 1 });
 
   return {
     url: `${address.protocol}//${address.host}`,
@@ -82,6 +65,23 @@ export async function externalBroker(
       await client.endAsync(true);
     },
   };
+}
+
+/** Connected and subscribed; mqtt subscribes again by itself when it reconnects. */
+async function open({ url, ...credentials }: ExternalBrokerOptions, host: string): Promise<MqttClient> {
+  let client: MqttClient | undefined;
+  try {
+    const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
+    const patience = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectPeriod: RECONNECT_MS };
+    client = await connectAsync(url, { ...credentials, ...protocol, ...patience }, false);
+    client.on('error', () => {});
+    const granted = await client.subscribeAsync([agentTopics.pong('+'), agentTopics.sync('+')], { qos: 1 });
+    if (granted.some(({ qos }) => qos === SUBSCRIPTION_REFUSED)) throw new Error('it refuses the subscriptions');
+    return client;
+  } catch (error) {
+    await client?.endAsync(true);
+    throw new Error(`the MQTT broker at ${host} cannot be used: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function isSynced(payload: Buffer): boolean {

@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { agentTopics } from '../../../harness/contract/agent.ts';
+import { type AgentHost, agentHost } from '../agent/testing/agent-host.ts';
+import { localhostTls } from '../agent/testing/localhost-tls.ts';
+import { connectClient, provisionRobot, type Robot, type TestClient } from './testing/robot.ts';
+
+const SUBSCRIPTION_REFUSED = 128;
+
+let host: AgentHost;
+let robot: Robot;
+beforeEach(async () => {
+  host = await agentHost();
+  robot = await provisionRobot(host, 'robot');
+});
+afterEach(async () => {
+  await host[Symbol.asyncDispose]();
+});
+
+const closeOf = ({ mqtt }: TestClient) => new Promise<void>((resolve) => mqtt.once('close', () => resolve()));
+const statusOf = ({ device }: Robot) => host.platform.devices.get(device.id)?.status;
+
+describe('the embedded broker', () => {
+  it('lets a device in by its id, session and token, and knows it as online until it leaves', async () => {
+    const client = await connectClient(host.mqttUrl, robot.credentials);
+    expect(statusOf(robot)).toBe('online');
+    await client.mqtt.endAsync();
+    await vi.waitFor(() => expect(statusOf(robot)).toBe('offline'));
+  });
+
+  it('keeps everybody else out', async () => {
+    const other = await provisionRobot(host, 'other');
+    const wrong = [
+      { ...robot.credentials, password: 'wrong' },
+      { ...robot.credentials, password: other.token },
+      { ...robot.credentials, username: other.device.session_id },
+      { ...robot.credentials, clientId: other.device.id },
+      { ...robot.credentials, clientId: 'constructor' },
+      { clientId: robot.device.id },
+    ];
+    for (const credentials of wrong) {
+      await expect(connectClient(host.mqttUrl, credentials)).rejects.toThrow(/Bad username or password|Not authorized/);
+    }
+    expect(statusOf(robot)).toBe('offline');
+  });
+
+  it('opens to a device the command topics of its own, and nothing else', async () => {
+    const other = await provisionRobot(host, 'other');
+    await using client = await connectClient(host.mqttUrl, robot.credentials);
+    const { id } = robot.device;
+    const granted = await client.mqtt.subscribeAsync([agentTopics.sync(id), agentTopics.ping(id)], { qos: 1 });
+    expect(granted.map(({ qos }) => qos)).toEqual([1, 1]);
+    for (const topic of [
+      agentTopics.sync(other.device.id),
+      agentTopics.pong(id),
+      '#',
+      'cmd/devices/+/sync',
+      '$SYS/#',
+    ]) {
+      const answers: unknown[] = [];
+      client.mqtt.on('packetreceive', (packet) => packet.cmd === 'suback' && answers.push(...packet.granted));
+      await client.mqtt.subscribeAsync(topic).catch(() => {});
+      expect(answers).toEqual([SUBSCRIPTION_REFUSED]);
+      client.mqtt.removeAllListeners('packetreceive');
+    }
+    host.side.link.requestSync(other.device.id);
+    host.side.link.requestSync(id);
+    await vi.waitFor(() => expect(client.received).toHaveLength(1));
+    expect(client.received[0]).toMatchObject({ topic: agentTopics.sync(id) });
+  });
+
+  it.each([
+    ['another device’s', (other: string) => agentTopics.sync(other)],
+    ['its own ping', (_: string, own: string) => agentTopics.ping(own)],
+    ['a system', () => '$SYS/x'],
+    ['any other', () => 'x'],
+  ])('ends the connection of a device that publishes on %s topic', async (_, topic) => {
+    const other = await provisionRobot(host, 'other');
+    await using victim = await connectClient(host.mqttUrl, other.credentials);
+    await victim.mqtt.subscribeAsync(agentTopics.sync(other.device.id), { qos: 1 });
+    await using client = await connectClient(host.mqttUrl, robot.credentials);
+    const closed = closeOf(client);
+    client.mqtt.publish(topic(other.device.id, robot.device.id), '{"is_synced":true}', { retain: true });
+    await closed;
+    expect(victim.received).toEqual([]);
+  });
+
+  it('delivers a request to sync at once, and to a device that comes later as retained', async () => {
+    const { id } = robot.device;
+    host.side.link.requestSync(id);
+    await using client = await connectClient(host.mqttUrl, robot.credentials);
+    await client.mqtt.subscribeAsync(agentTopics.sync(id), { qos: 1 });
+    await vi.waitFor(() => expect(client.received).toHaveLength(1));
+    host.side.link.requestSync(id);
+    await vi.waitFor(() => expect(client.received).toHaveLength(2));
+    const text = '{"is_synced":false}';
+    expect(client.received.map(({ text: sent, retain }) => [sent, retain])).toEqual([
+      [text, true],
+      [text, false],
+    ]);
+  });
+
+  it('keeps what the device says last', async () => {
+    const { id } = robot.device;
+    host.side.link.requestSync(id);
+    const first = await connectClient(host.mqttUrl, robot.credentials);
+    await first.mqtt.publishAsync(agentTopics.sync(id), '{"is_synced":true}', { qos: 1, retain: true });
+    await first.mqtt.endAsync();
+    await using second = await connectClient(host.mqttUrl, robot.credentials);
+    await second.mqtt.subscribeAsync(agentTopics.sync(id), { qos: 1 });
+    await vi.waitFor(() => expect(second.received).toHaveLength(1));
+    expect(second.received[0]).toMatchObject({ text: '{"is_synced":true}', retain: true });
+  });
+
+  it('drops no request to sync, whatever is sent around it', async () => {
+    const { id } = robot.device;
+    await using client = await connectClient(host.mqttUrl, robot.credentials);
+    await client.mqtt.subscribeAsync([agentTopics.sync(id), agentTopics.ping(id)], { qos: 1 });
+    const pings: Promise<unknown>[] = [];
+    for (let round = 0; round < 50; round++) {
+      host.side.link.requestSync(id);
+      pings.push(host.side.link.ping(id, 1e7));
+      client.mqtt.publish(agentTopics.sync(id), '{"is_synced":true}', { qos: 1, retain: true });
+    }
+    await vi.waitFor(() => expect(client.received.filter(({ text }) => text.includes('false'))).toHaveLength(50));
+    await Promise.all(pings);
+  });
+
+  it('hands a device over to its newer connection without calling it offline', async () => {
+    const seen: boolean[] = [];
+    const original = host.platform.setConnected.bind(host.platform);
+    host.platform.setConnected = (id, connected) => {
+      seen.push(connected);
+      original(id, connected);
+    };
+    await using first = await connectClient(host.mqttUrl, robot.credentials);
+    const closed = closeOf(first);
+    await using second = await connectClient(host.mqttUrl, robot.credentials);
+    await closed;
+    await second.mqtt.subscribeAsync(agentTopics.ping(robot.device.id));
+    second.mqtt.on('message', (_topic, payload) => {
+      second.mqtt.publish(agentTopics.pong(robot.device.id), payload);
+    });
+    expect(await host.side.link.ping(robot.device.id, 5e9)).toMatchObject({ code: 'success' });
+    expect(statusOf(robot)).toBe('online');
+    expect(seen.at(-1)).toBe(true);
+  });
+
+  it('starts each session anew, whatever the client asks for', async () => {
+    const lasting = { ...robot.credentials, clean: false };
+    const first = await connectClient(host.mqttUrl, lasting);
+    await first.mqtt.subscribeAsync(agentTopics.sync(robot.device.id), { qos: 1 });
+    await first.mqtt.endAsync();
+    const second = await connectClient(host.mqttUrl, lasting);
+    const present: boolean[] = [];
+    second.mqtt.on('connect', ({ sessionPresent }) => present.push(sessionPresent));
+    second.mqtt.reconnect();
+    await vi.waitFor(() => expect(present).toEqual([false]));
+    await second.mqtt.endAsync();
+  });
+
+  it('ends the connection of a device whose session ends', async () => {
+    await using client = await connectClient(host.mqttUrl, robot.credentials);
+    const closed = closeOf(client);
+    host.side.link.disconnect(robot.device.id);
+    await closed;
+    await vi.waitFor(() => expect(statusOf(robot)).toBe('offline'));
+  });
+
+  it('survives what is no MQTT, and stops although such connections are open', async () => {
+    const { port } = new URL(host.mqttUrl);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write('GET / HTTP/1.1\r\n\r\n');
+    const silent = connect(Number(port), '127.0.0.1');
+    await once(silent, 'connect');
+    await using client = await connectClient(host.mqttUrl, robot.credentials);
+    expect(client.mqtt.connected).toBe(true);
+    const ended = once(silent, 'close');
+    await host.side.stop();
+    await ended;
+  });
+});
+
+describe('the embedded broker with a certificate', () => {
+  it('speaks TLS, and only that', async () => {
+    await using secure = await agentHost({ tls: localhostTls });
+    expect(secure.mqttUrl).toMatch(/^mqtts:/);
+    const inside = await provisionRobot(secure, 'robot');
+    await using client = await connectClient(secure.mqttUrl, { ...inside.credentials, ca: localhostTls.cert });
+    expect(client.mqtt.connected).toBe(true);
+    await expect(connectClient(secure.mqttUrl, inside.credentials)).rejects.toThrow(/self.signed/);
+    const plain = { ...inside.credentials, connectTimeout: 1000 };
+    await expect(connectClient(secure.mqttUrl.replace('mqtts:', 'mqtt:'), plain)).rejects.toThrow();
+  });
+});

@@ -1,0 +1,73 @@
+/** A real Mosquitto on a free port, where it is installed. For tests only. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
+
+/** Where the program is; undefined when it is not installed. */
+export const mosquittoPath = places.map((place) => join(place, 'mosquitto')).find((path) => existsSync(path));
+
+export interface Mosquitto extends AsyncDisposable {
+  url: string;
+  stop(): Promise<void>;
+  /** Again on the same port, with nothing remembered. */
+  start(): Promise<void>;
+}
+
+/** `configuration`: further lines of mosquitto.conf; `files`: written beside it, in place of `{dir}`. */
+export async function runMosquitto(path: string): Promise<Mosquitto> {
+  const directory = await mkdtemp(join(tmpdir(), 'muster-mosquitto-'));
+  const port = await freePort();
+  const file = join(directory, 'mosquitto.conf');
+  await writeFile(file, `listener ${port} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_dest none\n`);
+  let child: ChildProcess | undefined;
+  const start = async () => {
+    child = spawn(path, ['-c', file], { stdio: 'ignore' });
+    await listening(port, child);
+  };
+  const stop = async () => {
+    if (!child || child.exitCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exited;
+  };
+  await start();
+  return {
+    url: `mqtt://127.0.0.1:${port}`,
+    start,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function listening(port: number, child: ChildProcess): Promise<void> {
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`mosquitto ended with code ${child.exitCode}`);
+    const socket = connect(port, '127.0.0.1');
+    const reached = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (reached) return;
+    await wait(10);
+  }
+}
