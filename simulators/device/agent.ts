@@ -30,7 +30,7 @@ export class Agent implements RequestHandler {
   readonly stream: Stream;
   uplink: Uplink | undefined;
   readonly #settings: Settings;
-  readonly #identity: Identity;
+  readonly #identity: () => Identity;
   readonly #around: Surroundings;
   #ids: Random | undefined;
   #sockets: Set<Socket> | undefined;
@@ -38,7 +38,7 @@ export class Agent implements RequestHandler {
   #loopback: LoopbackListener | undefined;
 
   /** Reads the robot's directory. Throws when it cannot be read or made. */
-  constructor(settings: Settings, identity: Identity, around: Surroundings) {
+  constructor(settings: Settings, identity: () => Identity, around: Surroundings) {
     const { dir: directory, behaviour, retain, retainBytes, log, retryMs, failedMs } = settings;
     const { io, clock } = around;
     const durable = settings.durability === 'sync';
@@ -64,7 +64,7 @@ export class Agent implements RequestHandler {
     this.deployments = new Deployments(
       {
         directory,
-        deviceId: identity.deviceId,
+        deviceId: () => identity().deviceId,
         durable,
         io,
         clock,
@@ -114,7 +114,7 @@ export class Agent implements RequestHandler {
       await this.stop();
       throw error;
     }
-    this.uplink = this.#settings.uplink?.(this.deployments, this.#identity);
+    this.uplink = this.#settings.uplink?.(this.deployments, this.#identity());
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
 
@@ -152,8 +152,8 @@ export class Agent implements RequestHandler {
     const { uplink } = this;
     return {
       object: 'device',
-      id: uplink?.deviceId ?? this.#identity.deviceId,
-      name: this.#identity.name,
+      id: uplink?.deviceId ?? this.#identity().deviceId,
+      name: this.#identity().name,
       status: uplink?.status === 'online' ? 'online' : 'offline',
       last_synced_at: uplink?.lastSyncedAt ?? NEVER,
       last_connected_at: uplink?.lastConnectedAt ?? NEVER,

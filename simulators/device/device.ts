@@ -7,6 +7,7 @@ import type {
   StopSignal,
 } from '../../harness/contract/control.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
+import { systemClock } from '../common/clock.ts';
 import { random } from '../common/random.ts';
 import { Agent } from './agent.ts';
 import { withControlErrors } from './control/errors.ts';
@@ -37,9 +38,9 @@ export interface DeviceStats {
 }
 
 export class SimulatedDevice implements ControlTarget, AsyncDisposable {
-  readonly identity: Identity;
   readonly #settings: Settings;
   readonly #around: Surroundings;
+  #identity: Identity | undefined;
   #agent: Agent | undefined;
   #control: ControlServer | undefined;
   #starting: Promise<void> | undefined;
@@ -47,13 +48,17 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   constructor(options: DeviceOptions) {
     const settings = settle(options);
-    const { seed, faults, clock, dir } = settings;
-    const deviceId = options.deviceId ?? `dvc_${random(seed).fork('device').text(12)}`;
-    this.identity = { deviceId, name: options.name ?? deviceId, directory: dir };
+    const { seed, faults, clock } = settings;
     this.#settings = settings;
-    const around: Surroundings = { io: disk, clock, write: writeTo, latency: () => 0 };
-    this.#around =
-      faults.length === 0 ? around : withFaults(around, faults, random(seed), options.onCrash ?? (() => this.kill()));
+    const around = clock === systemClock ? REAL : { ...REAL, clock };
+    const onCrash = options.onCrash ?? (() => this.kill());
+    this.#around = faults.length === 0 ? around : withFaults(around, faults, random(seed), onCrash);
+  }
+
+  get identity(): Identity {
+    const { deviceId, name, dir, seed } = this.#settings;
+    this.#identity ??= identityOf(deviceId ?? `dvc_${random(seed).fork('device').text(12)}`, name, dir);
+    return this.#identity;
   }
 
   /** Path of the unix socket, undefined when it serves none. */
@@ -183,7 +188,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   }
 
   async #start(): Promise<void> {
-    const agent = new Agent(this.#settings, this.identity, this.#around);
+    const agent = new Agent(this.#settings, () => this.identity, this.#around);
     await agent.start();
     this.#agent = agent;
   }
@@ -194,8 +199,13 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   }
 }
 
-const writeTo: Surroundings['write'] = (socket, bytes) => {
-  socket.write(bytes);
+const REAL: Surroundings = {
+  io: disk,
+  clock: systemClock,
+  write: (socket, bytes) => {
+    socket.write(bytes);
+  },
+  latency: () => 0,
 };
 
 /** What the control API says of a device with these settings. */
@@ -207,4 +217,8 @@ export function infoOf({ dir, retain, heartbeatMs }: Settings): ControlInfo {
     event_log: `${dir}/${LOG_FILE}`,
     config_root: `${dir}/root`,
   };
+}
+
+function identityOf(deviceId: string, name: string | undefined, directory: string): Identity {
+  return { deviceId, name: name ?? deviceId, directory };
 }

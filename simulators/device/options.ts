@@ -70,6 +70,8 @@ export interface Settings
   socket: { path: string; mode: number } | undefined;
   loopback: { discovery: string } | undefined;
   faults: readonly Fault[];
+  deviceId: string | undefined;
+  name: string | undefined;
   uplink: DeviceOptions['uplink'];
 }
 
@@ -95,6 +97,8 @@ export function settle(options: DeviceOptions): Settings {
     subscriberBytes: atLeast('subscriberBytes', options.subscriberBytes ?? 4_194_304, 0),
     retryMs: atLeast('retryMs', options.retryMs ?? 15_000, 0),
     failedMs: atLeast('failedMs', options.failedMs ?? 1_000, 0),
+    deviceId: options.deviceId,
+    name: options.name,
     uplink: options.uplink,
   };
 }

@@ -151,7 +151,11 @@ export class EventLog {
         this.#refuse(error);
         continue;
       }
+      // Whoever published finds the log within its bounds.
       await this.#bound();
+      for (const { events, resolve } of batch) {
+        resolve({ first: events[0]?.id ?? this.latest + 1, last: events.at(-1)?.id ?? this.latest });
+      }
     }
     for (const done of this.#compactions.splice(0)) {
       await this.#keep(Math.floor((this.latest - this.earliest + 1) * SHARE_KEPT));
@@ -185,9 +189,6 @@ export class EventLog {
         commit: () => this.#commit(events, lines.length),
         deliver: () => this.#options.onStored(events),
       });
-    }
-    for (const { events: own, resolve } of batch) {
-      resolve({ first: own[0]?.id ?? this.latest + 1, last: own.at(-1)?.id ?? this.latest });
     }
   }
 

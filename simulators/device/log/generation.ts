@@ -20,6 +20,11 @@ export class SparseIndex {
   readonly #ids: number[] = [];
   readonly #offsets: number[] = [];
 
+  /** Entries. */
+  get size(): number {
+    return this.#ids.length;
+  }
+
   /** Notes that event `id` starts at `offset`, unless an entry is near. Ids and offsets must ascend. */
   note(id: number, offset: number): void {
     const last = this.#offsets.at(-1);

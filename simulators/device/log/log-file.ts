@@ -1,10 +1,10 @@
 /** The file of an event log: opened when it is needed, written at its durable end, replaced by compaction. */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import type { LogBehaviour } from '../behaviour.ts';
 import { compactedName, copyTail } from './compaction.ts';
 import { type Generation, SparseIndex } from './generation.ts';
 import { LogHandle } from './handles.ts';
-import { type DiskIo, unlessMissing } from './io.ts';
+import { type DiskIo, ifPresent, removeFile } from './io.ts';
 import { type Mark, nextBlock, readMark, writeMark } from './mark.ts';
 import { recover } from './recover.ts';
 
@@ -35,9 +35,9 @@ export class LogFile {
     const { directory, io } = options;
     this.#options = options;
     this.path = `${directory}/${LOG_FILE}`;
-    rmSync(`${directory}/${compactedName(LOG_FILE)}`, { force: true });
+    removeFile(`${directory}/${compactedName(LOG_FILE)}`);
     const mark = readMark(directory);
-    const fd = unlessMissing(() => io.open(this.path, 'r+'));
+    const fd = ifPresent(this.path, () => io.open(this.path, 'r+'));
     if (fd === undefined) {
       const latest = options.behaviour.highest(0, mark, true);
       this.generation = { bytes: 0, earliest: undefined, latest, index: new SparseIndex() };
@@ -128,7 +128,7 @@ export class LogFile {
   async #open(): Promise<number> {
     if (!this.#handle) {
       const { io, directory, durable, behaviour } = this.#options;
-      const existing = unlessMissing(() => io.open(this.path, 'r+'));
+      const existing = ifPresent(this.path, () => io.open(this.path, 'r+'));
       const fd = existing ?? io.open(this.path, 'w+');
       this.#handle = new LogHandle(io, fd, () => this.#giveUp());
       if (existing === undefined) {

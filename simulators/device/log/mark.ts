@@ -3,7 +3,7 @@
  * log was deleted, emptied or torn. Ids are reserved in blocks; a clean stop writes down the exact one.
  */
 import { readFileSync } from 'node:fs';
-import { type DiskIo, replaceFile, unlessMissing } from './io.ts';
+import { type DiskIo, ifPresent, replaceFile } from './io.ts';
 
 export interface Mark {
   /** No id above this one has been given out. */
@@ -21,9 +21,11 @@ const LARGEST_BLOCK = 16_384;
 
 /** The mark in `directory`; undefined when there is none, or none that can be read. */
 export function readMark(directory: string): Mark | undefined {
-  const text = unlessMissing(() => readFileSync(`${directory}/${MARK_FILE}`, 'utf8'));
+  const path = `${directory}/${MARK_FILE}`;
+  const text = ifPresent(path, () => readFileSync(path, 'utf8'));
+  if (text === undefined) return undefined;
   try {
-    const { highest, from, clean } = JSON.parse(text ?? '') as Record<string, unknown>;
+    const { highest, from, clean } = JSON.parse(text) as Record<string, unknown>;
     if (!isId(highest)) return undefined;
     return { highest, from: isId(from) ? from : 0, clean: clean === true };
   } catch {

@@ -4,7 +4,7 @@
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type DiskIo, errorCode, unlessMissing } from '../log/io.ts';
+import { type DiskIo, errorCode, ifPresent, removeFile } from '../log/io.ts';
 import { type ConfigFile, DeployError } from '../ports.ts';
 import { relativePaths } from './filepath.ts';
 
@@ -26,7 +26,8 @@ export class ConfigFiles {
 
   /** The set in place, undefined before the first. */
   get current(): string | undefined {
-    return unlessMissing(() => (lstatSync(this.root).isSymbolicLink() ? readlinkSync(this.root) : undefined));
+    const found = lstatSync(this.root, { throwIfNoEntry: false });
+    return found?.isSymbolicLink() ? readlinkSync(this.root) : undefined;
   }
 
   /**
@@ -55,7 +56,7 @@ export class ConfigFiles {
   /** Puts a set in place of the one before, in one step. */
   async swap(name: string): Promise<void> {
     const beside = `${this.root}.new`;
-    rmSync(beside, { force: true });
+    removeFile(beside);
     this.#adopt();
     symlinkSync(name, beside);
     this.#io.rename(beside, this.root);
@@ -65,8 +66,7 @@ export class ConfigFiles {
   /** Removes every set but the one in place. */
   prune(): void {
     const keep = this.current;
-    const sets = unlessMissing(() => readdirSync(`${this.#directory}/${SETS}`)) ?? [];
-    for (const set of sets) {
+    for (const set of this.#sets()) {
       if (`${SETS}/${set}` !== keep) rmSync(`${this.#directory}/${SETS}/${set}`, { recursive: true, force: true });
     }
   }
@@ -94,7 +94,7 @@ export class ConfigFiles {
     let at = this.root;
     for (const name of path.split('/')) {
       at += `/${name}`;
-      const found = unlessMissing(() => lstatSync(at, { throwIfNoEntry: false }));
+      const found = lstatSync(at, { throwIfNoEntry: false });
       if (!found) return;
       if (found.isSymbolicLink()) {
         throw new DeployError(`config file path ${JSON.stringify(path)} leads through a symbolic link`, false);
@@ -111,8 +111,12 @@ export class ConfigFiles {
     this.#io.rename(this.root, `${this.#directory}/${SETS}/${this.#newest() + 1}`);
   }
 
+  #sets(): string[] {
+    const path = `${this.#directory}/${SETS}`;
+    return ifPresent(path, () => readdirSync(path)) ?? [];
+  }
+
   #newest(): number {
-    const sets = unlessMissing(() => readdirSync(`${this.#directory}/${SETS}`)) ?? [];
-    return sets.reduce((highest, set) => Math.max(highest, Number.parseInt(set, 10) || 0), 0);
+    return this.#sets().reduce((highest, set) => Math.max(highest, Number.parseInt(set, 10) || 0), 0);
   }
 }

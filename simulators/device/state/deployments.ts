@@ -21,7 +21,7 @@ import { type DeploymentRecord, emptyState, type StoredState, writeState } from 
 
 export interface DeploymentsOptions {
   directory: string;
-  deviceId: string;
+  deviceId(): string;
   durable: boolean;
   io: DiskIo;
   clock: Clock;
@@ -139,7 +139,7 @@ export class Deployments implements DeploymentPort {
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
       const { clock, deviceId, newId, failedMs } = this.#options;
-      const ids = { id: `dpl_${newId()}`, release: `rls_${newId()}`, device: deviceId };
+      const ids = { id: `dpl_${newId()}`, release: `rls_${newId()}`, device: deviceId() };
       const record = recordOf(wanted, ids, timestamp(clock));
       const files = (wanted.config_instances ?? []).map(({ filepath, content }) => {
         return { filepath, content: Buffer.from(content) };

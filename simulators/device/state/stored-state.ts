@@ -7,7 +7,7 @@ import type {
   DeploymentTargetStatus,
 } from '../../../harness/contract/enums.ts';
 import type { EventDraft } from '../log/event-log.ts';
-import { type DiskIo, replaceFile, unlessMissing } from '../log/io.ts';
+import { type DiskIo, ifPresent, replaceFile } from '../log/io.ts';
 
 export interface DeploymentRecord {
   id: string;
@@ -51,7 +51,7 @@ export const emptyState = (): StoredState => ({
 /** The state in `directory`, undefined when there is none. Throws when there is one that cannot be read. */
 export function readState(directory: string): StoredState | undefined {
   const path = `${directory}/${STATE_FILE}`;
-  const text = unlessMissing(() => readFileSync(path, 'utf8'));
+  const text = ifPresent(path, () => readFileSync(path, 'utf8'));
   if (text === undefined) return undefined;
   try {
     return { ...emptyState(), ...(JSON.parse(text) as Partial<StoredState>) };

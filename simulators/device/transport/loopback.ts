@@ -1,10 +1,10 @@
 /** The Device API on loopback TCP with a discovery file (specification section 5). */
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { basename, dirname } from 'node:path';
 import type { TransportBehaviour } from '../behaviour.ts';
-import { disk, replaceFile, unlessMissing } from '../log/io.ts';
+import { disk, ifPresent, removeFile, replaceFile } from '../log/io.ts';
 import { type Listener, listening } from './unix.ts';
 
 export interface LoopbackListener extends Listener {
@@ -35,7 +35,7 @@ export async function listenLoopback(
     token,
     close: () => {
       server.close();
-      if (unlessMissing(() => readFileSync(discovery, 'utf8')) === content) rmSync(discovery, { force: true });
+      if (ifPresent(discovery, () => readFileSync(discovery, 'utf8')) === content) removeFile(discovery);
     },
     abandon: () => {
       server.close();

@@ -1,7 +1,7 @@
 /** The Device API on a unix socket (specification section 5): who may open the file may speak, no token is used. */
-import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, renameSync } from 'node:fs';
 import net from 'node:net';
-import { unlessMissing } from '../log/io.ts';
+import { removeFile } from '../log/io.ts';
 
 /** Kernel limit of a socket address, less its end and the one byte that a name in preparation is longer. */
 const LONGEST_PATH = 106;
@@ -30,7 +30,7 @@ export async function listenUnix(
   }
   await claim(path);
   const beside = `${path}~`;
-  rmSync(beside, { force: true });
+  removeFile(beside);
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
   await listening(server, { path: beside, backlog: BACKLOG });
   try {
@@ -44,7 +44,7 @@ export async function listenUnix(
   return {
     close: () => {
       server.close();
-      if (unlessMissing(() => lstatSync(path))?.ino === own) rmSync(path, { force: true });
+      if (lstatSync(path, { throwIfNoEntry: false })?.ino === own) removeFile(path);
     },
     abandon: () => {
       server.close();
@@ -63,7 +63,7 @@ export function listening(server: net.Server, options: net.ListenOptions): Promi
 }
 
 async function claim(path: string): Promise<void> {
-  const existing = unlessMissing(() => lstatSync(path));
+  const existing = lstatSync(path, { throwIfNoEntry: false });
   if (!existing) return;
   if (!existing.isSocket()) throw new Error(`${path} exists and is not a socket; name another path or remove it`);
   const answer = await new Promise<string>((resolve) => {

@@ -1,0 +1,106 @@
+/** A client of the event stream that keeps every byte and every frame it was sent. */
+import http from 'node:http';
+import type { EventEnvelope } from '../../../harness/contract/events.ts';
+
+/** The stream was refused with this status. */
+export class Refused extends Error {
+  readonly status: number;
+  constructor(status: number) {
+    super(`the stream was refused with ${status}`);
+    this.status = status;
+  }
+}
+
+export interface Received {
+  id: number;
+  type: string;
+  envelope: EventEnvelope;
+}
+
+export class EventStream {
+  readonly events: Received[] = [];
+  readonly comments: string[] = [];
+  /** Resolves when the stream has ended, whoever ended it. */
+  readonly ended: Promise<void>;
+  over = false;
+  readonly #response: http.IncomingMessage;
+  #rest = '';
+  #waiting: { ready: () => boolean; resolve: () => void; reject: (error: Error) => void }[] = [];
+
+  private constructor(response: http.IncomingMessage) {
+    this.#response = response;
+    response.setEncoding('utf8');
+    response.on('data', (text: string) => this.#take(text));
+    this.ended = new Promise((resolve) => {
+      response.on('error', () => {});
+      response.once('close', () => {
+        this.over = true;
+        for (const { reject } of this.#waiting.splice(0))
+          reject(new Error('the stream ended while a test waited for more'));
+        resolve();
+      });
+    });
+  }
+
+  /** Rejects with Refused when the answer is not 200. */
+  static open(socketPath: string, query = '', headers: http.OutgoingHttpHeaders = {}): Promise<EventStream> {
+    return new Promise((resolve, reject) => {
+      const request = http.get({ socketPath, path: `/v0.2/events${query}`, headers, agent: false }, (response) => {
+        if (response.statusCode === 200) resolve(new EventStream(response));
+        else {
+          response.resume();
+          reject(new Refused(response.statusCode ?? 0));
+        }
+      });
+      request.once('error', reject);
+    });
+  }
+
+  get ids(): number[] {
+    return this.events.map(({ id }) => id);
+  }
+
+  /** Resolves once that many events have arrived. */
+  async count(events: number): Promise<Received[]> {
+    await this.until(() => this.events.length >= events);
+    return this.events;
+  }
+
+  /** Resolves once the event with this id, or a later one, has arrived. */
+  async reach(id: number): Promise<void> {
+    await this.until(() => (this.events.at(-1)?.id ?? 0) >= id);
+  }
+
+  until(ready: () => boolean): Promise<void> {
+    if (ready()) return Promise.resolve();
+    if (this.over) return Promise.reject(new Error('the stream has ended'));
+    return new Promise((resolve, reject) => this.#waiting.push({ ready, resolve, reject }));
+  }
+
+  /** Stops reading; the agent's buffers fill up. */
+  stall(): void {
+    this.#response.pause();
+    this.#response.socket.pause();
+  }
+
+  close(): void {
+    this.#response.destroy();
+  }
+
+  #take(text: string): void {
+    const blocks = (this.#rest + text).split('\n\n');
+    this.#rest = blocks.pop() ?? '';
+    for (const block of blocks) this.#block(block.split('\n'));
+    const ready = this.#waiting.filter((waiting) => waiting.ready());
+    this.#waiting = this.#waiting.filter((waiting) => !ready.includes(waiting));
+    for (const { resolve } of ready) resolve();
+  }
+
+  #block(lines: string[]): void {
+    for (const line of lines) if (line.startsWith(':')) this.comments.push(line.slice(1).trim());
+    const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+    const [id, type, data] = [field('id'), field('event'), field('data')];
+    if (data === undefined) return;
+    this.events.push({ id: Number(id), type: type ?? '', envelope: JSON.parse(data) as EventEnvelope });
+  }
+}
