@@ -6,7 +6,7 @@ import { anchor, follow, publish, stir } from './support/drive.ts';
 import { distinct, sameEvents } from './support/events.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
 
-const types = requirement(
+export const types = requirement(
   'device.events.types',
   'MUST',
   '4.1',

@@ -6,14 +6,14 @@ import { anchor, follow, type Published, publish, room } from './support/drive.t
 import { distinct, type SeenEvent, sameEvents, showIds } from './support/events.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
-const exclusive = requirement(
+export const exclusive = requirement(
   'device.events.replay.exclusive',
   'MUST',
   '6.2',
   'Replay after a cursor starts with the first retained event after it; the cursor itself is not repeated.',
 );
 
-const complete = requirement(
+export const complete = requirement(
   'device.events.replay.complete',
   'MUST',
   '4.1',
@@ -27,14 +27,14 @@ const live = requirement(
   'Live events follow the replay on the same connection.',
 );
 
-const header = requirement(
+export const header = requirement(
   'device.events.header-cursor',
   'MUST',
   '4.1',
   'The header Last-Event-ID carries a cursor with the same semantics as after.',
 );
 
-const afterWins = requirement(
+export const afterWins = requirement(
   'device.events.after-wins',
   'MUST',
   '4.1',

@@ -7,13 +7,16 @@ import statuses from './2.2-statuses.ts';
 import cursor from './4.1-cursor.ts';
 import types from './4.1-types.ts';
 import authentication from './5-authentication.ts';
+import socket from './5-socket.ts';
 import frame from './6.1-frame.ts';
+import framing from './6.1-framing-safe.ts';
 import monotonic from './6.1-monotonic.ts';
 import client from './6.2-client.ts';
 import heartbeat from './6.2-heartbeat.ts';
 import log from './6.2-log.ts';
 import replay from './6.2-replay.ts';
 import restart from './6.2-restart.ts';
+import past from './6.2-retained.ts';
 import seam from './6.2-seam.ts';
 import subscribers from './6.2-subscribers.ts';
 import eventTypes from './6.3-event-types.ts';
@@ -28,10 +31,13 @@ export const deviceSuite = suite<DeviceContext>('device', [
   cursor,
   types,
   authentication,
+  socket,
   frame,
+  framing,
   monotonic,
   heartbeat,
   replay,
+  past,
   seam,
   subscribers,
   client,

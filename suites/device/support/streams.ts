@@ -12,6 +12,7 @@ import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { mediaType } from './ask.ts';
 import type { Device } from './context.ts';
 import { readEvent, type SeenEvent, showIds } from './events.ts';
+import { reached } from './restart.ts';
 
 export class Subscription {
   readonly stream: EventStream;
@@ -105,7 +106,8 @@ export interface Streams {
 /** Runs `use`, and closes every stream it opened, however it ends. */
 export async function withStreams<T>(context: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   const opened: EventStream[] = [];
-  let standard = context.http;
+  // A check that ran before may have restarted the agent.
+  let standard = await reached(context);
   const attempt = async (options: OpenEvents = {}, http = standard): Promise<EventStream> => {
     try {
       const stream = await openEvents(http, { within: context.patienceMs, ...options });

@@ -1,0 +1,134 @@
+/** Section 5: who may open the socket, and from where the loopback port can be reached. */
+import { spawn } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { dirname } from 'node:path';
+import { requirement } from '../../harness/check/define.ts';
+import { HttpClient } from '../../harness/client/http.ts';
+import { check, type Device } from './support/context.ts';
+import { withStreams } from './support/streams.ts';
+
+const permissions = requirement(
+  'device.socket.permissions',
+  'MUST',
+  '5',
+  'A process whose user may not open the socket, by the permissions of the file, is refused by the operating system.',
+);
+
+const loopbackOnly = requirement(
+  'device.loopback.only',
+  'SHOULD',
+  '5',
+  'The loopback Device API cannot be reached at another address of the machine.',
+);
+
+/** `nobody` on every common system. */
+const OTHER_USER = 65_534;
+const OTHERS_WRITE = 0o002;
+const OTHERS_ENTER = 0o001;
+
+/** Runs in a process of its own, because a user can't be given back. */
+const ATTEMPT = `
+const socket = require('node:net').connect(process.argv[1]);
+socket.on('connect', () => { process.stdout.write('connected'); process.exit(); });
+socket.on('error', (error) => { process.stdout.write(error.code); process.exit(); });
+`;
+
+/** `connected`, or the code of the error; undefined when no process can be started as another user. */
+function connectAsOther(context: Device, path: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['-e', ATTEMPT, path], {
+      uid: OTHER_USER,
+      gid: OTHER_USER,
+      cwd: '/',
+      env: {},
+      stdio: ['ignore', 'pipe', 'ignore'],
+      signal: context.signal,
+    });
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    child.once('error', () => resolve(undefined));
+    child.once('close', () => resolve(said === '' ? undefined : said));
+  });
+}
+
+/** Whether the bits of the socket and of every directory above it let any user connect. */
+async function openToOthers(path: string): Promise<boolean> {
+  if (((await stat(path)).mode & OTHERS_WRITE) === 0) return false;
+  for (let directory = dirname(path); ; directory = dirname(directory)) {
+    if (((await stat(directory)).mode & OTHERS_ENTER) === 0) return false;
+    if (directory === dirname(directory)) return true;
+  }
+}
+
+/** Whether something that answers like the target does listens there. */
+async function answersAt(context: Device, host: string, port: number): Promise<boolean> {
+  const heard = await new Promise<boolean>((resolve) => {
+    const socket = connect({ host, port });
+    const done = (result: boolean): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(result);
+    };
+    // An address that swallows packets can't be reached either.
+    const timer = setTimeout(() => done(false), Math.min(2000, context.patienceMs));
+    socket.once('connect', () => done(true));
+    socket.once('error', () => done(false));
+  });
+  if (!heard) return false;
+  const name = host.includes(':') ? `[${host}]` : host;
+  const http = new HttpClient({
+    endpoint: { origin: `http://${name}:${port}` },
+    basePath: context.http.basePath,
+    headers: context.http.headers,
+    recorder: context.http.recorder,
+  });
+  try {
+    const opened = await http.open({ path: '/events', timeoutMs: context.patienceMs }).catch(() => undefined);
+    opened?.abort();
+    return opened?.status === 200;
+  } finally {
+    await http.close();
+  }
+}
+
+export default [
+  check(permissions, { needs: ['unix', 'root'], sharing: 'shared' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      if (context.transport.kind !== 'unix') return context.notApplicable('the target is not reached by a socket');
+      const { socketPath } = context.transport;
+      // A socket that nobody serves keeps everybody out.
+      await streams.open();
+      if (await openToOthers(socketPath))
+        context.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
+      const result = await connectAsOther(context, socketPath);
+      if (result === undefined) return context.notApplicable('no process of another user can be started here');
+      context.must(result === 'EACCES' || result === 'EPERM', {
+        expected: 'EACCES for a user whom the permissions of the socket do not admit',
+        actual: result,
+      });
+    }),
+  ),
+
+  check(loopbackOnly, { needs: ['loopback'], sharing: 'shared' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { transport } = context;
+      if (transport.kind !== 'loopback') return context.notApplicable('the target is not reached by a loopback port');
+      await streams.open();
+      const addresses = Object.values(networkInterfaces())
+        .flatMap((list) => list ?? [])
+        .filter(({ internal, scopeid }) => !internal && (scopeid ?? 0) === 0)
+        .map(({ address }) => address);
+      if (addresses.length === 0) return context.notApplicable('this machine has no address but loopback');
+      for (const address of addresses) {
+        context.must(!(await answersAt(context, address, transport.port)), {
+          expected: `port ${transport.port} closed at ${address}`,
+          actual: 'the Device API answers there',
+        });
+      }
+    }),
+  ),
+];
