@@ -19,6 +19,7 @@ export interface CommandOptions extends StartOptions {
 
 /** Throws StartFailed; nothing is left running then. */
 export async function startCommand(options: CommandOptions): Promise<Started> {
+  options.notify(`starting \`${options.line}\``);
   let group = await launch(options);
   let ready: ReadyLine;
   try {
@@ -56,7 +57,6 @@ async function launch(options: CommandOptions): Promise<ProcessGroup> {
   }
   // Left from an earlier run, it would name a port of the past.
   if (discovery !== undefined) rmSync(discovery, { force: true });
-  options.notify(`starting \`${options.line}\``);
   return new ProcessGroup(options.line, options.env, options.cwd);
 }
 

@@ -92,11 +92,12 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   }
   trouble ??= await whyUnreachable(http, hintFor(transport));
 
-  const control = controlFor(options, loaded, started, env);
+  let control: Control = noControl;
   let info: ControlInfo = { capabilities: [] };
   if (trouble === undefined) {
     try {
-      info = await control.info();
+      control = await controlFor(options, loaded, started, env, http);
+      info = withDeclared(await control.info(), loaded?.file.control ?? {});
     } catch (error) {
       if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
       trouble = `${error.message}. The device answers, but its control does not: without --control the black-box checks still run.`;
@@ -109,7 +110,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
 
   const name = options.name ?? loaded?.file.name;
   const version = options.version ?? loaded?.file.version;
-  const digest = started?.digest ?? digestOf(loaded?.file.artifact);
+  const digest = started?.digest ?? digestOf(options.artifact ?? loaded?.file.artifact);
   const description: TargetDescription = {
     kind: started?.kind ?? transport.kind,
     address: describe(transport),
@@ -140,20 +141,39 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   };
 }
 
-function controlFor(
+/** A target file may say what control does not: limits, and where log and config files are. */
+function withDeclared(info: ControlInfo, file: Partial<ControlInfo>): ControlInfo {
+  const { retention, heartbeat_seconds, event_log, config_root } = file;
+  const capabilities = new Set(info.capabilities);
+  if (event_log !== undefined) capabilities.add('log');
+  if (config_root !== undefined) capabilities.add('files');
+  return {
+    ...(retention === undefined ? {} : { retention }),
+    ...(heartbeat_seconds === undefined ? {} : { heartbeat_seconds }),
+    ...(event_log === undefined ? {} : { event_log }),
+    ...(config_root === undefined ? {} : { config_root }),
+    ...info,
+    capabilities: [...capabilities],
+  };
+}
+
+async function controlFor(
   options: DeviceTargetOptions,
   loaded: LoadedTarget | undefined,
   started: Started | undefined,
   env: Record<string, string | undefined>,
-): Control {
+  device: HttpClient,
+): Promise<Control> {
   const { http, ...commands } = loaded?.file.control ?? {};
   const address = options.control ?? http ?? started?.control;
   const own: Control =
-    address !== undefined
-      ? new HttpControl(address)
-      : Object.keys(commands).length > 0
-        ? new CommandControl(commands, { env, ...(loaded === undefined ? {} : { cwd: loaded.folder }) })
-        : noControl;
+    options.attach !== undefined
+      ? await options.attach(device)
+      : address !== undefined
+        ? new HttpControl(address)
+        : ['drive', 'compact', 'stop', 'start'].some((name) => name in commands)
+          ? new CommandControl(commands, { env, ...(loaded === undefined ? {} : { cwd: loaded.folder }) })
+          : noControl;
   return started?.restart === undefined ? own : new RestartControl(own, started.restart);
 }
 

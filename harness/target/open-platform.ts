@@ -106,7 +106,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
 
   const name = options.name ?? loaded?.file.name;
   const version = options.version ?? loaded?.file.version;
-  const digest = started?.digest ?? digestOf(loaded?.file.artifact);
+  const digest = started?.digest ?? digestOf(options.artifact ?? loaded?.file.artifact);
   const description: TargetDescription = {
     kind: started?.kind ?? 'url',
     address: url.origin + basePath,

@@ -56,6 +56,8 @@ export interface TargetOptions {
   port?: number;
   /** Declared beside those that are detected. */
   capability?: readonly string[];
+  /** File whose SHA-256 identifies what is tested. */
+  artifact?: string;
   /** Declared name and version of what is tested. */
   name?: string;
   version?: string;
@@ -76,6 +78,8 @@ export interface DeviceTargetOptions extends TargetOptions {
   token?: string;
   /** Address of a control API: URL, port or socket path. */
   control?: string;
+  /** Makes the control instead, once the device answers (`--control platform`). Throws ControlError. */
+  attach?(device: HttpClient): Promise<Control>;
 }
 
 export interface PlatformTargetOptions extends TargetOptions {
