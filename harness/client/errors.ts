@@ -23,6 +23,7 @@ const CONNECT_CODES = new Set([
   'ENOTSOCK',
   'EAGAIN',
   'EPROTOTYPE',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
 /** Sorts what node and undici throw; anything else is a fault of ours and is thrown on. */

@@ -1,5 +1,5 @@
 /** HTTP to the target, over a unix socket or TCP, with every exchange recorded. */
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { Agent, type Dispatcher } from 'undici';
@@ -156,7 +156,13 @@ export class HttpClient {
         socketPath !== undefined
           ? connectTcp({ path: socketPath })
           : url.protocol === 'https:'
-            ? connectTls({ host: url.hostname, port, servername: url.hostname, ...(ca === undefined ? {} : { ca }) })
+            ? connectTls({
+                host: url.hostname,
+                port,
+                // An address has no name to be asked for.
+                ...(isIP(url.hostname) === 0 ? { servername: url.hostname } : {}),
+                ...(ca === undefined ? {} : { ca }),
+              })
             : connectTcp({ host: url.hostname, port });
       const ready = url.protocol === 'https:' && socketPath === undefined ? 'secureConnect' : 'connect';
       socket.once(ready, () => {

@@ -1,5 +1,6 @@
 /** A command in a process group of its own, so that it is ended with everything it started. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StopSignal } from '../contract/control.ts';
 
@@ -10,6 +11,7 @@ const TAIL = 4000;
 /** One run of a shell line. Kept output: all of stdout's first lines, the end of stderr. */
 export class ProcessGroup {
   readonly line: string;
+  readonly #graceMs: number;
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
   #stdout = '';
@@ -17,8 +19,10 @@ export class ProcessGroup {
   #how: string | undefined;
   #stopping: Promise<void> | undefined;
 
-  constructor(line: string, env: Record<string, string | undefined>, cwd?: string) {
+  /** `graceMs`: how long it may take to end by itself once it was asked to. */
+  constructor(line: string, env: Record<string, string | undefined>, cwd?: string, graceMs: number = GRACE_MS) {
     this.line = line;
+    this.#graceMs = graceMs;
     this.#child = spawn('/bin/sh', ['-c', line], {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -70,28 +74,26 @@ export class ProcessGroup {
 
   async #stop(signal: StopSignal): Promise<void> {
     this.#signal(signal);
-    const deadline = performance.now() + GRACE_MS;
+    const deadline = performance.now() + this.#graceMs;
     while (this.#alive() && performance.now() < deadline) await sleep(POLL_MS);
     if (this.#alive()) {
       this.#signal('SIGKILL');
-      // Killed orphans stay listed until their new parent collects them, which in a container may be never.
-      const collected = performance.now() + 1000;
-      while (this.#alive() && performance.now() < collected) await sleep(POLL_MS);
+      while (this.#alive()) await sleep(POLL_MS);
     }
     // Whoever holds the pipes open is gone with the group; a process that left the group would block `close` for ever.
     await Promise.race([this.#ended, sleep(1000)]);
   }
 
-  /** ESRCH: the group is gone. A zombie that the kernel still lists is reaped by node in the same moment. */
   #alive(): boolean {
     const { pid } = this.#child;
     if (pid === undefined) return false;
     try {
       process.kill(-pid, 0);
-      return true;
     } catch {
       return false;
     }
+    // Dead orphans are listed until their new parent collects them, which some do late: they count for nothing.
+    return this.#how === undefined || hasLiving(pid);
   }
 
   #signal(signal: NodeJS.Signals): void {
@@ -103,4 +105,25 @@ export class ProcessGroup {
       // Gone already.
     }
   }
+}
+
+/** Whether a process of that group is more than a zombie. Where there is no /proc, being listed has to do. */
+function hasLiving(group: number): boolean {
+  let entries: string[];
+  try {
+    entries = readdirSync('/proc');
+  } catch {
+    return true;
+  }
+  return entries.some((entry) => {
+    if (!/^\d+$/.test(entry)) return false;
+    try {
+      // After the name, which may hold anything but ends with the last parenthesis: state, parent, group.
+      const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
+      const [state, , own] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return Number(own) === group && state !== 'Z' && state !== 'X';
+    } catch {
+      return false;
+    }
+  });
 }

@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { CommandControl, type ControlCommands } from './command-control.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-commands-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const control = (commands: ControlCommands, timeoutMs = 60_000) =>
+  new CommandControl(commands, { env: process.env, cwd: folder, timeoutMs });
+
+test('the commands that are there are the capabilities', async () => {
+  const all = { drive: 'x', compact: 'x', stop: 'x', start: 'x', event_log: '/l', config_root: '/c', retention: 50 };
+  expect(await control(all).info()).toEqual({
+    capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
+    retention: 50,
+    event_log: '/l',
+    config_root: '/c',
+  });
+  expect((await control({ stop: 'x' }).info()).capabilities).toEqual([]);
+});
+
+test('drive is told what to do in its environment and on stdin, and answers on stdout', async () => {
+  const drive = `cat > request-$MUSTER_ACTION; case $MUSTER_ACTION in publish) echo "{\\"first_id\\":1,\\"last_id\\":$MUSTER_COUNT}";; *) echo '{"id":"dpl_1"}';; esac`;
+  const driven = control({ drive });
+  expect((await driven.deploy({ description: 'it’s "one"' })).id).toBe('dpl_1');
+  expect(await driven.publish(3)).toEqual({ first_id: 1, last_id: 3 });
+  await driven.remove('dpl_1');
+  const request = (action: string) => JSON.parse(readFileSync(join(folder, `request-${action}`), 'utf8'));
+  expect([request('deploy'), request('publish'), request('remove')]).toEqual([
+    { description: 'it’s "one"' },
+    { count: 3 },
+    { deployment_id: 'dpl_1' },
+  ]);
+});
+
+test('stop is told the signal; start may leave the agent behind', async () => {
+  const started = control({ stop: 'echo $MUSTER_SIGNAL > signal', start: 'sleep 600 & echo $! > pid' });
+  await started.stop('SIGKILL');
+  expect(readFileSync(join(folder, 'signal'), 'utf8')).toBe('SIGKILL\n');
+  await started.start();
+  process.kill(Number(readFileSync(join(folder, 'pid'), 'utf8')), 'SIGKILL');
+});
+
+test.each([
+  [{ drive: 'echo broken >&2; exit 4' }, /control drive: .* ended with exit code 4: broken/],
+  [{ drive: 'echo no' }, /printed no deployment with an id/],
+  [{}, /the target file has no `drive` command/],
+])('%j fails in words', async (commands, words) => {
+  await expect(control(commands).deploy()).rejects.toThrow(words);
+});
+
+test('a command that hangs is ended', async () => {
+  await expect(control({ compact: 'exec sleep 600' }, 200).compact()).rejects.toThrow(/did not end within 0.2 s/);
+});

@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttps } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { openPlatformTarget } from './resolve.ts';
+import { localhostTls } from './testing/localhost-tls.ts';
+
+const servers: Server[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+const devices = [
+  { object: 'device', id: 'dvc_1', status: 'offline' },
+  { object: 'device', id: 'dvc_2', status: 'online' },
+  { object: 'device', id: 'dvc_3', status: 'inactive' },
+];
+/** Refuses the newest version and everything without the key. */
+const platform: RequestListener = (request, response) => {
+  const version = request.headers['service-version'] as string;
+  const refused = request.headers['x-api-key'] !== 'the-api-key' || version.endsWith('everglades');
+  response.statusCode = refused ? 400 : request.url?.startsWith('/beta/devices') ? 200 : 404;
+  response.setHeader('content-type', 'application/json');
+  response.end(
+    JSON.stringify({ object: 'list', limit: 100, offset: 0, has_more: false, data: refused ? [] : devices }),
+  );
+};
+const options = () => ({ redactor: new Redactor(), env: {}, apiKey: 'the-api-key' });
+
+test('what the platform turns out to have is what it declares', async () => {
+  const url = await serve(platform);
+  await using target = await openPlatformTarget({
+    ...options(),
+    url,
+    apiVersion: '2026-05-06.rainier',
+    limitedKey: 'less',
+  });
+  expect(target.unreachable).toBeUndefined();
+  expect([...target.capabilities].sort()).toEqual(
+    ['limited-key', 'offline-device', 'online-device', 'rainier', 'seed-data', 'tetons', 'write'].sort(),
+  );
+  expect(target).toMatchObject({ onlineDevice: 'dvc_2', offlineDevice: 'dvc_1', versionHeader: 'Service-Version' });
+  expect(target.description).toMatchObject({ address: `${url}/beta`, dialect: 'spec' });
+});
+
+test('read-only takes away what writes, whatever is declared', async () => {
+  const url = `${await serve(platform)}/beta`;
+  const given = { ...options(), url, readOnly: true, capability: ['write'], apiVersion: '2026-03-09.tetons' };
+  await using target = await openPlatformTarget(given);
+  expect(target.capabilities.has('write')).toBe(false);
+  expect(target.capabilities.has('seed-data')).toBe(true);
+});
+
+test('named devices win over those that are found', async () => {
+  const url = await serve(platform);
+  await using target = await openPlatformTarget({ ...options(), url, onlineDevice: 'dvc_x' });
+  expect(target.onlineDevice).toBe('dvc_x');
+  expect(target.capabilities.has('online-device')).toBe(true);
+});
+
+test('a platform that answers nonsense is reachable, and declares nothing', async () => {
+  const url = await serve((_, response) => response.end('[]'));
+  await using target = await openPlatformTarget({ ...options(), url });
+  expect(target.unreachable).toBeUndefined();
+  expect(target.onlineDevice).toBeUndefined();
+});
+
+test('a platform that is not there is told with what to try', async () => {
+  await using target = await openPlatformTarget({ ...options(), url: 'http://127.0.0.1:1/beta' });
+  expect(target.unreachable).toMatch(
+    /connection refused.*Try: curl .*\$MUSTER_API_KEY.* http:\/\/127.0.0.1:1\/beta\/devices/,
+  );
+});
+
+test.each([
+  [{}, /--api-key: missing; give it, or set MUSTER_API_KEY/],
+  [{ apiKey: 'k' }, /Give one of --url/],
+  [{ apiKey: 'k', url: 'nowhere' }, /--url nowhere: must be an http/],
+])('%j is a usage error', async (given, words) => {
+  await expect(openPlatformTarget({ redactor: new Redactor(), env: {}, ...given })).rejects.toThrow(words);
+});
+
+test('without Docker an image is told what to do instead', async () => {
+  const before = process.env['DOCKER_HOST'];
+  process.env['DOCKER_HOST'] = 'unix:///nonexistent/docker.sock';
+  try {
+    await using target = await openPlatformTarget({ ...options(), image: 'example/platform:1' });
+    expect(target.unreachable).toMatch(/--image needs Docker|no container runtime|example\/platform:1/);
+  } finally {
+    if (before === undefined) delete process.env['DOCKER_HOST'];
+    else process.env['DOCKER_HOST'] = before;
+  }
+});
+
+test('over https a certificate is trusted that --ca names, and no other', async () => {
+  const server = createHttps(localhostTls, platform);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/beta`;
+  const ca = join(mkdtempSync(join(tmpdir(), 'muster-ca-')), 'ca.pem');
+  writeFileSync(ca, localhostTls.cert);
+  await using trusting = await openPlatformTarget({ ...options(), url, ca, apiVersion: '2026-05-06.rainier' });
+  expect(trusting.unreachable).toBeUndefined();
+  expect(trusting.onlineDevice).toBe('dvc_2');
+  await using wary = await openPlatformTarget({ ...options(), url });
+  expect(wary.unreachable).toMatch(/self-signed certificate/);
+  await expect(openPlatformTarget({ ...options(), url, ca: '/nonexistent' })).rejects.toThrow(
+    /--ca \/nonexistent: cannot be read/,
+  );
+  rmSync(dirname(ca), { recursive: true });
+});
