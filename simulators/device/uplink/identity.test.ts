@@ -1,0 +1,75 @@
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ensureKey, identityDirectory, loadDevice, mintDeviceJwt, publicKeyPem, saveDevice } from './identity.ts';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'muster-identity-'));
+});
+afterEach(async () => {
+  await rm(dir, { recursive: true, force: true });
+});
+
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
+
+describe('the identity of a robot', () => {
+  it('is made once and kept for its owner’s eyes only', async () => {
+    expect(await ensureKey(dir, 2048)).toBe('made');
+    const pem = await publicKeyPem(dir);
+    await saveDevice(dir, { device_id: 'dvc_1', session_id: 'dvc_sess_1' });
+    expect(await ensureKey(dir, 2048)).toBe('present');
+    expect(await publicKeyPem(dir)).toBe(pem);
+    expect(await loadDevice(dir)).toEqual({ device_id: 'dvc_1', session_id: 'dvc_sess_1' });
+    const directory = identityDirectory(dir);
+    expect(await modeOf(directory)).toBe(0o700);
+    const files = await readdir(directory);
+    expect(files.sort()).toEqual(['device.json', 'private-key.pem']);
+    for (const file of files) expect(await modeOf(join(directory, file))).toBe(0o600);
+  });
+
+  it('is absent at first', async () => {
+    expect(await loadDevice(dir)).toBeUndefined();
+  });
+
+  it.each(['', '{', '{}', '{"device_id":1,"session_id":"x"}', 'null'])(
+    'is refused when device.json is %j',
+    async (text) => {
+      await mkdir(identityDirectory(dir));
+      await writeFile(join(identityDirectory(dir), 'device.json'), text);
+      await expect(loadDevice(dir)).rejects.toThrow(/device\.json.*remove it/);
+    },
+  );
+
+  it('is refused when the key is none, without showing it', async () => {
+    await ensureKey(dir, 2048);
+    const path = join(identityDirectory(dir), 'private-key.pem');
+    const secret = (await readFile(path, 'utf8')).split('\n')[1] ?? '';
+    await writeFile(path, `-----BEGIN PRIVATE KEY-----\n${secret}\n`);
+    const failure = await publicKeyPem(dir).catch((error: Error) => error);
+    expect(String(failure)).toMatch(/holds no private key/);
+    expect(String(failure)).not.toContain(secret);
+  });
+
+  it('signs JWTs as published', async () => {
+    await ensureKey(dir, 2048);
+    const clock = { now: () => Date.UTC(2026, 0, 1) };
+    const tokens = [await mintDeviceJwt(dir, clock), await mintDeviceJwt(dir, clock)];
+    const key = createPublicKey(await publicKeyPem(dir));
+    const kid = createHash('sha256')
+      .update(key.export({ type: 'spki', format: 'der' }))
+      .digest('hex');
+    const identifiers = tokens.map((token) => {
+      const [header = '', claims = '', signature = ''] = token.split('.');
+      expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({ alg: 'RS512', typ: 'JWT', kid });
+      const { jti, iat, exp, ...rest } = JSON.parse(Buffer.from(claims, 'base64url').toString());
+      expect([iat, exp, rest]).toEqual([1_767_225_600, 1_767_225_720, {}]);
+      const signed = Buffer.from(`${header}.${claims}`);
+      expect(verify('sha512', signed, key, Buffer.from(signature, 'base64url'))).toBe(true);
+      return jti;
+    });
+    expect(new Set(identifiers).size).toBe(2);
+  });
+});
