@@ -26,6 +26,7 @@ export interface FleetArguments {
   threshold?: string[];
   out: string;
   state: string;
+  dir?: string;
   'metrics-port'?: number;
   'metrics-host': string;
   force: boolean;
@@ -50,6 +51,12 @@ export const fleetOptions = {
   },
   'name-prefix': { type: 'string', describe: 'Robots are called PREFIX-000042', group: FLEET },
   state: { type: 'string', default: '.muster/fleet', describe: 'Folder that keeps keys from run to run', group: FLEET },
+  dir: {
+    type: 'string',
+    describe: 'Folder for files of robots while it runs',
+    defaultDescription: 'in memory',
+    group: FLEET,
+  },
   force: { type: 'boolean', default: false, describe: 'Go on although preflight says no', group: FLEET },
   platform: { type: 'string', describe: "Base URL of the Platform API, or embedded for Muster's own", group: PLATFORM },
   'api-key': { type: 'string', describe: 'API key; better in MUSTER_API_KEY', group: PLATFORM },

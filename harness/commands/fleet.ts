@@ -59,6 +59,7 @@ export const fleet: CommandModule<object, FleetArguments> = {
         version: VERSION,
         signal: interrupt.signal,
         force: args.force,
+        ...(args.dir === undefined ? {} : { dir: resolve(args.dir) }),
         ...(workers === undefined ? {} : { workers }),
         ...(shard === undefined ? {} : { shard }),
         ...(args['name-prefix'] === undefined ? {} : { namePrefix: namePrefixFrom(args['name-prefix']) }),

@@ -67,7 +67,7 @@ export function preflight(robots: number, workers: number, cost: RobotCost, limi
     descriptors: `use --workers ${Math.ceil(robots / Math.max(perProcess, 1))} or more, or raise 'ulimit -n' (now ${limits.descriptors} a process)`,
     memory: 'use a machine with more memory, or spread the fleet with --shard',
     ports: 'spread the fleet over more machines with --shard: each robot needs a local port towards the platform',
-    disk: 'free space or inodes where robots keep their files (TMPDIR)',
+    disk: 'free space or inodes where robots keep their files (--dir)',
   };
   const problems = (Object.keys(capacity) as (keyof typeof capacity)[])
     .filter((resource) => capacity[resource] < robots)

@@ -17,7 +17,9 @@ export function robotCost({ uplink = 'agent', subscribers = 1 }: Pick<Scenario, 
   const connected = uplink === 'agent' ? 1 : 0;
   return {
     descriptors: IDLE_DESCRIPTORS + connected + subscribers * SUBSCRIBER_DESCRIPTORS,
-    memoryBytes: IDLE_BYTES + (uplink === 'none' ? 0 : UPLINK_BYTES) + subscribers * SUBSCRIBER_BYTES,
+    // Files count as memory too, because that is where they are kept when there is room.
+    memoryBytes:
+      FILES * BLOCK_BYTES + IDLE_BYTES + (uplink === 'none' ? 0 : UPLINK_BYTES) + subscribers * SUBSCRIBER_BYTES,
     ports: connected,
     diskBytes: FILES * BLOCK_BYTES,
     inodes: FILES,

@@ -1,7 +1,5 @@
 /** A running fleet: its hosts, the phases they carry out together, and what they measured. */
-import { mkdirSync, mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { mergeSnapshots, type Snapshot, summariesOf } from '../../harness/load/metrics.ts';
 import type { FleetResult, Tick, Violation } from '../../harness/load/result.ts';
@@ -10,7 +8,9 @@ import { monotonicMs } from '../../harness/load/scheduler.ts';
 import { durationMs } from '../../harness/load/units.ts';
 import { judge } from '../../harness/load/verdict.ts';
 import { random } from '../common/random.ts';
+import { robotCost } from './cost.ts';
 import type { Host, HostConfig, HostEvents, PhaseOutcome, PlatformAddress } from './host.ts';
+import { makePlace, roomFor } from './place.ts';
 import { membersOf } from './plan.ts';
 import { PlatformClient, type Rollable } from './platform-client.ts';
 import { ProcessHost } from './process-host.ts';
@@ -30,6 +30,8 @@ export interface FleetOptions {
   keyBits: number;
   /** Keys of robots, kept from run to run. */
   stateDir: string;
+  /** Where robots keep their files while the fleet runs. Default: in memory (`/dev/shm`) when it has room, else `tmpdir()`. */
+  dir?: string;
   /** Events a robot keeps. Default 200. */
   retain?: number;
   durability?: 'os' | 'sync';
@@ -80,6 +82,7 @@ export class Fleet implements AsyncDisposable {
   readonly #left: Snapshot[] = [];
   #clock: NodeJS.Timeout | undefined;
   #phase = 'preparing';
+  #phaseEpoch: number | undefined;
   #stopping: Promise<void> | undefined;
   #idleRss = 0;
   startMs = 0;
@@ -88,7 +91,7 @@ export class Fleet implements AsyncDisposable {
   constructor(options: FleetOptions) {
     this.options = options;
     this.members = membersOf(options.robots, options.shard ?? { index: 1, count: 1 });
-    this.#dir = mkdtempSync(join(tmpdir(), 'muster-fleet-'));
+    this.#dir = makePlace(roomFor(this.robots * robotCost(options.scenario).diskBytes, options.dir));
     this.#client = options.platform && new PlatformClient({ ...options.platform, connections: 8 });
     const count = Math.max(options.workers, 1);
     for (let number = 0; number < count; number += 1) {
@@ -104,6 +107,11 @@ export class Fleet implements AsyncDisposable {
   /** Milliseconds since the fleet was made. */
   get elapsedMs(): number {
     return monotonicMs() - this.#began;
+  }
+
+  /** Milliseconds since the phase that runs began; 0 before the first. */
+  get phaseElapsedMs(): number {
+    return this.#phaseEpoch === undefined ? 0 : Math.max(0, monotonicMs() - this.#phaseEpoch);
   }
 
   /** Unix socket of a robot of this shard, whether it serves at the moment or not. */
@@ -130,6 +138,7 @@ export class Fleet implements AsyncDisposable {
     if (phase.do === 'ramp') this.#idleRss = await this.#rss();
     const given = phase.do === 'rollout' ? (rollable ?? (await this.makeRollable(`phase ${index}`))) : undefined;
     const epoch = monotonicMs() + LEAD_MS;
+    this.#phaseEpoch = epoch;
     if (phase.do === 'kill-worker') await this.#killWorker(index, phase.down);
     const outcomes = await this.#each(({ host }) =>
       host.runPhase({ index, phase, epoch, ...(given === undefined ? {} : { rollable: given }) }),
@@ -208,7 +217,8 @@ export class Fleet implements AsyncDisposable {
     clearInterval(this.#clock);
     const results = await Promise.allSettled([...this.#hosts.values()].map(({ host }) => host.stop(how)));
     results.push(...(await Promise.allSettled([this.#client?.close()])));
-    results.push(...(await Promise.allSettled([rm(this.#dir, { recursive: true, force: true, maxRetries: 3 })])));
+    // At once: an asynchronous removal of a hundred thousand files takes several times as long.
+    rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 });
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0) throw new AggregateError(failures, 'the fleet did not end cleanly');
   }

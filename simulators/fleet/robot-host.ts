@@ -14,6 +14,7 @@ import { PlatformClient, PlatformFailure, type Rollable } from './platform-clien
 import { Robot, type RobotListener, type RobotState } from './robot.ts';
 import { Rollouts } from './rollouts.ts';
 import { type FleetUplinks, fleetUplinks } from './uplinks.ts';
+import { Waits } from './waits.ts';
 
 const TICK_MS = 1000;
 const DEFAULT_WITHIN_MS = 60_000;
@@ -45,6 +46,7 @@ export class RobotHost implements Host {
   readonly #robots = new Map<number, Robot>();
   readonly #rollouts = new Rollouts();
   readonly #abort = new AbortController();
+  readonly #waits = new Waits();
   readonly #client: PlatformClient | undefined;
   #uplinks: FleetUplinks | undefined;
   #ticker: NodeJS.Timeout | undefined;
@@ -103,7 +105,7 @@ export class RobotHost implements Host {
         underWay.add(running);
       },
     });
-    await this.#rest(epoch + scheduleMs(phase));
+    await this.#waits.until(epoch + scheduleMs(phase));
     await Promise.all(underWay);
     return outcome;
   }
@@ -111,7 +113,7 @@ export class RobotHost implements Host {
   async finish(): Promise<void> {
     const deadline = monotonicMs() + 5000;
     const running = [...this.#robots.values()].filter(({ state }) => state !== 'stopped');
-    while (running.some((robot) => !robot.caughtUp) && monotonicMs() < deadline && !this.#abort.signal.aborted) {
+    while (running.some((robot) => !robot.caughtUp) && monotonicMs() < deadline && !this.#waits.ended) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     for (const robot of running) robot.finish();
@@ -135,6 +137,7 @@ export class RobotHost implements Host {
 
   async stop(how: 'orderly' | 'abandon'): Promise<void> {
     this.#abort.abort();
+    this.#waits.end();
     clearInterval(this.#ticker);
     this.#sampler.stop();
     const robots = [...this.#robots.values()];
@@ -193,14 +196,14 @@ export class RobotHost implements Host {
         return;
       case 'partition':
         await robot.cutOff();
-        await this.#rest(intended + scheduleMs(phase));
+        await this.#waits.until(intended + scheduleMs(phase));
         await this.#timed(record, 'reconnect.ms', intended + scheduleMs(phase), robot.rejoin());
         return;
       case 'kill': {
         const down = phase.do === 'kill' && phase.down !== undefined ? durationMs(phase.down) : DEFAULT_DOWN_MS;
         robot.kill();
-        await this.#rest(intended + down);
-        if (this.#abort.signal.aborted) return;
+        await this.#waits.until(intended + down);
+        if (this.#waits.ended) return;
         await robot.restart();
         await this.#timed(record, 'reconnect.ms', intended + down, robot.whenOnline());
         return;
@@ -222,17 +225,17 @@ export class RobotHost implements Host {
       await installKey(keyFile(stateDir, keyBits, robot.index), identity);
     }
     await robot.start();
-    await Promise.race([robot.whenOnline(), this.#rest(monotonicMs() + SETTLE_MS)]);
+    await this.#waits.atMost(monotonicMs() + SETTLE_MS, robot.whenOnline());
   }
 
   async #ping({ robot, record, intended }: Action): Promise<void> {
-    const { deviceId } = robot;
+    const { deviceId, state } = robot;
     if (this.#client === undefined || deviceId === undefined) return;
     record.count('ping.attempts');
     record.count('ping.errors', 0);
     const code = await this.#client.ping(deviceId);
     if (code === 'success') record.time('ping.ms', monotonicMs() - intended);
-    else record.count(robot.state === 'online' ? 'ping.errors' : 'ping.offline');
+    else record.count(state === 'online' && robot.state === 'online' ? 'ping.errors' : 'ping.offline');
   }
 
   async #list({ robot, record, intended, index, turn }: Action): Promise<void> {
@@ -266,7 +269,6 @@ export class RobotHost implements Host {
         client.deploy(deviceId, rollable, `Roll-out of phase ${index}`),
       );
       row.deployment_id = deploymentId;
-      const { signal } = this.#abort;
       await this.#rollouts.follow({
         robot,
         deploymentId,
@@ -274,7 +276,7 @@ export class RobotHost implements Host {
         record,
         row,
         deadline: intended + within,
-        signal,
+        waits: this.#waits,
       });
     } finally {
       if (row.total_ms === null) {
@@ -299,32 +301,17 @@ export class RobotHost implements Host {
   }
 
   async #timed(record: Recorder, name: string, from: number, what: Promise<void>): Promise<void> {
-    await Promise.race([what, this.#rest(monotonicMs() + SETTLE_MS)]);
+    await this.#waits.atMost(monotonicMs() + SETTLE_MS, what);
     record.time(name, monotonicMs() - from);
   }
 
   #failed(kind: ActionKind, record: Recorder, error: unknown): void {
-    if (this.#abort.signal.aborted) return;
+    if (this.#waits.ended) return;
     record.count(`${kind}.errors`);
     if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
     for (let at = error; at instanceof Error; at = at.cause) {
       if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#metrics.count('exhausted');
     }
-  }
-
-  /** Until a moment on the shared clock, or the end of the run. */
-  #rest(until: number): Promise<void> {
-    const { signal } = this.#abort;
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, Math.max(until - monotonicMs(), 0));
-      signal.addEventListener('abort', done, { once: true });
-      if (signal.aborted) done();
-    });
   }
 
   #tick(): void {

@@ -1,8 +1,8 @@
 /** Follows roll-outs from the POST on the platform to the event read on the robot, and splits the time in legs. */
 import type { Recorder } from '../../harness/load/metrics.ts';
-import { monotonicMs } from '../../harness/load/scheduler.ts';
 import type { RolloutRow } from './host.ts';
 import type { DeploymentMoments, Robot } from './robot.ts';
+import type { Waits } from './waits.ts';
 
 interface Pending {
   robot: Robot;
@@ -21,21 +21,14 @@ export class Rollouts {
    * Resolves when the robot's first subscriber has read the event and the platform has been told, or after `deadline`
    * (shared clock); the row then says how far it came.
    */
-  follow(options: Omit<Pending, 'settle'> & { deadline: number; signal: AbortSignal }): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+  async follow(options: Omit<Pending, 'settle'> & { deadline: number; waits: Waits }): Promise<void> {
     const key = options.deploymentId;
-    const timer = setTimeout(() => settle(), Math.max(options.deadline - monotonicMs(), 0));
-    const settle = (): void => {
-      clearTimeout(timer);
-      options.signal.removeEventListener('abort', settle);
-      this.#pending.delete(key);
-      resolve();
-    };
-    options.signal.addEventListener('abort', settle, { once: true });
-    this.#pending.set(key, { ...options, settle });
+    const wait = options.waits.for(options.deadline);
+    this.#pending.set(key, { ...options, settle: wait.finish });
     // The robot may have been faster than the answer to the POST.
     this.progress(key, options.robot.momentsOf(key));
-    return promise;
+    await wait.promise;
+    this.#pending.delete(key);
   }
 
   progress(deploymentId: string, moments: DeploymentMoments): void {

@@ -1,6 +1,5 @@
 /** One run of a scenario from preflight to result: what `muster fleet` does. */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expose } from '../../harness/load/exposition.ts';
 import { LiveView, type Screen } from '../../harness/load/live.ts';
@@ -14,6 +13,7 @@ import { robotCost } from './cost.ts';
 import { startEmbeddedPlatform } from './embedded-platform.ts';
 import { Fleet } from './fleet.ts';
 import type { PlatformAddress, RolloutRow } from './host.ts';
+import { roomFor } from './place.ts';
 import { membersOf, scheduleMs } from './plan.ts';
 
 export interface RunOptions {
@@ -26,6 +26,8 @@ export interface RunOptions {
   seed: number;
   keyBits: number;
   stateDir: string;
+  /** Where robots keep their files while the fleet runs. Default: in memory when there is room. */
+  dir?: string;
   /** `result.json`, `report.html` and `rollouts.jsonl` are written here. */
   out: string;
   /** Added to those of the scenario. */
@@ -54,7 +56,8 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const view = new LiveView(screen);
   const members = membersOf(robots, shard ?? { index: 1, count: 1 }).length;
   const cost = robotCost(scenario);
-  const limits = machineLimits(tmpdir());
+  const base = roomFor(members * cost.diskBytes, options.dir);
+  const limits = machineLimits(base);
   const workers = options.workers ?? sensibleWorkers(members, cost, limits, ROBOTS_A_CORE);
   const { capacity, problems } = preflight(members, workers, cost, limits);
   screen.write(
@@ -78,7 +81,6 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   }
   signal.throwIfAborted();
 
-  const totalMs = scenario.phases.reduce((sum, phase) => sum + scheduleMs(phase), 0);
   let beat = 0;
   let lastTick: Tick | undefined;
   const fleet = new Fleet({
@@ -89,6 +91,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     seed: options.seed,
     keyBits: options.keyBits,
     stateDir: options.stateDir,
+    dir: base,
     ...(shard === undefined ? {} : { shard }),
     ...(options.namePrefix === undefined ? {} : { namePrefix: options.namePrefix }),
     onKeys: (done, of) => view.progress(`${options.keyBits}-bit keys`, done, of),
@@ -97,15 +100,14 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
       beat += 1;
       if (shard !== undefined) writeAlive(out, { shard, beat, phase: tick.phase });
       const number = Math.min(fleet.phases.length, scenario.phases.length - 1);
-      const elapsed = fleet.phases.reduce((sum, phase) => sum + phase.durationMs, 0);
-      const ended = scenario.phases.slice(0, number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
+      const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
       const { counters } = fleet.progress;
       view.show({
         title: scenario.name,
         tick,
         phase: { number: number + 1, of: scenario.phases.length, name: scenario.phases[number]?.do ?? '' },
         elapsedMs: fleet.elapsedMs,
-        remainingMs: Math.max(0, totalMs - ended - Math.max(0, fleet.elapsedMs - elapsed)),
+        remainingMs: Math.max(0, left - fleet.phaseElapsedMs),
         errors: Object.entries(counters).reduce(
           (sum, [name, count]) => sum + (name.endsWith('.errors') ? count : 0),
           0,
