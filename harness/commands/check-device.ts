@@ -1,12 +1,13 @@
 import process from 'node:process';
-import type { CommandModule } from 'yargs';
+import type { CommandModule, Options } from 'yargs';
 import { Redactor } from '../client/redact.ts';
 import type { DeviceContext } from '../target/device.ts';
 import type { DeviceTargetOptions, OpenDeviceTarget } from '../target/open.ts';
 import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
 import { type Judged, judge } from './run-suite.ts';
 
-interface Arguments extends PlanArguments {
+/** How a device is named on the command line. */
+export interface DeviceArguments {
   socket?: string;
   discovery?: string;
   url?: string;
@@ -22,54 +23,70 @@ interface Arguments extends PlanArguments {
   'target-version'?: string;
 }
 
+type Arguments = PlanArguments & DeviceArguments;
+
+export const deviceTargetOptions = {
+  socket: { type: 'string', describe: 'Unix socket of the agent', group: 'Target:' },
+  discovery: { type: 'string', describe: 'Discovery file of an agent on loopback TCP', group: 'Target:' },
+  url: { type: 'string', describe: 'Base URL, with or without /v0.2', group: 'Target:' },
+  command: { type: 'string', describe: 'Shell line that starts the agent', group: 'Target:' },
+  image: { type: 'string', describe: 'Container image of the agent', group: 'Target:' },
+  port: { type: 'number', describe: 'Port that the image listens on', group: 'Target:' },
+  target: { type: 'string', describe: 'Target file (YAML)', group: 'Target:' },
+  ca: { type: 'string', describe: 'Certificate authorities to trust (PEM)', group: 'Target:' },
+  token: {
+    type: 'string',
+    describe: 'Bearer token for --url; or MUSTER_TOKEN in the environment',
+    group: 'Target:',
+  },
+  name: { type: 'string', describe: 'Name of what is tested', group: 'Target:' },
+  'target-version': { type: 'string', describe: 'Its version', group: 'Target:' },
+  control: {
+    type: 'string',
+    describe: 'Control API (URL, port or socket): lets the suite drive the agent',
+    group: 'Target:',
+  },
+  capability: { type: 'string', array: true, describe: 'Declare a capability', group: 'Target:' },
+} satisfies Record<string, Options>;
+
 export const checkDevice: CommandModule<object, Arguments> = {
   command: 'device',
   describe: 'Check a Device API: an agent on its socket, loopback port, URL, or started by a command or image',
   builder: (argv) =>
     typed<Arguments>(
-      withPlanOptions(
-        argv.options({
-          socket: { type: 'string', describe: 'Unix socket of the agent', group: 'Target:' },
-          discovery: { type: 'string', describe: 'Discovery file of an agent on loopback TCP', group: 'Target:' },
-          url: { type: 'string', describe: 'Base URL, with or without /v0.2', group: 'Target:' },
-          command: { type: 'string', describe: 'Shell line that starts the agent', group: 'Target:' },
-          image: { type: 'string', describe: 'Container image of the agent', group: 'Target:' },
-          port: { type: 'number', describe: 'Port that the image listens on', group: 'Target:' },
-          target: { type: 'string', describe: 'Target file (YAML)', group: 'Target:' },
-          ca: { type: 'string', describe: 'Certificate authorities to trust (PEM)', group: 'Target:' },
-          token: {
-            type: 'string',
-            describe: 'Bearer token for --url; or MUSTER_TOKEN in the environment',
-            group: 'Target:',
-          },
-          name: { type: 'string', describe: 'Name of what is tested', group: 'Target:' },
-          'target-version': { type: 'string', describe: 'Its version', group: 'Target:' },
-          control: {
-            type: 'string',
-            describe: 'Control API (URL, port or socket): lets the suite drive the agent',
-            group: 'Target:',
-          },
-          capability: { type: 'string', array: true, describe: 'Declare a capability', group: 'Target:' },
-        }),
-      )
+      withPlanOptions(argv.options(deviceTargetOptions))
         .example('$0 check device --socket /run/agent.sock', 'what a black box can show')
         .example('$0 check device --socket a.sock --control c.sock --report junit=muster.xml', 'everything, for CI'),
     ),
   handler: async (args) => {
     const redactor = new Redactor();
-    const [{ deviceSuite }, { openDeviceTarget }] = await Promise.all([
-      import('../../suites/device/index.ts'),
-      import('../target/open-device.ts'),
-    ]);
+    const { deviceSuite } = await import('../../suites/device/index.ts');
     const report = await judge(deviceSuite, args, redactor, async (signal, notify) =>
-      judgedDevice(await openDeviceTarget(deviceOptions(args, redactor, signal, notify)), args.patience * 1000),
+      judgedDevice(await open(args, redactor, signal, notify), args.patience * 1000),
     );
     process.exitCode = report.exit_code;
   },
 };
 
-function deviceOptions(
+async function open(
   args: Arguments,
+  redactor: Redactor,
+  signal: AbortSignal,
+  notify: (text: string) => void,
+): Promise<OpenDeviceTarget> {
+  const options = deviceOptions(args, redactor, signal, notify);
+  if (args.control !== 'platform') {
+    const { openDeviceTarget } = await import('../target/open-device.ts');
+    return openDeviceTarget(options);
+  }
+  const { openEnrolledDevice } = await import('./control-platform.ts');
+  // What an agent that is started by hand needs has to be readable, the token too.
+  const announce = (text: string): void => void (args.command === undefined && process.stderr.write(`${text}\n`));
+  return openEnrolledDevice(options, { redactor, signal, announce });
+}
+
+export function deviceOptions(
+  args: DeviceArguments,
   redactor: Redactor,
   signal: AbortSignal,
   notify: (text: string) => void,

@@ -18,6 +18,8 @@ export interface ControlPlatformOptions {
   port?: number;
   mqttPort?: number;
   tls?: { cert: string; key: string };
+  /** Where the agent is told to connect instead, e.g. a link that can be cut. */
+  relay?(url: string): Promise<string>;
   /** How long the agent may take to enrol. Default 4 minutes, as a token lives for 5. */
   enrolMs?: number;
   signal?: AbortSignal;
@@ -38,7 +40,7 @@ const ENROL_MS = 240_000;
 const POLL_MS = 100;
 
 export async function startControlPlatform(options: ControlPlatformOptions): Promise<ControlPlatform> {
-  const { redactor, dialect = 'spec' } = options;
+  const { redactor, dialect = 'spec', relay = async (url) => url } = options;
   const { simulatePlatform } = await import('../../simulators/platform/index.ts');
   const platform = await simulatePlatform({
     dialect,
@@ -65,8 +67,8 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
   });
   redactor.add(token);
   const env = {
-    MUSTER_PLATFORM_URL: platform.agentUrl,
-    ...(platform.mqttUrl === undefined ? {} : { MUSTER_MQTT_URL: platform.mqttUrl }),
+    MUSTER_PLATFORM_URL: await relay(platform.agentUrl),
+    ...(platform.mqttUrl === undefined ? {} : { MUSTER_MQTT_URL: await relay(platform.mqttUrl) }),
     MUSTER_TOKEN: token,
   };
   options.announce(

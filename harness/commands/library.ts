@@ -1,0 +1,83 @@
+/**
+ * Library entry `muster`: check a target from a program.
+ *
+ *     const report = await check(deviceSuite, () => openDevice({ socket: '/run/agent.sock' }), { fast: true });
+ *     if (report.exit_code !== 0) …
+ */
+import { randomInt } from 'node:crypto';
+import { makePlan, type PlanOptions } from '../check/plan.ts';
+import { runSuite } from '../check/run.ts';
+import type { Report, Suite } from '../check/types.ts';
+import { Redactor } from '../client/redact.ts';
+import type { DeviceContext, PlatformContext } from '../target/device.ts';
+import type { DeviceTargetOptions, PlatformTargetOptions } from '../target/open.ts';
+import { openDeviceTarget, openPlatformTarget } from '../target/resolve.ts';
+import { VERSION } from '../version.ts';
+import { judgedDevice } from './check-device.ts';
+import { judgedPlatform } from './check-platform.ts';
+import type { Judged } from './run-suite.ts';
+
+export { deviceSuite } from '../../suites/device/index.ts';
+export { platformSuite } from '../../suites/platform/index.ts';
+export { applyBaseline, type Baseline, type BaselineEntry } from '../check/baseline.ts';
+export { checks, requirement, suite } from '../check/define.ts';
+export type * from '../check/types.ts';
+export { prettyText } from '../report/pretty.ts';
+export { type Control, ControlError, HttpControl } from '../target/control.ts';
+export type { DeviceContext, PlatformContext } from '../target/device.ts';
+export type { Judged } from './run-suite.ts';
+
+const PATIENCE_MS = 10_000;
+
+/** An opened target, with what keeps its secrets out of reports. */
+export interface Opened<Context> extends Judged<Context> {
+  redactor: Redactor;
+}
+
+/** Opens a Device API. Throws UsageError for options that make no target; an unreachable one is told in `unreachable`. */
+export async function openDevice(
+  options: Omit<DeviceTargetOptions, 'redactor'>,
+  patienceMs: number = PATIENCE_MS,
+): Promise<Opened<DeviceContext>> {
+  const redactor = new Redactor();
+  return { ...judgedDevice(await openDeviceTarget({ ...options, redactor }), patienceMs), redactor };
+}
+
+/** Opens a Platform API, likewise. */
+export async function openPlatform(
+  options: Omit<PlatformTargetOptions, 'redactor'>,
+  patienceMs: number = PATIENCE_MS,
+): Promise<Opened<PlatformContext>> {
+  const redactor = new Redactor();
+  return { ...judgedPlatform(await openPlatformTarget({ ...options, redactor }), patienceMs), redactor };
+}
+
+export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
+  /** Repeats a run exactly. Default: a new one, told in the report. */
+  seed?: number;
+  /** Multiplies the runs of every property. */
+  runs?: number;
+  signal?: AbortSignal;
+}
+
+/** Opens the target, runs the suite, closes the target. The report's `exit_code` is that of `muster check`. */
+export async function check<Context>(
+  suite: Suite<Context>,
+  open: () => Promise<Opened<Context>>,
+  options: CheckOptions = {},
+): Promise<Report> {
+  const { seed = randomInt(2 ** 31), runs = 1, signal, ...plan } = options;
+  await using target = await open();
+  return runSuite(suite, {
+    plan: makePlan(suite, { ...plan, capabilities: target.capabilities }),
+    target: target.description,
+    context: (recorder, aborted) => target.context(recorder, aborted),
+    redactor: target.redactor,
+    seed,
+    runs,
+    profile: plan.profile ?? 'full',
+    version: VERSION,
+    ...(signal === undefined ? {} : { signal }),
+    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+  });
+}
