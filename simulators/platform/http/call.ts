@@ -6,6 +6,7 @@ import type { Core } from '../core.ts';
 import type { ApiKey } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
+import type { Query } from './query.ts';
 
 export interface Call {
   core: Core;
@@ -14,7 +15,7 @@ export interface Call {
   version: SupportedVersion;
   key: ApiKey;
   params: Readonly<Record<string, string>>;
-  query: URLSearchParams;
+  query: Query;
   /** Valid for the operation and version; `undefined` where none is needed and none was sent. */
   body: unknown;
 }

@@ -1,8 +1,9 @@
 /** The list envelope and what is in it (specification sections 2.6 and 8). */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import type { ExpandTree } from '../render.ts';
 import type { Filters, Matching } from '../store/collection.ts';
 import type { Answered, Call } from './call.ts';
-import { readExpand, readFilters, readOrder } from './query.ts';
+import { readExpand, readFilters, readOrder, valuesOf } from './query.ts';
 
 /** Answers a page of a collection. */
 export function list(call: Call, kind: ResourceKind, narrow: Filters = {}): Answered {
@@ -19,8 +20,8 @@ export function page(call: Call, kind: ResourceKind, matching: Matching): Answer
   const expand = readExpand(query, kind, version, true);
   let total: number | undefined;
   const window = {
-    limit: behaviour.clampLimit(query.getAll('limit')),
-    offset: behaviour.clampOffset(query.getAll('offset')),
+    limit: behaviour.clampLimit(valuesOf(query, 'limit')),
+    offset: behaviour.clampOffset(valuesOf(query, 'offset')),
     total: () => (total ??= matching.count()),
   };
   // One row more than the page holds tells whether there is more.
@@ -38,15 +39,19 @@ export function page(call: Call, kind: ResourceKind, matching: Matching): Answer
   const hasMore = behaviour.hasMore({ ...window, returned, beyond });
   const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, returned });
   const plain = Object.keys(expand.tree).length === 0;
-  const collection = core.store.collections[kind];
-  const texts = rows.map((seq) => {
-    if (plain) return renderer.text(kind, seq, version);
-    const row = collection.bySeq(seq);
-    return row === undefined ? 'null' : JSON.stringify(renderer.value(kind, row, version, expand.tree));
-  });
-  const json =
-    `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},` +
-    `"data":[${texts.join(',')}]${totalCount === undefined ? '' : `,"total_count":${totalCount}`}}`;
+  // Text is only appended, never joined: it is laid out once, when it is written to the socket.
+  let json = `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},"data":[`;
+  for (let index = 0; index < returned; index++) {
+    const seq = rows[index] as number;
+    if (index > 0) json += ',';
+    json += plain ? renderer.text(kind, seq, version) : expanded(call, kind, seq, expand.tree);
+  }
+  json += totalCount === undefined ? ']}' : `],"total_count":${totalCount}}`;
   if (behaviour.envelope === undefined) return { json };
   return { json: JSON.stringify(behaviour.envelope(JSON.parse(json))) };
+}
+
+function expanded({ core, renderer, version }: Call, kind: ResourceKind, seq: number, tree: ExpandTree): string {
+  const row = core.store.collections[kind].bySeq(seq);
+  return row === undefined ? 'null' : JSON.stringify(renderer.value(kind, row, version, tree));
 }

@@ -17,12 +17,24 @@ const refuse = (parameter: string, message: string, accepted: readonly string[])
 
 const shortened = (text: string) => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 
-export function readFilters(query: URLSearchParams, kind: ResourceKind, version: SupportedVersion): Filters {
+/** As Fastify reads it: a parameter that is repeated is an array. */
+export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const NONE: readonly string[] = [];
+
+/** Every value of a parameter, in their order. */
+export function valuesOf(query: Query, name: string): readonly string[] {
+  const value = query[name];
+  return value === undefined ? NONE : typeof value === 'string' ? [value] : value;
+}
+
+export function readFilters(query: Query, kind: ResourceKind, version: SupportedVersion): Filters {
   const filters: Record<string, readonly string[]> = {};
-  for (const [field, filter] of Object.entries(RESOURCES[kind].filters)) {
-    if (!inVersion(filter, version)) continue;
-    const values = query.getAll(field).flatMap((text) => text.split('|'));
-    if (values.length === 0) continue;
+  const known = RESOURCES[kind].filters;
+  for (const field in query) {
+    const filter = Object.hasOwn(known, field) ? known[field] : undefined;
+    if (filter === undefined || !inVersion(filter, version)) continue;
+    const values = valuesOf(query, field).flatMap((text) => text.split('|'));
     if (values.length > FILTER_VALUES) throw refuse(field, `at most ${FILTER_VALUES} values`, []);
     const accepted = filter.values?.(version);
     const wrong = accepted && values.find((value) => !accepted.includes(value));
@@ -32,11 +44,12 @@ export function readFilters(query: URLSearchParams, kind: ResourceKind, version:
   return filters;
 }
 
-export function readOrder(query: URLSearchParams, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
+export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
+  if (query['order_by'] === undefined) return [];
   const accepted = ['id', 'created_at'];
   for (const [field, span] of Object.entries(RESOURCES[kind].orders))
     if (inVersion(span, version)) accepted.push(field);
-  const texts = query.getAll('order_by').flatMap((text) => text.split(','));
+  const texts = valuesOf(query, 'order_by').flatMap((text) => text.split(','));
   return texts
     .filter((text) => text !== '')
     .map((text) => {
@@ -59,14 +72,14 @@ export interface ExpandQuery {
 
 /** `expand` may repeat, and be written `expand[]`; dots nest. A nested expansion expands what it is nested in. */
 export function readExpand(
-  query: URLSearchParams,
+  query: Query,
   kind: ResourceKind | undefined,
   version: SupportedVersion,
   list: boolean,
 ): ExpandQuery {
   const tree: MutableTree = {};
   let totalCount = false;
-  for (const text of [...query.getAll('expand'), ...query.getAll('expand[]')]) {
+  for (const text of [...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')]) {
     if (list && text === 'total_count') totalCount = true;
     else if (text !== '') addPath(tree, text, kind, version, list);
   }

@@ -12,8 +12,8 @@ import { HANDLERS } from '../routes/index.ts';
 import { type Admitted, admit } from './admission.ts';
 import type { Answered } from './call.ts';
 import { readJson } from './json-body.ts';
+import type { Query } from './query.ts';
 
-const NO_QUERY = new URLSearchParams();
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 declare module 'fastify' {
@@ -49,7 +49,7 @@ export function registerRoutes(app: FastifyInstance, core: Core, renderer: Rende
           operation,
           ...admitted,
           params: request.params as Record<string, string>,
-          query: queryOf(request),
+          query: request.query as Query,
           body: readBody(core, operation, bodies.get(admitted.version), request),
         });
         return answered instanceof Promise ? answered.then((later) => send(reply, later)) : send(reply, answered);
@@ -77,12 +77,6 @@ function readBody(core: Core, operation: Operation, expected: Shape | undefined,
   const [first] = problems;
   const where = first?.path ? `${first.path.slice(1).replaceAll('/', '.')}: ` : '';
   throw new PlatformError(400, 'invalid_request', `${where}${first?.message}`, { problems: problems.slice(0, 20) });
-}
-
-function queryOf(request: FastifyRequest): URLSearchParams {
-  const url = request.raw.url ?? '';
-  const mark = url.indexOf('?');
-  return mark === -1 ? NO_QUERY : new URLSearchParams(url.slice(mark + 1));
 }
 
 function send(reply: FastifyReply, { status, json, bytes, headers }: Answered): FastifyReply {

@@ -6,6 +6,7 @@ import { find, invalid } from '../domain/find.ts';
 import { created, get } from '../http/answers.ts';
 import { type Answered, type Call, type Handlers, param } from '../http/call.ts';
 import { list } from '../http/lists.ts';
+import { valuesOf } from '../http/query.ts';
 
 const MEDIA_TYPES: Record<InstanceFormat, string> = {
   json: 'application/json',
@@ -26,7 +27,7 @@ export const configInstanceHandlers: Handlers = {
 };
 
 function download(call: Call): Answered {
-  const disposition = call.query.get('disposition') ?? 'inline';
+  const disposition = valuesOf(call.query, 'disposition')[0] ?? 'inline';
   if (!(DISPOSITIONS as readonly string[]).includes(disposition)) {
     throw invalid('invalid_parameter', `disposition: accepted are ${DISPOSITIONS.join(' and ')}`, {
       accepted: DISPOSITIONS,

@@ -62,14 +62,18 @@ export class Collection<Row extends BaseRow> {
   reload(): void {
     this.#lists.clear();
     const columns = ['seq', 'created_at', ...this.spec.facets].join(', ');
-    const sorted: number[] = [];
-    const rows = this.#prepare(`SELECT ${columns} FROM ${this.spec.table} ORDER BY created_at DESC, id ASC`);
+    const { count } = this.#database.prepare(`SELECT count(*) AS count FROM ${this.spec.table}`).get() as {
+      count: number;
+    };
+    const sorted = new Int32Array(count);
+    let index = 0;
+    const rows = this.#database.prepare(`SELECT ${columns} FROM ${this.spec.table} ORDER BY created_at DESC, id ASC`);
     rows.setReturnArrays(true);
     for (const values of rows.iterate() as unknown as Iterable<[number, string, ...unknown[]]>) {
       const seq = values[0];
-      sorted.push(seq);
+      sorted[index++] = seq;
       this.#remember(seq, values[1]);
-      for (const [index, facet] of this.#facets.entries()) facet.set(seq, textOrNull(values[index + 2]));
+      for (const [at, facet] of this.#facets.entries()) facet.set(seq, textOrNull(values[at + 2]));
       if (seq > this.#last) this.#last = seq;
     }
     const list = new RankedList(this.#comparator('created_at:desc,id:asc'), this.#facets);
@@ -148,7 +152,7 @@ export class Collection<Row extends BaseRow> {
         const from = facet.codeOf(row.seq);
         facet.set(row.seq, facetValue(updated, facet.column));
         const to = facet.codeOf(row.seq);
-        if (from !== to) for (const list of this.#lists.values()) list.recode(row.seq, index, from, to);
+        if (from !== to) for (const list of this.#lists.values()) list.recode(row.seq, index, from);
       }
       this.onChange(row.seq);
     });
@@ -232,11 +236,37 @@ export class Collection<Row extends BaseRow> {
     if (list === undefined) {
       if (!KEPT_ORDERS.includes(order)) throw new RangeError(`no ranked list is kept for ${order}`);
       list = new RankedList(this.#comparator(order), this.#facets);
-      const sql = order === 'id:asc' ? 'id ASC' : 'created_at ASC, id ASC';
-      list.load(this.#seqs(`SELECT seq FROM ${this.spec.table} ORDER BY ${sql}`, []));
+      list.load(order === 'id:asc' ? this.#allById() : this.#oldestFirst());
       this.#lists.set(order, list);
     }
     return list;
+  }
+
+  #allById(): Int32Array {
+    const seqs = new Int32Array(this.size);
+    const statement = this.#database.prepare(`SELECT seq FROM ${this.spec.table} ORDER BY id`);
+    statement.setReturnArrays(true);
+    let index = 0;
+    // Row by row: an array of a million objects costs more memory than everything else that is held of them.
+    for (const [seq] of statement.iterate() as unknown as Iterable<[number]>) seqs[index++] = seq;
+    return seqs;
+  }
+
+  /** The newest-first list read backwards, but each run of one moment forwards: ids ascend in both. */
+  #oldestFirst(): Int32Array {
+    const newest = this.#list('created_at:desc,id:asc').rows();
+    const oldest = new Int32Array(newest.length);
+    let index = 0;
+    let end = newest.length;
+    while (end > 0) {
+      const moment = this.#created[newest[end - 1] as number];
+      let start = end - 1;
+      while (start > 0 && this.#created[newest[start - 1] as number] === moment) start -= 1;
+      oldest.set(newest.subarray(start, end), index);
+      index += end - start;
+      end = start;
+    }
+    return oldest;
   }
 
   #comparator(order: KeptOrder): (left: number, right: number) => number {
@@ -255,8 +285,9 @@ export class Collection<Row extends BaseRow> {
   }
 
   #seqs(sql: string, values: SQLInputValue[]): number[] {
-    const statement = this.#prepare(sql);
-    return statement.all(...values).map((row) => Number(row['seq']));
+    return this.#prepare(sql)
+      .all(...values)
+      .map((row) => Number(row['seq']));
   }
 
   #remember(seq: number, createdAt: string): void {

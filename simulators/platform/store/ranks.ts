@@ -1,27 +1,36 @@
 /**
  * Row numbers in a fixed order, with access by position: what a page at any offset needs (a plain SQL OFFSET walks over
- * everything before it). Sorted chunks, each with a count for every value of every facet, so that a filtered page skips
- * whole chunks as well.
+ * everything before it). Sorted chunks; for every filter in use a tally of how many rows of each chunk pass, so that a page
+ * far out skips whole chunks under a filter as well.
  */
 import type { Facet } from './facets.ts';
 
-const CHUNK = 1024;
+const CHUNK = 512;
+/** Filters whose tallies are kept; each costs two bytes a chunk and a look at every row that changes. */
+const TALLIES = 128;
 
 interface Chunk {
   rows: Int32Array;
   length: number;
-  /** counts[facet][code]; a code beyond the array counts nothing. */
-  counts: Uint16Array[];
 }
 
 /** Rows whose code in each facet is among those allowed. Empty: all rows. */
 export type FacetFilter = readonly { facet: number; codes: readonly number[] }[];
 
+interface Tally {
+  filter: FacetFilter;
+  /** Passing rows, chunk by chunk. */
+  counts: number[];
+  total: number;
+}
+
 export class RankedList {
   readonly #compare: (left: number, right: number) => number;
   readonly #facets: readonly Facet[];
   #chunks: Chunk[] = [];
-  #size = 0;
+  readonly #all: Tally = { filter: [], counts: [], total: 0 };
+  /** Least recently used first. */
+  readonly #tallies = new Map<string, Tally>();
 
   /** `compare` orders rows totally and never changes its mind; facet codes of a row may change, see `recode`. */
   constructor(compare: (left: number, right: number) => number, facets: readonly Facet[]) {
@@ -30,114 +39,130 @@ export class RankedList {
   }
 
   get size(): number {
-    return this.#size;
+    return this.#all.total;
   }
 
   /** Takes rows that are sorted already, in place of what the list holds. */
-  load(sorted: ArrayLike<number>): void {
+  load(sorted: Int32Array): void {
     this.#chunks = [];
-    this.#size = sorted.length;
+    this.#tallies.clear();
     const fill = (CHUNK * 3) / 4;
     for (let start = 0; start < sorted.length; start += fill) {
-      const chunk = this.#newChunk();
-      const end = Math.min(start + fill, sorted.length);
-      for (let index = start; index < end; index++) chunk.rows[chunk.length++] = sorted[index] as number;
-      for (let index = 0; index < chunk.length; index++) this.#count(chunk, chunk.rows[index] as number, 1);
-      this.#chunks.push(chunk);
+      this.#chunks.push(chunkOf(sorted.subarray(start, start + fill)));
     }
+    this.#all.counts = this.#chunks.map(({ length }) => length);
+    this.#all.total = sorted.length;
+  }
+
+  /** Every row, in order. */
+  rows(): Int32Array {
+    const rows = new Int32Array(this.size);
+    let at = 0;
+    for (const chunk of this.#chunks) {
+      rows.set(chunk.rows.subarray(0, chunk.length), at);
+      at += chunk.length;
+    }
+    return rows;
   }
 
   insert(row: number): void {
-    if (this.#chunks.length === 0) this.#chunks.push(this.#newChunk());
-    const at = this.#chunkOf(row);
+    if (this.#chunks.length === 0) {
+      this.#chunks.push(chunkOf(new Int32Array(0)));
+      this.#everyTally((tally) => tally.counts.push(0));
+    }
+    const at = this.#locate(row);
     const chunk = this.#chunks[at] as Chunk;
     const position = this.#lowerBound(chunk, row);
     chunk.rows.copyWithin(position + 1, position, chunk.length);
     chunk.rows[position] = row;
     chunk.length += 1;
-    this.#count(chunk, row, 1);
-    this.#size += 1;
+    this.#everyTally((tally) => {
+      if (this.passes(row, tally.filter)) add(tally, at, 1);
+    });
     if (chunk.length === CHUNK) this.#split(at);
   }
 
-  /** Tells the list that `row` changed from one code to another in a facet. */
-  recode(row: number, facet: number, from: number, to: number): void {
-    const chunk = this.#chunks[this.#chunkOf(row)];
-    if (chunk === undefined) return;
-    add(chunk.counts, facet, from, -1);
-    add(chunk.counts, facet, to, 1);
+  /** Tells the list that `row` had the code `from` in a facet; it has its present one there now. */
+  recode(row: number, facet: number, from: number): void {
+    const at = this.#chunks.length === 0 ? -1 : this.#locate(row);
+    if (at === -1) return;
+    for (const tally of this.#tallies.values()) {
+      const concerned = tally.filter.find((part) => part.facet === facet);
+      if (concerned === undefined) continue;
+      const others = tally.filter.filter((part) => part.facet !== facet);
+      if (!this.passes(row, others)) continue;
+      const was = concerned.codes.includes(from);
+      const is = this.passes(row, [concerned]);
+      if (was !== is) add(tally, at, is ? 1 : -1);
+    }
   }
 
   /** Number of rows that pass. */
   count(filter: FacetFilter): number {
-    if (filter.length === 0) return this.#size;
-    let total = 0;
-    for (const chunk of this.#chunks) total += this.#countIn(chunk, filter);
-    return total;
+    return this.#tallyOf(filter).total;
   }
 
   /** The rows at positions `start` … `start + count - 1` of those that pass; from the end when `reversed`. */
   slice(start: number, count: number, filter: FacetFilter, reversed = false): number[] {
     const found: number[] = [];
-    if (count <= 0) return found;
+    const { counts, total } = this.#tallyOf(filter);
+    if (count <= 0 || start >= total) return found;
     let skip = start;
-    const chunks = this.#chunks;
-    for (let step = 0; step < chunks.length && found.length < count; step++) {
-      const chunk = chunks[reversed ? chunks.length - 1 - step : step] as Chunk;
-      // A page far out passes over thousands of chunks: without a filter a chunk costs one addition.
-      if (filter.length === 0) {
-        if (skip >= chunk.length) {
-          skip -= chunk.length;
-          continue;
-        }
-      } else if (skip > 0) {
-        const passing = this.#countIn(chunk, filter);
-        if (skip >= passing) {
-          skip -= passing;
-          continue;
-        }
-      } else if (!mayHold(chunk, filter)) continue;
-      for (let index = filter.length === 0 ? skip : 0; index < chunk.length && found.length < count; index++) {
+    let at = reversed ? counts.length - 1 : 0;
+    const step = reversed ? -1 : 1;
+    for (let here = counts[at] as number; skip >= here; here = counts[at] as number) {
+      skip -= here;
+      at += step;
+    }
+    for (; at >= 0 && at < counts.length && found.length < count; at += step) {
+      if (counts[at] === 0) continue;
+      const chunk = this.#chunks[at] as Chunk;
+      const every = counts[at] === chunk.length;
+      for (let index = every ? skip : 0; index < chunk.length && found.length < count; index++) {
         const row = chunk.rows[reversed ? chunk.length - 1 - index : index] as number;
-        if (!this.passes(row, filter)) continue;
-        if (filter.length > 0 && skip > 0) skip -= 1;
+        if (!every && !this.passes(row, filter)) continue;
+        if (!every && skip > 0) skip -= 1;
         else found.push(row);
       }
-      if (filter.length === 0) skip = 0;
+      skip = 0;
     }
     return found;
   }
 
   passes(row: number, filter: FacetFilter): boolean {
-    for (const { facet, codes } of filter) {
+    for (let part = 0; part < filter.length; part++) {
+      const { facet, codes } = filter[part] as FacetFilter[number];
       if (!codes.includes((this.#facets[facet] as Facet).codeOf(row))) return false;
     }
     return true;
   }
 
-  #newChunk(): Chunk {
-    return { rows: new Int32Array(CHUNK), length: 0, counts: this.#facets.map(() => new Uint16Array(8)) };
-  }
-
-  #count(chunk: Chunk, row: number, by: number): void {
-    for (let facet = 0; facet < this.#facets.length; facet++) {
-      add(chunk.counts, facet, (this.#facets[facet] as Facet).codeOf(row), by);
+  #tallyOf(filter: FacetFilter): Tally {
+    if (filter.length === 0) return this.#all;
+    const key = filter.map(({ facet, codes }) => `${facet}:${codes.join('|')}`).join(' ');
+    const kept = this.#tallies.get(key);
+    if (kept !== undefined) {
+      this.#tallies.delete(key);
+      this.#tallies.set(key, kept);
+      return kept;
     }
+    const counts = this.#chunks.map((chunk) => this.#countIn(chunk, filter));
+    const tally = { filter, counts, total: counts.reduce((sum, count) => sum + count, 0) };
+    this.#tallies.set(key, tally);
+    for (const oldest of this.#tallies.keys()) {
+      if (this.#tallies.size <= TALLIES) break;
+      this.#tallies.delete(oldest);
+    }
+    return tally;
   }
 
-  /** Exact without looking at a row whenever at most one facet divides the chunk. */
+  #everyTally(change: (tally: Tally) => void): void {
+    change(this.#all);
+    for (const tally of this.#tallies.values()) change(tally);
+  }
+
   #countIn(chunk: Chunk, filter: FacetFilter): number {
-    let least = chunk.length;
-    let dividing = 0;
-    for (const { facet, codes } of filter) {
-      const counts = chunk.counts[facet] as Uint16Array;
-      let passing = 0;
-      for (let index = 0; index < codes.length; index++) passing += counts[codes[index] as number] ?? 0;
-      if (passing === 0) return 0;
-      if (passing < chunk.length) dividing += 1;
-      if (passing < least) least = passing;
-    }
-    if (dividing <= 1) return least;
+    if (filter.length === 0) return chunk.length;
     let total = 0;
     for (let index = 0; index < chunk.length; index++) {
       if (this.passes(chunk.rows[index] as number, filter)) total += 1;
@@ -145,8 +170,8 @@ export class RankedList {
     return total;
   }
 
-  /** The chunk in which `row` is, or belongs: the last one whose first row is not after it. */
-  #chunkOf(row: number): number {
+  /** Index of the chunk in which `row` is, or belongs: the last one whose first row is not after it. */
+  #locate(row: number): number {
     let low = 0;
     let high = this.#chunks.length - 1;
     while (low < high) {
@@ -170,29 +195,19 @@ export class RankedList {
 
   #split(at: number): void {
     const full = this.#chunks[at] as Chunk;
-    const halves = [full.rows.subarray(0, CHUNK / 2), full.rows.subarray(CHUNK / 2, full.length)].map((rows) => {
-      const half = this.#newChunk();
-      half.rows.set(rows);
-      half.length = rows.length;
-      for (const row of rows) this.#count(half, row, 1);
-      return half;
-    });
+    const halves = [chunkOf(full.rows.subarray(0, CHUNK / 2)), chunkOf(full.rows.subarray(CHUNK / 2, full.length))];
     this.#chunks.splice(at, 1, ...halves);
+    this.#everyTally((tally) => tally.counts.splice(at, 1, ...halves.map((half) => this.#countIn(half, tally.filter))));
   }
 }
 
-function mayHold(chunk: Chunk, filter: FacetFilter): boolean {
-  return filter.every(({ facet, codes }) =>
-    codes.some((code) => ((chunk.counts[facet] as Uint16Array)[code] ?? 0) > 0),
-  );
+function chunkOf(rows: Int32Array): Chunk {
+  const chunk = { rows: new Int32Array(CHUNK), length: rows.length };
+  chunk.rows.set(rows);
+  return chunk;
 }
 
-function add(counts: Uint16Array[], facet: number, code: number, by: number): void {
-  let array = counts[facet] as Uint16Array;
-  if (code >= array.length) {
-    const grown = new Uint16Array(Math.max(code + 1, array.length * 2));
-    grown.set(array);
-    counts[facet] = array = grown;
-  }
-  array[code] = (array[code] as number) + by;
+function add(tally: Tally, at: number, by: number): void {
+  tally.counts[at] = (tally.counts[at] as number) + by;
+  tally.total += by;
 }
