@@ -34,15 +34,17 @@ export default [
       await context.property(
         fc.shuffledSubarray(listable, { minLength: 1 }),
         async (listed) => {
-          const all = await streams.open({ after: cursor });
-          const filtered = await streams.open({ after: cursor, types: listed });
+          const { last: from } = await publish(context, 1);
+          await stir(context);
+          const all = await streams.open({ after: from });
+          const filtered = await streams.open({ after: from, types: listed });
           await stir(context);
           await follow(all, await publish(context, 1));
           const due = distinct(all.events).filter(({ type }) => listed.includes(type));
           const last = due.at(-1);
           // That nothing else comes shows by what comes after it: the last event of a listed type.
           if (last !== undefined) {
-            const what = describeOpen({ after: cursor, types: listed });
+            const what = describeOpen({ after: from, types: listed });
             await filtered.reach(last.id, `event ${last.id} (${last.type}) for ${what}`);
             sameEvents(context, filtered.events, due, what);
           }

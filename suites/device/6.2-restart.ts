@@ -38,6 +38,8 @@ const keeps = requirement(
   'The deployment that is on the device is still the current one after the agent has been restarted.',
 );
 
+const MOST_BURSTS = 6;
+
 /** Publishes on the restarted agent, and reads everything since the cursor. */
 async function sinceThen(context: Device, streams: Streams, http: HttpClient, cursor: bigint, count = 1) {
   streams.use(http);
@@ -77,11 +79,12 @@ export default [
   check(crash, { needs: ['drive', 'restart', 'log'], sharing: 'disruptive' }, (context: Device) =>
     withStreams(context, async (streams) => {
       await context.property(
-        fc.record({ bursts: fc.integer({ min: 1, max: 6 }), delayMs: fc.integer({ min: 0, max: 25 }) }),
+        fc.record({ bursts: fc.integer({ min: 1, max: MOST_BURSTS }), delayMs: fc.integer({ min: 0, max: 25 }) }),
         async ({ bursts, delayMs }) => {
           const { cursor, live } = await anchor(context, streams);
           // Not awaited: the agent is killed while it writes.
-          const publishing = Array.from({ length: bursts }, () => publish(context, room(context, 10)).catch(swallow));
+          const portion = Math.ceil(room(context, 60) / MOST_BURSTS);
+          const publishing = Array.from({ length: bursts }, () => publish(context, portion).catch(swallow));
           await new Promise((resolve) => setTimeout(resolve, delayMs));
           let seen: SeenEvent[] = [];
           const http = await restart(context, 'SIGKILL', async () => {

@@ -49,7 +49,7 @@ export default [
       const { cursor, live } = await anchor(context, streams);
       const slow = await streams.open({ after: cursor, paused: true });
       // More than the buffers between here and there hold, less than the log retains.
-      const total = Math.floor((context.info.retention ?? 2000) * 0.6);
+      const total = Math.floor((context.info.retention ?? 2000) * 0.45);
       for (let published = 0; published < total; ) {
         const portion = Math.min(200, total - published);
         published += portion;

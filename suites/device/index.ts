@@ -18,6 +18,7 @@ import replay from './6.2-replay.ts';
 import restart from './6.2-restart.ts';
 import past from './6.2-retained.ts';
 import seam from './6.2-seam.ts';
+import sequences from './6.2-sequences.ts';
 import subscribers from './6.2-subscribers.ts';
 import eventTypes from './6.3-event-types.ts';
 import expired from './7-expired.ts';
@@ -39,6 +40,7 @@ export const deviceSuite = suite<DeviceContext>('device', [
   replay,
   past,
   seam,
+  sequences,
   subscribers,
   client,
   eventTypes,

@@ -99,6 +99,8 @@ export interface Streams {
   use(http: HttpClient): void;
   /** Opens a stream that must be served: 200 and an event stream. */
   open(options?: OpenEvents, http?: HttpClient): Promise<Subscription>;
+  /** Reads on in a stream that `try` opened. */
+  follow(stream: EventStream): Subscription;
   /** Opens one whatever the answer, for the check to judge. */
   try(options?: OpenEvents, http?: HttpClient): Promise<EventStream>;
 }
@@ -124,6 +126,7 @@ export async function withStreams<T>(context: Device, use: (streams: Streams) =>
       use: (http) => {
         standard = http;
       },
+      follow: (stream) => new Subscription(context, stream),
       try: attempt,
       open: async (options = {}, http = standard) => {
         const stream = await attempt(options, http);
