@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Ended, muster, Running } from './testing/muster.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('wrong use', () => {
+  it.each([
+    [['chek'], 'did you mean check?'],
+    [[], 'Name a command'],
+    [['check', 'device', '--socket', 'x', '--onyl', 'y'], '--onyl: no such option'],
+    [['check', 'device', '--socket', 'x', '--only', 'device.events.fram'], 'did you mean device.events.frame?'],
+    [['check', 'device', '--socket', 'x', '--section', '42'], 'has the sections 2.1'],
+    [['check', 'device', '--socket', 'x', '--runs', '0'], '--runs: must be a number above 0'],
+    [['check', 'device', '--socket', 'x', '--report', 'pdf'], 'junit'],
+    [['check', 'device'], '--socket PATH'],
+    [['check', 'platform', '--url', 'http://127.0.0.1:1'], 'MUSTER_API_KEY'],
+    [['replay', 'no-such-file.json'], 'no-such-file.json'],
+    [['explain', 'device.events.replay.sean'], 'device.events.replay.seam'],
+  ])('exits 64 and says what is accepted: %j', async (words, said) => {
+    const { code, stderr, stdout } = await muster(...words);
+    expect(stderr + stdout).toContain(said);
+    expect(code).toBe(64);
+  });
+});
+
+describe('help', () => {
+  it.each([
+    ['check', 'device'],
+    ['check', 'platform'],
+    ['check', 'system'],
+    ['simulate', 'device'],
+    ['simulate', 'platform'],
+    ['fleet'],
+  ])('of %s %s shows an example', async (...words) => {
+    const { code, stdout } = await muster(...words, '--help');
+    expect(stdout).toContain('Examples:');
+    expect(code).toBe(0);
+  });
+});
+
+describe('a dead socket', () => {
+  it('exits 2 and says so, with what to try', async () => {
+    const { code, stdout } = await muster('check', 'device', '--socket', join(folder, 'nobody.sock'), '--fast');
+    expect(stdout).toContain('no such socket');
+    expect(stdout).toContain('curl --unix-socket');
+    expect(code).toBe(2);
+  });
+});
+
+describe('a simulated device', () => {
+  const socket = join(folder, 'robot.sock');
+  const control = join(folder, 'control.sock');
+  let device: Running;
+  beforeAll(async () => {
+    device = new Running([
+      'simulate',
+      'device',
+      '--socket',
+      socket,
+      '--control',
+      control,
+      '--dir',
+      join(folder, 'robot'),
+    ]);
+    await device.ready();
+  });
+  afterAll(() => device[Symbol.asyncDispose]());
+
+  const check = (...words: string[]): Promise<Ended> =>
+    muster('check', 'device', '--socket', socket, '--control', control, ...words);
+
+  it('is conformant, black box or driven', async () => {
+    const driven = await check('--fast', '--report', 'pretty');
+    expect(driven.stdout).toMatch(/\d+ passed/);
+    expect(driven.stdout).not.toMatch(/\d (failed|blocked|warned)/);
+    expect(driven.code).toBe(0);
+    const blackBox = await muster('check', 'device', '--socket', socket, '--fast');
+    expect(blackBox.stdout).toContain('needs drive');
+    expect(blackBox.code).toBe(0);
+  });
+
+  it('writes a JSON report as the contract says', async () => {
+    const { stdout, code } = await check('--only', 'device.deployment.merge', '--report', 'json', '--seed', '7');
+    expect(JSON.parse(stdout)).toMatchObject({
+      seed: 7,
+      exit_code: 0,
+      complete: false,
+      narrowed_by: ['--only device.deployment.merge'],
+      summary: { fail: 0 },
+      checks: expect.arrayContaining([
+        expect.objectContaining({ id: 'device.deployment.merge', level: 'MUST', section: '2.2' }),
+      ]),
+    });
+    expect(code).toBe(0);
+  });
+});
+
+describe('an interrupt', () => {
+  it('still writes the report, names what is undecided, and exits 2', async () => {
+    const socket = join(folder, 'silent.sock');
+    await using device = new Running([
+      'simulate',
+      'device',
+      '--socket',
+      socket,
+      '--dir',
+      join(folder, 'silent'),
+      '--heartbeat',
+      '300s',
+    ]);
+    await device.ready();
+    const report = join(folder, 'interrupted.json');
+    const running = new Running([
+      'check',
+      'device',
+      '--socket',
+      socket,
+      '--only',
+      'device.events.heartbeat',
+      '--report',
+      'pretty',
+      '--report',
+      `json=${report}`,
+    ]);
+    await running.line((line) => line.startsWith('check device'));
+    running.child.kill('SIGINT');
+    const { code, stdout } = await running.ended;
+    expect(stdout).toContain('interrupted');
+    expect(code).toBe(2);
+  });
+});
