@@ -9,6 +9,8 @@ export interface LoadSample {
   loop_max_ms: number;
   /** Processor time used by this process, 1 = one core. */
   cpu: number;
+  /** Share of the time in which the event loop's thread could have run and waited for a processor; 0 where the system does not tell. */
+  cpu_wait: number;
   descriptors: number;
   descriptor_limit: number;
   rss_bytes: number;
@@ -24,6 +26,7 @@ export class SaturationSampler {
   #ticker: NodeJS.Timeout | undefined;
   #turned = performance.now();
   #cpu = process.cpuUsage();
+  #waitedMs = waitedForProcessorMs();
   #at = performance.now();
 
   start(): void {
@@ -41,17 +44,20 @@ export class SaturationSampler {
     if (this.#ticker !== undefined) this.#tick();
     const used = process.cpuUsage(this.#cpu);
     const elapsedMs = Math.max(performance.now() - this.#at, 1);
+    const waitedMs = waitedForProcessorMs();
     const empty = this.#delay.count === 0;
     const sample = {
       loop_p99_ms: empty ? 0 : this.#delay.percentile(99) / 1000,
       loop_max_ms: empty ? 0 : this.#delay.max / 1000,
       cpu: (used.user + used.system) / 1000 / elapsedMs,
+      cpu_wait: Math.min((waitedMs - this.#waitedMs) / elapsedMs, 1),
       descriptors: openDescriptors(),
       descriptor_limit: descriptorLimit(),
       rss_bytes: process.memoryUsage.rss(),
     };
     this.#delay.reset();
     this.#cpu = process.cpuUsage();
+    this.#waitedMs = waitedMs;
     this.#at = performance.now();
     return sample;
   }
@@ -60,6 +66,15 @@ export class SaturationSampler {
     const now = performance.now();
     this.#delay.record(Math.max(Math.round((now - this.#turned - TICK_MS) * 1000), 1));
     this.#turned = now;
+  }
+}
+
+/** Of the main thread, since it began: the second field of its scheduler statistics, nanoseconds. */
+function waitedForProcessorMs(): number {
+  try {
+    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
   }
 }
 

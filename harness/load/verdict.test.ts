@@ -7,6 +7,7 @@ const calm: LoadSample = {
   loop_p99_ms: 2,
   loop_max_ms: 8,
   cpu: 0.4,
+  cpu_wait: 0,
   descriptors: 500,
   descriptor_limit: 20_000,
   rss_bytes: 1e8,
@@ -44,6 +45,13 @@ describe('the saturation verdict', () => {
     expect(suspect.verdict).toBe('suspect');
     expect(invalid.verdict).toBe('invalid');
     expect(suspect.reasons).toEqual([expect.stringMatching(reason)]);
+  });
+
+  it('tells when the processor was taken by others', () => {
+    const { verdict, reasons } = judged([{ ...calm, cpu_wait: 0.4 }], 100);
+    expect(verdict).toBe('suspect');
+    expect(reasons.at(-1)).toMatch(/waited for a processor \(worker 1 up to 40 % of a second\)/);
+    expect(judged([{ ...calm, cpu_wait: 0.4 }])).toEqual({ verdict: 'valid', reasons: [] });
   });
 
   it('is invalid when local resources ran out', () => {

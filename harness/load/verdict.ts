@@ -22,6 +22,8 @@ export const LIMITS = {
   busy: [0.5, 0.9],
   busyCpu: 0.95,
   descriptors: [0.9, 0.99],
+  /** Waiting this share of the time for a processor, a process is not the one that is too slow. */
+  cpuWait: 0.1,
 } as const;
 
 export interface Evidence {
@@ -38,6 +40,10 @@ export function judge({ lateness, samples, exhausted }: Evidence): Judgement {
   const weigh = (value: number, [suspect, invalid]: readonly [number, number], reason: string): void => {
     if (value > suspect) found.push({ verdict: value > invalid ? 'invalid' : 'suspect', reason });
   };
+  const crowded = [...samples].flatMap(([worker, taken]) => {
+    const worst = Math.max(0, ...taken.map((sample) => sample.cpu_wait));
+    return worst > LIMITS.cpuWait ? [`${worker} up to ${Math.round(worst * 100)} % of a second`] : [];
+  });
   if (lateness !== undefined && lateness.count > 0) {
     weigh(
       lateness.p99,
@@ -75,6 +81,10 @@ export function judge({ lateness, samples, exhausted }: Evidence): Judgement {
       verdict: 'invalid',
       reason: `${exhausted} actions failed for want of local descriptors, ports or buffers; raise 'ulimit -n', use more --workers, or --shard over more machines`,
     });
+  }
+  if (found.length > 0 && crowded.length > 0) {
+    const reason = `workers waited for a processor (${crowded.join(', ')}): something else was using this machine, or there are more workers than cores`;
+    found.push({ verdict: 'valid', reason });
   }
   return { verdict: worst(found.map(({ verdict }) => verdict)), reasons: found.map(({ reason }) => reason) };
 }

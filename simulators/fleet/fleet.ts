@@ -37,7 +37,7 @@ export interface FleetOptions {
   durability?: 'os' | 'sync';
   /** Keeps a list of every action, in `PhaseOutcome.trace`. */
   trace?: boolean;
-  /** Names robots `<prefix>-000042`. Default: `robot-<seed>`. */
+  /** Names robots `<prefix>-000042`; keys belong to it, so that the same prefix is the same fleet. Default: `robot`. */
   namePrefix?: string;
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
@@ -62,6 +62,7 @@ export type Measured = Pick<
 const LEAD_MS = 50;
 const SECOND_MS = 1000;
 const MAX_LISTED = 100;
+const MAX_ERRORS = 5;
 const DEFAULT_RETAIN = 200;
 
 export class Fleet implements AsyncDisposable {
@@ -71,6 +72,8 @@ export class Fleet implements AsyncDisposable {
   readonly phases: PhaseReport[] = [];
   readonly violations: Violation[] = [];
   readonly missed: string[] = [];
+  /** The first few actions that failed, in words. */
+  readonly errors: string[] = [];
   readonly incomplete: string[] = [];
   readonly progress = new Progress();
   readonly #dir: string;
@@ -116,9 +119,9 @@ export class Fleet implements AsyncDisposable {
 
   /** Unix socket of a robot of this shard, whether it serves at the moment or not. */
   robotSocket(index: number): string {
-    const number = this.members.indexOf(index) % this.#hosts.size;
-    if (number < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.options.robots} robots`);
-    return join(this.#dir, 's', String(number), String(index));
+    const position = this.members.indexOf(index);
+    if (position < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.options.robots} robots`);
+    return join(this.#dir, 's', String(position % Math.max(this.options.workers, 1)), String(index));
   }
 
   robotName(index: number): string {
@@ -152,7 +155,9 @@ export class Fleet implements AsyncDisposable {
       rollouts: outcomes.flatMap(({ rollouts }) => rollouts),
       missed: outcomes.flatMap(({ missed }) => missed),
       trace: outcomes.flatMap(({ trace }) => trace),
+      errors: outcomes.flatMap(({ errors }) => errors),
     };
+    for (const error of report.errors) if (this.errors.length < MAX_ERRORS) this.errors.push(error);
     if (phase.do === 'ramp') {
       this.startMs = report.durationMs;
       this.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - this.#idleRss) / Math.max(this.robots, 1));
@@ -224,7 +229,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   get #namePrefix(): string {
-    return this.options.namePrefix ?? `robot-${this.options.seed}`;
+    return this.options.namePrefix ?? 'robot';
   }
 
   #configOf(number: number, count: number): HostConfig {

@@ -69,6 +69,8 @@ export interface PhaseOutcome {
   /** Names of robots that read no event of their roll-out in time. */
   missed: string[];
   trace: TracedAction[];
+  /** The first failures of each kind of action, in words. */
+  errors: string[];
 }
 
 export interface TracedAction {

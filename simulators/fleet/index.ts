@@ -39,10 +39,14 @@ export interface StartFleetOptions {
   keyBits?: number;
   /** Keys are kept here and used again; default: a folder that goes with the fleet. */
   stateDir?: string;
+  /** Robots are called `<prefix>-000042`; default `robot`. */
+  namePrefix?: string;
   /** Clients on each robot that read its event stream. Default 1. */
   subscribers?: number;
   /** The robots start spread over this time, e.g. `2s`. Default: all at once. */
   over?: string;
+  /** Gives up starting: everything is stopped at once and `startFleet` rejects with the signal's reason. */
+  signal?: AbortSignal;
   onProgress?(progress: FleetProgress): void;
   onViolation?(violation: Violation): void;
 }
@@ -87,7 +91,7 @@ export interface RunningFleet extends AsyncDisposable {
 
 /** See the head of this file. */
 export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
-  const { robots, platform, onProgress, onViolation, seed = 1 } = options;
+  const { robots, platform, onProgress, onViolation, seed = 1, signal } = options;
   const own = options.stateDir === undefined ? mkdtempSync(join(tmpdir(), 'muster-keys-')) : undefined;
   const over = options.over ?? '0s';
   const fleet = new Fleet({
@@ -104,6 +108,7 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
       phases: [{ do: 'ramp', over }],
     },
     ...(onViolation === undefined ? {} : { onViolation }),
+    ...(options.namePrefix === undefined ? {} : { namePrefix: options.namePrefix }),
     onKeys: (done, of) => onProgress?.({ stage: 'keys', done, of }),
     onSecond: ({ robots: states }) => onProgress?.({ stage: 'online', done: states['online'] ?? 0, of: robots }),
   });
@@ -111,16 +116,24 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
     await fleet.stop(how);
     if (own !== undefined) await rm(own, { recursive: true, force: true });
   };
+  const giveUp = (): void => void fleet.stop('abandon').catch(() => {});
+  signal?.addEventListener('abort', giveUp, { once: true });
   try {
+    signal?.throwIfAborted();
     await fleet.prepare();
+    signal?.throwIfAborted();
     await fleet.run({ do: 'ramp', over });
+    signal?.throwIfAborted();
     const { counters } = await fleet.snapshot();
-    const refused = (counters['connect.refused'] ?? 0) + (counters['start.errors'] ?? 0);
-    if (refused > 0) throw new Error(`${refused} of ${robots} robots did not come online`);
+    const failed = counters['start.errors'] ?? 0;
+    if (failed > 0) throw new Error(`${failed} of ${robots} robots did not come online: ${fleet.errors[0] ?? ''}`);
     onProgress?.({ stage: 'online', done: robots, of: robots });
   } catch (error) {
     await stop('abandon');
+    signal?.throwIfAborted();
     throw error;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
   }
   return {
     robots,

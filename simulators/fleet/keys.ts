@@ -9,21 +9,26 @@ import { promisify } from 'node:util';
 const AT_ONCE = Math.max(4, availableParallelism()) * 2;
 const make = promisify(generateKeyPair);
 
+/** Keys of one fleet, of one size. */
+export interface KeyStore {
+  dir: string;
+  bits: number;
+}
+
 /** Where the key of a robot lies, whatever the fleet's size, shards or workers. */
-export function keyFile(stateDir: string, bits: number, robot: number): string {
+export function keyFile({ dir }: KeyStore, robot: number): string {
   const block = String(Math.floor(robot / 1000)).padStart(4, '0');
-  return join(stateDir, 'keys', String(bits), block, `${robot}.pem`);
+  return join(dir, block, `${robot}.pem`);
 }
 
 /** Makes the keys that are missing. Resolves with how many were made. */
 export async function ensureKeys(options: {
-  stateDir: string;
-  bits: number;
+  keys: KeyStore;
   robots: readonly number[];
   signal: AbortSignal;
   onProgress(done: number): void;
 }): Promise<number> {
-  const { stateDir, bits, robots, signal, onProgress } = options;
+  const { keys, robots, signal, onProgress } = options;
   let next = 0;
   let done = 0;
   let made = 0;
@@ -32,7 +37,7 @@ export async function ensureKeys(options: {
       const robot = robots[next];
       next += 1;
       if (robot === undefined || signal.aborted) return;
-      if (await ensureKey(keyFile(stateDir, bits, robot), bits)) made += 1;
+      if (await ensureKey(keyFile(keys, robot), keys.bits)) made += 1;
       done += 1;
       onProgress(done);
     }

@@ -3,7 +3,7 @@
  * fleet over shards and workers carries out the same actions.
  */
 import { atRate, type Moments, once, ranks } from '../../harness/load/arrivals.ts';
-import type { Arrivals, Phase, Scenario } from '../../harness/load/scenario.ts';
+import type { Arrivals, Phase } from '../../harness/load/scenario.ts';
 import { durationMs, ratePerSecond, shareOf } from '../../harness/load/units.ts';
 import { random } from '../common/random.ts';
 
@@ -17,7 +17,6 @@ export interface ActionStream {
 }
 
 export interface PlanOptions {
-  scenario: Scenario;
   seed: number;
   /** Of the whole fleet. */
   robots: number;
@@ -39,11 +38,13 @@ export function scheduleMs(phase: Phase): number {
   }
 }
 
-/** The streams of `members` in one phase. */
-export function streamsOf(options: PlanOptions, index: number, members: readonly number[]): ActionStream[] {
-  const phase = options.scenario.phases[index];
-  if (phase === undefined) throw new RangeError(`the scenario has no phase ${index}`);
-  const { seed, robots } = options;
+/** The streams of `members` in the phase that comes `index`th. */
+export function streamsOf(
+  { seed, robots }: PlanOptions,
+  index: number,
+  phase: Phase,
+  members: readonly number[],
+): ActionStream[] {
   const name = `phase ${index}`;
   const own = (kind: ActionKind, robot: number) => random(`${seed}/${name}/${kind}/${robot}`);
   const streams: ActionStream[] = [];

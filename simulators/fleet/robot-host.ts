@@ -8,7 +8,7 @@ import { monotonicMs, runSchedule } from '../../harness/load/scheduler.ts';
 import { durationMs } from '../../harness/load/units.ts';
 import { random } from '../common/random.ts';
 import type { Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest, RolloutRow } from './host.ts';
-import { ensureKeys, installKey, keyFile } from './keys.ts';
+import { ensureKeys, installKey, type KeyStore, keyFile } from './keys.ts';
 import { type ActionKind, type ActionStream, scheduleMs, streamsOf } from './plan.ts';
 import { PlatformClient, PlatformFailure, type Rollable } from './platform-client.ts';
 import { Robot, type RobotListener, type RobotState } from './robot.ts';
@@ -19,6 +19,7 @@ import { Waits } from './waits.ts';
 const TICK_MS = 1000;
 const DEFAULT_WITHIN_MS = 60_000;
 const DEFAULT_DOWN_MS = 1000;
+const MAX_ERRORS = 5;
 /** How long robots may take to be online after the schedule of a ramp, storm, kill or partition has ended. */
 const SETTLE_MS = 120_000;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
@@ -64,11 +65,11 @@ export class RobotHost implements Host {
   }
 
   async prepare(): Promise<void> {
-    const { members, keyBits, stateDir, scenario, platform } = this.#config;
+    const { members, scenario, platform } = this.#config;
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
     if (platform !== undefined && (scenario.uplink ?? 'agent') === 'agent') {
       const { signal } = this.#abort;
-      await ensureKeys({ stateDir, bits: keyBits, robots: members, signal, onProgress: this.#events.onKeys });
+      await ensureKeys({ keys: this.#keys, robots: members, signal, onProgress: this.#events.onKeys });
     }
     this.#uplinks = fleetUplinks(this.#config, this.#client);
     this.#sampler.start();
@@ -76,12 +77,10 @@ export class RobotHost implements Host {
   }
 
   async runPhase({ index, phase, epoch, rollable }: PhaseRequest): Promise<PhaseOutcome> {
-    const { seed, robots, members, scenario, trace } = this.#config;
+    const { seed, robots, members, trace } = this.#config;
     this.#metrics.measuring = phase.measure !== false;
-    const phases = scenario.phases.with(0, scenario.phases[0] ?? phase);
-    phases[index] = phase;
-    const streams = streamsOf({ scenario: { ...scenario, phases }, seed, robots }, index, members);
-    const outcome: PhaseOutcome = { actions: 0, rollouts: [], missed: [], trace: [] };
+    const streams = streamsOf({ seed, robots }, index, phase, members);
+    const outcome: PhaseOutcome = { actions: 0, rollouts: [], missed: [], trace: [], errors: [] };
     const turns = new Uint32Array(streams.length);
     const underWay = new Set<Promise<void>>();
     await runSchedule({
@@ -100,7 +99,7 @@ export class RobotHost implements Host {
         const robot = this.#robotOf(stream.robot);
         const action = { robot, phase, index, intended, at, turn, record, rollable, outcome };
         const running = this.#act(stream.kind, action)
-          .catch((error: unknown) => this.#failed(stream.kind, record, error))
+          .catch((error: unknown) => this.#failed(stream.kind, action, error))
           .finally(() => underWay.delete(running));
         underWay.add(running);
       },
@@ -146,6 +145,11 @@ export class RobotHost implements Host {
     const failures = stopped.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0)
       throw new AggregateError(failures, `${this.name}: ${failures.length} robots did not end cleanly`);
+  }
+
+  get #keys(): KeyStore {
+    const { stateDir, keyBits, namePrefix } = this.#config;
+    return { dir: join(stateDir, 'keys', namePrefix, String(keyBits)), bits: keyBits };
   }
 
   #robotOf(index: number): Robot {
@@ -219,10 +223,10 @@ export class RobotHost implements Host {
   }
 
   async #start(robot: Robot): Promise<void> {
-    const { stateDir, keyBits, robotsDir } = this.#config;
+    const { robotsDir } = this.#config;
     if (this.#uplinks?.needKeys === true) {
       const identity = join(robotsDir, String(robot.index), 'identity', 'private-key.pem');
-      await installKey(keyFile(stateDir, keyBits, robot.index), identity);
+      await installKey(keyFile(this.#keys, robot.index), identity);
     }
     await robot.start();
     await this.#waits.atMost(monotonicMs() + SETTLE_MS, robot.whenOnline());
@@ -305,13 +309,21 @@ export class RobotHost implements Host {
     record.time(name, monotonicMs() - from);
   }
 
-  #failed(kind: ActionKind, record: Recorder, error: unknown): void {
+  #failed(kind: ActionKind, { record, robot, outcome }: Action, error: unknown): void {
     if (this.#waits.ended) return;
     record.count(`${kind}.errors`);
+    if (outcome.errors.length < MAX_ERRORS) outcome.errors.push(`${kind} of ${robot.name}: ${this.#words(error)}`);
     if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
     for (let at = error; at instanceof Error; at = at.cause) {
       if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#metrics.count('exhausted');
     }
+  }
+
+  /** A platform may repeat in its answer what it was sent. */
+  #words(error: unknown): string {
+    const text = error instanceof Error ? error.message : String(error);
+    const { platform } = this.#config;
+    return platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***');
   }
 
   #tick(): void {

@@ -184,7 +184,7 @@ function resultOf(
 ): FleetResult {
   const { scenario } = options;
   const incomplete = [...fleet.incomplete, ...(interrupted ? ['the run was interrupted'] : [])];
-  const notes: string[] = [];
+  const notes = fleet.errors.map((error) => `failed: ${error}`);
   const uplink = scenario.uplink ?? 'agent';
   if (options.platform === 'embedded') {
     notes.push(
