@@ -20,7 +20,7 @@ const forwardOnly = check(FORWARD, { needs: ['write'], writes: true, sharing: 'e
   const made = new Set<Item>();
   await deployed(t, kits, made);
   await t.property(
-    deploymentCommands,
+    deploymentCommands(t.replayPath),
     async (commands) => {
       const device = (await createDevice(t)).id;
       const model: DeploymentModel = { known: [] };

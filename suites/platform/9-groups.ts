@@ -26,7 +26,7 @@ const tree = check(TREE, options, async (run: Platform) => {
   const { model, real } = await withRoot(run);
   await fc.asyncModelRun(() => ({ model, real }), circle);
   await run.property(
-    groupCommands,
+    groupCommands(run.replayPath),
     async (commands) => {
       const setUp = await withRoot(run);
       await fc.asyncModelRun(() => setUp, commands);

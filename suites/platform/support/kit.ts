@@ -42,20 +42,25 @@ export interface Kit {
   schema: Item;
   release: Item;
   instance: Item;
+  /** Where the instance is written, and what. */
+  filepath: string;
+  content: string;
 }
 
-export async function createKit(t: Platform): Promise<Kit> {
+export interface KitOptions {
+  filepath?: string;
+}
+
+export async function createKit(t: Platform, options: KitOptions = {}): Promise<Kit> {
+  const { filepath = `/srv/configs/${unique('config')}.json` } = options;
   const type = await createConfigType(t);
-  const schema = await createSchema(t, type.id, {
-    filepath: `/srv/configs/${unique('config')}.json`,
-    instanceFormat: 'json',
-  });
-  const content = { format: 'json', data: JSON.stringify({ speed: 1, marked: unique('content') }) };
+  const schema = await createSchema(t, type.id, { filepath, instanceFormat: 'json' });
+  const content = JSON.stringify({ speed: 1, marked: unique('content') });
   const [release, instance] = await Promise.all([
     create(t, '/releases', { version: `v1.0.0-${unique('release')}`, config_schema_ids: [schema.id] }),
-    create(t, '/config_instances', { config_schema_id: schema.id, content }),
+    create(t, '/config_instances', { config_schema_id: schema.id, content: { format: 'json', data: content } }),
   ]);
-  return { type, schema, release, instance };
+  return { type, schema, release, instance, filepath, content };
 }
 
 export interface DeploymentRequest {

@@ -2,7 +2,12 @@
 import { checks } from '../../../harness/check/define.ts';
 import type { CheckContext } from '../../../harness/check/types.ts';
 import type { PlatformContext } from '../../../harness/target/device.ts';
+import { bounded } from './shrinking.ts';
 
 export type Platform = PlatformContext & CheckContext;
 
-export const check = checks<PlatformContext>();
+const declare = checks<PlatformContext>();
+type Declare = typeof declare;
+
+export const check: Declare = (holds, options, run) =>
+  declare(holds, options, (t) => run({ ...t, property: bounded(t.property) }));
