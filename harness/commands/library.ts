@@ -11,11 +11,11 @@ import type { Report, Suite } from '../check/types.ts';
 import { Redactor } from '../client/redact.ts';
 import type { DeviceContext, PlatformContext } from '../target/device.ts';
 import type { DeviceTargetOptions, PlatformTargetOptions } from '../target/open.ts';
+import type { Opened } from '../target/opened.ts';
 import { openDeviceTarget, openPlatformTarget } from '../target/resolve.ts';
 import { VERSION } from '../version.ts';
 import { judgedDevice } from './check-device.ts';
 import { judgedPlatform } from './check-platform.ts';
-import type { Judged } from './run-suite.ts';
 
 export { deviceSuite } from '../../suites/device/index.ts';
 export { platformSuite } from '../../suites/platform/index.ts';
@@ -25,14 +25,9 @@ export type * from '../check/types.ts';
 export { prettyText } from '../report/pretty.ts';
 export { type Control, ControlError, HttpControl } from '../target/control.ts';
 export type { DeviceContext, PlatformContext } from '../target/device.ts';
-export type { Judged } from './run-suite.ts';
+export type { Opened } from '../target/opened.ts';
 
 const PATIENCE_MS = 10_000;
-
-/** An opened target, with what keeps its secrets out of reports. */
-export interface Opened<Context> extends Judged<Context> {
-  redactor: Redactor;
-}
 
 /** Opens a Device API. Throws UsageError for options that make no target; an unreachable one is told in `unreachable`. */
 export async function openDevice(
@@ -68,11 +63,12 @@ export async function check<Context>(
 ): Promise<Report> {
   const { seed = randomInt(2 ** 31), runs = 1, signal, ...plan } = options;
   await using target = await open();
-  return runSuite(suite, {
+  // Awaited here: the target must not be closed before the run has ended.
+  return await runSuite(suite, {
     plan: makePlan(suite, { ...plan, capabilities: target.capabilities }),
     target: target.description,
     context: (recorder, aborted) => target.context(recorder, aborted),
-    redactor: target.redactor,
+    redactor: target.redactor ?? new Redactor(),
     seed,
     runs,
     profile: plan.profile ?? 'full',
