@@ -3,13 +3,14 @@ import {
   AGENT_BASE_PATH,
   type AgentConfigInstance,
   type AgentDeployment,
+  type AgentDevice,
   agentDeployment,
   agentDeploymentList,
   agentDevice,
   type DeploymentReport,
   tokenResponse,
 } from '../../../harness/contract/agent.ts';
-import { ApiError, type ApiRequest } from './http.ts';
+import { ApiError, type ApiRequest, NetworkError } from './http.ts';
 import type { UplinkHub } from './hub.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
 import { allPages, type DeploymentSource } from './source.ts';
@@ -40,36 +41,46 @@ export class AgentApi implements DeploymentSource {
     if (this.device) return;
     this.device = await loadDevice(this.#dir);
     if (this.device) return;
-    const key = await ensureKey(this.#dir, this.#hub.keyBits);
-    const device = (key === 'present' && (await this.#recover(signal))) || (await this.#provision(name, signal));
+    await ensureKey(this.#dir, this.#hub.keyBits);
+    const device = await this.#provision(name, signal);
     await saveDevice(this.#dir, device);
     this.device = device;
   }
 
-  /** An earlier run may have been provisioned and ended before it could write that down: then the key is known already. */
-  async #recover(signal: AbortSignal): Promise<StoredDevice | undefined> {
+  async #provision(name: string, signal: AbortSignal): Promise<StoredDevice> {
+    const { agentVersion, http } = this.#hub;
+    const token = await this.#provisioningToken();
+    const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: agentVersion, name };
     try {
-      const { id, session_id } = await this.#hub.http.json(
-        await this.#authorized('GET', '/device', signal),
-        agentDevice,
-      );
-      return { device_id: id, session_id };
+      if (token === undefined) throw new ApiError(401, 'unauthorized', 'no provisioning token was given');
+      const request = this.#request('POST', '/devices/provision', token, signal);
+      return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
-      if (error instanceof ApiError && (error.unauthorized || error.refused)) return undefined;
+      // An earlier attempt may have been granted, and its answer lost with the connection or with the process.
+      const known = error instanceof ApiError ? await this.#recall(signal) : undefined;
+      if (known) return known;
       throw error;
     }
   }
 
-  async #provision(name: string, signal: AbortSignal): Promise<StoredDevice> {
-    const { agentVersion, http } = this.#hub;
-    const token = typeof this.#hub.token === 'function' ? await this.#hub.token() : this.#hub.token;
-    if (token === undefined) throw new Error(`${name} is not provisioned, and no provisioning token was given`);
-    const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: agentVersion, name };
-    const { id, session_id } = await http.json(
-      { ...this.#request('POST', '/devices/provision', token, signal), body },
-      agentDevice,
-    );
-    return { device_id: id, session_id };
+  async #provisioningToken(): Promise<string | undefined> {
+    const { token } = this.#hub;
+    if (typeof token !== 'function') return token;
+    try {
+      return await token();
+    } catch (error) {
+      throw new NetworkError('no provisioning token can be had now', { cause: error });
+    }
+  }
+
+  /** The device whose key this is, if the platform knows the key. */
+  async #recall(signal: AbortSignal): Promise<StoredDevice | undefined> {
+    try {
+      return stored(await this.#hub.http.json(await this.#authorized('GET', '/device', signal), agentDevice));
+    } catch (error) {
+      if (error instanceof ApiError) return undefined;
+      throw error;
+    }
   }
 
   /** A device token with time left. Calls at the same time share one request. */
@@ -88,16 +99,20 @@ export class AgentApi implements DeploymentSource {
 
   async #mint(signal: AbortSignal): Promise<string> {
     const { http, time } = this.#hub;
-    const jwt = await mintDeviceJwt(this.#dir, time);
-    const answer = await http.json(this.#request('POST', '/devices/token', jwt, signal), tokenResponse);
+    const headers = async () => this.#headers(await mintDeviceJwt(this.#dir, time));
+    const path = `${AGENT_BASE_PATH}/devices/token`;
+    const answer = await http.json({ method: 'POST', path, headers, signal }, tokenResponse);
     this.#token = answer.token;
     this.#expiresAt = Date.parse(answer.expires_at);
     return this.#token;
   }
 
   #request(method: ApiRequest['method'], path: string, bearer: string, signal: AbortSignal): ApiRequest {
-    const headers = { ...this.#hub.headers, authorization: `Bearer ${bearer}` };
-    return { method, path: AGENT_BASE_PATH + path, headers, signal };
+    return { method, path: AGENT_BASE_PATH + path, headers: this.#headers(bearer), signal };
+  }
+
+  #headers(bearer: string): Record<string, string> {
+    return { ...this.#hub.headers, authorization: `Bearer ${bearer}` };
   }
 
   async #authorized(method: ApiRequest['method'], path: string, signal: AbortSignal): Promise<ApiRequest> {
@@ -153,3 +168,5 @@ export class AgentApi implements DeploymentSource {
     );
   }
 }
+
+const stored = ({ id, session_id }: AgentDevice): StoredDevice => ({ device_id: id, session_id });

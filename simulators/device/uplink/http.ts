@@ -45,7 +45,8 @@ export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH';
   /** Path and query below the base URL. */
   path: string;
-  headers: Record<string, string>;
+  /** A function makes them for each attempt: what may be used once only cannot be sent again. */
+  headers: Record<string, string> | (() => Promise<Record<string, string>>);
   body?: object;
   signal: AbortSignal;
 }
@@ -107,8 +108,9 @@ export class PlatformHttp {
     }
   }
 
-  async #once({ method, path, headers, body, signal }: ApiRequest): Promise<Uint8Array> {
+  async #once({ method, path, headers: given, body, signal }: ApiRequest): Promise<Uint8Array> {
     signal.throwIfAborted();
+    const headers = typeof given === 'function' ? await given() : given;
     let status: number;
     let bytes: Uint8Array;
     try {

@@ -5,6 +5,8 @@ import { NetworkError } from './http.ts';
 import type { Syncer } from './sync.ts';
 import type { Time, Timer } from './time.ts';
 
+type SyncRunner = Pick<Syncer, 'run' | 'nextAttemptAt'>;
+
 export interface SyncEvents {
   /** A pass over the platform's deployments begins. */
   onSyncStarted(): void;
@@ -16,7 +18,7 @@ export interface SyncEvents {
 }
 
 export class Scheduler {
-  readonly #syncer: Syncer;
+  readonly #syncer: SyncRunner;
   readonly #time: Time;
   readonly #signal: AbortSignal;
   readonly #events: SyncEvents;
@@ -31,7 +33,7 @@ export class Scheduler {
   /** Milliseconds since the epoch; 0 before the first. */
   syncedAt = 0;
 
-  constructor(syncer: Syncer, options: { time: Time; signal: AbortSignal; events: SyncEvents; pollMs?: number }) {
+  constructor(syncer: SyncRunner, options: { time: Time; signal: AbortSignal; events: SyncEvents; pollMs?: number }) {
     this.#syncer = syncer;
     this.#time = options.time;
     this.#signal = options.signal;
@@ -101,6 +103,7 @@ export class Scheduler {
       this.#unreachable++;
       return { code: 'network_connection_error', message: error.message };
     }
+    this.#unreachable = 0;
     this.#cooldownUntil = this.#time.now() + failureDelay(this.#failures);
     this.#failures++;
     return { code: 'in_cooldown', message: error.message };

@@ -4,23 +4,38 @@ import { type Packet, parser } from 'mqtt-packet';
 /** Nothing the platform sends comes near; more is a broken or hostile broker. */
 const MAX_PACKET_BYTES = 256 * 1024;
 
-let parsed: Packet | undefined;
-let failure: Error | undefined;
-const shared = parser({ protocolVersion: 4 });
-shared.on('packet', (packet) => {
-  parsed = packet;
-});
-shared.on('error', (error: Error) => {
-  failure = error;
-});
+let shared: { parse(bytes: Buffer): Packet } | undefined;
+
+function wholePacketParser() {
+  const stream = parser({ protocolVersion: 4 });
+  let parsed: Packet | undefined;
+  let failure: Error | undefined;
+  stream.on('packet', (packet) => {
+    parsed = packet;
+  });
+  stream.on('error', (error: Error) => {
+    failure = error;
+  });
+  return {
+    parse: (bytes: Buffer): Packet => {
+      parsed = undefined;
+      const left = stream.parse(bytes);
+      if (failure) throw failure;
+      if (!parsed || left > 0) throw new Error('malformed MQTT packet');
+      return parsed;
+    },
+  };
+}
 
 function parse(bytes: Buffer): Packet {
-  parsed = undefined;
-  failure = undefined;
-  shared.parse(bytes);
-  if (failure) throw failure;
-  if (!parsed) throw new Error('incomplete MQTT packet');
-  return parsed;
+  shared ??= wholePacketParser();
+  try {
+    return shared.parse(bytes);
+  } catch (error) {
+    // It may hold on to half a packet, which must not reach any other connection.
+    shared = undefined;
+    throw error;
+  }
 }
 
 /** Total length of the packet that starts at `start`; undefined while its length is not complete. Throws when it cannot be one. */

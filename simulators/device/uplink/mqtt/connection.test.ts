@@ -1,0 +1,172 @@
+import { generate, type Packet } from 'mqtt-packet';
+import { describe, expect, it, vi } from 'vitest';
+import { ManualTime } from '../testing/manual-time.ts';
+import { type ScriptedBroker, scriptedBroker, welcoming } from '../testing/scripted-broker.ts';
+import { MqttConnection, MqttRefused } from './connection.ts';
+import { KeepAlive } from './keep-alive.ts';
+
+function client(broker: ScriptedBroker) {
+  const time = new ManualTime();
+  const abort = new AbortController();
+  const messages: [string, string, boolean][] = [];
+  const closed: MqttConnection[] = [];
+  const open = () =>
+    MqttConnection.open({
+      endpoint: { host: '127.0.0.1', port: broker.port, tls: false, ca: undefined },
+      clientId: 'dvc_1',
+      username: 'session',
+      password: 'token',
+      topics: ['a', 'b'],
+      listener: {
+        onMessage: (_, topic, payload, retained) => messages.push([topic, payload.toString(), retained]),
+        onClose: (connection) => closed.push(connection),
+      },
+      keepAlive: new KeepAlive(time),
+      signal: abort.signal,
+    });
+  return { time, abort, messages, closed, open };
+}
+
+const message = (topic: string, payload: string, retain = false): Packet => {
+  return { cmd: 'publish', topic, payload, retain, qos: 1, messageId: 9, dup: false };
+};
+
+describe('an MQTT connection', () => {
+  it('says who it is, subscribes, and hands over and acknowledges what arrives', async () => {
+    await using broker = await scriptedBroker(welcoming);
+    const { open, messages } = client(broker);
+    const connection = await open();
+    expect(broker.received[0]).toMatchObject({
+      cmd: 'connect',
+      protocolId: 'MQTT',
+      protocolVersion: 4,
+      clean: true,
+      keepalive: 20,
+      clientId: 'dvc_1',
+      username: 'session',
+      password: Buffer.from('token'),
+    });
+    expect(broker.received[1]).toMatchObject({
+      cmd: 'subscribe',
+      subscriptions: [
+        { topic: 'a', qos: 1 },
+        { topic: 'b', qos: 1 },
+      ],
+    });
+    const [socket] = broker.sockets;
+    const bytes = Buffer.concat([generate(message('a', 'one')), generate(message('b', 'two', true))]);
+    socket?.write(bytes.subarray(0, 7), () => socket.write(bytes.subarray(7)));
+    await vi.waitFor(() => expect(messages).toHaveLength(2));
+    expect(messages).toEqual([
+      ['a', 'one', false],
+      ['b', 'two', true],
+    ]);
+    connection.publish('c', { yes: true }, { retain: true });
+    await vi.waitFor(() => expect(broker.received).toHaveLength(5));
+    expect(broker.received.slice(2).map(({ cmd }) => cmd)).toEqual(['puback', 'puback', 'publish']);
+    expect(broker.received[4]).toMatchObject({
+      topic: 'c',
+      qos: 1,
+      retain: true,
+      payload: Buffer.from('{"yes":true}'),
+    });
+    await connection.end();
+    await vi.waitFor(() => expect(broker.received.at(-1)?.cmd).toBe('disconnect'));
+  });
+
+  it.each([
+    [1, false],
+    [3, false],
+    [4, true],
+    [5, true],
+  ])('tells why it was refused: return code %i', async (returnCode, credentials) => {
+    await using broker = await scriptedBroker(() => ({ cmd: 'connack', returnCode, sessionPresent: false }));
+    const { open, closed, time } = client(broker);
+    const failure = await open().catch((error: MqttRefused) => error);
+    expect(failure).toBeInstanceOf(MqttRefused);
+    expect(failure).toMatchObject({ returnCode, credentials });
+    await vi.waitFor(() => expect(broker.sockets.size).toBe(0));
+    expect(closed).toEqual([]);
+    expect(time.waiting).toEqual([]);
+  });
+
+  it('is none without its subscriptions', async () => {
+    await using broker = await scriptedBroker((packet) => {
+      return packet.cmd === 'subscribe'
+        ? { cmd: 'suback', messageId: packet.messageId ?? 0, granted: [1, 128] }
+        : welcoming(packet);
+    });
+    await expect(client(broker).open()).rejects.toThrow(/refused a subscription/);
+    await vi.waitFor(() => expect(broker.sockets.size).toBe(0));
+  });
+
+  it.each<[string, (packet: Packet) => Buffer | undefined]>([
+    ['talks nonsense', () => Buffer.from([0xd1, 0x00])],
+    ['announces a huge packet', () => Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])],
+  ])('ends when the broker %s', async (_, answer) => {
+    await using broker = await scriptedBroker(answer);
+    await expect(client(broker).open()).rejects.toThrow();
+    await vi.waitFor(() => expect(broker.sockets.size).toBe(0));
+  });
+
+  it('fails when the broker hangs up at any step', async () => {
+    for (const step of ['connect', 'subscribe']) {
+      await using broker = await scriptedBroker((packet, socket) => {
+        if (packet.cmd !== step) return welcoming(packet);
+        socket.destroy();
+        return undefined;
+      });
+      await expect(client(broker).open()).rejects.toThrow();
+    }
+  });
+
+  it('can be given up while the broker does not answer', async () => {
+    await using broker = await scriptedBroker(() => undefined);
+    const { open, abort } = client(broker);
+    const opening = open();
+    await vi.waitFor(() => expect(broker.received).toHaveLength(1));
+    abort.abort(new Error('enough'));
+    await expect(opening).rejects.toThrow('enough');
+    await vi.waitFor(() => expect(broker.sockets.size).toBe(0));
+  });
+
+  it('asks within the keep-alive time whether the broker is there, and ends when it does not answer', async () => {
+    let answers = 0;
+    await using broker = await scriptedBroker((packet) => {
+      if (packet.cmd !== 'pingreq') return welcoming(packet);
+      answers++;
+      return answers > 2 ? undefined : { cmd: 'pingresp' };
+    });
+    const { open, time, closed } = client(broker);
+    const connection = await open();
+    for (let beat = 1; beat <= 3; beat++) {
+      time.advance(20_000);
+      await vi.waitFor(() => expect(answers).toBe(beat));
+      // The answer has arrived when one more packet of the same stream has.
+      if (beat < 3) await roundTrip(broker, connection);
+    }
+    expect(closed).toEqual([]);
+    time.advance(20_000);
+    await vi.waitFor(() => expect(closed).toEqual([connection]));
+    expect(time.waiting).toEqual([]);
+  });
+
+  it('tells once when it ends', async () => {
+    await using broker = await scriptedBroker(welcoming);
+    const { open, closed } = client(broker);
+    const connection = await open();
+    for (const socket of broker.sockets) socket.destroy();
+    await vi.waitFor(() => expect(closed).toEqual([connection]));
+    connection.close();
+    await connection.end();
+    connection.publish('a', {}, { retain: false });
+    expect(closed).toEqual([connection]);
+  });
+});
+
+async function roundTrip(broker: ScriptedBroker, connection: MqttConnection): Promise<void> {
+  const before = broker.received.length;
+  for (const socket of broker.sockets) socket.write(generate(message('a', 'x')));
+  await vi.waitFor(() => expect(broker.received.length).toBeGreaterThan(before));
+  expect(connection).toBeDefined();
+}

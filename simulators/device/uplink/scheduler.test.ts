@@ -1,0 +1,148 @@
+import { describe, expect, it, vi } from 'vitest';
+import { ApiError, NetworkError } from './http.ts';
+import { Scheduler } from './scheduler.ts';
+import { ManualTime } from './testing/manual-time.ts';
+
+const HOUR = 3_600_000;
+const START = Date.UTC(2026, 0, 1);
+
+/** A scheduler over syncs that end when and as the test says. */
+function setUp() {
+  const time = new ManualTime(START);
+  const abort = new AbortController();
+  const events: string[] = [];
+  const runs: { resolve(): void; reject(error: Error): void }[] = [];
+  const syncer = {
+    nextAttemptAt: undefined as number | undefined,
+    run: () => new Promise<void>((resolve, reject) => void runs.push({ resolve, reject })),
+  };
+  const scheduler = new Scheduler(syncer, {
+    time,
+    signal: abort.signal,
+    events: {
+      onSyncStarted: () => events.push('started'),
+      onReached: () => events.push('reached'),
+      onSynced: () => events.push('synced'),
+      onSyncFailed: (error) => events.push(`failed: ${error.message}`),
+    },
+  });
+  /** Ends the n-th run; resolves when the scheduler rests or runs again. */
+  const end = async (error?: Error) => {
+    const run = runs.at(-1);
+    const count = runs.length;
+    if (error) run?.reject(error);
+    else run?.resolve();
+    await vi.waitFor(() => expect(runs.length > count || time.waiting.length > 0 || abort.signal.aborted).toBe(true));
+  };
+  return { time, abort, events, runs, syncer, scheduler, end };
+}
+
+describe('the sync scheduler', () => {
+  it('shares one sync among all who ask for it', async () => {
+    const { scheduler, runs, end, events } = setUp();
+    const results = [scheduler.sync(), scheduler.sync()];
+    await end();
+    expect(await Promise.all(results)).toEqual([
+      expect.objectContaining({ code: 'success' }),
+      expect.objectContaining({ code: 'success' }),
+    ]);
+    expect(runs).toHaveLength(1);
+    expect(events).toEqual(['started', 'reached', 'synced']);
+    expect(scheduler.syncedAt).toBe(START);
+  });
+
+  it('syncs once more when it is told during a sync, however often', async () => {
+    const { scheduler, runs, end, events } = setUp();
+    scheduler.told();
+    scheduler.told();
+    scheduler.told();
+    await end();
+    expect(runs).toHaveLength(2);
+    await end();
+    expect(runs).toHaveLength(2);
+    expect(events).toEqual(['started', 'started', 'reached', 'synced']);
+  });
+
+  it('syncs every twelve hours when nobody tells it to', async () => {
+    const { scheduler, runs, end, time } = setUp();
+    scheduler.told();
+    await end();
+    time.advance(12 * HOUR - 1);
+    expect(runs).toHaveLength(1);
+    time.advance(1);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('tries again when a deployment may, and does not call itself synced before', async () => {
+    const { scheduler, runs, end, time, syncer, events } = setUp();
+    scheduler.told();
+    syncer.nextAttemptAt = START + 15_000;
+    await end();
+    expect(events).toEqual(['started', 'reached']);
+    expect(time.waiting).toEqual([15_000]);
+    time.advance(15_000);
+    expect(runs).toHaveLength(2);
+    syncer.nextAttemptAt = undefined;
+    await end();
+    expect(time.waiting).toEqual([12 * HOUR]);
+    expect(events.at(-1)).toBe('synced');
+  });
+
+  it('goes on trying to reach the platform, does not refuse to try at once, and counts no failure', async () => {
+    const { scheduler, end, time } = setUp();
+    const delays: number[] = [];
+    for (let attempt = 0; attempt < 7; attempt++) {
+      const result = scheduler.sync();
+      await end(new NetworkError('unplugged'));
+      expect(await result).toEqual({ code: 'network_connection_error', message: 'unplugged' });
+      delays.push(...time.waiting);
+    }
+    expect(delays).toEqual([15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000]);
+    const result = scheduler.sync();
+    await end(new ApiError(500, 'x', 'broken'));
+    expect((await result).code).toBe('in_cooldown');
+    expect(time.waiting).toEqual([15_000]);
+  });
+
+  it('backs off after other failures, and meanwhile neither asks nor tells make it sync', async () => {
+    const { scheduler, runs, end, time, events } = setUp();
+    scheduler.told();
+    await end(new ApiError(500, 'x', 'broken'));
+    expect(events.at(-1)).toMatch(/^failed: HTTP 500/);
+    time.advance(14_999);
+    expect(await scheduler.sync()).toMatchObject({ code: 'in_cooldown', message: /2026-01-01T00:00:15/ });
+    scheduler.told();
+    expect(runs).toHaveLength(1);
+    time.advance(1);
+    expect(runs).toHaveLength(2);
+    await end(new ApiError(500, 'x', 'broken'));
+    expect(time.waiting).toEqual([30_000]);
+    time.advance(30_000);
+    await end();
+    expect(time.waiting).toEqual([12 * HOUR]);
+    scheduler.told();
+    await end(new ApiError(500, 'x', 'broken'));
+    expect(time.waiting).toEqual([15_000]);
+  });
+
+  it('ends with its signal and leaves no timer', async () => {
+    const { scheduler, abort, time, runs, events } = setUp();
+    const result = scheduler.sync();
+    abort.abort(new Error('stopped'));
+    const stopping = scheduler.stop();
+    runs[0]?.reject(new Error('stopped'));
+    await stopping;
+    expect((await result).code).toBe('network_connection_error');
+    expect(time.waiting).toEqual([]);
+    expect(events).toEqual(['started']);
+  });
+
+  it('stops while it rests', async () => {
+    const { scheduler, abort, time, end } = setUp();
+    scheduler.told();
+    await end();
+    abort.abort();
+    await scheduler.stop();
+    expect(time.waiting).toEqual([]);
+  });
+});
