@@ -76,7 +76,7 @@ export class Agent implements RequestHandler {
         failedMs,
         onNotice,
       },
-      readState(directory),
+      behaviour.deployments.remembers ? readState(directory) : undefined,
     );
   }
 
@@ -103,8 +103,8 @@ export class Agent implements RequestHandler {
     const rules = behaviour.transport;
     try {
       if (socket) {
-        const mode = rules.socketMode(socket.mode);
-        this.#unix = await listenUnix(socket.path, mode, (connection) => this.#accept(connection, 'unix'));
+        const permit = (path: string) => rules.permit(path, socket.mode);
+        this.#unix = await listenUnix(socket.path, permit, (connection) => this.#accept(connection, 'unix'));
       }
       if (loopback) {
         const accept = (connection: Socket) => this.#accept(connection, 'loopback');

@@ -2,6 +2,7 @@
  * Every decision of the simulated device that could be taken differently, as small functions. `behaviour` takes the right
  * ones; a defect (`simulators/defects/device`) or a legal variant (`simulators/variants/device`) replaces a few of them.
  */
+import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import type { DiscoveryFile } from '../../harness/contract/discovery.ts';
@@ -13,8 +14,8 @@ import type {
 import type { ErrorBody } from '../../harness/contract/errors.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Refusal } from './http/answers.ts';
-import { sameSecret } from './http/secret.ts';
-import type { StoredEvent } from './log/line.ts';
+import { carriesToken } from './http/bearer.ts';
+import type { EventDraft, StoredEvent } from './log/line.ts';
 import { highestGivenOut, type Mark } from './log/mark.ts';
 import { type CursorRequest, chooseCursor, type Retained, resolveCursor } from './stream/cursor.ts';
 import { parseTypes, type TypeFilter, wants } from './stream/filter.ts';
@@ -30,7 +31,8 @@ export interface DeviceBehaviour {
 
 /** Sections 5 and 9. */
 export interface TransportBehaviour {
-  socketMode(configured: number): number;
+  /** Gives the socket its permissions before it appears under its name. */
+  permit(path: string, mode: number): void;
   /** Address that the loopback transport binds to. */
   readonly host: string;
   /** Content of the discovery file. */
@@ -68,7 +70,7 @@ export interface StreamBehaviour {
   readonly heartbeatAtOpen: boolean;
   /** Sent before anything else. */
   readonly preamble: string;
-  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
   /** A view of the events of its own for this subscription; undefined shares frames with everyone else. */
   session(subscription: Subscription): Session | undefined;
   /** Lets a subscription that has read everything stored in among the live ones. */
@@ -95,14 +97,14 @@ export interface Session {
 
 /** What `fanOut` may know of a subscriber. */
 export interface Listening {
-  /** It does not read as fast as it is written to. */
-  readonly congested: boolean;
+  /** Bytes that it has not taken yet. */
+  readonly waiting: number;
 }
 
 /** Section 6.2. */
 export interface LogBehaviour {
-  /** Written at the head of a new log. */
-  readonly header: string;
+  /** A batch as it is written: one line for each event, each ended. */
+  lines(events: readonly StoredEvent[]): string;
   /** Highest id that counts as given out when the log ends with `last`. */
   highest(last: number, mark: Mark | undefined, damaged: boolean): number;
   /** What happens to the log at start: its torn end is cut off, left as it is, or everything is dropped. */
@@ -118,20 +120,31 @@ export interface DeploymentBehaviour {
   /** The merge rule (section 2.2). */
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
   /** An event as it is appended to the log. */
-  event(type: string, data: object): { type: string; data: object };
+  event(draft: EventDraft): EventDraft;
   occurredAt(timestamp: string): string;
   /** The order in which a deployment's files come into place and its event is published. */
   enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
+  /** Events that a change is told by. */
+  announce(events: readonly EventDraft[], change: DeploymentChange): readonly EventDraft[];
   /** Whether `failed` archives and removes. */
   readonly failedArchives: boolean;
+  /** Whether what is removed leaves the disk. */
+  readonly removesFiles: boolean;
+  /** Whether deployments are known after a restart. */
+  readonly remembers: boolean;
 }
+
+/** What has happened to a deployment: `entered` a state, or `archived`. */
+export type DeploymentChange =
+  | { kind: 'entered'; deployment: Deployment; replaced: readonly Deployment[] }
+  | { kind: 'archived'; deployment: Deployment };
 
 export const behaviour: DeviceBehaviour = {
   transport: {
-    socketMode: (configured) => configured,
+    permit: chmodSync,
     host: '127.0.0.1',
     discovery: (file) => file,
-    authorized: (header, token, transport) => transport === 'unix' || sameSecret(header ?? '', `Bearer ${token}`),
+    authorized: (header, token, transport) => transport === 'unix' || carriesToken(header, token),
   },
   http: {
     intercept: () => false,
@@ -152,7 +165,7 @@ export const behaviour: DeviceBehaviour = {
     heartbeatMs: (configured) => configured,
     heartbeatAtOpen: true,
     preamble: '',
-    contentType: 'text/event-stream',
+    headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' },
     session: () => undefined,
     join: (enter) => enter(),
     fanOut: (live, send) => {
@@ -162,7 +175,7 @@ export const behaviour: DeviceBehaviour = {
     lifetimeMs: () => undefined,
   },
   log: {
-    header: '',
+    lines: (events) => events.map(({ json }) => `${json}\n`).join(''),
     highest: highestGivenOut,
     opening: () => 'repair',
     publish: async ({ store, commit, deliver }) => {
@@ -174,12 +187,15 @@ export const behaviour: DeviceBehaviour = {
   },
   deployments: {
     mergeStatus: (activity, error) => (error === 'none' ? activity : error),
-    event: (type, data) => ({ type, data }),
+    event: (draft) => draft,
     occurredAt: (timestamp) => timestamp,
     enter: async ({ place, publish }) => {
       await place();
       await publish();
     },
+    announce: (events) => events,
     failedArchives: true,
+    removesFiles: true,
+    remembers: true,
   },
 };

@@ -1,4 +1,5 @@
 /** The control API over HTTP, on a loopback port or a unix socket (`harness/contract/control.ts`). */
+import { chmodSync } from 'node:fs';
 import http from 'node:http';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
@@ -43,7 +44,11 @@ export async function serveControl(target: ControlTarget, where: ControlAddress)
   });
   let listener: Listener | undefined;
   if ('path' in where)
-    listener = await listenUnix(where.path, 0o600, (socket) => void server.emit('connection', socket));
+    listener = await listenUnix(
+      where.path,
+      (path) => chmodSync(path, 0o600),
+      (socket) => void server.emit('connection', socket),
+    );
   else await listening(server as unknown as import('node:net').Server, { port: where.port, host: '127.0.0.1' });
   const bound = server.address();
   const address = 'path' in where ? where : { port: typeof bound === 'object' && bound ? bound.port : where.port };

@@ -32,8 +32,7 @@ export function serveEvents({ agent, request, response, query }: Exchange): void
   const filter = rules.parseTypes(query.getAll('types'));
   const chunked = request.httpVersion !== '1.0';
   response.writeHead(200, {
-    'Content-Type': rules.contentType,
-    'Cache-Control': 'no-store',
+    ...rules.headers,
     ...(chunked ? { 'Transfer-Encoding': 'chunked' } : { Connection: 'close' }),
   });
   if (request.method === 'HEAD') {

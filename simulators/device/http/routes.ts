@@ -54,35 +54,40 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-/** Answers one request. */
+/** Answers one request, whatever it is. */
 export function serve(agent: Agent, request: IncomingMessage, response: ServerResponse, transport: Transport): void {
+  answer(agent, request, response, transport).catch((error: unknown) => {
+    agent.log.error({ err: error, method: request.method }, 'a request failed');
+    if (response.headersSent) request.socket.destroy();
+    else refuse(request, response, agent.behaviour.http, INTERNAL);
+  });
+}
+
+async function answer(
+  agent: Agent,
+  request: IncomingMessage,
+  response: ServerResponse,
+  transport: Transport,
+): Promise<void> {
   const { http } = agent.behaviour;
+  const refused = (refusal: Refusal) => refuse(request, response, http, refusal);
   if (!agent.behaviour.transport.authorized(request.headers.authorization, agent.token, transport)) {
-    refuse(request, response, http, UNAUTHORIZED);
-    return;
+    return refused(UNAUTHORIZED);
   }
   if (http.intercept(request, response)) return;
   const url = request.url ?? '/';
   const mark = url.indexOf('?');
   const path = http.route(mark < 0 ? url : url.slice(0, mark));
   const route = path === undefined ? undefined : ROUTES.find((candidate) => candidate.path.test(path));
-  if (path === undefined || !route) {
-    refuse(request, response, http, { status: 404, code: 'not_found', message: 'there is nothing at this path' });
-    return;
-  }
-  if (request.method !== route.method && !(request.method === 'HEAD' && route.method === 'GET')) {
-    refuse(request, response, http, notAllowed(route.method));
-    return;
-  }
+  if (path === undefined || !route) return refused(NOT_FOUND);
+  const isHead = request.method === 'HEAD' && route.method === 'GET';
+  if (request.method !== route.method && !isHead) return refused(notAllowed(route.method));
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
   const id = decoded(route.path.exec(path)?.[1]);
-  const answer = async () => route.handle({ agent, request, response, query }, id);
-  answer().catch((error: unknown) => {
-    agent.log.error({ err: error, path }, 'request failed');
-    if (response.headersSent) request.socket.destroy();
-    else refuse(request, response, http, INTERNAL);
-  });
+  await route.handle({ agent, request, response, query }, id);
 }
+
+const NOT_FOUND: Refusal = { status: 404, code: 'not_found', message: 'there is nothing at this path' };
 
 const UNAUTHORIZED: Refusal = {
   status: 401,

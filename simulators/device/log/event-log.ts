@@ -6,13 +6,8 @@ import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
 import type { Generation } from './generation.ts';
 import { type DiskIo, errorCode } from './io.ts';
-import { eventLine, type StoredEvent } from './line.ts';
+import { type EventDraft, eventLine, type StoredEvent } from './line.ts';
 import { LogFile } from './log-file.ts';
-
-export interface EventDraft {
-  type: string;
-  data: object;
-}
 
 export interface EventLogOptions {
   directory: string;
@@ -91,7 +86,7 @@ export class EventLog {
     const { clock, behaviour } = this.#options;
     const occurredAt = behaviour.deployments.occurredAt(timestamp(clock));
     const events = drafts.map((draft) => {
-      const { type, data } = behaviour.deployments.event(draft.type, draft.data);
+      const { type, data } = behaviour.deployments.event(draft);
       return eventLine(this.#next++, type, occurredAt, data);
     });
     return new Promise((resolve, reject) => {
@@ -179,10 +174,13 @@ export class EventLog {
     const events = batch.length === 1 && batch[0] ? batch[0].events : batch.flatMap((pending) => pending.events);
     const last = events.at(-1);
     if (last) {
-      const lines = Buffer.from(`${events.map(({ json }) => json).join('\n')}\n`);
-      await this.#options.behaviour.log.publish({
+      const rules = this.#options.behaviour.log;
+      const lines = Buffer.from(rules.lines(events));
+      await rules.publish({
         store: async () => {
+          if (this.#down) throw killed();
           await file.reserve(last.id);
+          if (this.#down) throw killed();
           await file.write(lines);
           if (this.#down) throw killed();
         },

@@ -1,5 +1,11 @@
 /** The stored form of an event: its JSON envelope (specification section 2.3) on one line, keys in a fixed order. */
 
+/** An event that has no id yet. */
+export interface EventDraft {
+  type: string;
+  data: object;
+}
+
 /** An event as it lies in the log. */
 export interface StoredEvent {
   readonly id: number;

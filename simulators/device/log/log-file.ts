@@ -127,13 +127,11 @@ export class LogFile {
 
   async #open(): Promise<number> {
     if (!this.#handle) {
-      const { io, directory, durable, behaviour } = this.#options;
+      const { io, directory, durable } = this.#options;
       const existing = ifPresent(this.path, () => io.open(this.path, 'r+'));
       const fd = existing ?? io.open(this.path, 'w+');
       this.#handle = new LogHandle(io, fd, () => this.#giveUp());
       if (existing === undefined) {
-        if (behaviour.header !== '') io.write(fd, Buffer.from(behaviour.header), 0);
-        this.generation.bytes = behaviour.header.length;
         if (durable) await io.syncDirectory(directory);
       }
     }

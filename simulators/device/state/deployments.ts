@@ -8,9 +8,10 @@ import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../har
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
-import type { DeploymentBehaviour } from '../behaviour.ts';
-import type { EventDraft, EventLog } from '../log/event-log.ts';
+import type { DeploymentBehaviour, DeploymentChange } from '../behaviour.ts';
+import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
+import type { EventDraft } from '../log/line.ts';
 import { type ConfigFile, DeployError, type DeploymentPort } from '../ports.ts';
 import type { ConfigFiles } from './config-files.ts';
 import { deployedEvent, deploymentOf, removedEvent } from './payloads.ts';
@@ -146,7 +147,9 @@ export class Deployments implements DeploymentPort {
       });
       if (record.activity_status === 'deployed') return this.#try(record, files);
       this.#show(record);
+      this.#announce([], { kind: 'entered', deployment: this.#view(record), replaced: [] });
       await this.#save();
+      await this.#publishPending();
       if (record.error_status === 'failed') this.#afterwards(failedMs, () => this.#finishFailed(record));
       return this.#view(record);
     });
@@ -219,8 +222,12 @@ export class Deployments implements DeploymentPort {
         Object.assign(record, { activity_status: 'deployed', deployed_at: now });
         this.#show(record);
         this.#state.set = set;
-        const removed = replaced.map((old) => removedEvent(this.#view(old), now));
-        this.#announce([...removed, deployedEvent(this.#view(record), now)]);
+        const events = [
+          ...replaced.map((old) => removedEvent(this.#view(old), now)),
+          deployedEvent(this.#view(record), now),
+        ];
+        const left = replaced.map((old) => this.#view(old));
+        this.#announce(events, { kind: 'entered', deployment: this.#view(record), replaced: left });
         await this.#save();
         disk.prune();
         await this.#publishPending();
@@ -231,17 +238,18 @@ export class Deployments implements DeploymentPort {
 
   /** Takes the files away when they are this deployment's, archives, and tells of it if it was there (or `tell`). */
   async #archive(record: DeploymentRecord, tell: boolean): Promise<void> {
-    const { clock, files } = this.#options;
+    const { clock, files, behaviour } = this.#options;
     const state = this.#state;
     const wasActive = isActive(record);
-    if (wasActive) {
+    if (wasActive && behaviour.removesFiles) {
       state.set = await files.stage([]);
       await files.swap(state.set);
     }
     const now = timestamp(clock);
     markArchived(record, now);
     if (state.current === record.id && record.error_status !== 'failed') state.current = undefined;
-    if (wasActive || tell) this.#announce([removedEvent(this.#view(record), now)]);
+    const events = wasActive || tell ? [removedEvent(this.#view(record), now)] : [];
+    this.#announce(events, { kind: 'archived', deployment: this.#view(record) });
     await this.#save();
     if (wasActive) files.prune();
   }
@@ -268,7 +276,10 @@ export class Deployments implements DeploymentPort {
     this.#state.current = record.id;
   }
 
-  #announce(events: EventDraft[]): void {
+  /** Notes what is to be published with the next save. */
+  #announce(due: readonly EventDraft[], change: DeploymentChange): void {
+    const events = this.#options.behaviour.announce(due, change);
+    if (events.length === 0) return;
     const before = this.#state.unpublished ?? { after: this.#options.log.latest, events: [] };
     this.#state.unpublished = { after: before.after, events: [...before.events, ...events] };
   }

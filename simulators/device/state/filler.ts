@@ -1,6 +1,6 @@
 /** Events that a suite or a load asks for by number: deployments that come and go and leave the current one as it is. */
 import { type Clock, timestamp } from '../../common/clock.ts';
-import type { EventDraft } from '../log/event-log.ts';
+import type { EventDraft } from '../log/line.ts';
 import { deployedEvent, removedEvent } from './payloads.ts';
 
 export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {

@@ -2,7 +2,7 @@
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import type { DeployedPayload, RemovedPayload } from '../../../harness/contract/events.ts';
 import type { DeploymentBehaviour } from '../behaviour.ts';
-import type { EventDraft } from '../log/event-log.ts';
+import type { EventDraft } from '../log/line.ts';
 import type { DeploymentRecord } from './stored-state.ts';
 
 export function deploymentOf(record: DeploymentRecord, { mergeStatus }: DeploymentBehaviour): Deployment {

@@ -1,6 +1,7 @@
 /** After a crash: which of the events that belong to the last change had reached the log? */
-import type { EventDraft, EventLog } from '../log/event-log.ts';
+import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
+import type { EventDraft } from '../log/line.ts';
 import { LogReader } from '../stream/reader.ts';
 
 /** Those of `events` that are not in the log after id `after`. */

@@ -6,8 +6,8 @@ import type {
   DeploymentErrorStatus,
   DeploymentTargetStatus,
 } from '../../../harness/contract/enums.ts';
-import type { EventDraft } from '../log/event-log.ts';
 import { type DiskIo, ifPresent, replaceFile } from '../log/io.ts';
+import type { EventDraft } from '../log/line.ts';
 
 export interface DeploymentRecord {
   id: string;

@@ -71,13 +71,13 @@ export class Subscriber implements Listening {
     this.#pump();
   }
 
-  get congested(): boolean {
-    return this.#socket.writableNeedDrain;
+  get waiting(): number {
+    return this.#socket.writableLength;
   }
 
   beat(): void {
     const text = this.#stream.behaviour.heartbeat(this.#stream.log.latest);
-    if (text !== '' && !this.#closed && !this.congested) this.#write(Buffer.from(text));
+    if (text !== '' && !this.#closed && !this.#socket.writableNeedDrain) this.#write(Buffer.from(text));
   }
 
   /** Live frames, encoded and chunked already; `latest` is the id of the last event they stand for. */
@@ -120,7 +120,7 @@ export class Subscriber implements Listening {
   #pump(): void {
     const reader = this.#reader;
     this.#scheduled = undefined;
-    if (this.#closed || !reader || this.congested) return;
+    if (this.#closed || !reader || this.#socket.writableNeedDrain) return;
     const events = reader.read();
     if (events === 'overtaken') this.drop();
     else if (events.length === 0) this.#goLive();
@@ -134,7 +134,7 @@ export class Subscriber implements Listening {
     for (const event of seen) if (wants(this.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
     // Others get their turn between two portions.
-    if (!this.congested) this.#scheduled = setImmediate(() => this.#pump());
+    if (!this.#socket.writableNeedDrain) this.#scheduled = setImmediate(() => this.#pump());
   }
 
   #goLive(): void {

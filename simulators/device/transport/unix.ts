@@ -1,5 +1,5 @@
 /** The Device API on a unix socket (specification section 5): who may open the file may speak, no token is used. */
-import { chmodSync, lstatSync, renameSync } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
 import net from 'node:net';
 import { removeFile } from '../log/io.ts';
 
@@ -15,12 +15,12 @@ export interface Listener {
 }
 
 /**
- * Listens on `path`. A socket that a dead process left behind is taken over; one that someone answers on is refused. The
+ * Listens on `path`, whose permissions `permit` sets. A socket that a dead process left behind is taken over; one that someone answers on is refused. The
  * socket appears under its name with its mode set and ready to accept.
  */
 export async function listenUnix(
   path: string,
-  mode: number,
+  permit: (path: string) => void,
   onConnection: (socket: net.Socket) => void,
 ): Promise<Listener> {
   if (Buffer.byteLength(path) > LONGEST_PATH) {
@@ -34,7 +34,7 @@ export async function listenUnix(
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
   await listening(server, { path: beside, backlog: BACKLOG });
   try {
-    chmodSync(beside, mode);
+    permit(beside);
     renameSync(beside, path);
   } catch (error) {
     server.close();

@@ -1,0 +1,18 @@
+import type { DeviceDefect } from './types.ts';
+
+export const oneSubscriber: DeviceDefect = {
+  name: 'one-subscriber',
+  side: 'device',
+  summary: 'Serves live events to the newest subscriber only.',
+  breaks: ['device.events.concurrent'],
+  behaviour: (right) => ({
+    ...right,
+    stream: {
+      ...right.stream,
+      fanOut: (live, send) => {
+        const newest = [...live].at(-1);
+        if (newest) send(newest);
+      },
+    },
+  }),
+};
