@@ -1,0 +1,258 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import yargs from 'yargs';
+import { simulatePlatform } from '../../simulators/platform/index.ts';
+import { type FleetResult, fleetResult } from '../load/result.ts';
+import { writeAlive, writeResult } from '../load/shards.ts';
+import { resultWith } from '../load/testing/result.ts';
+import { UsageError } from './errors.ts';
+import { fleet as fleetCommand } from './fleet.ts';
+import { shardFrom } from './fleet-options.ts';
+import { merge as mergeCommand } from './merge.ts';
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url));
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'muster-fc-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** Everything a run leaves for a time lies below `dir`, so that nothing else on the machine is looked at. */
+const start = (
+  args: string[],
+  env: Record<string, string> = {},
+): { child: ChildProcess; ended: Promise<Ended>; err(): string } => {
+  mkdirSync(join(dir, 'tmp'), { recursive: true });
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: { ...process.env, MUSTER_API_KEY: '', TMPDIR: join(dir, 'tmp'), ...env },
+    cwd: dir,
+  });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (bytes) => {
+    out += bytes;
+  });
+  child.stderr.on('data', (bytes) => {
+    err += bytes;
+  });
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, out, err })));
+  return { child, ended, err: () => err };
+};
+const run = (args: string[], env?: Record<string, string>): Promise<Ended> => start(args, env).ended;
+const scenario = (text: string): string => {
+  writeFileSync(
+    join(dir, 's.yaml'),
+    `name: test\nkey_bits: 1024\nphases:\n  - { do: ramp, over: 200ms, measure: false }\n${text}`,
+  );
+  return join(dir, 's.yaml');
+};
+const resultIn = (place: string): FleetResult => {
+  const value: unknown = JSON.parse(readFileSync(join(place, 'result.json'), 'utf8'));
+  expect(fleetResult.problems(value)).toEqual([]);
+  return value as FleetResult;
+};
+const fleet = (text: string, change: Record<string, string | undefined> = {}): string[] => {
+  const options: Record<string, string | undefined> = {
+    scenario: scenario(text),
+    platform: 'embedded',
+    workers: '1',
+    robots: '8',
+    out: join(dir, 'out'),
+    state: join(dir, 'state'),
+    dir: join(dir, 'tmp'),
+    ...change,
+  };
+  return [
+    'fleet',
+    ...Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value])),
+  ];
+};
+/** Wrong use is found before anything starts, so no process of its own is needed. */
+const refusal = async (args: string[]): Promise<string> => {
+  try {
+    await yargs(args).command(fleetCommand).command(mergeCommand).exitProcess(false).fail(false).parseAsync();
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError);
+    return (error as Error).message;
+  }
+  return 'not refused';
+};
+
+describe('muster fleet', { timeout: 60_000 }, () => {
+  it('runs a scenario, writes result, report and rows, and exits 0', async () => {
+    const { code, out } = await run(fleet('  - { do: rollout, over: 200ms }\n', { threshold: 'rollout.ms.count==8' }));
+    expect(out).toContain('met    rollout.ms.count==8');
+    expect(code).toBe(0);
+    const result = resultIn(join(dir, 'out'));
+    expect(result).toMatchObject({
+      robots: 8,
+      workers: 1,
+      seed: 1,
+      key_bits: 1024,
+      platform: 'embedded',
+      complete: true,
+    });
+    expect(result.metrics['rollout.ms']).toMatchObject({ count: 8, unit: 'ms' });
+    expect(result.notes.join()).toContain('1024-bit keys');
+    expect(
+      readFileSync(join(dir, 'out', 'rollouts.jsonl'), 'utf8')
+        .trim()
+        .split('\n'),
+    ).toHaveLength(8);
+    expect(readFileSync(join(dir, 'out', 'report.html'), 'utf8')).toContain('</html>');
+    expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
+  });
+
+  it('exits 99 when a threshold is missed', async () => {
+    const { code, out } = await run(fleet('  - { do: rollout, over: 100ms }\n', { threshold: 'rollout.ms.p50<1us' }));
+    expect(out).toContain('missed rollout.ms.p50<1us');
+    expect(code).toBe(99);
+  });
+
+  it('exits 98 when the generator could not keep up', async () => {
+    const { code, out } = await run(fleet('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n'));
+    expect(out).toMatch(/verdict: invalid\n.*started late.*--workers/);
+    expect(code).toBe(98);
+  });
+
+  it('ends at once on an interrupt, keeps what it measured, and leaves no process, socket or file', async () => {
+    const { child, ended, err } = start(fleet('  - { do: hold, for: 1h, ping: 10/s }\n', { workers: '2' }));
+    const { promise: holding, resolve } = Promise.withResolvers<void>();
+    child.stderr?.on('data', () => /phase 2\/2 hold · robots online 8/.test(err()) && resolve());
+    await Promise.race([holding, ended]);
+    const workers = childrenOf(child.pid ?? 0);
+    expect(workers).toHaveLength(3);
+    const asked = performance.now();
+    child.kill('SIGINT');
+    const { code, out } = await ended;
+    expect(performance.now() - asked).toBeLessThan(5000);
+    expect(code).toBe(130);
+    expect(out).toContain('the run was interrupted');
+    expect(resultIn(join(dir, 'out'))).toMatchObject({ complete: false });
+    expect(workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+    expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
+  });
+
+  it('leaves nothing when interrupted while it makes keys', async () => {
+    const { child, ended } = start(fleet('', { robots: '500', 'key-bits': '4096' }));
+    child.stderr?.once('data', () => child.kill('SIGINT'));
+    expect((await ended).code).toBe(130);
+    expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
+  });
+
+  it('says what this machine holds, and refuses more', async () => {
+    const { code, err } = await run(fleet('', { robots: '1000000' }));
+    expect(err).toMatch(/preflight: 1 workers here hold [\d,]+ \(descriptors\)/);
+    expect(err).toMatch(/1,000,000 robots do not fit: .*--workers \d+/);
+    expect(code).toBe(64);
+  });
+
+  it('keeps the API key out of everything it writes, and out of arguments and environments of its processes', async () => {
+    const secret = 'key-that-nobody-may-see';
+    await using platform = await simulatePlatform({ minKeyBits: 1024, keys: [{ key: secret, scopes: 'all' }] });
+    const args = fleet('  - { do: rollout, over: 1ms }\n  - { do: hold, for: 1h }\n', {
+      platform: platform.url,
+      mqtt: platform.mqttUrl,
+    });
+    const { child, ended, err } = start(args, { MUSTER_API_KEY: secret });
+    const { promise: holding, resolve } = Promise.withResolvers<void>();
+    child.stderr?.on('data', () => /phase 3\/3 hold/.test(err()) && resolve());
+    await Promise.race([holding, ended]);
+    const [worker] = childrenOf(child.pid ?? 0);
+    const seen = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${worker}/${name}`, 'utf8'));
+    child.kill('SIGTERM');
+    const { out } = await ended;
+    expect(resultIn(join(dir, 'out')).counters['rollout.attempts']).toBe(8);
+    const written = readdirSync(join(dir, 'out')).map((name) => readFileSync(join(dir, 'out', name), 'utf8'));
+    expect([...seen, ...written, out, err()].filter((text) => text.includes(secret))).toEqual([]);
+  });
+
+  it.each([
+    [{ platform: 'ftp://x' }, /--platform: 'ftp:\/\/x' is no address; accepted: http:/],
+    [{ platform: 'http://127.0.0.1:1/beta' }, /--api-key: is needed/],
+    [{ platform: undefined }, /--platform: is needed/],
+    [{ robots: '0' }, /--robots: must be a whole number from 1/],
+    [{ workers: '1.5' }, /--workers: must be a whole number from 0/],
+    [{ shard: '3/2' }, /--shard: '3\/2' is none; accepted: I\/N/],
+    [{ threshold: 'p99<5s' }, /--threshold: threshold 'p99<5s': it must read/],
+    [{ scenario: 'nope' }, /--scenario: cannot read nope .*rollout, steady, storm/],
+    [{ 'key-bits': '512' }, /--key-bits: must be a whole number from 1024 to 8192/],
+    [{ 'name-prefix': 'a b' }, /--name-prefix: must be 1 to 40/],
+    [{ 'metrics-port': '70000' }, /--metrics-port: must be a whole number from 0 to 65535/],
+  ])('refuses %j and leaves nothing', async (change, message) => {
+    expect(await refusal(fleet('', change))).toMatch(message);
+    expect(existsSync(join(dir, 'out'))).toBe(false);
+  });
+
+  it('refuses a bad scenario with line and column', async () => {
+    expect(await refusal(fleet('  - { do: hold, for: soon }\n'))).toMatch(/s\.yaml:5:\d+: 'for' is "soon"/);
+  });
+});
+
+describe('muster merge', { timeout: 60_000 }, () => {
+  const leave = (index: number, count: number): void =>
+    writeResult(join(dir, 'results', `shard-${index}`), resultWith({ shard: { index, count }, robots: 5 }));
+
+  it('joins shards', async () => {
+    leave(1, 2);
+    leave(2, 2);
+    const { code, out } = await run(['merge', join(dir, 'results'), '--out', join(dir, 'all')]);
+    expect(out).toContain('verdict: valid');
+    expect(code).toBe(0);
+    expect(resultIn(join(dir, 'all'))).toMatchObject({ robots: 10, complete: true });
+  });
+
+  it('names missing and dead shards and exits 2', async () => {
+    leave(1, 3);
+    writeAlive(join(dir, 'results', 'shard-2'), { shard: { index: 2, count: 3 }, beat: 1, phase: 'hold' });
+    const { code, out } = await run(['merge', join(dir, 'results')]);
+    expect(out).toMatch(/shard 2\/3 is dead: .*sign of life/);
+    expect(out).toContain('shard 3/3 is missing');
+    expect(code).toBe(2);
+  });
+
+  it('waits for shards that still run', async () => {
+    leave(1, 2);
+    const { child, ended } = start(['merge', join(dir, 'results'), '--expect', '2', '--watch']);
+    child.stderr?.once('data', () => leave(2, 2));
+    const { code, err } = await ended;
+    expect(err).toContain('1 of 2 shards are done');
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    [['/nowhere'], /nowhere: no result\.json/],
+    [['.', '--watch'], /--watch: needs --expect/],
+    [['.', '--timeout', 'soon', '--watch', '--expect', '1'], /--timeout: 'soon' is no duration/],
+  ])('refuses %j', async (args, message) => {
+    expect(await refusal(['merge', ...args])).toMatch(message);
+  });
+});
+
+describe('--shard auto', () => {
+  it('takes index and count from the job', () => {
+    expect(shardFrom('auto', { JOB_COMPLETION_INDEX: '0', MUSTER_SHARDS: '3' })).toEqual({ index: 1, count: 3 });
+    expect(shardFrom('2/8', {})).toEqual({ index: 2, count: 8 });
+    expect(shardFrom(undefined, {})).toBeUndefined();
+  });
+
+  it.each([{}, { JOB_COMPLETION_INDEX: '3', MUSTER_SHARDS: '3' }, { JOB_COMPLETION_INDEX: '0' }])(
+    'refuses %j',
+    (env) => {
+      expect(() => shardFrom('auto', env)).toThrow(/needs JOB_COMPLETION_INDEX from 0 and MUSTER_SHARDS above it/);
+    },
+  );
+});
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+}
