@@ -80,17 +80,16 @@ function readable(option: string, path: string): string {
 }
 
 async function behaviourOf({ defect, variant }: Arguments): Promise<PlatformOptions['behaviour']> {
-  if (defect === undefined && variant === undefined) return undefined;
-  const [{ platformDefects }, { platformVariants }, { rightBehaviour }] = await Promise.all([
-    import('../../simulators/defects/platform/index.ts'),
-    import('../../simulators/variants/platform/index.ts'),
-    import('../../simulators/platform/right.ts'),
-  ]);
-  const [option, known, name] =
-    defect === undefined ? ['--variant', platformVariants, variant] : ['--defect', platformDefects, defect];
-  const found = known.find((each) => each.name === name);
-  if (found !== undefined) return found.behaviour(rightBehaviour);
-  throw new UsageError(`${option}: ${name} is unknown; accepted are ${known.map((each) => each.name).join(', ')}`);
+  const { rightBehaviour } = await import('../../simulators/platform/right.ts');
+  if (defect !== undefined) {
+    const { platformDefect } = await import('../../simulators/defects/platform/index.ts');
+    return usage('--defect', () => platformDefect(defect)).behaviour(rightBehaviour);
+  }
+  if (variant !== undefined) {
+    const { platformVariant } = await import('../../simulators/variants/platform/index.ts');
+    return usage('--variant', () => platformVariant(variant)).behaviour(rightBehaviour);
+  }
+  return undefined;
 }
 
 /** What a parser refuses is wrong use of the option. */

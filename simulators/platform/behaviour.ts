@@ -13,6 +13,7 @@ import type {
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import type { Problem } from '../../harness/contract/shape.ts';
 import type { SupportedVersion } from '../../harness/contract/versions.ts';
+import type { AgentLink } from './ports.ts';
 import type { OrderTerm } from './store/order.ts';
 
 /** What a client asked of a list, and what there is. */
@@ -71,6 +72,9 @@ export interface PlatformBehaviour {
   /** Changes a resource just before it is sent. Absent: sent as it is. */
   resource?(kind: ResourceKind, resource: Resource, version: SupportedVersion): Resource;
 
+  /** Changes the JSON answer of an operation just before it is sent. Absent: sent as it is. */
+  answer?(operation: string, answer: Answer): Answer;
+
   // Keys and versions (sections 5 and 9)
   /** The key to serve the request with; `found` is the one whose text was presented. */
   authenticate<K extends KeyFacts>(
@@ -93,6 +97,8 @@ export interface PlatformBehaviour {
   // Ping (sections 2.5, 4.2 and 8)
   /** How long to wait, in nanoseconds, or a refusal. */
   pingTimeout(asked: number): number | 'refuse';
+  /** Reaches the device and back. */
+  ping(link: AgentLink, deviceId: string, timeoutNanos: number): ReturnType<AgentLink['ping']>;
   pingAnswer(outcome: { code: 'success' | 'timeout'; round_trip_nanos?: number }, elapsedNanos: number): Answer;
 
   // Deployments (sections 2.2, 3 and 9)
@@ -129,8 +135,6 @@ export interface PlatformBehaviour {
   // Devices and groups (section 9)
   /** Whether a group may become a child of `parent`, whose line of ancestors (itself first) is given. */
   mayMoveGroup(group: string, line: readonly string[]): boolean;
-  /** Whether `group_id` may be written through a device. */
-  membershipWritable: boolean;
   /** Whether a name or slug may be used twice. */
   allowsDuplicates: boolean;
   /** Milliseconds that a provisioning token lives. */

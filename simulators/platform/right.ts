@@ -49,6 +49,7 @@ export const rightBehaviour: PlatformBehaviour = {
   bodyProblems: (_operation, _value, check) => check(),
 
   pingTimeout: (asked) => (asked > 0 && asked <= PING_TIMEOUT_MAXIMUM_NANOS ? asked : 'refuse'),
+  ping: (link, deviceId, timeoutNanos) => link.ping(deviceId, timeoutNanos),
   pingAnswer: (outcome) => ({ status: 200, body: outcome }),
 
   mergeStatus: (activity, error) => (error === 'none' ? activity : error),
@@ -75,7 +76,6 @@ export const rightBehaviour: PlatformBehaviour = {
   validatesSlots: true,
 
   mayMoveGroup: (group, line) => !line.includes(group),
-  membershipWritable: false,
   allowsDuplicates: false,
   tokenLifetimeMs: 5 * 60_000,
   servesForeignOperations: false,

@@ -52,7 +52,9 @@ export function registerRoutes(app: FastifyInstance, core: Core, renderer: Rende
           query: request.query as Query,
           body: readBody(core, operation, bodies.get(admitted.version), request),
         });
-        return answered instanceof Promise ? answered.then((later) => send(reply, later)) : send(reply, answered);
+        return answered instanceof Promise
+          ? answered.then((later) => send(reply, shaped(core, operation.id, later)))
+          : send(reply, shaped(core, operation.id, answered));
       },
     });
   }
@@ -77,6 +79,15 @@ function readBody(core: Core, operation: Operation, expected: Shape | undefined,
   const [first] = problems;
   const where = first?.path ? `${first.path.slice(1).replaceAll('/', '.')}: ` : '';
   throw new PlatformError(400, 'invalid_request', `${where}${first?.message}`, { problems: problems.slice(0, 20) });
+}
+
+function shaped({ behaviour }: Core, operation: string, answered: Answered): Answered {
+  if (behaviour.answer === undefined || answered.json === undefined) return answered;
+  const { status, body } = behaviour.answer(operation, {
+    status: answered.status ?? 200,
+    body: JSON.parse(answered.json),
+  });
+  return { ...answered, status, json: JSON.stringify(body) };
 }
 
 function send(reply: FastifyReply, { status, json, bytes, headers }: Answered): FastifyReply {

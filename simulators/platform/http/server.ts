@@ -10,6 +10,7 @@ import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
 import { answerError } from './errors.ts';
 import { addFaults } from './faults.ts';
+import { serveDocuments } from './openapi.ts';
 import { registerRoutes } from './routes.ts';
 
 /** Section 9: the base address contains this path segment. */
@@ -55,12 +56,14 @@ export function buildServer({
     (scope, _options, done) => {
       if (faults) addFaults(scope, faults, seed);
       registerRoutes(scope, core, renderer, keys);
+      serveDocuments(scope, core.names, BASE_PATH);
       refuseOthers(scope);
       done();
     },
     { prefix: BASE_PATH },
   );
   registerAgent?.(app);
+  serveDocuments(app, core.names, BASE_PATH);
   refuseOthers(app);
   return app;
 }

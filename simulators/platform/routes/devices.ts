@@ -24,7 +24,7 @@ export const deviceHandlers: Handlers = {
 /** Specification sections 2.5, 4.2 and 8. */
 async function ping(call: Call): Promise<Answered> {
   const { core } = call;
-  const { timeout_nanos } = call.body as PingRequest;
+  const { timeout_nanos } = (call.body ?? {}) as PingRequest;
   const timeout = core.behaviour.pingTimeout(timeout_nanos);
   if (timeout === 'refuse') {
     const range = `1 to ${PING_TIMEOUT_MAXIMUM_NANOS}`;
@@ -35,7 +35,7 @@ async function ping(call: Call): Promise<Answered> {
   }
   const device = find(core, 'device', param(call, 'device_id'));
   const start = process.hrtime.bigint();
-  const outcome = await core.link.ping(device.id, timeout);
+  const outcome = await core.behaviour.ping(core.link, device.id, timeout);
   const answer = core.behaviour.pingAnswer(outcome, Number(process.hrtime.bigint() - start));
   return { status: answer.status, json: JSON.stringify(answer.body) };
 }

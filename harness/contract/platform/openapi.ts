@@ -1,0 +1,184 @@
+/** The OpenAPI document of a version of the Platform API, written out from the operations and resources declared here. */
+import Type, { type TSchema } from 'typebox';
+import { errorBody } from '../errors.ts';
+import { LIST_LIMITS, listEnvelope } from '../lists.ts';
+import { DIALECT_NAMES, type Dialect, type SupportedVersion } from '../versions.ts';
+import { schemaDocument } from './config-schema.ts';
+import {
+  type Expansion,
+  inVersion,
+  nullable,
+  type Operation,
+  RESOURCE_KINDS,
+  type Resource,
+  refTo,
+} from './operation.ts';
+import { operationsOf, RESOURCES } from './operations.ts';
+
+type Json = Record<string, unknown>;
+
+export interface OpenApiOptions {
+  dialect?: Dialect;
+  /** Base address, with the path segment `beta`. */
+  server?: string;
+}
+
+/** An OpenAPI 3.1 document (its schemas are JSON Schema 2020-12). */
+export function openApiDocument(version: SupportedVersion, options: OpenApiOptions = {}): Json {
+  const { dialect = 'spec', server = '/beta' } = options;
+  const paths: Record<string, Json> = {};
+  const schemas: Record<string, unknown> = { Error: errorBody.schema, SchemaDocument: schemaDocument };
+  for (const kind of RESOURCE_KINDS) {
+    const resource = RESOURCES[kind];
+    if (!operationsOf(version).some((operation) => operation.kind === kind)) continue;
+    schemas[resource.name] = schemaOf(resource, version);
+    schemas[`${resource.name}List`] = listOf(resource);
+  }
+  for (const operation of operationsOf(version)) {
+    if (operation.answer !== undefined && operation.answer !== 'binary') {
+      schemas[operation.answer.name] = operation.answer.schema;
+    }
+    if (operation.body !== undefined) schemas[requestName(operation)] = operation.body(version);
+    paths[operation.path] ??= {};
+    (paths[operation.path] as Json)[operation.method.toLowerCase()] = describe(operation, version, dialect);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Platform API',
+      version,
+      description: 'As Muster simulates it.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: server }],
+    security: [{ ApiKey: [] }],
+    tags: [...new Set(operationsOf(version).map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: { securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' } }, schemas },
+  };
+}
+
+/** A resource with everything that `expand` may add to it. */
+export function schemaOf(resource: Resource, version: SupportedVersion): TSchema {
+  const expansions = Object.entries(resource.expansions)
+    .filter(([, expansion]) => inVersion(expansion, version))
+    .map(([name, expansion]) => [name, Type.Optional(expansionSchema(expansion, version))]);
+  return Type.Object({ ...resource.fields(version), ...Object.fromEntries(expansions) });
+}
+
+function expansionSchema({ kind, schema, many, nullable: mayBeNull }: Expansion, version: SupportedVersion): TSchema {
+  const one = kind === undefined ? (schema?.(version) ?? Type.Unknown()) : refTo(RESOURCES[kind].name);
+  if (many) return Type.Array(one);
+  return mayBeNull ? nullable(one) : one;
+}
+
+const listOf = (resource: Resource): TSchema =>
+  Type.Object({ ...listEnvelope.schema.properties, data: Type.Array(refTo(resource.name)) });
+
+const requestName = ({ id }: Operation): string => `${id.charAt(0).toUpperCase()}${id.slice(1)}Request`;
+
+function describe(operation: Operation, version: SupportedVersion, dialect: Dialect): Json {
+  const { id, summary, tag, scopes, body, bodyOptional } = operation;
+  return {
+    operationId: id,
+    summary,
+    tags: [tag],
+    ...(scopes.length > 0 && { description: `Scopes: ${scopes.join(', ')}` }),
+    parameters: parametersOf(operation, version, dialect),
+    ...(body !== undefined && {
+      requestBody: {
+        required: !bodyOptional,
+        content: { 'application/json': { schema: { $ref: `#/components/schemas/${requestName(operation)}` } } },
+      },
+    }),
+    responses: { '200': answerOf(operation), '4XX': refusal('Refused'), '5XX': refusal('Failed') },
+  };
+}
+
+const refusal = (description: string): Json => ({
+  description,
+  content: { 'application/json': { schema: refTo('Error') } },
+});
+
+function answerOf({ answer, kind, list }: Operation): Json {
+  if (answer === 'binary') {
+    const schema = { type: 'string', contentMediaType: 'application/octet-stream' };
+    return { description: 'The bytes, with the content type of their format', content: { '*/*': { schema } } };
+  }
+  const resource = kind === undefined ? '' : RESOURCES[kind].name;
+  const name = answer?.name ?? (list ? `${resource}List` : resource);
+  return { description: list ? 'A page' : 'Done', content: { 'application/json': { schema: refTo(name) } } };
+}
+
+function parametersOf(operation: Operation, version: SupportedVersion, dialect: Dialect): Json[] {
+  const resource = operation.kind === undefined ? undefined : RESOURCES[operation.kind];
+  const { versionHeader } = DIALECT_NAMES[dialect];
+  return [
+    { name: versionHeader, in: 'header', required: true, schema: { type: 'string', const: version } },
+    ...[...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
+    ...(operation.list ? pagingParameters() : []),
+    ...(operation.list && !operation.sub && resource ? searchParameters(resource, version) : []),
+    ...(resource ? expandParameter(resource, version, operation.list === true) : []),
+    ...Object.entries(operation.query ?? {}).map(([name, schema]) => ({ name, in: 'query', schema })),
+  ];
+}
+
+/** Section 8: what lies outside is clamped, never refused, so that any text is accepted here. */
+function pagingParameters(): Json[] {
+  const { limitDefault, limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
+  const clamped = `Page size, clamped to ${limitMinimum} to ${limitMaximum}`;
+  return [
+    { name: 'limit', in: 'query', description: clamped, schema: { type: 'integer', default: limitDefault } },
+    {
+      name: 'offset',
+      in: 'query',
+      description: 'First item, clamped to 0',
+      schema: { type: 'integer', default: offsetDefault },
+    },
+  ];
+}
+
+function searchParameters(resource: Resource, version: SupportedVersion): Json[] {
+  const fields = [
+    'id',
+    'created_at',
+    ...Object.keys(resource.orders).filter((field) => inVersion(resource.orders[field] ?? {}, version)),
+  ];
+  const orders = fields.flatMap((field) => [field, `${field}:asc`, `${field}:desc`]);
+  const filters = Object.entries(resource.filters).filter(([, filter]) => inVersion(filter, version));
+  return [
+    {
+      name: 'order_by',
+      in: 'query',
+      description: `Comma-separated; newest first by default. Terms: ${orders.join(', ')}`,
+      schema: { type: 'string', default: 'created_at:desc' },
+    },
+    ...filters.map(([name, filter]) => ({
+      name,
+      in: 'query',
+      description: `One value, or several separated by |${filter.values ? `: ${filter.values(version).join(', ')}` : ''}`,
+      schema: { type: 'string' },
+    })),
+  ];
+}
+
+function expandParameter(resource: Resource, version: SupportedVersion, list: boolean): Json[] {
+  const names = Object.entries(resource.expansions)
+    .filter(([, expansion]) => inVersion(expansion, version))
+    .map(([name]) => name);
+  const accepted = list ? ['total_count', ...names] : names;
+  if (accepted.length === 0) return [];
+  return [
+    {
+      name: 'expand',
+      in: 'query',
+      description: `May repeat, and nest with dots: ${accepted.join(', ')}`,
+      schema: { type: 'array', items: { type: 'string' } },
+    },
+  ];
+}
