@@ -32,7 +32,7 @@ export class Syncer {
 
   /** When a deployment that failed may be tried again, in milliseconds since the epoch. */
   get nextAttemptAt(): number | undefined {
-    if (!this.#backOffs) return undefined;
+    if (!this.#backOffs?.size) return undefined;
     return Math.min(...[...this.#backOffs.values()].map(({ notBefore }) => notBefore));
   }
 
@@ -41,7 +41,6 @@ export class Syncer {
    * is wrong with a deployment is no rejection: it is reported, and tried again later.
    */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#flush(signal);
     const listed = await this.#source.list(signal);
     for (const { release } of listed) if (release) this.#port.remember(release);
     const wanted = listed.filter((deployment) => deployment.target_status === 'deployed');
@@ -57,12 +56,12 @@ export class Syncer {
   async #reach(wanted: AgentDeployment, signal: AbortSignal): Promise<boolean> {
     const known = this.#port.get(wanted.id);
     if (known?.error_status === 'failed' || known?.activity_status === 'archived') {
-      this.#report(wanted.id, this.#archived(known.error_status));
+      this.#restate(wanted.id, this.#archived(known.error_status));
       return true;
     }
     if (this.#port.active().some(({ id }) => id === wanted.id)) {
       const told = wanted.activity_status === 'deployed' && wanted.error_status === 'none';
-      if (!told) this.#report(wanted.id, this.#deployed());
+      if (!told) this.#restate(wanted.id, this.#deployed());
       return true;
     }
     if (this.#time.now() < (this.#backOffs?.get(wanted.id)?.notBefore ?? 0)) return false;
@@ -117,8 +116,7 @@ export class Syncer {
       this.#report(id, this.#archived(removed.error_status));
     }
     for (const { id, target_status } of listed) {
-      if (target_status !== 'archived' || this.#unreported?.has(id)) continue;
-      this.#report(id, this.#archived(this.#port.get(id)?.error_status ?? 'none'));
+      if (target_status === 'archived') this.#restate(id, this.#archived(this.#port.get(id)?.error_status ?? 'none'));
     }
   }
 
@@ -140,16 +138,25 @@ export class Syncer {
     this.#unreported.set(id, { ...this.#unreported.get(id), ...report });
   }
 
+  /** Reports what happened in an earlier run, unless that is still to be reported as of when it happened. */
+  #restate(id: string, report: DeploymentReport): void {
+    if (!this.#unreported?.has(id)) this.#report(id, report);
+  }
+
   /** Reports stay until the platform has taken or refused them, over as many syncs as it needs. */
   async #flush(signal: AbortSignal): Promise<void> {
+    let failure: unknown;
     for (const [id, report] of this.#unreported ?? []) {
       try {
         await this.#source.report?.(id, report, signal);
+        this.#unreported?.delete(id);
       } catch (error) {
-        if (!(error instanceof ApiError && error.refused)) throw error;
+        if (!(error instanceof ApiError)) throw error;
+        if (error.refused) this.#unreported?.delete(id);
+        else failure ??= error;
       }
-      this.#unreported?.delete(id);
     }
+    if (failure) throw failure;
     this.#unreported = undefined;
   }
 

@@ -1,0 +1,352 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { AgentDeployment } from '../../../harness/contract/agent.ts';
+import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
+import { PlatformError } from '../../platform/ports.ts';
+import { DeployError } from '../ports.ts';
+import { ApiError, NetworkError } from './http.ts';
+import type { DeploymentSource } from './source.ts';
+import { Syncer } from './sync.ts';
+import { ManualTime } from './testing/manual-time.ts';
+import { MemoryDevice } from './testing/memory-device.ts';
+
+type Operation = 'list' | 'contents' | 'report';
+const FILES = { '/a.json': '1' };
+
+/** A syncer between a platform and a device in memory; `trouble` makes an operation fail before it takes effect, or after. */
+function setUp() {
+  const time = new ManualTime();
+  const platform = new MemoryPlatform(time);
+  const { id } = platform.provision(platform.provisioningToken(), {
+    name: 'r',
+    agent_version: 'v1',
+    public_key_pem: '',
+    fingerprint: '',
+  });
+  const device = new MemoryDevice();
+  const downloads: string[] = [];
+  const state: { trouble: (operation: Operation, when: 'before' | 'after') => Error | undefined } = {
+    trouble: () => undefined,
+  };
+  const attempt = async <T>(operation: Operation, act: () => T): Promise<T> => {
+    const before = state.trouble(operation, 'before');
+    if (before) throw before;
+    try {
+      const result = act();
+      const after = state.trouble(operation, 'after');
+      if (after) throw after;
+      return result;
+    } catch (error) {
+      throw error instanceof PlatformError ? new ApiError(error.status, error.code, error.message) : error;
+    }
+  };
+  const source: DeploymentSource = {
+    list: () =>
+      attempt('list', () => {
+        const activity = ['queued', 'deployed'];
+        return structuredClone(platform.deployments(id, { activity, limit: 1000, offset: 0 }).items);
+      }),
+    contents: (instances) =>
+      attempt('contents', () =>
+        instances.map((instance) => {
+          downloads.push(instance.id);
+          return platform.content(id, instance.id).data;
+        }),
+      ),
+    report: (deploymentId, report) =>
+      attempt('report', () => {
+        platform.report(id, deploymentId, report);
+      }),
+  };
+  const never = new AbortController().signal;
+  const restarted = () => new Syncer(device, source, time);
+  const syncer = restarted();
+  return { time, platform, device, downloads, state, syncer, restarted, id, sync: () => syncer.run(never), never };
+}
+
+const status = ({ activity_status, error_status, target_status }: AgentDeployment) =>
+  `${activity_status}/${error_status} → ${target_status}`;
+
+describe('a sync', () => {
+  it('deploys what is queued, with its files, and reports it', async () => {
+    const { platform, device, sync, id, time } = setUp();
+    const deployment = platform.deploy(id, { '/a.json': '1', '/b.json': '2' });
+    await sync();
+    expect([...device.files]).toEqual([
+      ['/a.json', '1'],
+      ['/b.json', '2'],
+    ]);
+    expect(device.events).toEqual([`deployed ${deployment.id}`]);
+    const deployed_at = new Date(time.now()).toISOString();
+    expect(platform.reports).toEqual([
+      { deploymentId: deployment.id, report: { activity_status: 'deployed', error_status: 'none', deployed_at } },
+    ]);
+  });
+
+  it('changes and reports nothing when nothing has changed', async () => {
+    const { platform, device, sync, id, downloads } = setUp();
+    platform.deploy(id, FILES);
+    await sync();
+    await sync();
+    expect(device.events).toHaveLength(1);
+    expect(platform.reports).toHaveLength(1);
+    expect(downloads).toHaveLength(1);
+  });
+
+  it('replaces, and reports both', async () => {
+    const { platform, device, sync, id } = setUp();
+    const one = platform.deploy(id, { '/a.json': '1' });
+    await sync();
+    const two = platform.deploy(id, { '/b.json': '2' });
+    await sync();
+    expect(device.events).toEqual([`deployed ${one.id}`, `removed ${one.id}`, `deployed ${two.id}`]);
+    expect([...device.files.keys()]).toEqual(['/b.json']);
+    expect(status(platform.stored(one.id))).toBe('archived/none → archived');
+    expect(platform.stored(one.id).archived_at).toBeDefined();
+    expect(status(platform.stored(two.id))).toBe('deployed/none → deployed');
+  });
+
+  it('removes what is no longer wanted', async () => {
+    const { platform, device, sync, id } = setUp();
+    const one = platform.deploy(id, FILES);
+    await sync();
+    platform.archive(one.id);
+    await sync();
+    expect(device.files.size).toBe(0);
+    expect(status(platform.stored(one.id))).toBe('archived/none → archived');
+  });
+
+  it('takes the newest of several that are wanted', async () => {
+    const { platform, device, sync, id, time } = setUp();
+    const one = platform.deploy(id, { '/a.json': '1' });
+    time.advance(1000);
+    const two = platform.deploy(id, { '/b.json': '2' });
+    Object.assign(platform.stored(one.id), { target_status: 'deployed', activity_status: 'queued', status: 'queued' });
+    await sync();
+    expect(device.events).toEqual([`deployed ${two.id}`]);
+  });
+
+  it('remembers releases', async () => {
+    const { platform, device, sync, id } = setUp();
+    const deployment = platform.deploy(id, FILES);
+    const release = { object: 'release' as const, id: 'rls_1', version: '1', git_commit_id: null, created_at: '' };
+    platform.stored(deployment.id).release = release;
+    await sync();
+    expect(device.releases).toEqual([release]);
+  });
+
+  it('ends a deployment that can never be applied as failed, and still removes what the platform archived for it', async () => {
+    const { platform, device, sync, id, syncer } = setUp();
+    const one = platform.deploy(id, { '/a.json': '1' });
+    await sync();
+    device.beforeDeploy = () => new DeployError('no such place', false);
+    const two = platform.deploy(id, { '/b.json': '2' });
+    await sync();
+    expect(status(platform.stored(two.id))).toBe('archived/failed → deployed');
+    expect(platform.stored(two.id).archived_at).toBeDefined();
+    expect(status(platform.stored(one.id))).toBe('archived/none → archived');
+    expect(device.files.size).toBe(0);
+    expect(syncer.nextAttemptAt).toBeUndefined();
+  });
+
+  it('retries a deployment that cannot be applied now, ever more rarely, without downloading it again', async () => {
+    const { platform, device, sync, id, syncer, time, downloads } = setUp();
+    const one = platform.deploy(id, { '/a.json': '1' });
+    await sync();
+    device.beforeDeploy = () => new DeployError('the disk is full', true);
+    const two = platform.deploy(id, { '/b.json': '2' });
+    for (const delay of [15_000, 30_000, 60_000]) {
+      await sync();
+      expect(status(platform.stored(two.id))).toBe('queued/retrying → deployed');
+      expect(syncer.nextAttemptAt).toBe(time.now() + delay);
+      time.advance(delay - 1);
+      await sync();
+      expect(syncer.nextAttemptAt).toBe(time.now() + 1);
+      time.advance(1);
+    }
+    expect([...device.files.keys()]).toEqual(['/a.json']);
+    expect(platform.reports.filter(({ deploymentId }) => deploymentId === two.id)).toHaveLength(1);
+    device.beforeDeploy = () => undefined;
+    await sync();
+    expect(status(platform.stored(two.id))).toBe('deployed/none → deployed');
+    expect(status(platform.stored(one.id))).toBe('archived/none → archived');
+    expect(downloads).toHaveLength(2);
+    expect(syncer.nextAttemptAt).toBeUndefined();
+  });
+
+  it('gives up what it retries when something newer is wanted', async () => {
+    const { platform, device, sync, id, syncer } = setUp();
+    device.beforeDeploy = ({ id: wanted }) => (wanted === one.id ? new DeployError('no', true) : undefined);
+    const one = platform.deploy(id, { '/a.json': '1' });
+    await sync();
+    const two = platform.deploy(id, { '/b.json': '2' });
+    await sync();
+    expect(device.events).toEqual([`deployed ${two.id}`]);
+    expect(syncer.nextAttemptAt).toBeUndefined();
+  });
+
+  it('counts content that the platform does not give as a failure of that deployment', async () => {
+    const { platform, sync, id, syncer, time } = setUp();
+    const one = platform.deploy(id, FILES);
+    platform.loseContent(one.id);
+    await sync();
+    expect(status(platform.stored(one.id))).toBe('queued/retrying → deployed');
+    expect(syncer.nextAttemptAt).toBe(time.now() + 15_000);
+  });
+
+  it.each([
+    ['the network', new NetworkError('unplugged')],
+    ['a token that is not taken', new ApiError(401, 'unauthorized', 'who are you')],
+  ])('fails as a whole, and counts nothing against the deployment, for %s', async (_, trouble) => {
+    const { platform, state, sync, id, syncer } = setUp();
+    const one = platform.deploy(id, FILES);
+    state.trouble = (operation) => (operation === 'contents' ? trouble : undefined);
+    await expect(sync()).rejects.toBe(trouble);
+    expect(status(platform.stored(one.id))).toBe('queued/none → deployed');
+    expect(syncer.nextAttemptAt).toBeUndefined();
+  });
+
+  it('reports with the next sync what it could not report with this one, as of when it happened', async () => {
+    const { platform, state, sync, id, time } = setUp();
+    const one = platform.deploy(id, FILES);
+    const deployedAt = new Date(time.now()).toISOString();
+    state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
+    await expect(sync()).rejects.toThrow('unplugged');
+    time.advance(60_000);
+    state.trouble = () => undefined;
+    await sync();
+    expect(platform.stored(one.id)).toMatchObject({ activity_status: 'deployed', deployed_at: deployedAt });
+  });
+
+  it('reports that something was deployed even when it is gone by the time it can report', async () => {
+    const { platform, state, sync, id, time } = setUp();
+    const one = platform.deploy(id, FILES);
+    const [deployed_at, archived_at] = [0, 60_000].map((later) => new Date(time.now() + later).toISOString());
+    state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
+    await expect(sync()).rejects.toThrow('unplugged');
+    time.advance(60_000);
+    platform.archive(one.id);
+    await expect(sync()).rejects.toThrow('unplugged');
+    time.advance(60_000);
+    state.trouble = () => undefined;
+    await sync();
+    expect(platform.stored(one.id)).toMatchObject({ activity_status: 'archived', deployed_at, archived_at });
+  });
+
+  it('goes on applying while one report is not taken', async () => {
+    const { platform, device, state, sync, id } = setUp();
+    platform.deploy(id, { '/a.json': '1' });
+    state.trouble = (operation) => (operation === 'report' ? new ApiError(503, 'busy', 'busy') : undefined);
+    await expect(sync()).rejects.toThrow('busy');
+    const two = platform.deploy(id, { '/b.json': '2' });
+    await expect(sync()).rejects.toThrow('busy');
+    expect(device.active().map((deployment) => deployment.id)).toEqual([two.id]);
+  });
+
+  it('reports after a restart what was removed before', async () => {
+    const { platform, state, sync, id, restarted, never } = setUp();
+    const one = platform.deploy(id, FILES);
+    await sync();
+    platform.archive(one.id);
+    state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
+    await expect(sync()).rejects.toThrow('unplugged');
+    state.trouble = () => undefined;
+    await restarted().run(never);
+    expect(status(platform.stored(one.id))).toBe('archived/none → archived');
+  });
+
+  it('reports after a restart what was not reported before', async () => {
+    const { platform, state, sync, id, restarted, never } = setUp();
+    const one = platform.deploy(id, FILES);
+    state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
+    await expect(sync()).rejects.toThrow('unplugged');
+    state.trouble = () => undefined;
+    await restarted().run(never);
+    expect(status(platform.stored(one.id))).toBe('deployed/none → deployed');
+  });
+
+  it('does not insist on a report that the platform refuses', async () => {
+    const { platform, state, sync, id } = setUp();
+    platform.deploy(id, FILES);
+    let refusals = 0;
+    state.trouble = (operation) => {
+      if (operation !== 'report') return undefined;
+      refusals++;
+      return new ApiError(409, 'conflict', 'no');
+    };
+    await sync();
+    expect(refusals).toBe(1);
+  });
+
+  it('without a way to report still applies', async () => {
+    const { device, platform, id, time, never } = setUp();
+    const one = platform.deploy(id, FILES);
+    const source: DeploymentSource = {
+      list: async () => platform.deployments(id, { activity: ['queued'], limit: 9, offset: 0 }).items,
+      contents: async (instances) => instances.map(() => Buffer.from('1')),
+      report: undefined,
+    };
+    const syncer = new Syncer(device, source, time);
+    await syncer.run(never);
+    await syncer.run(never);
+    expect(device.events).toEqual([`deployed ${one.id}`]);
+    expect(platform.reports).toEqual([]);
+  });
+});
+
+describe('after any trouble', () => {
+  const step = fc.oneof(
+    { weight: 3, arbitrary: fc.constant({ kind: 'deploy' as const }) },
+    fc.constant({ kind: 'archive' as const }),
+    fc.constant({ kind: 'restart' as const }),
+    fc.record({
+      kind: fc.constant('sync' as const),
+      operation: fc.constantFrom<Operation>('list', 'contents', 'report'),
+      when: fc.constantFrom('before' as const, 'after' as const),
+      error: fc.constantFrom<'none' | 'network' | 'server'>('none', 'network', 'server'),
+      /** How the device takes a deployment. */
+      device: fc.constantFrom<'takes' | 'later' | 'never'>('takes', 'later', 'never'),
+    }),
+  );
+
+  it('device and platform agree, each event happened once, and files are those of the current deployment', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const { platform, device, state, id, time, restarted, never } = setUp();
+        let syncer = restarted();
+        let latest: string | undefined;
+        const run = async () => {
+          await syncer.run(never).catch(() => {});
+          time.advance(86_400_000);
+        };
+        for (const [index, each] of steps.entries()) {
+          if (each.kind === 'deploy') latest = platform.deploy(id, { [`/${index}.json`]: String(index) }).id;
+          else if (each.kind === 'archive' && latest) platform.archive(latest);
+          else if (each.kind === 'restart') syncer = restarted();
+          else if (each.kind === 'sync') {
+            const error = each.error === 'network' ? new NetworkError('x') : new ApiError(503, 'x', 'x');
+            const hit = (operation: Operation, when: string) => operation === each.operation && when === each.when;
+            state.trouble = (...at) => (each.error !== 'none' && hit(...at) ? error : undefined);
+            const refusal = new DeployError('x', each.device === 'later');
+            device.beforeDeploy = () => (each.device === 'takes' ? undefined : refusal);
+            await run();
+          }
+        }
+        state.trouble = () => undefined;
+        device.beforeDeploy = () => undefined;
+        for (let pass = 0; pass < 3; pass++) await run();
+
+        const stored = latest === undefined ? undefined : platform.stored(latest);
+        const current = stored?.target_status === 'deployed' && stored.error_status === 'none' ? [stored.id] : [];
+        expect(device.active().map(({ id: active }) => active)).toEqual(current);
+        expect([...device.files.keys()]).toEqual(current.length ? [stored?.config_instances?.[0]?.filepath] : []);
+        expect(new Set(device.events).size).toBe(device.events.length);
+        for (const { id: each, activity_status } of platform.deployments(id, { activity: [], limit: 99, offset: 0 })
+          .items) {
+          expect(activity_status).toBe(current.includes(each) ? 'deployed' : 'archived');
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
