@@ -1,0 +1,86 @@
+/** Open-loop requests: how late does the scheduler start them when one core is asked for 20,000 a second? */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { Pool } from 'undici';
+import { random } from '../../simulators/common/random.ts';
+import { atRate, ranks } from '../load/arrivals.ts';
+import { histogram, recordMs, type Summary, summary } from '../load/histograms.ts';
+import { monotonicMs, runSchedule } from '../load/scheduler.ts';
+
+export interface OpenLoop {
+  lateness: Summary;
+  started: number;
+  answered: number;
+  /** Cores this process used. */
+  cpu: number;
+}
+
+/** As many streams as a worker has robots. */
+const ROBOTS = 5000;
+
+/** Keeps up `rate` requests a second for `durationMs` against a bare server in another process, after a warm-up. */
+export async function openLoop(rate: number, durationMs: number): Promise<OpenLoop> {
+  const server = fork(fileURLToPath(import.meta.url));
+  try {
+    const [{ port }] = (await once(server, 'message')) as [{ port: number }];
+    const pool = new Pool(`http://127.0.0.1:${port}`, { connections: 32, pipelining: 8 });
+    await measure(pool, rate, Math.min(durationMs, 2000));
+    const measured = await measure(pool, rate, durationMs);
+    await pool.destroy();
+    return measured;
+  } finally {
+    server.kill();
+  }
+}
+
+async function measure(pool: Pool, rate: number, durationMs: number): Promise<OpenLoop> {
+  const late = histogram();
+  let started = 0;
+  let answered = 0;
+  const rank = ranks(ROBOTS, random('bench'));
+  const streams = Array.from({ length: ROBOTS }, (_, robot) =>
+    atRate({ rate, robots: ROBOTS, rank: rank[robot] ?? 0, durationMs, arrivals: 'poisson', draw: random(robot) }),
+  );
+  const cpu = process.cpuUsage();
+  const began = performance.now();
+  const open = new Set<Promise<void>>();
+  await runSchedule({
+    epoch: monotonicMs() + 20,
+    streams,
+    fire: (_stream, _intended, lateMs) => {
+      recordMs(late, lateMs);
+      started += 1;
+      const request = pool
+        .request({ path: '/', method: 'GET' })
+        .then(({ body }) => body.dump())
+        .then(
+          () => {
+            answered += 1;
+          },
+          () => {},
+        )
+        .finally(() => open.delete(request));
+      open.add(request);
+    },
+  });
+  const used = process.cpuUsage(cpu);
+  const elapsedMs = performance.now() - began;
+  await Promise.all(open);
+  return { lateness: summary(late), started, answered, cpu: (used.user + used.system) / 1000 / elapsedMs };
+}
+
+if (import.meta.main) {
+  const answer = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      let requests = 0;
+      for (let at = bytes.indexOf('\r\n\r\n'); at >= 0; at = bytes.indexOf('\r\n\r\n', at + 4)) requests += 1;
+      socket.write(Buffer.concat(Array.from({ length: requests }, () => answer)));
+    });
+  });
+  server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as { port: number }).port }));
+  process.on('disconnect', () => process.exit());
+}
