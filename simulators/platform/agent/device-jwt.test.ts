@@ -11,7 +11,7 @@ function setUp() {
   const platform = new MemoryPlatform(clock);
   const provision = (key: RobotKey) =>
     platform.provision(platform.provisioningToken(), {
-      name: 'r',
+      name: key.fingerprint.slice(0, 48),
       agent_version: 'v1',
       public_key_pem: key.publicPem,
       fingerprint: key.fingerprint,

@@ -25,11 +25,12 @@ async function call(method: 'GET' | 'POST' | 'PATCH', path: string, bearer?: str
 /** A provisioned device with a token. */
 async function robot(key: RobotKey) {
   const { platform } = host;
+  const name = `robot ${platform.devices.size}`;
   const device: AgentDevice = (
     await call('POST', '/devices/provision', platform.provisioningToken(), {
       public_key_pem: key.publicPem,
       agent_version: 'v1',
-      name: 'robot',
+      name,
     })
   ).json();
   const { token } = (await call('POST', '/devices/token', deviceJwt(key, Date.now()))).json();
@@ -40,7 +41,7 @@ describe('provisioning', () => {
   it('answers with the device and its session, and keeps the public key to itself', async () => {
     const { device } = await robot(robotKey());
     expect(agentDevice.problems(device)).toEqual([]);
-    expect(device).toMatchObject({ object: 'device', name: 'robot', agent_version: 'v1' });
+    expect(device).toMatchObject({ object: 'device', agent_version: 'v1' });
     expect(device).not.toHaveProperty('public_key_pem');
   });
 
@@ -59,10 +60,10 @@ describe('provisioning', () => {
     ['a name of 49 characters', { public_key_pem: robotKey().publicPem, agent_version: 'v1', name: 'x'.repeat(49) }],
     ['a key that is none', { public_key_pem: 'key', agent_version: 'v1', name: 'x' }],
     ['a key of 1024 bits', { public_key_pem: robotKey('small', 1024).publicPem, agent_version: 'v1', name: 'x' }],
-  ])('refuses %s, and does not spend the token on it', async (_, body) => {
+  ])('refuses %s, and does not spend the token on it', async (what, body) => {
     const token = host.platform.provisioningToken();
     expect((await call('POST', '/devices/provision', token, body)).status).toBe(400);
-    const good = { public_key_pem: robotKey('third').publicPem, agent_version: 'v1', name: 'third' };
+    const good = { public_key_pem: robotKey('third').publicPem, agent_version: 'v1', name: `after ${what}` };
     expect((await call('POST', '/devices/provision', token, good)).status).toBe(200);
   });
 

@@ -110,6 +110,10 @@ export class MemoryPlatform implements AgentPort {
     token: string,
     request: { name: string; agent_version: string; public_key_pem: string; fingerprint: string },
   ): AgentDeviceRecord {
+    const named = [...this.devices.values()].some(({ name }) => name === request.name);
+    if (named && this.#provisioningTokens.has(token)) {
+      throw new PlatformError(409, 'device_provisioned', 'a device of that name is provisioned already');
+    }
     this.#spend(token);
     const now = timestamp(this.#clock);
     const device: StoredDevice = {
