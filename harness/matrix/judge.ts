@@ -2,14 +2,17 @@
 import type { Report } from '../check/types.ts';
 import type { Subject, Verdict } from './types.ts';
 
-export async function judge(subject: Subject): Promise<Verdict> {
+/** A defect is judged by the checks of the requirements it breaks, or with `whole` by all of them. */
+export async function judge(subject: Subject, whole = false): Promise<Verdict> {
   const started = performance.now();
-  const report = await subject.judge();
+  const report = await subject.judge(subject.kind === 'defect' && !whole ? subject.breaks : undefined);
   const ran = report.checks.filter((check) => check.outcome !== 'not_applicable');
   const red = ran.filter((check) => check.outcome === 'fail' || check.outcome === 'warn');
   const verdict: Verdict = {
     subject,
-    outcomes: new Map(ran.map((check) => [check.id, { level: check.level, outcome: check.outcome, requirement: check.requirement_id }])),
+    outcomes: new Map(
+      ran.map((check) => [check.id, { level: check.level, outcome: check.outcome, requirement: check.requirement_id }]),
+    ),
     red: red.map((check) => check.id),
     blocked: ran.filter((check) => check.outcome === 'blocked').map((check) => `${check.id} (${check.reason})`),
     durationMs: performance.now() - started,

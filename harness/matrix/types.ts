@@ -12,7 +12,8 @@ export interface Subject {
   /** Requirements that a defect breaks. */
   breaks?: readonly string[];
   /** Starts it, runs the suite against it, stops it. */
-  judge(): Promise<Report>;
+  /** `only`: these requirements; all when left out. */
+  judge(only?: readonly string[]): Promise<Report>;
 }
 
 export interface Verdict {
