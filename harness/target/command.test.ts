@@ -94,10 +94,15 @@ test('a command that dies is told of, with its last words and how it ended', asy
   );
 });
 
+test('a command that dies before it says where it serves is told of too', async () => {
+  await using target = await openDeviceTarget({ ...base(), command: 'exit 5' });
+  expect(target.unreachable).toMatch(/ended with exit code 5 before it printed .*; it wrote nothing/);
+});
+
 test('a command that never serves is ended, and told of', async () => {
   const command = `echo $$ > ${folder}/slow; echo warming up; exec sleep 600`;
   await using target = await openDeviceTarget({ ...base(), socket: socket('e.sock'), command, startMs: 500 });
-  expect(target.unreachable).toMatch(/runs, but not it served|runs, but/);
+  expect(target.unreachable).toMatch(/runs, but it did not come to this within 0.5 s: it served .*e\.sock/);
   expect(target.unreachable).toContain('warming up');
   expect(alive(Number(readFileSync(join(folder, 'slow'), 'utf8')))).toBe(false);
 });

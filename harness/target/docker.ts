@@ -89,7 +89,9 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
         if (!state.running)
           throw new StartFailed(`${plan.image} ended with exit code ${state.code} before ${what}${last(logs)}`);
         if (performance.now() > deadline) {
-          throw new StartFailed(`${plan.image} runs, but not ${what} within ${plan.timeoutMs / 1000} s${last(logs)}`);
+          throw new StartFailed(
+            `${plan.image} runs, but it did not come to this within ${plan.timeoutMs / 1000} s: ${what}${last(logs)}`,
+          );
         }
         await sleep(POLL_MS);
       }

@@ -3,24 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type ContainerPlan, runContainer } from './docker.ts';
+import type { ImageOptions } from './open.ts';
 import { accepts } from './reach.ts';
 import type { Started, StartOptions } from './started.ts';
 
 /** Where an image is expected to put its socket unless told otherwise. */
 export const DEFAULT_IMAGE_SOCKET = '/run/muster/agent.sock';
 
-export interface DeviceImage {
-  name: string;
-  /** Inside the container. */
-  socket?: string;
-  control?: string;
-  port?: number;
-  args?: readonly string[];
-  env?: Record<string, string>;
-  user?: string;
-}
-
-export async function startDeviceImage(options: StartOptions & { image: DeviceImage }): Promise<Started> {
+export async function startDeviceImage(options: StartOptions & { image: ImageOptions }): Promise<Started> {
   const { image } = options;
   const plan: ContainerPlan = {
     ...options,
@@ -33,7 +23,7 @@ export async function startDeviceImage(options: StartOptions & { image: DeviceIm
   return image.port === undefined ? onSocket(plan, image) : onPort(plan);
 }
 
-async function onSocket(plan: ContainerPlan, image: DeviceImage): Promise<Started> {
+async function onSocket(plan: ContainerPlan, image: ImageOptions): Promise<Started> {
   const inside = image.socket ?? DEFAULT_IMAGE_SOCKET;
   const folder = mkdtempSync(join(tmpdir(), 'muster-image-'));
   const socket = join(folder, basename(inside));

@@ -82,6 +82,8 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   let transport: DeviceTransport;
   let http: HttpClient;
   try {
+    // What did not start may never have said where it would serve.
+    if (trouble !== undefined) throw new Error(trouble);
     transport = transportOf(place, redactor);
     http = deviceClient(transport, place, redactor);
   } catch (error) {

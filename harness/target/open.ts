@@ -42,6 +42,17 @@ export interface OpenPlatformTarget extends OpenTarget {
   readonly readOnly: boolean;
 }
 
+/** What is needed to start an image. Paths are inside the container. */
+export interface ImageOptions {
+  name: string;
+  socket?: string;
+  control?: string;
+  port?: number;
+  args?: readonly string[];
+  env?: Record<string, string>;
+  user?: string;
+}
+
 /** Options that every target shares. */
 export interface TargetOptions {
   /** Target file (YAML); what is given beside it on the command line wins. */
@@ -50,8 +61,8 @@ export interface TargetOptions {
   ca?: string;
   /** Shell line that starts the target; it is ended with all its children. */
   command?: string;
-  /** Container image, started through Docker. */
-  image?: string;
+  /** Container image, started through Docker; as in a target file. */
+  image?: string | ImageOptions;
   /** Port that the image listens on, to be mapped. */
   port?: number;
   /** Declared beside those that are detected. */

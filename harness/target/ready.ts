@@ -50,7 +50,7 @@ export async function waitFor<T>(
     if (!group.running) throw new StartFailed(`\`${group.line}\` ${group.how} before ${what}${lastWords(group)}`);
     if (performance.now() > deadline) {
       throw new StartFailed(
-        `\`${group.line}\` runs, but not ${what} within ${options.timeoutMs / 1000} s${lastWords(group)}`,
+        `\`${group.line}\` runs, but it did not come to this within ${options.timeoutMs / 1000} s: ${what}${lastWords(group)}`,
       );
     }
     await sleep(POLL_MS);
