@@ -64,8 +64,8 @@ export interface StreamBehaviour {
   frame(event: StoredEvent): string;
   /** One or more HTTP chunks. */
   chunk(body: Buffer): Buffer;
-  /** What a heartbeat sends; '' sends none. `latest` is the newest event's id. */
-  heartbeat(latest: number): string;
+  /** What a heartbeat sends; '' sends none. `idleMs` is how long, at most, nothing was sent. */
+  heartbeat(now: { latest: number; idleMs: number }): string;
   heartbeatMs(configured: number): number;
   readonly heartbeatAtOpen: boolean;
   /** Sent before anything else. */
@@ -103,6 +103,8 @@ export interface Listening {
 
 /** Section 6.2. */
 export interface LogBehaviour {
+  /** How far apart ids are. */
+  readonly idStep: number;
   /** A batch as it is written: one line for each event, each ended. */
   lines(events: readonly StoredEvent[]): string;
   /** Highest id that counts as given out when the log ends with `last`. */
@@ -111,8 +113,8 @@ export interface LogBehaviour {
   opening(torn: boolean): 'repair' | 'keep' | 'empty';
   /** The order in which a batch is stored, becomes readable, and is delivered. `commit` and `deliver` belong together. */
   publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
-  /** First id that a compaction keeps; above `latest`, nothing is kept. */
-  keepFrom(plan: { earliest: number; latest: number; keep: number }): number;
+  /** First id that a compaction keeps, of `ids` that it wants to keep; above `latest`, nothing is kept. */
+  keepFrom(plan: { earliest: number; latest: number; ids: number }): number;
 }
 
 /** Sections 2.1, 2.2, 2.4 and 6.3. */
@@ -175,6 +177,7 @@ export const behaviour: DeviceBehaviour = {
     lifetimeMs: () => undefined,
   },
   log: {
+    idStep: 1,
     lines: (events) => events.map(({ json }) => `${json}\n`).join(''),
     highest: highestGivenOut,
     opening: () => 'repair',
@@ -183,7 +186,7 @@ export const behaviour: DeviceBehaviour = {
       commit();
       deliver();
     },
-    keepFrom: ({ latest, keep }) => latest - keep + 1,
+    keepFrom: ({ latest, ids }) => latest - ids + 1,
   },
   deployments: {
     mergeStatus: (activity, error) => (error === 'none' ? activity : error),

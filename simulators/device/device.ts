@@ -161,7 +161,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     const events = agent?.events;
     return {
       running: agent !== undefined,
-      events: events ? events.latest - events.earliest + 1 : 0,
+      events: events?.count ?? 0,
       earliestId: events?.earliest ?? 0,
       latestId: events?.latest ?? 0,
       logBytes: events?.generation.bytes ?? 0,

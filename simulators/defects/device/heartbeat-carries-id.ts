@@ -7,6 +7,6 @@ export const heartbeatCarriesId: DeviceDefect = {
   breaks: ['device.events.heartbeat.inert'],
   behaviour: (right) => ({
     ...right,
-    stream: { ...right.stream, heartbeat: (latest) => `id: ${latest + 1}\n: heartbeat\n\n` },
+    stream: { ...right.stream, heartbeat: ({ latest }) => `id: ${latest + 1}\n: heartbeat\n\n` },
   }),
 };

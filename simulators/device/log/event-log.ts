@@ -55,7 +55,7 @@ export class EventLog {
     this.#options = options;
     const { directory, io, durable, onNotice } = options;
     this.#file = new LogFile({ directory, io, durable, behaviour: options.behaviour.log, onNotice });
-    this.#next = this.latest + 1;
+    this.#next = this.latest + this.#step;
   }
 
   get path(): string {
@@ -77,6 +77,11 @@ export class EventLog {
     return this.generation.earliest ?? this.latest + 1;
   }
 
+  /** Events retained: exact as long as no ids were given up (after damage), and never too low. */
+  get count(): number {
+    return this.generation.earliest === undefined ? 0 : Math.floor((this.latest - this.earliest) / this.#step) + 1;
+  }
+
   /**
    * Stores events and resolves with their ids once they are durable and delivered. Events of one call are stored together
    * and in order. Rejects with EventLogError when they could not be stored; then none of them is delivered.
@@ -87,7 +92,9 @@ export class EventLog {
     const occurredAt = behaviour.deployments.occurredAt(timestamp(clock));
     const events = drafts.map((draft) => {
       const { type, data } = behaviour.deployments.event(draft);
-      return eventLine(this.#next++, type, occurredAt, data);
+      const id = this.#next;
+      this.#next += this.#step;
+      return eventLine(id, type, occurredAt, data);
     });
     return new Promise((resolve, reject) => {
       this.#appends.push({ events, resolve, reject });
@@ -119,6 +126,10 @@ export class EventLog {
     this.#state = 'down';
     this.#fail(killed());
     if (!this.#working) this.#file.release();
+  }
+
+  get #step(): number {
+    return this.#options.behaviour.log.idStep;
   }
 
   get #down(): boolean {
@@ -153,7 +164,7 @@ export class EventLog {
       }
     }
     for (const done of this.#compactions.splice(0)) {
-      await this.#keep(Math.floor((this.latest - this.earliest + 1) * SHARE_KEPT));
+      await this.#keep(Math.floor(this.count * SHARE_KEPT));
       done();
     }
   }
@@ -207,7 +218,7 @@ export class EventLog {
     }
     const reason = `cannot store events in ${this.path}: ${error instanceof Error ? error.message : String(error)}`;
     this.#fail(new EventLogError(reason, { cause: error }));
-    this.#next = this.latest + 1;
+    this.#next = this.latest + this.#step;
     this.#options.onNotice(reason, error);
     try {
       this.#file.cutBack();
@@ -224,7 +235,7 @@ export class EventLog {
   async #bound(): Promise<void> {
     const { retain, retainBytes } = this.#options;
     const { bytes } = this.generation;
-    const count = this.latest - this.earliest + 1;
+    const { count } = this;
     if (count <= retain && bytes <= retainBytes) return;
     const share = Math.min(1, (retainBytes * SHARE_KEPT) / bytes);
     await this.#keep(Math.min(Math.floor(retain * SHARE_KEPT), Math.floor(count * share)));
@@ -233,7 +244,8 @@ export class EventLog {
   async #keep(events: number): Promise<void> {
     const { earliest, latest } = this;
     if (this.#down || this.generation.earliest === undefined) return;
-    const from = this.#options.behaviour.log.keepFrom({ earliest, latest, keep: Math.max(1, events) });
+    const ids = Math.max(1, events) * this.#step;
+    const from = this.#options.behaviour.log.keepFrom({ earliest, latest, ids });
     try {
       if (from > earliest) await this.#file.keep(from, () => !this.#down);
     } catch (error) {

@@ -46,6 +46,9 @@ export class Subscriber implements Listening {
   #closed = false;
   #scheduled: NodeJS.Immediate | undefined;
   #lifetime: NodeJS.Timeout | undefined;
+  /** Bytes sent up to the last beat, and when there was nothing new since. */
+  #sent = -1;
+  #quietSince = 0;
   #stopHeartbeat: (() => void) | undefined;
 
   constructor(stream: Stream, socket: Socket, { after, filter, chunked, session }: SubscriberOptions) {
@@ -76,8 +79,16 @@ export class Subscriber implements Listening {
   }
 
   beat(): void {
-    const text = this.#stream.behaviour.heartbeat(this.#stream.log.latest);
-    if (text !== '' && !this.#closed && !this.#socket.writableNeedDrain) this.#write(Buffer.from(text));
+    if (this.#closed) return;
+    const { behaviour, log } = this.#stream;
+    const now = performance.now();
+    if (this.#socket.bytesWritten !== this.#sent) this.#quietSince = now;
+    const text = behaviour.heartbeat({ latest: log.latest, idleMs: now - this.#quietSince });
+    if (text !== '' && !this.#socket.writableNeedDrain) {
+      this.#write(Buffer.from(text));
+      this.#quietSince = now;
+    }
+    this.#sent = this.#socket.bytesWritten;
   }
 
   /** Live frames, encoded and chunked already; `latest` is the id of the last event they stand for. */
