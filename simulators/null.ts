@@ -1,0 +1,66 @@
+/**
+ * Servers that do nothing of what the specification asks for, to show that a suite gives nothing for nothing: each MUST that
+ * passes on one of these is no check.
+ */
+import { rmSync } from 'node:fs';
+import http from 'node:http';
+import net from 'node:net';
+
+/** What the server does with whoever connects. */
+export const NULL_SERVERS = {
+  'hangs-up': 'closes every connection at once',
+  'not-found': 'answers everything with 404 and an empty body',
+  'empty-object': 'answers everything with 200 and {}',
+  'never-answers': 'accepts every connection and never says anything',
+} as const;
+export type NullServerName = keyof typeof NULL_SERVERS;
+
+export interface NullServer extends AsyncDisposable {
+  /** Where it listens: the path of its unix socket, or a URL. */
+  readonly address: string;
+  /** Port on 127.0.0.1; undefined on a unix socket. */
+  readonly port: number | undefined;
+  close(): Promise<void>;
+}
+
+/** Listens on a unix socket, or on a port of 127.0.0.1 (0: any free one). */
+export async function nullServer(
+  name: NullServerName,
+  where: { path: string } | { port: number },
+): Promise<NullServer> {
+  const server = SERVERS[name]();
+  const sockets = new Set<net.Socket>();
+  server.on('connection', (socket: net.Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen('path' in where ? { path: where.path } : { port: where.port, host: '127.0.0.1' }, resolve);
+  });
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound ? bound.port : undefined;
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+    return closing.then(() => {
+      if ('path' in where) rmSync(where.path, { force: true });
+    });
+  };
+  const address = 'path' in where ? where.path : `http://127.0.0.1:${port}`;
+  return { address, port, close, [Symbol.asyncDispose]: close };
+}
+
+const SERVERS: Record<NullServerName, () => net.Server> = {
+  'hangs-up': () => net.createServer((socket) => socket.destroy()),
+  'not-found': () => http.createServer((_request, response) => response.writeHead(404).end()),
+  'empty-object': () =>
+    http.createServer((_request, response) =>
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}'),
+    ),
+  'never-answers': () => net.createServer((socket) => socket.resume()),
+};
