@@ -1,0 +1,168 @@
+/** The polling uplink against the smallest public API that it can live with. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
+import { createUplink, type PollingUplinkOptions } from './index.ts';
+import { ManualTime } from './testing/manual-time.ts';
+import { MemoryDevice } from './testing/memory-device.ts';
+
+const ROBOT = { object: 'device', id: 'dvc_7', name: 'robot' };
+
+interface Behaviour {
+  devices: object[];
+  /** Whether `expand=content` is understood. */
+  expandsContent: boolean;
+  status: number;
+}
+
+async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUplinkOptions> = {}) {
+  const behaviour: Behaviour = { devices: [], expandsContent: true, status: 200, ...change };
+  const platform = new MemoryPlatform();
+  const requests: { line: string; path: string; headers: Record<string, unknown> }[] = [];
+  const listOf = (data: object[]) => ({ object: 'list', limit: 100, offset: 0, has_more: false, data });
+  const answer = (method: string, url: URL): object | string => {
+    const [, , collection, id, sub] = url.pathname.split('/');
+    if (sub === 'content') return Buffer.from(platform.content(ROBOT.id, id ?? '').data).toString();
+    if (collection === 'devices') return method === 'POST' ? ROBOT : listOf(behaviour.devices);
+    if (collection === 'deployments') {
+      return listOf(platform.deployments(ROBOT.id, { activity: ['queued'], limit: 100, offset: 0 }).items);
+    }
+    const ids = url.searchParams.get('id')?.split('|') ?? [];
+    const content = (instance: string) => ({
+      content: { format: 'json', data: Buffer.from(platform.content(ROBOT.id, instance).data).toString() },
+    });
+    const shown = (instance: string) => ({ object: 'config_instance', id: instance });
+    // In an order of its own.
+    return listOf(
+      ids
+        .toSorted()
+        .reverse()
+        .map((each) => ({ ...shown(each), ...(behaviour.expandsContent && content(each)) })),
+    );
+  };
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://x');
+    requests.push({ line: `${request.method} ${url.pathname}`, path: url.search, headers: request.headers });
+    if (behaviour.status !== 200) return void response.writeHead(behaviour.status).end('{}');
+    const body = answer(request.method ?? '', url);
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const time = new ManualTime();
+  const directory = await mkdtemp(join(tmpdir(), 'muster-polling-'));
+  const device = new MemoryDevice();
+  const make = (more: Partial<PollingUplinkOptions> = {}) =>
+    createUplink({
+      kind: 'polling',
+      platform: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      apiKey: 'key_secret',
+      time,
+      ...options,
+      ...more,
+    })(device, { name: 'robot', directory });
+  const uplink = make();
+  return {
+    behaviour,
+    platform,
+    requests,
+    time,
+    device,
+    make,
+    uplink,
+    lines: () => requests.map(({ line }) => line),
+    [Symbol.asyncDispose]: async () => {
+      await uplink.stop();
+      server.closeAllConnections();
+      server.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+describe('the polling uplink', () => {
+  it('sends key and version, and creates the device of its name once', async () => {
+    await using robot = await setUp();
+    await robot.uplink.start();
+    expect(robot.uplink).toMatchObject({ deviceId: 'dvc_7', status: 'online' });
+    expect(robot.lines()).toEqual(['GET /beta/devices', 'POST /beta/devices', 'GET /beta/deployments']);
+    expect(robot.requests[0]?.headers).toMatchObject({
+      'x-api-key': 'key_secret',
+      'service-version': '2026-08-17.everglades',
+    });
+    await robot.uplink.stop();
+    const next = robot.make();
+    await next.start();
+    expect(robot.lines().slice(3)).toEqual(['GET /beta/deployments']);
+    await next.stop();
+    expect(robot.time.waiting).toEqual([]);
+  });
+
+  it('takes the device of its name, or the one it is given', async () => {
+    await using found = await setUp({ devices: [{ ...ROBOT, id: 'dvc_8', name: 'robot 2' }, ROBOT] });
+    await found.uplink.start();
+    expect(found.lines()).toEqual(['GET /beta/devices', 'GET /beta/deployments']);
+    expect(found.uplink.deviceId).toBe('dvc_7');
+    await using given = await setUp({}, { deviceId: 'dvc_7' });
+    await given.uplink.start();
+    expect(given.lines()).toEqual(['GET /beta/deployments']);
+    expect(given.requests[0]?.path).toContain('device_id=dvc_7&');
+  });
+
+  it.each([true, false])('applies deployments (content can be expanded: %s)', async (expandsContent) => {
+    await using robot = await setUp({ expandsContent });
+    robot.platform.deploy(ROBOT.id, { '/a.json': '1', '/b.json': '2' });
+    await robot.uplink.start();
+    expect([...robot.device.files]).toEqual([
+      ['/a.json', '1'],
+      ['/b.json', '2'],
+    ]);
+    expect(robot.lines().filter((line) => line.endsWith('/content'))).toHaveLength(expandsContent ? 0 : 2);
+  });
+
+  it('polls at its interval, and removes what is gone', async () => {
+    await using robot = await setUp({}, { intervalMs: 5_000 });
+    const { id } = robot.platform.deploy(ROBOT.id, { '/a.json': '1' });
+    await robot.uplink.start();
+    robot.platform.archive(id);
+    robot.time.advance(5_000);
+    await vi.waitFor(() => expect(robot.device.events).toEqual([`deployed ${id}`, `removed ${id}`]));
+    expect(robot.device.files.size).toBe(0);
+  });
+
+  it('cannot start with a key that is refused, and does not show it', async () => {
+    await using robot = await setUp({ status: 401 });
+    const failure = await robot.uplink.start().catch((error: Error) => error);
+    expect(String(failure)).toMatch(/HTTP 401/);
+    expect(String(failure)).not.toContain('key_secret');
+  });
+
+  it('is offline while the platform is in trouble, and goes on trying', async () => {
+    await using robot = await setUp({ status: 503 });
+    const starting = robot.uplink.start();
+    await vi.waitFor(() => expect(robot.uplink.status).toBe('offline'));
+    robot.behaviour.status = 200;
+    await vi.waitFor(() => {
+      robot.time.advance(1_000);
+      expect(robot.uplink.status).toBe('online');
+    });
+    await starting;
+    robot.behaviour.status = 503;
+    expect(await robot.uplink.sync()).toMatchObject({ code: 'in_cooldown' });
+    expect(robot.uplink.status).toBe('offline');
+    expect(robot.uplink.lastDisconnectedAt).toBeDefined();
+  });
+
+  it('stops while it waits for the platform', async () => {
+    await using robot = await setUp({ status: 503 });
+    const starting = robot.uplink.start().catch((error: Error) => error);
+    await vi.waitFor(() => expect(robot.uplink.status).toBe('offline'));
+    await robot.uplink.stop();
+    expect(String(await starting)).toMatch(/stopped/);
+    expect(robot.time.waiting).toEqual([]);
+  });
+});
