@@ -15,11 +15,9 @@ interface Place {
 const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
 
-/** The first of the devices that were ever provisioned, in order of creation: as many as get a history. */
-export function seedFleet(core: Core, dice: Random, count: number): number {
+export function seedFleet(core: Core, dice: Random, count: number): void {
   const places = seedGroups(core, count);
   core.store.collections.device.load(count, (seq) => device(core, dice, places, seq, count));
-  return count;
 }
 
 function seedGroups(core: Core, devices: number): Place[] {
@@ -49,8 +47,7 @@ function device(core: Core, dice: Random, places: readonly Place[], seq: number,
   const place = dice.pick(places);
   const pallet = Math.floor((seq - 1) / PALLET);
   const created = FIRST + Math.floor((pallet * PALLET * 370 * DAY) / Math.max(count, PALLET));
-  const draw = dice.next();
-  const status = draw < 0.12 ? 'inactive' : draw < 0.15 ? 'archived' : 'offline';
+  const status = statusFor(seq, dice);
   const provisioned = status !== 'inactive';
   const connected = created + dice.integer(1, 5 * DAY);
   const seen = connected + dice.integer(1, 4 * DAY);
@@ -73,4 +70,11 @@ function device(core: Core, dice: Random, places: readonly Place[], seq: number,
     public_key_pem: null,
     key_fingerprint: null,
   };
+}
+
+/** A small workspace has some of each. */
+function statusFor(seq: number, dice: Random): DeviceRow['status'] {
+  if (seq <= 24) return seq % 12 === 6 ? 'archived' : seq % 8 === 4 ? 'inactive' : 'offline';
+  const draw = dice.next();
+  return draw < 0.12 ? 'inactive' : draw < 0.15 ? 'archived' : 'offline';
 }

@@ -23,7 +23,7 @@ export function seedWorkspace(core: Core, { devices, seed }: SeedOptions): void 
   const dice = random(seed).fork('workspace');
   core.store.write(() => {
     const catalogue = seedCatalogue(seeded, dice.fork('catalogue'));
-    const fleet = seedFleet(seeded, dice.fork('fleet'), devices);
-    seedHistory(seeded, dice.fork('history'), catalogue, fleet);
+    seedFleet(seeded, dice.fork('fleet'), devices);
+    seedHistory(seeded, dice.fork('history'), catalogue, devices);
   });
 }

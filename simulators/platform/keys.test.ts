@@ -1,0 +1,122 @@
+/** Keys, scopes and versions, decided before anything else is looked at. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operationsOf } from '../../harness/contract/platform/operations.ts';
+import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
+import { KeyRing, SCOPES } from './keys.ts';
+import { startPlatform, type TestPlatform } from './testing/client.ts';
+import { createWorld, EXAMPLES, pathOf, type World } from './testing/examples.ts';
+
+const scoped = operationsOf(NEWEST_VERSION).filter(({ scopes }) => scopes.length > 0);
+const resourceOf = (scope: string): string => scope.split(':')[0] ?? '';
+
+describe('scopes', () => {
+  let platform: TestPlatform;
+  let world: World;
+  /** One key a scope, and one without any. */
+  const keyOf = (scope: string): string => `key-for-${scope}`;
+
+  beforeAll(async () => {
+    const limited = SCOPES.map((scope) => ({ key: keyOf(scope), scopes: [scope] }));
+    const creator = { key: keyOf('creator'), scopes: ['deployments:write', 'deployments:stage'] };
+    const keys = [{ key: 'admin', scopes: 'all' as const }, { key: 'nothing', scopes: [] }, creator, ...limited];
+    platform = await startPlatform({ keys });
+    world = await createWorld(platform, NEWEST_VERSION);
+  });
+  afterAll(() => platform.stop());
+
+  const attempt = async (id: string, key: string): Promise<number> => {
+    const operation = scoped.find((each) => each.id === id);
+    const example = await EXAMPLES[id]?.(world);
+    if (operation === undefined || example === undefined) throw new Error(`there is no example of ${id}`);
+    const options = { headers: { 'x-api-key': key } };
+    return (await platform.call(operation.method, pathOf(operation.path, example), example.body, options)).status;
+  };
+
+  it.for(scoped.map(({ id }) => id))('%s needs its own, and nothing else will do', async (id) => {
+    const [scope = ''] = scoped.find((each) => each.id === id)?.scopes ?? [];
+    expect(await attempt(id, 'nothing')).toBe(403);
+    const others = SCOPES.filter((other) => other !== scope && resourceOf(other) === resourceOf(scope));
+    for (const other of others.filter((each) => !each.endsWith(':manage')))
+      expect(await attempt(id, keyOf(other))).toBe(403);
+    expect(await attempt(id, keyOf(`${resourceOf(scope)}:manage`))).toBe(200);
+    // Creating a deployment needs one more, according to its target.
+    const own = id === 'createDeployment' ? keyOf('creator') : keyOf(scope);
+    expect(await attempt(id, own)).toBe(200);
+  });
+
+  it('of a creation follow its target', async () => {
+    const { body, query } = (await EXAMPLES['createDeployment']?.(world)) ?? {};
+    const call = (key: string, target: string) =>
+      platform.call(
+        'POST',
+        `/deployments?${query}`,
+        { ...(body as object), target_status: target },
+        {
+          headers: { 'x-api-key': key },
+        },
+      );
+    expect((await call(keyOf('deployments:write'), 'staged')).status).toBe(403);
+    expect((await call(keyOf('creator'), 'deployed')).body).toMatchObject({
+      error: { code: 'missing_scope', params: { scope: 'deployments:deploy' } },
+    });
+    expect((await call(keyOf('creator'), 'staged')).status).toBe(200);
+  });
+
+  it('are not asked of /principal', async () => {
+    const reply = await platform.get('/principal', { headers: { 'x-api-key': 'nothing' } });
+    expect(reply.body).toMatchObject({ object: 'principal', name: 'API key 2' });
+  });
+});
+
+describe('a key', () => {
+  it('is needed, whole, and told apart from others', async () => {
+    await using platform = await startPlatform({
+      keys: [
+        { key: 'one', name: 'First', scopes: 'all' },
+        { key: 'two', scopes: [] },
+      ],
+    });
+    const status = async (key: string) => (await platform.get('/principal', { headers: { 'x-api-key': key } })).status;
+    expect(await status('one')).toBe(200);
+    expect(await Promise.all(['', 'on', 'onee', 'ONE', 'one, two', '"one"'].map(status))).toEqual([
+      401, 401, 401, 401, 401, 401,
+    ]);
+    const without = await fetch(`${platform.url}/devices`, { headers: { 'service-version': NEWEST_VERSION } });
+    expect(without.status).toBe(401);
+    expect(await without.text()).not.toContain('one');
+  });
+
+  it('has scopes that exist', () => {
+    expect(() => new KeyRing([{ key: 'a', scopes: ['devices:fly'] }])).toThrow(/unknown scope "devices:fly"/);
+    expect(() => new KeyRing([{ key: '', scopes: 'all' }])).toThrow(/empty/);
+  });
+});
+
+describe('a version', () => {
+  it.for([
+    ['2025-10-21.zion', 'version_end_of_life'],
+    ['2027-01-01.acadia', 'version_unknown'],
+    ['everglades', 'version_unknown'],
+    ['2026-08-17.everglades ,2026-08-17.everglades', 'version_unknown'],
+  ] as const)('%s is refused', async ([version, code]) => {
+    await using platform = await startPlatform();
+    const reply = await platform.get('/devices', { version });
+    expect(reply).toMatchObject({ status: 400, body: { error: { code } } });
+  });
+
+  it('is needed, under the name of the dialect', async () => {
+    await using spec = await startPlatform();
+    await using miru = await startPlatform({ dialect: 'miru' });
+    const ask = async ({ url, apiKey }: TestPlatform, header: string) =>
+      (await fetch(`${url}/devices`, { headers: { 'x-api-key': apiKey, [header]: NEWEST_VERSION } })).status;
+    expect(await ask(spec, 'Service-Version')).toBe(200);
+    expect(await ask(spec, 'Miru-Version')).toBe(400);
+    expect(await ask(miru, 'Miru-Version')).toBe(200);
+    expect(await ask(miru, 'Service-Version')).toBe(400);
+  });
+
+  it('is looked at after the key', async () => {
+    await using platform = await startPlatform();
+    expect((await platform.get('/devices', { version: 'x', headers: { 'x-api-key': 'wrong' } })).status).toBe(401);
+  });
+});

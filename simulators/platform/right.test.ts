@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { rightBehaviour } from './right.ts';
+
+const { clampLimit, clampOffset } = rightBehaviour;
+
+describe('clamping (specification section 8)', () => {
+  it.for([
+    [[], 10],
+    [['1'], 1],
+    [['100'], 100],
+    [['101'], 100],
+    [['0'], 1],
+    [['-0'], 1],
+    [['-9'], 1],
+    [['007'], 7],
+    [['9'.repeat(400)], 100],
+    [[`-${'9'.repeat(400)}`], 1],
+    [['abc'], 10],
+    [['5.5'], 10],
+    [[' 5'], 10],
+    [['+5'], 10],
+    [['1e2'], 10],
+    [['0x10'], 10],
+    [['-9e99'], 10],
+    [['٣'], 10],
+    [[''], 10],
+    [['3', '4'], 3],
+  ] as const)('reads limit %j as %i', ([values, limit]) => expect(clampLimit(values)).toBe(limit));
+
+  it.for([
+    [[], 0],
+    [['7'], 7],
+    [['-1'], 0],
+    [['-0'], 0],
+    [[`-${'9'.repeat(400)}`], 0],
+    [['9'.repeat(400)], Number.MAX_SAFE_INTEGER],
+    [['9007199254740993'], Number.MAX_SAFE_INTEGER],
+    [['abc'], 0],
+    [['1.0'], 0],
+  ] as const)('reads offset %j as %i', ([values, offset]) => expect(clampOffset(values)).toBe(offset));
+
+  it('stays in range for any text', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 12 }), { maxLength: 3 }), (values) => {
+        const limit = clampLimit(values);
+        const offset = clampOffset(values);
+        expect(Number.isInteger(limit) && limit >= 1 && limit <= 100).toBe(true);
+        expect(Number.isSafeInteger(offset) && offset >= 0 && !Object.is(offset, -0)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('moments', () => {
+  const stamp = (facts: { now: string; after: string; reported?: string }) => rightBehaviour.stamp('deployed', facts);
+  const [early, middle, late] = [1, 2, 3].map((hour) => new Date(Date.UTC(2026, 0, 1, hour)).toISOString()) as [
+    string,
+    string,
+    string,
+  ];
+
+  it('are those that the agent reports, if they can be', () => {
+    expect(stamp({ now: late, after: early, reported: middle })).toBe(middle);
+    expect(stamp({ now: late, after: early, reported: '2026-01-01T03:00:00+01:00' })).toBe(middle);
+    expect(stamp({ now: late, after: early })).toBe(late);
+  });
+
+  it('follow one another and lie in no future, whatever clock the agent has', () => {
+    expect(stamp({ now: late, after: middle, reported: early })).toBe(middle);
+    expect(stamp({ now: middle, after: early, reported: late })).toBe(middle);
+    expect(stamp({ now: early, after: middle })).toBe(middle);
+  });
+});

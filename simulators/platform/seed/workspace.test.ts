@@ -1,0 +1,77 @@
+/** The seeded workspace: repeatable, of one piece, and with every state in it. */
+import { describe, expect, it } from 'vitest';
+import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
+import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { type Json, startPlatform, type TestPlatform } from '../testing/client.ts';
+
+type Item = Json & { id: string };
+
+async function everything(platform: TestPlatform): Promise<Map<string, Item[]>> {
+  const all = new Map<string, Item[]>();
+  for (const kind of RESOURCE_KINDS) {
+    const { collection } = RESOURCES[kind];
+    const items: Item[] = [];
+    for (let more = true; more; ) {
+      const { body } = await platform.get(`/${collection}?limit=100&offset=${items.length}`);
+      items.push(...(body['data'] as Item[]));
+      more = body['has_more'] as boolean;
+    }
+    all.set(kind, items);
+  }
+  return all;
+}
+
+const workspace = async (devices: number, seed: string) => {
+  await using platform = await startPlatform({ devices, seed });
+  return await everything(platform);
+};
+
+describe('a seeded workspace', () => {
+  it('is the same for the same seed, and another for another', async () => {
+    const [one, again, other] = [await workspace(60, 'a'), await workspace(60, 'a'), await workspace(60, 'b')];
+    expect([...again]).toEqual([...one]);
+    expect(other.get('device')).not.toEqual(one.get('device'));
+  });
+
+  it('has every state even when it is small', async () => {
+    const all = await workspace(24, 'c');
+    const values = (kind: string, field: string) => new Set(all.get(kind)?.map((item) => item[field]));
+    expect(values('deployment', 'activity_status')).toEqual(new Set(DEPLOYMENT_ACTIVITY_STATUSES));
+    expect(values('deployment', 'error_status')).toEqual(new Set(DEPLOYMENT_ERROR_STATUSES));
+    expect(values('device', 'status')).toEqual(new Set(['inactive', 'offline', 'archived']));
+    expect(all.get('device')).toHaveLength(24);
+  });
+
+  it('is of one piece', async () => {
+    const all = await workspace(200, 'd');
+    const ids = new Map(RESOURCE_KINDS.map((kind) => [kind, new Set(all.get(kind)?.map(({ id }) => id))]));
+    const deployments = all.get('deployment') ?? [];
+    for (const item of deployments) {
+      expect(ids.get('device')?.has(String(item['device_id']))).toBe(true);
+      expect(ids.get('release')?.has(String(item['release_id']))).toBe(true);
+      if (item['parent_id'] !== null) expect(ids.get('deployment')?.has(String(item['parent_id']))).toBe(true);
+      const moments = ['created_at', 'queued_at', 'deployed_at', 'archived_at'].map((name) => item[name]);
+      const known = moments.filter((moment) => moment !== null);
+      expect(known.toSorted()).toEqual(known);
+    }
+    const names = all.get('device')?.map(({ name }) => name);
+    expect(new Set(names).size).toBe(200);
+    for (const device of all.get('device') ?? []) {
+      const own = deployments.filter((item) => item['device_id'] === device.id);
+      expect(own.filter((item) => item['target_status'] === 'deployed').length).toBeLessThanOrEqual(1);
+      expect(
+        own.filter((item) => ['deployed', 'removing'].includes(String(item['activity_status']))).length,
+      ).toBeLessThanOrEqual(1);
+      if (device['group_id'] !== null) expect(ids.get('group')?.has(String(device['group_id']))).toBe(true);
+    }
+  });
+
+  it('can be worked with: a drifted deployment says why, a staged one can be deployed', async () => {
+    await using platform = await startPlatform({ devices: 24, seed: 'e' });
+    const [drifted] = await platform.items('/deployments?activity_status=drifted');
+    expect(await platform.items(`/deployments/${drifted?.id}/drifts`)).not.toEqual([]);
+    const [staged] = await platform.items('/deployments?activity_status=staged');
+    expect((await platform.call('POST', `/deployments/${staged?.id}/deploy`)).body).toMatchObject({ status: 'queued' });
+  });
+});
