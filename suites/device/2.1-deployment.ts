@@ -13,6 +13,24 @@ const shape = requirement(
   'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
 );
 
+const SOME_MS = 15;
+const OVER_A_SECOND_MS = 1050;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The current deployment, as two readings one after the other agree on it. One may come from elsewhere in between, so there are several attempts. */
+async function agreeing(context: Device, between: () => Promise<void>): Promise<Record<string, unknown> | undefined> {
+  for (let attempt = 0; ; attempt += 1) {
+    const before = await currentDeployment(context);
+    await between();
+    const after = await currentDeployment(context);
+    if (sameJson(before, after)) return after;
+    context.must(attempt < 4, {
+      expected: 'the same deployment at two readings one after the other',
+      actual: `${JSON.stringify(before)}, then ${JSON.stringify(after)}`,
+    });
+  }
+}
+
 async function judgeCurrent(context: Device): Promise<void> {
   const response = await ask(context, { path: CURRENT }, '200 with a Deployment');
   context.must(response.status === 200 && mediaType(response.headers) === 'application/json', {
@@ -55,8 +73,18 @@ export default [
   ),
 
   check(safe, { sharing: 'exclusive' }, async (context: Device) => {
-    const first = await currentDeployment(context);
-    if (first === undefined) context.notApplicable('the device has no current deployment');
+    if (context.capabilities.has('drive')) await context.control.deploy();
+    const first = await agreeing(context, async () => {
+      await pause(SOME_MS);
+    });
+    if (first === undefined) return context.notApplicable('the device has no current deployment');
+    // Times are written to the second by some, so that a change shows only after one.
+    await pause(OVER_A_SECOND_MS);
+    const later = await currentDeployment(context);
+    context.must(later?.['id'] !== first['id'] || later?.['created_at'] === first['created_at'], {
+      expected: `the same created_at of ${first['id']} at every reading: ${first['created_at']}`,
+      actual: later?.['created_at'],
+    });
     const parameters = fc.dictionary(
       fc.stringMatching(/^[a-z_]{1,12}$/).filter((name) => name !== 'after' && name !== 'types'),
       fc.string({ maxLength: 20 }),

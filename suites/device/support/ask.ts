@@ -2,6 +2,7 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import type { Device } from './context.ts';
+import { patience, waitedInVain } from './patience.ts';
 
 export const CURRENT = '/deployments/current';
 
@@ -12,9 +13,10 @@ export async function ask(
   http: HttpClient = context.http,
 ): Promise<HttpResponse> {
   try {
-    return await http.request({ timeoutMs: context.patienceMs, ...request });
+    return await http.request({ timeoutMs: patience(context), ...request });
   } catch (error) {
     if (!(error instanceof NoAnswer) || context.signal.aborted) throw error;
+    waitedInVain(context);
     context.must(false, { expected, actual: error.message });
     throw error;
   }

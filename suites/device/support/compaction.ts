@@ -10,8 +10,9 @@ export interface Compacted {
   latest: bigint;
 }
 
-/** Enough for any log that is bounded in earnest. */
-const MOST_EVENTS = 100_000;
+/** Enough for any log that is bounded in earnest, where the limit is not known. */
+const MOST_EVENTS = 50_000;
+const TIMES_THE_LIMIT = 3;
 
 /** Publishes and compacts until events that were seen are no longer retained. Blocked when that can't be had. */
 export async function compactAway(context: Device, streams: Streams): Promise<Compacted> {
@@ -19,8 +20,10 @@ export async function compactAway(context: Device, streams: Streams): Promise<Co
   await follow(live, await publish(context, Math.max(3, room(context, 20))));
   const seen = [cursor, ...live.events.map(({ id }) => id)];
   await live.close();
-  let batch = (context.info.retention ?? 100) + 1;
-  for (let published = 0; published < MOST_EVENTS; batch *= 2) {
+  const { retention } = context.info;
+  const most = retention === undefined ? MOST_EVENTS : TIMES_THE_LIMIT * retention;
+  let batch = (retention ?? 100) + 1;
+  for (let published = 0; published < most; batch *= 2) {
     await publish(context, batch);
     published += batch;
     const { earliest_id, latest_id } = await context.control.compact();
@@ -29,5 +32,5 @@ export async function compactAway(context: Device, streams: Streams): Promise<Co
     // The last that is gone may be the one just before the earliest: nothing was lost after it, so it may be served.
     if (gone.length > 1) return { lost: gone.slice(0, -1), earliest, latest: BigInt(latest_id) };
   }
-  return context.blocked(`compaction removed none of the oldest events, though ${MOST_EVENTS} more were published`);
+  return context.blocked(`compaction removed none of the oldest events, though ${most} more were published`);
 }

@@ -1,9 +1,10 @@
 /** Watching a stream on which nothing happens. Only windows without any event are judged, since others may be driving the device. */
 
 import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
-import type { SseComment } from '../../../harness/client/sse-parser.ts';
+import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import { CURRENT } from './ask.ts';
 import type { Device } from './context.ts';
+import { DECIMAL, parseObject } from './events.ts';
 import type { Subscription } from './streams.ts';
 
 /** A comment this long after the last sign of life came by the clock, and not because the stream was opened. */
@@ -14,9 +15,14 @@ const GIVE_UP = 6;
 
 /**
  * Waits until `wanted` heartbeats have come, each at the end of an idle window, and gives them back. A window without one that is
- * longer than 1.5 times the declared interval is a finding.
+ * longer than 1.5 times the declared interval is a finding. `watch` sees every frame as it comes.
  */
-export async function heartbeats(context: Device, subscription: Subscription, wanted: number): Promise<SseComment[]> {
+export async function heartbeats(
+  context: Device,
+  subscription: Subscription,
+  wanted: number,
+  watch: (frame: SseFrame) => void = () => {},
+): Promise<SseComment[]> {
   const { stream } = subscription;
   const interval = context.heartbeatSeconds * 1000;
   const slowness = watchSlowness(context, Math.max(100, interval / 10));
@@ -39,11 +45,13 @@ export async function heartbeats(context: Device, subscription: Subscription, wa
       }
       const { comments, frames } = stream;
       const comment = comments.at(-1);
-      if (frames.length > seen.frames) {
+      const fresh = frames.slice(seen.frames);
+      for (const frame of fresh) watch(frame);
+      if (fresh.some(isTraffic)) {
         since = performance.now();
         if (since - started > GIVE_UP * interval + context.patienceMs)
           context.notApplicable('events kept coming: the stream was never idle for as long as a heartbeat may take');
-      } else if (comment !== undefined) {
+      } else if (comment !== undefined && comments.length > seen.comments) {
         if (comment.at - since >= BY_THE_CLOCK * interval) found.push(comment);
         since = comment.at;
       }
@@ -54,6 +62,10 @@ export async function heartbeats(context: Device, subscription: Subscription, wa
     slowness.stop();
   }
 }
+
+/** An event that has happened, rather than a heartbeat in the guise of one. */
+const isTraffic = ({ id, event, data }: SseFrame): boolean =>
+  DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
 
 /** Stays until the stream has been idle for `idleMs` on end, or events have kept it busy for three times that. */
 export async function stayIdle(context: Device, subscription: Subscription, idleMs: number): Promise<void> {

@@ -12,6 +12,7 @@ import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { mediaType } from './ask.ts';
 import type { Device } from './context.ts';
 import { readEvent, type SeenEvent, showIds } from './events.ts';
+import { patience, waitedInVain } from './patience.ts';
 import { reached } from './restart.ts';
 
 export class Subscription {
@@ -26,7 +27,7 @@ export class Subscription {
   }
 
   /** The next event; blocks without id, event and data are passed over. */
-  async next(what: string, within = this.#context.patienceMs): Promise<SeenEvent> {
+  async next(what: string, within = patience(this.#context)): Promise<SeenEvent> {
     const deadline = performance.now() + within;
     for (;;) {
       const frame = await this.#judged(this.stream.next({ within: deadline - performance.now(), for: what }), what);
@@ -41,7 +42,7 @@ export class Subscription {
   async until(
     fits: (event: SeenEvent) => boolean,
     what: string,
-    within = this.#context.patienceMs,
+    within = patience(this.#context),
   ): Promise<SeenEvent[]> {
     const deadline = performance.now() + within;
     const taken: SeenEvent[] = [];
@@ -53,7 +54,7 @@ export class Subscription {
   }
 
   /** Events up to and including the first whose id is `id` or above it. */
-  reach(id: bigint, what = `event ${id}`, within = this.#context.patienceMs): Promise<SeenEvent[]> {
+  reach(id: bigint, what = `event ${id}`, within = patience(this.#context)): Promise<SeenEvent[]> {
     return this.until((event) => event.id >= id, what, within);
   }
 
@@ -64,7 +65,7 @@ export class Subscription {
 
   /** The same, and also ends when that event has come. */
   async drain(last: bigint | undefined): Promise<SeenEvent[]> {
-    const deadline = performance.now() + this.#context.patienceMs;
+    const deadline = performance.now() + patience(this.#context);
     while (this.stream.ended === undefined && performance.now() < deadline) {
       const seen = { frames: this.stream.frames.length, comments: this.stream.comments.length };
       if (this.stream.frames.some(({ id }) => id === String(last))) break;
@@ -85,6 +86,7 @@ export class Subscription {
       return await pending;
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
+      if (error instanceof StreamTimeout) waitedInVain(this.#context);
       this.#context.must(false, {
         expected: `${what}, on an open stream`,
         actual: `${error.message}${this.events.length === 0 ? '' : `; events before it: ${showIds(this.events)}`}`,
@@ -112,11 +114,12 @@ export async function withStreams<T>(context: Device, use: (streams: Streams) =>
   let standard = await reached(context);
   const attempt = async (options: OpenEvents = {}, http = standard): Promise<EventStream> => {
     try {
-      const stream = await openEvents(http, { within: context.patienceMs, ...options });
+      const stream = await openEvents(http, { within: patience(context), ...options });
       opened.push(stream);
       return stream;
     } catch (error) {
       if (!(error instanceof NoAnswer) || context.signal.aborted) throw error;
+      waitedInVain(context);
       context.must(false, { expected: 'an answer to GET /events', actual: error.message });
       throw error;
     }
