@@ -1,5 +1,5 @@
 /** One incarnation of a device's agent: what a process is on a real robot. It comes up from disk and is never reused. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { timestamp } from '../common/clock.ts';
@@ -13,7 +13,7 @@ import type { Identity, Logger, Settings } from './options.ts';
 import type { Uplink } from './ports.ts';
 import { ConfigFiles } from './state/config-files.ts';
 import { Deployments } from './state/deployments.ts';
-import { readState, STATE_FILE } from './state/stored-state.ts';
+import { readState } from './state/stored-state.ts';
 import { FanOut } from './stream/fan-out.ts';
 import type { Stream } from './stream/subscriber.ts';
 import { type LoopbackListener, listenLoopback } from './transport/loopback.ts';
@@ -32,6 +32,8 @@ export class Agent implements RequestHandler {
   readonly #settings: Settings;
   readonly #identity: () => Identity;
   readonly #around: Surroundings;
+  /** The directory has just been made: nothing can be left from before. */
+  readonly #isNew: boolean;
   #ids: Random | undefined;
   #sockets: Set<Socket> | undefined;
   #unix: Listener | undefined;
@@ -47,7 +49,7 @@ export class Agent implements RequestHandler {
     this.#around = around;
     this.behaviour = behaviour;
     this.log = log;
-    mkdirSync(directory, { recursive: true });
+    this.#isNew = mkdirSync(directory, { recursive: true }) !== undefined;
     const onNotice = (notice: string, error?: unknown) => log.warn(error ? { err: error } : {}, notice);
     const fanOut = new FanOut(behaviour.stream);
     const onStored = fanOut.publish.bind(fanOut);
@@ -94,8 +96,8 @@ export class Agent implements RequestHandler {
 
   /** Resolves when it serves. */
   async start(): Promise<void> {
-    const { socket, loopback, dir, behaviour } = this.#settings;
-    if (existsSync(`${dir}/${STATE_FILE}`)) {
+    const { socket, loopback, behaviour } = this.#settings;
+    if (!this.#isNew) {
       await this.deployments.settle().catch((error: unknown) => {
         this.log.error({ err: error }, 'what was under way at the last stop could not be finished');
       });

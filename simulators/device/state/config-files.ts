@@ -63,16 +63,21 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
+  /** Goes back to the set that the robot's state names, if a crash came between the two; undefined is none. */
+  async restore(name: string | undefined): Promise<void> {
+    if (this.current !== name) {
+      if (name === undefined) removeFile(this.root);
+      else if (existsSync(`${this.#directory}/${name}`)) await this.swap(name);
+    }
+    this.prune();
+  }
+
   /** Removes every set but the one in place. */
   prune(): void {
     const keep = this.current;
     for (const set of this.#sets()) {
       if (`${SETS}/${set}` !== keep) rmSync(`${this.#directory}/${SETS}/${set}`, { recursive: true, force: true });
     }
-  }
-
-  has(name: string): boolean {
-    return existsSync(`${this.#directory}/${name}`);
   }
 
   async #write(path: string, content: Uint8Array, set: string, directories: Set<string>): Promise<void> {

@@ -64,8 +64,7 @@ export class Deployments implements DeploymentPort {
     return this.#exclusively(async () => {
       const { files, io, log } = this.#options;
       const { set, unpublished } = this.#state;
-      if (set !== undefined && files.current !== set && files.has(set)) await files.swap(set);
-      files.prune();
+      await files.restore(set);
       if (unpublished) {
         const missing = notYetPublished(log, io, unpublished.after, unpublished.events);
         this.#state.unpublished = missing.length > 0 ? { ...unpublished, events: missing } : undefined;

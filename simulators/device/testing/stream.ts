@@ -83,6 +83,11 @@ export class EventStream {
     this.#response.socket.pause();
   }
 
+  resume(): void {
+    this.#response.socket.resume();
+    this.#response.resume();
+  }
+
   close(): void {
     this.#response.destroy();
   }

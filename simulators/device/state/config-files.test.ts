@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type DiskIo, disk } from '../log/io.ts';
+import { scratch } from '../testing/scratch.ts';
+import { ConfigFiles } from './config-files.ts';
+
+const file = (filepath: string, content = filepath) => ({ filepath, content: Buffer.from(content) });
+
+async function put(files: ConfigFiles, ...wanted: string[]): Promise<void> {
+  await files.swap(await files.stage(wanted.map((path) => file(path))));
+  files.prune();
+}
+
+const below = (root: string): string[] =>
+  readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`.slice(root.length))
+    .sort();
+
+test('writes below the root, and replaces the whole set in one step', async () => {
+  using home = scratch();
+  const files = new ConfigFiles(home.path, disk, false);
+  await put(files, '/etc/a.json', 'b/c/d');
+  expect(below(files.root)).toEqual(['/b/c/d', '/etc/a.json']);
+  const staged = await files.stage([file('/etc/a.json', 'new')]);
+  expect(readFileSync(`${files.root}/etc/a.json`, 'utf8')).toBe('/etc/a.json');
+  await files.swap(staged);
+  expect(readFileSync(`${files.root}/etc/a.json`, 'utf8')).toBe('new');
+  expect(below(files.root)).toEqual(['/etc/a.json']);
+  files.prune();
+  expect(readdirSync(`${home.path}/sets`)).toHaveLength(1);
+});
+
+test.for(['open', 'write', 'sync'] as const)(
+  'a disk that fails at %s leaves the set in place as it was',
+  async (step) => {
+    using home = scratch();
+    const good = new ConfigFiles(home.path, disk, true);
+    await put(good, '/a', '/b');
+    let left = 2;
+    const full = (): void => {
+      left -= 1;
+      if (left < 0) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+    };
+    const io: DiskIo = {
+      ...disk,
+      open: (path, flags, mode) => {
+        if (step === 'open') full();
+        return disk.open(path, flags, mode);
+      },
+      write: (fd, buffer, position) => {
+        if (step === 'write') full();
+        disk.write(fd, buffer, position);
+      },
+      sync: async (fd) => {
+        if (step === 'sync') full();
+        await disk.sync(fd);
+      },
+    };
+    const files = new ConfigFiles(home.path, io, true);
+    const staging = files.stage([file('/a', 'x'), file('/b', 'x'), file('/c', 'x')]);
+    await expect(staging).rejects.toMatchObject({ name: 'DeployError', retryable: true });
+    expect(below(files.root)).toEqual(['/a', '/b']);
+    expect(readFileSync(`${files.root}/a`, 'utf8')).toBe('/a');
+    expect(readdirSync(`${home.path}/sets`)).toHaveLength(1);
+  },
+);
+
+describe('a link that someone has planted below the root', () => {
+  test.for(['/link/x', '/link', '/dir/link/y/z'])('is not followed to %s', async (path) => {
+    using home = scratch();
+    const files = new ConfigFiles(home.path, disk, false);
+    await put(files, '/dir/file');
+    mkdirSync(`${home.path}/outside`);
+    symlinkSync(`${home.path}/outside`, `${files.root}/link`);
+    symlinkSync(`${home.path}/outside`, `${files.root}/dir/link`);
+    await expect(files.stage([file(path)])).rejects.toMatchObject({ name: 'DeployError', retryable: false });
+    expect(readdirSync(`${home.path}/outside`)).toEqual([]);
+    await put(files, '/other');
+    expect(readdirSync(`${home.path}/outside`)).toEqual([]);
+  });
+});
+
+test('a root that someone has made is taken over', async () => {
+  using home = scratch();
+  const files = new ConfigFiles(home.path, disk, false);
+  mkdirSync(`${files.root}/etc`, { recursive: true });
+  writeFileSync(`${files.root}/etc/old`, '');
+  await put(files, '/etc/new');
+  expect(below(files.root)).toEqual(['/etc/new']);
+});
+
+test('any set of paths is written as a whole below the root, or not at all', async () => {
+  const name = fc.oneof(fc.constantFrom('a', 'b', '..', '.', '', 'x'.repeat(256), 'n\0'), fc.string({ maxLength: 5 }));
+  const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
+  await fc.assert(
+    fc.asyncProperty(fc.array(path, { maxLength: 5 }), async (paths) => {
+      using home = scratch();
+      const files = new ConfigFiles(`${home.path}/robot`, disk, false);
+      mkdirSync(`${home.path}/robot`);
+      await put(files, '/before');
+      try {
+        await put(files, ...paths);
+        expect(below(files.root)).toHaveLength(paths.length);
+      } catch {
+        expect(below(files.root)).toEqual(['/before']);
+      }
+      expect(readdirSync(home.path)).toEqual(['robot']);
+      expect(existsSync(`${home.path}/robot/root.new`)).toBe(false);
+    }),
+    { numRuns: 200 },
+  );
+});

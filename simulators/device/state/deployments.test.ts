@@ -1,0 +1,290 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { AgentDeployment } from '../../../harness/contract/agent.ts';
+import { deployment as deploymentShape } from '../../../harness/contract/deployment.ts';
+import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
+import { deployedPayload, removedPayload } from '../../../harness/contract/events.ts';
+import { disk } from '../log/io.ts';
+import { DeployError } from '../ports.ts';
+import { robot } from '../testing/robot.ts';
+
+const wanted = (id: string, fields: Partial<AgentDeployment> = {}): AgentDeployment => ({
+  object: 'deployment',
+  id,
+  description: 'from the platform',
+  status: 'queued',
+  activity_status: 'queued',
+  error_status: 'none',
+  target_status: 'deployed',
+  device_id: 'dvc_1',
+  release_id: 'rls_1',
+  created_at: '2026-01-01T00:00:00.000Z',
+  updated_at: '2026-01-01T00:00:00.000Z',
+  ...fields,
+});
+const file = (filepath: string, content = 'x') => ({ filepath, content: Buffer.from(content) });
+
+describe('through the port', () => {
+  test('deploying puts the files in place, then tells of it; the one before is replaced and archived', async () => {
+    await using on = await robot();
+    const stream = await on.listen();
+    const { port } = on.device;
+    await port.deploy(wanted('dpl_1'), [file('/a')]);
+    const { deployment, replaced } = await port.deploy(wanted('dpl_2'), [file('/b')]);
+    expect(deployment).toMatchObject({ id: 'dpl_2', status: 'deployed', target_status: 'deployed' });
+    expect(replaced).toEqual([expect.objectContaining({ id: 'dpl_1', status: 'archived', target_status: 'archived' })]);
+    expect(port.active().map(({ id }) => id)).toEqual(['dpl_2']);
+    expect(existsSync(`${on.dir}/root/a`)).toBe(false);
+    expect(existsSync(`${on.dir}/root/b`)).toBe(true);
+    await stream.count(3);
+    expect(
+      stream.events.map(({ type, envelope }) => [type, (envelope.data as { deployment_id: string }).deployment_id]),
+    ).toEqual([
+      ['deployment.deployed', 'dpl_1'],
+      ['deployment.removed', 'dpl_1'],
+      ['deployment.deployed', 'dpl_2'],
+    ]);
+    expect(deployedPayload.problems(stream.events[0]?.envelope.data)).toEqual([]);
+    expect(removedPayload.problems(stream.events[1]?.envelope.data)).toEqual([]);
+    expect((await on.ask('/deployments/current')).json).toEqual(deployment);
+    expect((await on.ask('/deployments/dpl_1')).json).toEqual(replaced[0]);
+  });
+
+  test('deploying again is deploying once', async () => {
+    await using on = await robot();
+    await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+    await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+    expect(on.device.stats().latestId).toBe(1);
+  });
+
+  test('an archived deployment is not used again', async () => {
+    await using on = await robot();
+    const { port } = on.device;
+    await port.deploy(wanted('dpl_1'), []);
+    await port.remove('dpl_1');
+    await expect(port.deploy(wanted('dpl_1'), [])).rejects.toMatchObject({ retryable: false });
+    await expect(port.remove('dpl_none')).rejects.toThrow(/no deployment "dpl_none"/);
+  });
+
+  test('a path that leads astray leaves everything as it was', async () => {
+    await using on = await robot();
+    const { port } = on.device;
+    await port.deploy(wanted('dpl_1'), [file('/a')]);
+    const failing = port.deploy(wanted('dpl_2'), [file('/b'), file('../../c')]);
+    await expect(failing).rejects.toThrow(DeployError);
+    await expect(failing).rejects.toMatchObject({ retryable: false });
+    expect(existsSync(`${on.dir}/root/a`)).toBe(true);
+    expect(existsSync(`${on.dir}/root/b`)).toBe(false);
+    const failed = await port.fail(wanted('dpl_2'), 'failed');
+    expect(failed).toMatchObject({ status: 'failed', activity_status: 'archived', target_status: 'archived' });
+    expect(port.active().map(({ id }) => id)).toEqual(['dpl_1']);
+    expect(on.device.stats().latestId).toBe(1);
+  });
+
+  test('retrying is remembered until it works; failing takes what was deployed off the device', async () => {
+    await using on = await robot();
+    const { port } = on.device;
+    expect(await port.fail(wanted('dpl_1'), 'retrying')).toMatchObject({
+      status: 'retrying',
+      activity_status: 'queued',
+    });
+    const { deployment } = await port.deploy(wanted('dpl_1'), [file('/a')]);
+    expect(deployment).toMatchObject({ status: 'deployed', error_status: 'none' });
+    expect(await port.fail(wanted('dpl_1'), 'failed')).toMatchObject({ status: 'failed', activity_status: 'archived' });
+    expect(port.active()).toEqual([]);
+    expect(existsSync(`${on.dir}/root/a`)).toBe(false);
+  });
+
+  test('an event that cannot be stored is told when it can, once', async () => {
+    await using on = await robot();
+    const isEvent = (bytes: string) => bytes.startsWith('{"object":"event"');
+    await withFullDisk(isEvent, async (free) => {
+      const deploying = () => on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+      await expect(deploying()).rejects.toMatchObject({ name: 'DeployError', retryable: true });
+      await expect(deploying()).rejects.toThrow(/cannot store events/);
+      expect(on.device.stats().latestId).toBe(0);
+      expect(existsSync(`${on.dir}/root/a`)).toBe(true);
+      free();
+      expect((await deploying()).deployment.status).toBe('deployed');
+      expect(on.device.stats().latestId).toBe(1);
+    });
+  });
+
+  test('a state that cannot be saved is saved before its event is told', async () => {
+    await using on = await robot();
+    const isState = (bytes: string) => bytes.startsWith('{"current"');
+    await withFullDisk(isState, async (free) => {
+      const deploying = () => on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+      await expect(deploying()).rejects.toMatchObject({ name: 'DeployError', retryable: true });
+      expect(on.device.stats().latestId).toBe(0);
+      free();
+      await deploying();
+    });
+    on.device.kill();
+    await on.device.start();
+    expect(on.device.port.active().map(({ id }) => id)).toEqual(['dpl_1']);
+    expect(on.device.stats().latestId).toBe(1);
+  });
+});
+
+/** Lets writes fail whose bytes are of a kind, until `free` is called. */
+async function withFullDisk(kind: (bytes: string) => boolean, run: (free: () => void) => Promise<void>): Promise<void> {
+  const { write } = disk;
+  disk.write = (fd, buffer, position) => {
+    if (kind(Buffer.from(buffer).toString())) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+    write(fd, buffer, position);
+  };
+  const free = () => {
+    disk.write = write;
+  };
+  await run(free).finally(free);
+}
+
+describe('after a restart', () => {
+  test('deployments, releases and commits are as before', async () => {
+    await using on = await robot();
+    const commit = {
+      object: 'git_commit',
+      id: 'gcm_1',
+      sha: 'a',
+      message: 'm',
+      commit_url: 'u',
+      created_at: '2026-01-01T00:00:00Z',
+    } as const;
+    const release = {
+      object: 'release',
+      id: 'rls_1',
+      version: 'v1',
+      git_commit_id: 'gcm_1',
+      created_at: '2026-01-01T00:00:00Z',
+      git_commit: commit,
+    } as const;
+    on.device.port.remember(release);
+    const { deployment } = await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+    on.device.kill();
+    await on.device.start();
+    expect((await on.ask('/deployments/current')).json).toEqual(deployment);
+    expect((await on.ask('/releases/current')).json).toMatchObject({ id: 'rls_1', version: 'v1' });
+    expect((await on.ask('/releases/rls_1')).status).toBe(200);
+    expect((await on.ask('/git_commits/gcm_1')).json).toEqual(commit);
+    expect((await on.ask('/git_commits/gcm_2')).status).toBe(404);
+  });
+
+  test.for(['crash=before-rename', 'crash=after-rename'].flatMap((at) => [1, 2, 3].map((nth) => `${at}:${nth}`)))(
+    'with %s while deploying, files, state and events agree',
+    async (fault) => {
+      await using on = await robot({ faults: [fault] });
+      await on.device.port.deploy(wanted('dpl_1'), [file('/a', 'one')]).catch(() => undefined);
+      expect(on.device.running).toBe(false);
+      await on.device.start();
+      const stream = await on.listen(`?after=${on.device.stats().earliestId - 1}`);
+      await on.device.publish(1);
+      await stream.until(() => stream.events.some(({ envelope }) => JSON.stringify(envelope).includes('filler')));
+      const told = stream.events.filter(({ envelope }) => JSON.stringify(envelope).includes('dpl_1'));
+      const current = on.device.port.get('dpl_1');
+      expect(told).toHaveLength(current === undefined ? 0 : 1);
+      expect(existsSync(`${on.dir}/root/a`)).toBe(current !== undefined);
+      if (current) expect(current.status).toBe('deployed');
+    },
+  );
+});
+
+describe('driven', () => {
+  test('every activity and error is shown as asked for, merged by the rule', async () => {
+    await using on = await robot({ failedMs: 60_000 });
+    for (const activity of DEPLOYMENT_ACTIVITY_STATUSES) {
+      for (const error of DEPLOYMENT_ERROR_STATUSES) {
+        const answer = await on.device.deploy({ activity_status: activity, error_status: error });
+        const { json } = await on.ask('/deployments/current');
+        expect(json).toEqual(answer);
+        expect(json).toMatchObject({
+          activity_status: activity,
+          error_status: error,
+          status: error === 'none' ? activity : error,
+        });
+        expect(deploymentShape.problems(json)).toEqual([]);
+      }
+    }
+  });
+
+  test('to failed it ends archived and off the device', async () => {
+    await using on = await robot({ failedMs: 10 });
+    const { id } = await on.device.deploy({
+      error_status: 'failed',
+      config_instances: [{ filepath: '/a', content: '1' }],
+    });
+    while (on.device.port.get(id)?.activity_status !== 'archived') await sleep(5);
+    expect((await on.ask('/deployments/current')).json).toMatchObject({
+      id,
+      status: 'failed',
+      target_status: 'archived',
+    });
+    expect(existsSync(`${on.dir}/root/a`)).toBe(false);
+  });
+
+  test('with files that can never be written it fails', async () => {
+    await using on = await robot();
+    mkdirSync(`${on.dir}/outside`);
+    await on.device.deploy({ config_instances: [{ filepath: '/ok', content: '1' }] });
+    symlinkSync(`${on.dir}/outside`, `${on.dir}/root/link`);
+    for (const filepath of ['../x', 'a\0b', `/${'n'.repeat(300)}`, '/link/x']) {
+      const failed = await on.device.deploy({
+        config_instances: [
+          { filepath: '/fine', content: '1' },
+          { filepath, content: '1' },
+        ],
+      });
+      expect(failed).toMatchObject({ status: 'failed', activity_status: 'archived' });
+      expect(readFileSync(`${on.dir}/root/ok`, 'utf8')).toBe('1');
+      expect(existsSync(`${on.dir}/root/fine`)).toBe(false);
+    }
+    expect(on.device.stats().latestId).toBe(1);
+  });
+
+  test('with a disk that is full for now it is retried, until it works', async () => {
+    const content = 'too large for now';
+    await withFullDisk(
+      (bytes) => bytes === content,
+      async (free) => {
+        await using on = await robot({ retryMs: 10 });
+        const stream = await on.listen();
+        const { id, status, activity_status } = await on.device.deploy({
+          config_instances: [{ filepath: '/a', content }],
+        });
+        expect({ status, activity_status }).toEqual({ status: 'retrying', activity_status: 'queued' });
+        expect(on.device.stats().latestId).toBe(0);
+        free();
+        await stream.count(1);
+        expect(on.device.port.get(id)).toMatchObject({ status: 'deployed', error_status: 'none' });
+        expect(readFileSync(`${on.dir}/root/a`, 'utf8')).toBe(content);
+      },
+    );
+  });
+
+  test('its ids do not repeat, over restarts either', async () => {
+    await using on = await robot();
+    const ids = new Set<string>();
+    for (let round = 0; round < 5; round += 1) {
+      for (const activity_status of ['staged', 'deployed', 'queued'] as const)
+        ids.add((await on.device.deploy({ activity_status })).id);
+      on.device.kill();
+      await on.device.start();
+    }
+    expect(ids.size).toBe(15);
+  });
+
+  test('removing it archives it, and shows what is on the device then', async () => {
+    await using on = await robot();
+    const { id } = await on.device.deploy({ config_instances: [{ filepath: '/a', content: '1' }] });
+    const staged = await on.device.deploy({ activity_status: 'staged' });
+    expect((await on.ask('/deployments/current')).json).toMatchObject({ id: staged.id });
+    expect(await on.device.remove(staged.id)).toMatchObject({ status: 'archived' });
+    expect((await on.ask('/deployments/current')).json).toMatchObject({ id });
+    await on.device.remove(id);
+    expect((await on.ask('/deployments/current')).status).toBe(404);
+    expect(existsSync(`${on.dir}/root/a`)).toBe(false);
+    expect((await on.device.remove(id)).id).toBe(id);
+    expect(on.device.stats().latestId).toBe(3);
+  });
+});

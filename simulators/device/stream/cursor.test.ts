@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { chooseCursor, parseCursor, resolveCursor } from './cursor.ts';
+
+describe('an event id', () => {
+  test.for(['0', '1', '42', '9007199254740991'])('%s is one', (text) => {
+    expect(parseCursor(text)).toBe(Number(text));
+  });
+
+  test('up to the largest 64-bit one is one, though no event can have it', () => {
+    expect(parseCursor('9223372036854775807')).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  test.for([
+    '',
+    ' ',
+    'abc',
+    '1.5',
+    '1e3',
+    '-1',
+    '+1',
+    ' 1',
+    '1 ',
+    '0x10',
+    '007',
+    '1_000',
+    '１',
+    'NaN',
+    'Infinity',
+    '1\0',
+    '9223372036854775808',
+    '18446744073709551616',
+  ])('%j is none', (text) => {
+    expect(parseCursor(text)).toBeUndefined();
+  });
+
+  test('ten thousand digits are none', () => {
+    expect(parseCursor('9'.repeat(10_000))).toBeUndefined();
+  });
+
+  test('any number that JavaScript can count comes back as it was written', () => {
+    fc.assert(fc.property(fc.maxSafeNat(), (id) => parseCursor(String(id)) === id));
+  });
+});
+
+describe('of two cursors', () => {
+  test('after wins, whatever the header says', () => {
+    expect(chooseCursor({ after: ['3'], lastEventId: '9' })).toBe(3);
+    expect(chooseCursor({ after: ['9'], lastEventId: '3' })).toBe(9);
+    expect(chooseCursor({ after: ['3'], lastEventId: 'nonsense' })).toBe(3);
+    expect(chooseCursor({ after: [''], lastEventId: '3' })).toBe('malformed');
+  });
+
+  test('the header counts alone', () => {
+    expect(chooseCursor({ after: [], lastEventId: '7' })).toBe(7);
+    expect(chooseCursor({ after: [], lastEventId: 'x' })).toBe('malformed');
+    expect(chooseCursor({ after: [], lastEventId: undefined })).toBe('none');
+  });
+
+  test('a parameter that contradicts itself is malformed', () => {
+    expect(chooseCursor({ after: ['1', '2'], lastEventId: undefined })).toBe('malformed');
+    expect(chooseCursor({ after: ['1', '1'], lastEventId: undefined })).toBe(1);
+  });
+});
+
+describe('what a cursor gets', () => {
+  const retained = { earliest: 10, latest: 20 };
+
+  test.for<[number | 'none', number | 'expired']>([
+    ['none', 20],
+    [0, 'expired'],
+    [8, 'expired'],
+    [9, 9], // nothing after it is lost
+    [10, 10],
+    [20, 20],
+    [21, 20], // live from now on
+    [Number.MAX_SAFE_INTEGER, 20],
+  ])('%s → %s', ([cursor, after]) => {
+    expect(resolveCursor(cursor, retained)).toBe(after);
+  });
+
+  test('0 is everything as long as nothing was compacted away', () => {
+    expect(resolveCursor(0, { earliest: 1, latest: 5 })).toBe(0);
+    expect(resolveCursor(0, { earliest: 1, latest: 0 })).toBe(0);
+  });
+});

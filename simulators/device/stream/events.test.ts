@@ -1,0 +1,201 @@
+import { statSync } from 'node:fs';
+import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { robot } from '../testing/robot.ts';
+import { Refused } from '../testing/stream.ts';
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+describe('the stream', () => {
+  test('says at once that it is there, and sends live events only without a cursor', async () => {
+    await using on = await robot();
+    await on.device.publish(3);
+    const stream = await on.listen();
+    await stream.until(() => stream.comments.includes('heartbeat'));
+    await on.device.publish(2);
+    await stream.count(2);
+    expect(stream.ids).toEqual([4, 5]);
+    expect(stream.events.map(({ id, type }) => [id, type])).toEqual(
+      stream.events.map(({ envelope }) => [envelope.id, envelope.type]),
+    );
+  });
+
+  test('replays after the cursor, exclusive, then goes on live', async () => {
+    await using on = await robot();
+    await on.device.publish(10);
+    const [byQuery, byHeader, both] = await Promise.all([
+      on.listen('?after=4'),
+      on.listen('', { 'Last-Event-ID': '4' }),
+      on.listen('?after=4', { 'Last-Event-ID': '9' }),
+    ]);
+    await on.device.publish(2);
+    for (const stream of [byQuery, byHeader, both]) {
+      await stream.reach(12);
+      expect(stream.ids).toEqual(range(5, 12));
+    }
+  });
+
+  test('beats while it is idle, and no cursor moves', async () => {
+    await using on = await robot({ heartbeatMs: 60 });
+    const stream = await on.listen();
+    await stream.until(() => stream.comments.length >= 4);
+    expect(new Set(stream.comments)).toEqual(new Set(['heartbeat']));
+    expect(stream.events).toEqual([]);
+  });
+
+  test('filters in replay and live, and leaves ids as they are', async () => {
+    await using on = await robot();
+    await on.device.publish(6);
+    const removed = await on.listen('?after=0&types=deployment.removed');
+    const several = await on.listen('?after=0&types=deployment.removed,no.such,deployment.deployed');
+    const none = await on.listen('?after=0&types=');
+    await on.device.publish(4);
+    await removed.reach(10);
+    await several.reach(10);
+    expect(removed.ids).toEqual([2, 4, 6, 8, 10]);
+    expect(several.ids).toEqual(range(1, 10));
+    expect(none.ids).toEqual([]);
+  });
+
+  test('refuses an expired cursor with 410 and serves the one before the earliest', async () => {
+    await using on = await robot({ retain: 10 });
+    await on.device.publish(11);
+    await expect(on.listen('?after=2')).rejects.toEqual(new Refused(410));
+    await expect(on.listen('', { 'Last-Event-ID': '0' })).rejects.toEqual(new Refused(410));
+    const { json, headers } = await on.ask('/events?after=0');
+    expect(headers['content-type']).toBe('application/json');
+    expect(json).toMatchObject({ error: { code: 'cursor_expired', params: { earliest_id: 4, latest_id: 11 } } });
+    const stream = await on.listen('?after=3');
+    await stream.reach(11);
+    expect(stream.ids).toEqual(range(4, 11));
+  });
+
+  test('refuses a malformed cursor with 400', async () => {
+    await using on = await robot();
+    for (const cursor of ['abc', '1.5', '', '9223372036854775808', '1e3', '%00', '-1', '9'.repeat(10_000)]) {
+      expect((await on.ask(`/events?after=${cursor}`)).status, cursor.slice(0, 20)).toBe(400);
+    }
+    expect((await on.ask('/events', { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
+  });
+
+  test('tells every subscriber the same', async () => {
+    await using on = await robot();
+    const streams = await Promise.all(range(1, 20).map((at) => on.listen(at % 2 === 0 ? '?after=0' : '')));
+    await Promise.all(range(1, 10).map(() => on.device.publish(7)));
+    for (const stream of streams) {
+      await stream.reach(70);
+      expect(stream.ids).toEqual(range(1, 70));
+    }
+  });
+
+  test('survives whatever text an event carries', async () => {
+    await using on = await robot();
+    const stream = await on.listen();
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 200 }),
+      fc.constantFrom('\n\n', '\r\n', '\r', '\u2028\u2029', '\ud800', '"\\', '😀'.repeat(9_000), 'x'.repeat(70_000)),
+    );
+    await fc.assert(
+      fc.asyncProperty(text, async (value) => {
+        const { id, release_id } = await on.device.deploy({ release_id: `rls_${value}` });
+        await stream.until(() => stream.events.some(({ envelope }) => holds(envelope.data, id)));
+        const event = stream.events.find(({ type, envelope }) => type.endsWith('deployed') && holds(envelope.data, id));
+        // A lone surrogate is no character; it cannot travel in UTF-8 and comes as an escape.
+        expect(event?.envelope.data).toMatchObject({ release_id });
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+const holds = (data: object, id: string): boolean => 'deployment_id' in data && data.deployment_id === id;
+
+describe('the seam between replay and live', () => {
+  test('loses, repeats and reorders nothing while events are published', async () => {
+    await using on = await robot({ durability: 'os', retain: 1_000_000 });
+    await on.device.publish(2_000);
+    let publishing = true;
+    const publisher = (async () => {
+      while (publishing) {
+        await on.device.publish(3);
+        await sleep(0);
+      }
+    })();
+    const streams = [];
+    for (const after of range(1, 40).map((at) => at * 47)) {
+      streams.push({ after, stream: await on.listen(`?after=${after}`) });
+    }
+    publishing = false;
+    await publisher;
+    const { latestId } = on.device.stats();
+    for (const { after, stream } of streams) {
+      await stream.reach(latestId);
+      expect(stream.ids).toEqual(range(after + 1, latestId));
+    }
+  });
+
+  test('holds while the log is compacted again and again', async () => {
+    await using on = await robot({ durability: 'os', retain: 1_000 });
+    await on.device.publish(900);
+    const streams = [];
+    for (let round = 0; round < 10; round += 1) {
+      const after = on.device.stats().latestId - 300; // compaction keeps 800
+      const [stream] = await Promise.all([on.listen(`?after=${after}`), on.device.publish(150)]);
+      streams.push({ after, stream });
+    }
+    const { latestId } = on.device.stats();
+    for (const { after, stream } of streams) {
+      await stream.reach(latestId);
+      expect(stream.ids).toEqual(range(after + 1, latestId));
+    }
+  });
+});
+
+describe('a subscriber that does not read', () => {
+  test('delays nobody, costs little memory, and misses nothing when it reads again', async () => {
+    await using on = await robot({ durability: 'os', retain: 100_000, subscriberBytes: 1e9 });
+    const slow = await on.listen('?after=0');
+    slow.stall();
+    const quick = await on.listen('?after=0');
+    const before = process.memoryUsage().rss;
+    for (let round = 0; round < 20; round += 1) await on.device.publish(1_000);
+    await quick.reach(20_000);
+    expect(statSync(on.device.info().event_log ?? '').size).toBeGreaterThan(5_000_000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
+    slow.resume();
+    await slow.reach(20_000);
+    expect(slow.ids).toEqual(range(1, 20_000));
+  });
+
+  test('is dropped when it is too far behind, and replays', async () => {
+    await using on = await robot({ durability: 'os', retain: 100_000, subscriberBytes: 100_000 });
+    const slow = await on.listen('?after=0');
+    await on.device.publish(1);
+    await slow.reach(1);
+    slow.stall();
+    for (let round = 0; round < 20; round += 1) await on.device.publish(500);
+    expect(on.device.stats().subscribers).toBe(0);
+    slow.resume();
+    await slow.ended;
+    const seen = slow.ids;
+    const again = await on.listen(`?after=${seen.at(-1)}`);
+    await again.reach(10_001);
+    expect([...seen, ...again.ids]).toEqual(range(1, 10_001));
+  });
+});
+
+test('an HTTP/1.0 client gets a body without chunks that ends with the connection', async () => {
+  await using on = await robot();
+  await on.device.publish(1);
+  const socket = net.connect(on.socket);
+  let text = '';
+  socket.on('data', (part) => (text += part));
+  socket.write('GET /v0.2/events?after=0 HTTP/1.0\r\n\r\n');
+  while (!text.includes('data: ')) await sleep(5);
+  expect(text).toMatch(/\r\n\r\n: heartbeat\n\nid: 1\nevent: deployment\.deployed\ndata: \{/);
+  const ended = new Promise((resolve) => socket.once('end', resolve));
+  await on.device.stop();
+  await ended;
+});
