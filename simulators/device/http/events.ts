@@ -1,6 +1,7 @@
 /** `GET /events` (specification sections 4.1 and 6). */
 import { Subscriber } from '../stream/subscriber.ts';
 import { refuse } from './answers.ts';
+import { takeOver } from './hub.ts';
 import type { Exchange } from './routes.ts';
 
 export function serveEvents({ agent, request, response, query }: Exchange): void {
@@ -41,6 +42,7 @@ export function serveEvents({ agent, request, response, query }: Exchange): void
   }
   // From here on frames go to the socket itself, each encoded once for all subscribers.
   response.flushHeaders();
+  takeOver(request.socket);
   const session = rules.session({ after, filter, retained });
   const open = (): void => {
     if (!request.socket.destroyed) {

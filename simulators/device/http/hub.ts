@@ -4,6 +4,7 @@
  */
 import http from 'node:http';
 import type { Socket } from 'node:net';
+import { errorCode } from '../log/io.ts';
 
 export type Transport = 'unix' | 'loopback';
 
@@ -14,15 +15,29 @@ export interface RequestHandler {
 interface Owner {
   handler: RequestHandler;
   transport: Transport;
+  /** What can still be said on this connection: answers, the rest of an event stream, or nothing after a refusal. */
+  says: 'answers' | 'stream' | 'nothing';
 }
+
+/** How long a client that sent nonsense may go on sending before the connection is cut. */
+const LINGER_MS = 1_000;
 
 const owners = new WeakMap<Socket, Owner>();
 let server: http.Server | undefined;
 
 /** Speaks HTTP on `socket` for `handler`. */
 export function adopt(socket: Socket, handler: RequestHandler, transport: Transport): void {
-  owners.set(socket, { handler, transport });
-  hub().emit('connection', socket);
+  owners.set(socket, { handler, transport, says: 'answers' });
+  const parser = hub();
+  // It reports what it cannot parse to the server that the socket says it belongs to.
+  Object.assign(socket, { server: parser });
+  parser.emit('connection', socket);
+}
+
+/** From now on the socket carries an event stream, and no other answer. */
+export function takeOver(socket: Socket): void {
+  const owner = owners.get(socket);
+  if (owner) owner.says = 'stream';
 }
 
 function hub(): http.Server {
@@ -33,10 +48,33 @@ function hub(): http.Server {
     if (owner) owner.handler.handle(request, response, owner.transport);
     else request.socket.destroy();
   });
+  server.on('clientError', (error, socket) => refuseNonsense(error, socket as Socket));
   server.on('connect', (_request, socket) => {
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    refuseNonsense(Object.assign(new Error('CONNECT'), { status: '405 Method Not Allowed' }), socket as Socket);
   });
   // The time-outs for slow requests begin with this event, and this server never listens itself.
   server.emit('listening');
   return server;
 }
+
+/** Says what is wrong, and reads on for a moment: closing at once would take the answer away with what was not read. */
+function refuseNonsense(error: Error & { status?: string }, socket: Socket): void {
+  const owner = owners.get(socket);
+  if (owner?.says === 'nothing') return;
+  if (owner?.says !== 'answers' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  owner.says = 'nothing';
+  const status = error.status ?? STATUS[errorCode(error) ?? ''] ?? '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.on('error', () => {});
+  socket.removeAllListeners('data');
+  socket.resume();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+const STATUS: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};

@@ -1,0 +1,137 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type ControlInfo,
+  controlCompacted,
+  controlInfo,
+  controlPublished,
+} from '../../../harness/contract/control.ts';
+import { deployment } from '../../../harness/contract/deployment.ts';
+import { simulateDevice } from '../index.ts';
+import { SupervisedDevice } from '../process/supervisor.ts';
+import { ask } from '../testing/robot.ts';
+import { type Scratch, scratch } from '../testing/scratch.ts';
+import { EventStream } from '../testing/stream.ts';
+import { type ControlServer, serveControl } from './server.ts';
+
+/** The control API is the same whether the agent is in this process or in one of its own. */
+describe.for(['in this process', 'in a process of its own'] as const)('an agent %s', (kind) => {
+  let home: Scratch;
+  let close: () => Promise<void>;
+  let pid: () => number | undefined = () => undefined;
+  const socket = () => `${home.path}/agent.sock`;
+
+  beforeEach(async () => {
+    home = scratch();
+    const control = { path: `${home.path}/control.sock` };
+    const options = { dir: `${home.path}/robot`, socket: socket(), heartbeatMs: 2_000, retain: 50, seed: 1 };
+    if (kind === 'in this process') {
+      const device = await simulateDevice({ ...options, control });
+      close = () => device[Symbol.asyncDispose]();
+    } else {
+      const device = new SupervisedDevice({ device: options, logLevel: 'silent' });
+      const server: ControlServer = await serveControl(device, control);
+      await device.start();
+      pid = () => device.pid;
+      close = async () => {
+        await server.close();
+        await device[Symbol.asyncDispose]();
+      };
+    }
+  });
+
+  afterEach(async () => {
+    await close();
+    expect(existsSync(socket())).toBe(false);
+    expect(existsSync(`${home.path}/control.sock`)).toBe(false);
+    home[Symbol.dispose]();
+  });
+
+  async function control(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }> {
+    const { default: http } = await import('node:http');
+    return await new Promise((resolve, reject) => {
+      const request = http.request({ socketPath: `${home.path}/control.sock`, method, path }, (response) => {
+        let text = '';
+        response.on('data', (part) => (text += part));
+        response.once('end', () => {
+          resolve({ status: response.statusCode ?? 0, json: (text === '' ? undefined : JSON.parse(text)) as never });
+        });
+      });
+      request.once('error', reject);
+      request.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
+    });
+  }
+
+  test('says what it can do, for its owner only', async () => {
+    const { status, json } = await control('GET', '/');
+    expect(status).toBe(200);
+    expect(controlInfo.problems(json)).toEqual([]);
+    const info: ControlInfo = json;
+    expect(info).toMatchObject({ retention: 50, heartbeat_seconds: 2 });
+    expect(info.capabilities.toSorted()).toEqual(['compact', 'drive', 'files', 'log', 'restart']);
+    expect(statSync(`${home.path}/control.sock`).mode & 0o777).toBe(0o600);
+  });
+
+  test('deploys, removes, publishes and compacts, each visible when it is answered', async () => {
+    const { event_log = '', config_root = '' } = (await control('GET', '/')).json as ControlInfo;
+    const deployed = await control('POST', '/deployments', { config_instances: [{ filepath: '/a/b', content: 'ü' }] });
+    expect(deployment.problems(deployed.json)).toEqual([]);
+    expect(readFileSync(`${config_root}/a/b`, 'utf8')).toBe('ü');
+    expect((await ask(socket(), '/deployments/current')).json).toEqual(deployed.json);
+    const { id } = deployed.json as { id: string };
+    expect((await control('POST', `/deployments/${id}/remove`)).json).toMatchObject({ id, status: 'archived' });
+    const published = await control('POST', '/events', { count: 10 });
+    expect(controlPublished.problems(published.json)).toEqual([]);
+    expect(published.json).toEqual({ first_id: 3, last_id: 12 });
+    expect(readFileSync(event_log, 'utf8').trimEnd().split('\n')).toHaveLength(12);
+    const compacted = await control('POST', '/compact');
+    expect(controlCompacted.problems(compacted.json)).toEqual([]);
+    expect(compacted.json).toEqual({ earliest_id: 4, latest_id: 12 });
+    expect((await ask(socket(), '/events?after=2')).status).toBe(410);
+  });
+
+  test.for(['SIGTERM', 'SIGKILL'])('stops by %s, stays reachable, starts again with its log', async (signal) => {
+    await control('POST', '/events', { count: 3 });
+    const before = pid();
+    expect((await control('POST', '/stop', { signal })).status).toBe(204);
+    await expect(ask(socket(), '/health')).rejects.toThrow(signal === 'SIGTERM' ? /ENOENT/ : /ECONNREFUSED/);
+    expect((await control('POST', '/stop')).status).toBe(204);
+    expect((await control('GET', '/')).status).toBe(200);
+    const refused = await control('POST', '/events', { count: 1 });
+    expect(refused).toMatchObject({ status: 409, json: { error: { code: 'agent_down' } } });
+    expect((await control('POST', '/start')).status).toBe(204);
+    expect((await control('POST', '/start')).status).toBe(204);
+    if (before !== undefined) expect(pid()).not.toBe(before);
+    expect((await control('POST', '/events', { count: 1 })).json).toEqual({ first_id: 4, last_id: 4 });
+    const stream = await EventStream.open(socket(), '?after=0');
+    await stream.count(4);
+    stream.close();
+  });
+
+  test.for<[string, string, unknown, number, RegExp]>([
+    ['POST', '/deployments', '{', 400, /not JSON/],
+    ['POST', '/deployments', { error_status: 'no' }, 400, /error_status must be one of/],
+    ['POST', '/deployments', { release_id: 'x' }, 400, /must begin with rls_/],
+    ['POST', '/events', {}, 400, /count/],
+    ['POST', '/events', { count: 0 }, 400, /count/],
+    ['POST', '/events', { count: 1.5 }, 400, /count/],
+    ['POST', '/stop', { signal: 'SIGHUP' }, 400, /signal must be one of/],
+    ['POST', '/deployments/dpl_none/remove', undefined, 404, /no deployment/],
+    ['GET', '/nonsense', undefined, 404, /no \/nonsense/],
+    ['GET', '/events', undefined, 405, /answers POST/],
+  ])('%s %s %j is refused with %i', async ([method, path, body, status, reason]) => {
+    const answer = await control(method, path, body);
+    expect(answer.status).toBe(status);
+    expect((answer.json as { error: { message: string } }).error.message).toMatch(reason);
+  });
+});
+
+test('an agent process that cannot start says why', async () => {
+  using home = scratch();
+  const device = new SupervisedDevice({
+    device: { dir: home.path, socket: `${home.path}/no/such.sock` },
+    logLevel: 'silent',
+  });
+  await expect(device.start()).rejects.toThrow(/ENOENT|EACCES/);
+  await device[Symbol.asyncDispose]();
+});

@@ -1,0 +1,151 @@
+import net from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { behaviour } from '../behaviour.ts';
+import { robot } from '../testing/robot.ts';
+
+/** Everything that comes back for `bytes`, until the connection is closed or `enough` says so. */
+function talk(path: string, bytes: string, enough: (text: string) => boolean = () => false): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ path, allowHalfOpen: true });
+    let text = '';
+    socket.on('data', (part) => {
+      text += part;
+      if (enough(text)) socket.destroy();
+    });
+    socket.once('error', reject);
+    socket.once('end', () => socket.end());
+    socket.once('close', () => resolve(text));
+    socket.write(bytes);
+  });
+}
+
+const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+
+describe('what an agent serves beside the specification', () => {
+  test('health, version, device', async () => {
+    await using on = await robot({ deviceId: 'dvc_7', name: 'Seven' });
+    expect((await on.ask('/health')).json).toEqual({ status: 'ok' });
+    expect((await on.ask('/version')).json).toMatchObject({ version: 'v0.1.0', api_version: 'v0.2' });
+    expect((await on.ask('/device')).json).toMatchObject({
+      object: 'device',
+      id: 'dvc_7',
+      name: 'Seven',
+      status: 'offline',
+    });
+  });
+
+  test('a sync without an uplink says that there is none', async () => {
+    await using on = await robot();
+    const { status, json } = await on.ask('/device/sync', { method: 'POST' });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ code: 'network_connection_error', in_cooldown: false });
+  });
+});
+
+describe('what is refused', () => {
+  test.for<[string, number, string?]>([
+    ['/nonsense', 404],
+    ['/deployments/current', 404],
+    ['/deployments/dpl_none', 404],
+    ['/deployments/%zz', 404],
+    ['/releases/current', 404],
+    ['//deployments/current', 404],
+    ['//v9.9/deployments/current', 404],
+    ['//v0.2', 404],
+    ['/events', 405, 'POST'],
+    ['/deployments/current', 405, 'DELETE'],
+    ['/device/sync', 405, 'GET'],
+    ['/health', 405, 'OPTIONS'],
+  ])('%s with %i', async ([path, status, method = 'GET']) => {
+    await using on = await robot();
+    const answer = await on.ask(path, { method });
+    expect(answer.status).toBe(status);
+    expect(answer.json).toEqual({
+      error: { code: expect.any(String), params: expect.any(Object), message: expect.any(String) },
+    });
+    if (status === 405) expect(answer.headers.allow).toMatch(/^(GET, HEAD|POST)$/);
+  });
+
+  test('unknown methods, long paths, bad headers: 4xx, and the next request works', async () => {
+    await using on = await robot();
+    const requests = [
+      'BREW /v0.2/health HTTP/1.1\r\nHost: x\r\n\r\n',
+      `GET /v0.2/${'x'.repeat(65_536)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+      `GET /v0.2/health HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(1_000_000)}\r\n\r\n`,
+      'GET /v0.2/health HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n',
+      'GET /v0.2/health HTTP/1.1\r\n\r\n',
+      'GET /v0.2/health HTTP/9.9\r\nHost: x\r\n\r\n',
+      'CONNECT example.org:80 HTTP/1.1\r\nHost: x\r\n\r\n',
+      '\x16\x03\x01\x02\x00\r\n\r\n',
+    ];
+    for (const request of requests) {
+      const [status = 0] = statuses(await talk(on.socket, request));
+      expect(status, request.slice(0, 40)).toBeGreaterThanOrEqual(400);
+      expect(status, request.slice(0, 40)).toBeLessThan(500);
+    }
+    expect((await on.ask('/health')).status).toBe(200);
+  });
+});
+
+describe('connections', () => {
+  test('pipelined requests are answered in order, an event stream among them too', async () => {
+    await using on = await robot();
+    await on.device.publish(1);
+    const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const text = await talk(on.socket, get('/health') + get('/nonsense') + get('/events?after=0'), (so) =>
+      so.includes('id: 1'),
+    );
+    expect(statuses(text)).toEqual([200, 404, 200]);
+    expect(text).toMatch(/text\/event-stream[\s\S]*: heartbeat[\s\S]*id: 1\n/);
+  });
+
+  test('HEAD gets the head and nothing more', async () => {
+    await using on = await robot();
+    for (const path of ['/health', '/events']) {
+      const answer = await on.ask(path, { method: 'HEAD' });
+      expect(answer.status).toBe(200);
+      expect(answer.text).toBe('');
+    }
+    expect(on.device.stats().subscribers).toBe(0);
+  });
+
+  test('a client that has no more to say gets its answer', async () => {
+    await using on = await robot();
+    const text = await new Promise<string>((resolve) => {
+      const socket = net.connect({ path: on.socket, allowHalfOpen: true });
+      let all = '';
+      socket.on('data', (part) => (all += part));
+      socket.once('end', () => resolve(all));
+      socket.end('GET /v0.2/health HTTP/1.1\r\nHost: x\r\n\r\n');
+    });
+    expect(statuses(text)).toEqual([200]);
+  });
+
+  test('end with the agent', async () => {
+    await using on = await robot();
+    const stream = await on.listen();
+    const idle = net.connect(on.socket);
+    await new Promise((resolve) => idle.once('connect', resolve));
+    const gone = new Promise((resolve) => idle.once('close', resolve));
+    idle.resume();
+    await on.device.stop();
+    await Promise.all([stream.ended, gone]);
+  });
+});
+
+test('a fault of ours is 500, and says nothing of what went wrong', async () => {
+  const broken = {
+    ...behaviour,
+    http: {
+      ...behaviour.http,
+      deploymentBody: () => {
+        throw new Error('secret detail');
+      },
+    },
+  };
+  await using on = await robot({ behaviour: broken });
+  await on.device.deploy();
+  const answer = await on.ask('/deployments/current');
+  expect(answer.status).toBe(500);
+  expect(answer.text).not.toContain('secret');
+});
