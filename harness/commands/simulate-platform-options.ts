@@ -27,9 +27,11 @@ type Arguments = SimulatePlatformArguments;
 /** Throws UsageError, which names the option and what is accepted. */
 export async function platformOptions(args: Arguments, log: Logger): Promise<PlatformOptions> {
   const { parseFaults } = await import('../../simulators/platform/faults.ts');
+  const { KeyRing } = await import('../../simulators/platform/keys.ts');
   const behaviour = await behaviourOf(args);
   const tls = tlsOf(args);
   const keys = args['api-key']?.map(keyOf);
+  usage('--api-key', () => new KeyRing(keys ?? []));
   return {
     port: wholeNumber('--port', args.port, 0, 65_535),
     dialect: args.dialect,

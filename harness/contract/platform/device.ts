@@ -70,6 +70,8 @@ const createBody = body({ name });
 export type CreateDevice = Static<typeof createBody>;
 const updateBody = body({ name: Type.Optional(name) });
 export type UpdateDevice = Static<typeof updateBody>;
+/** As in section 2.5, and nothing else. */
+const pingBody = body(pingRequest.schema.properties);
 const activationBody = body({ allow_reactivation: Type.Optional(Type.Boolean({ default: false })) });
 
 const tag = 'Devices';
@@ -120,7 +122,7 @@ export const deviceOperations: Operation[] = [
     summary: 'Check connectivity with a device',
     tag,
     scopes: ['devices:read'],
-    body: () => pingRequest.schema,
+    body: () => pingBody,
     answer: { name: 'PingDeviceResponse', schema: pingResponse.schema },
   },
   {

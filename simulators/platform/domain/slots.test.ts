@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { startPlatform, type TestPlatform } from '../testing/client.ts';
+import { createDevice, createKit, type Kit } from '../testing/kit.ts';
+
+describe('what a deployment is made of', () => {
+  const slots = ['left', 'right', 'extra'].map((key) => ({
+    key,
+    name: key,
+    filepath: `/etc/${key}.json`,
+    required: key !== 'extra',
+  }));
+
+  async function world(platform: TestPlatform): Promise<Kit & { instances: Record<string, string>; robot: string }> {
+    await platform.create('/config_types', { name: 'Arms', slug: 'arms' });
+    const schema = await platform.create('/config_schemas', {
+      config_type_ref: { slug: 'arms' },
+      language: 'opaque',
+      format: 'json',
+      documents: [],
+      instance_slots: slots,
+    });
+    const release = await platform.create('/releases', { version: '1', config_schema_ids: [schema.id] });
+    const instances: Record<string, string> = {};
+    for (const { key } of slots) {
+      const body = { config_schema_id: schema.id, slot_key: key, content: { format: 'text', data: key } };
+      instances[key] = (await platform.create('/config_instances', body)).id;
+    }
+    return {
+      type: '',
+      schema: schema.id,
+      instance: '',
+      release: release.id,
+      instances,
+      robot: await createDevice(platform),
+    };
+  }
+
+  it('fills each required slot once, and no other than the release has', async () => {
+    await using platform = await startPlatform();
+    const { release, robot, instances } = await world(platform);
+    const foreign = (await createKit(platform)).instance;
+    const attempt = (...keys: string[]) =>
+      platform.call('POST', '/deployments', {
+        target_status: 'staged',
+        description: '',
+        release_id: release,
+        device_id: robot,
+        config_instance_ids: keys.map((key) => instances[key] ?? key),
+      });
+    for (const keys of [
+      ['left', 'right'],
+      ['left', 'right', 'extra'],
+    ])
+      expect((await attempt(...keys)).status).toBe(200);
+    for (const keys of [[], ['left'], ['left', 'left', 'right'], ['left', 'right', foreign]]) {
+      expect(await attempt(...keys)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid_config_instances' } },
+      });
+    }
+    expect((await attempt('left', 'right', 'cfg_inst_nothing')).status).toBe(404);
+  });
+
+  it('names its slot where the schema has several, and satisfies the schema', async () => {
+    await using platform = await startPlatform();
+    const { schema } = await world(platform);
+    const attempt = (body: object) => platform.call('POST', '/config_instances', body);
+    const content = { format: 'text', data: '' };
+    expect(await attempt({ config_schema_id: schema, content })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_slot' } },
+    });
+    expect((await attempt({ config_schema_id: schema, slot_key: 'middle', content })).status).toBe(400);
+    const kit = await createKit(platform);
+    const of = (format: string, data: string) => attempt({ config_schema_id: kit.schema, content: { format, data } });
+    expect((await of('yaml', 'speed: 3')).status).toBe(200);
+    expect((await of('jsonc', '{"speed": 3, // quick\n"x": "/* no comment */"}')).status).toBe(200);
+    for (const [format, data] of [
+      ['json', '{"speed":"fast"}'],
+      ['json', '{'],
+      ['yaml', 'a: [1'],
+      ['yaml', 'speed: fast'],
+      ['yaml', '&a [*a]'],
+      ['text', 'free'],
+    ] as const) {
+      expect(await of(format, data)).toMatchObject({ status: 400, body: { error: { code: 'invalid_content' } } });
+    }
+  });
+
+  it('comes from schemas that are schemas', async () => {
+    await using platform = await startPlatform();
+    await platform.create('/config_types', { name: 'Kind', slug: 'kind' });
+    const attempt = (more: object) =>
+      platform.call('POST', '/config_schemas', {
+        config_type_ref: { slug: 'kind' },
+        language: 'jsonschema',
+        format: 'json',
+        documents: [{ name: 'a', data: '{}' }],
+        ...more,
+      });
+    const document = (data: string) => ({ documents: [{ name: 'a', data }] });
+    const statuses = async (bodies: object[]) => (await Promise.all(bodies.map(attempt))).map(({ status }) => status);
+    expect(
+      await statuses([
+        {},
+        document('{"$schema":"http://json-schema.org/draft-07/schema#","type":"string"}'),
+        { language: 'cue', format: 'cue', ...document('#A: int') },
+      ]),
+    ).toEqual([200, 200, 200]);
+    const slot = (key: string, filepath: string) => ({ key, name: key, filepath, required: true });
+    expect(
+      await statuses([
+        document('{'),
+        document('[]'),
+        document('{"type":"strange"}'),
+        document('{"$ref":"https://elsewhere.invalid/schema"}'),
+        { documents: [] },
+        { language: 'cue', format: 'json' },
+        { format: 'cue' },
+        { instance_slots: [slot('a', '/etc/../shadow')] },
+        { instance_slots: [slot('a', 'relative')] },
+        { instance_slots: [slot('A', '/etc/a')] },
+        { config_type_ref: {} },
+      ]),
+    ).toEqual(Array.from({ length: 11 }, () => 400));
+    expect(
+      await statuses([
+        { instance_slots: [slot('a', '/etc/a'), slot('a', '/etc/b')] },
+        { instance_slots: [slot('a', '/etc/a'), slot('b', '/etc/a')] },
+      ]),
+    ).toEqual([409, 409]);
+    expect(
+      await statuses([{ config_type_ref: { slug: 'nothing' } }, { config_type_ref: { id: 'cfg_typ_nothing' } }]),
+    ).toEqual([404, 404]);
+  });
+});

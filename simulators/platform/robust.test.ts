@@ -1,0 +1,185 @@
+/** What is wrong with a request is told with a 4xx, and nothing is created by it. */
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EVERGLADES } from '../../harness/contract/platform/operation.ts';
+import { operationsOf } from '../../harness/contract/platform/operations.ts';
+import { startPlatform, type TestPlatform } from './testing/client.ts';
+import { createWorld, EXAMPLES, pathOf, type World } from './testing/examples.ts';
+import { unique } from './testing/kit.ts';
+
+const COLLECTIONS = [
+  'config_types',
+  'config_schemas',
+  'config_instances',
+  'releases',
+  'deployments',
+  'devices',
+  'groups',
+  'git_commits',
+];
+const writing = operationsOf(EVERGLADES).filter(({ body }) => body !== undefined);
+
+describe('a body', () => {
+  let platform: TestPlatform;
+  let world: World;
+  beforeAll(async () => {
+    platform = await startPlatform();
+    world = await createWorld(platform, EVERGLADES);
+  });
+  afterAll(() => platform.stop());
+
+  const everything = async (): Promise<string> => {
+    const pages = await Promise.all(COLLECTIONS.map((name) => platform.get(`/${name}?limit=100&expand=total_count`)));
+    return pages.map(({ text }) => text).join('\n');
+  };
+  /** Sends bytes as they are. */
+  const send = (path: string, method: string, body: Buffer | string, type = 'application/json') =>
+    fetch(platform.url + path, {
+      method,
+      headers: { 'x-api-key': platform.apiKey, 'service-version': EVERGLADES, 'content-type': type },
+      body: new Uint8Array(Buffer.from(body)),
+    });
+
+  it.for(writing.map(({ id }) => id))('of %s that is wrong changes nothing', async (id) => {
+    const operation = writing.find((each) => each.id === id);
+    const example = await EXAMPLES[id]?.(world);
+    if (operation === undefined || example === undefined) throw new Error(`there is no example of ${id}`);
+    const path = pathOf(operation.path, example);
+    const right = JSON.stringify(example.body);
+    const before = await everything();
+    const wrong: [string, string | Buffer, string?][] = [
+      ['no JSON', right.slice(0, -1)],
+      ['nothing', ''],
+      ['an array', `[${right}]`],
+      ['null', 'null'],
+      ['a number', '7'],
+      ['a member twice', right.replace('{', `{${right.slice(1).split(',')[0]?.replace(/\}$/, '')},`)],
+      ['an unknown member', right.replace('{', '{"unknown_member":1,')],
+      ['a member of another type', right.replace(/:("[^"]*"|true|\d+)/, ':{}')],
+      ['deep nesting', `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`],
+      [
+        'bytes that are not UTF-8',
+        Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xff, 0xc0]), Buffer.from('"}')]),
+      ],
+      ['half a surrogate pair', '{"name":"\\ud83e"}'],
+      ['ten megabytes', `{"name":"${'x'.repeat(10_000_000)}"}`],
+      ['another type', right, 'text/plain'],
+    ];
+    for (const [what, body, type] of wrong) {
+      const { status } = await send(path, operation.method, body, type);
+      expect({ what, refused: status >= 400 && status < 500 }, `${what}: ${status}`).toEqual({ what, refused: true });
+    }
+    expect(await everything()).toBe(before);
+  });
+
+  it('names what is wrong with it', async () => {
+    const reply = await platform.call('POST', '/devices', { name: 5 });
+    expect(reply.body).toMatchObject({
+      error: { code: 'invalid_request', message: expect.stringContaining('name: ') },
+    });
+    expect((await platform.call('POST', '/devices', { nam: 'x' })).body).toMatchObject({
+      error: { code: 'invalid_request' },
+    });
+  });
+
+  it('holds names of 1 to 48 printable characters, whatever script they are in', async () => {
+    const attempt = async (name: string) => (await platform.call('POST', '/devices', { name })).status;
+    for (const name of ['', ' ', 'x'.repeat(49), 'a\u0000b', 'a\nb']) expect(await attempt(name)).toBe(400);
+    for (const name of ['x'.repeat(48), '機械-1', '🤖', "'; DROP TABLE devices; --"]) {
+      expect(await attempt(name)).toBe(200);
+      const [found] = await platform.items(`/devices?name=${encodeURIComponent(name)}`);
+      expect(found?.['name']).toBe(name);
+    }
+  });
+
+  it('may not take a name or slug that is taken', async () => {
+    const name = unique('taken');
+    const { id } = await platform.create('/devices', { name: unique('other') });
+    await platform.create('/devices', { name });
+    await platform.create('/config_types', { name, slug: name });
+    await platform.create('/releases', { version: name, config_schema_ids: [] });
+    const attempts = [
+      platform.call('POST', '/devices', { name }),
+      platform.call('PATCH', `/devices/${id}`, { name }),
+      platform.call('POST', '/config_types', { name, slug: name }),
+      platform.call('POST', '/releases', { version: name, config_schema_ids: [] }),
+      platform.call('POST', '/releases', {
+        version: unique('v'),
+        config_schema_ids: [world.kit.schema, world.kit.schema],
+      }),
+    ];
+    expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual([409, 409, 409, 409, 400]);
+  });
+});
+
+describe('a path', () => {
+  it('that is unknown, wrong or served by another method is told apart', async () => {
+    await using platform = await startPlatform();
+    const status = async (method: string, path: string) => (await platform.call(method, path)).status;
+    expect(await status('GET', '/nothing')).toBe(404);
+    expect(await status('DELETE', '/devices')).toBe(405);
+    expect(await status('PUT', '/groups/grp_1/move')).toBe(405);
+    expect(await status('GET', '/devices/')).toBe(404);
+    expect(await status('GET', `/devices/${'x'.repeat(10_000)}`)).toBe(404);
+    expect(await status('GET', '/devices/%00')).toBe(404);
+    expect(await status('GET', '/devices/%E0%A4%A')).toBe(400);
+    expect(await status('HEAD', '/devices')).toBe(200);
+  });
+
+  it('is answered while a body still comes, and the server goes on', async () => {
+    await using platform = await startPlatform();
+    const { hostname, port } = new URL(platform.url);
+    const status = await new Promise((resolve, reject) => {
+      const call = request({
+        hostname,
+        port,
+        path: '/beta/devices',
+        method: 'POST',
+        headers: { 'content-length': 1_000_000 },
+      });
+      call.on('response', (response) => resolve(response.statusCode));
+      call.on('error', reject);
+      call.write('{');
+    });
+    expect(status).toBe(401);
+    expect((await platform.get('/devices')).status).toBe(200);
+  });
+});
+
+describe('a git commit', () => {
+  it.for([
+    ['git@github.com:example/robots.git', 'github', 'https://github.com/example/robots'],
+    ['https://gitlab.com/example/group/robots', 'gitlab', 'https://gitlab.com/example/group/robots'],
+    ['ssh://git@bitbucket.org:22/example/robots.git', 'bitbucket', 'https://bitbucket.org/example/robots'],
+  ] as const)('of %s is placed', async ([origin, type, url]) => {
+    await using platform = await startPlatform();
+    const body = { sha: 'ABCDEF1', message: '', origin };
+    const made = await platform.create('/git_commits', body);
+    expect(made).toMatchObject({ sha: 'abcdef1', repository_type: type, repository_url: url });
+    expect((await platform.call('POST', '/git_commits', body)).status).toBe(409);
+    const release = await platform.create('/releases', {
+      version: '1',
+      config_schema_ids: [],
+      git_commit_ref: { sha: 'abcdef1' },
+    });
+    expect(release['git_commit_id']).toBe(made.id);
+  });
+
+  it('is refused where its origin or reference leads nowhere', async () => {
+    await using platform = await startPlatform();
+    const status = async (path: string, body: object) => (await platform.call('POST', path, body)).status;
+    for (const origin of [
+      'robots',
+      'https://example.com/a/b',
+      'https://github.com/a',
+      'git@github.com:',
+      'file:///etc/passwd',
+    ]) {
+      expect(await status('/git_commits', { sha: 'abcdef1', message: '', origin })).toBe(400);
+    }
+    expect(await status('/releases', { version: '1', config_schema_ids: [], git_commit_ref: {} })).toBe(400);
+    expect(await status('/releases', { version: '1', config_schema_ids: [], git_commit_ref: { sha: '1234567' } })).toBe(
+      404,
+    );
+  });
+});
