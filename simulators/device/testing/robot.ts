@@ -22,7 +22,7 @@ export interface Robot extends AsyncDisposable {
   listen(query?: string, headers?: http.OutgoingHttpHeaders): Promise<EventStream>;
 }
 
-export async function robot(options: Partial<DeviceOptions> = {}): Promise<Robot> {
+export async function robot(options: Partial<DeviceOptions> = {}, patienceMs?: number): Promise<Robot> {
   const home = scratch();
   const dir = `${home.path}/robot`;
   const socket = `${home.path}/agent.sock`;
@@ -34,7 +34,7 @@ export async function robot(options: Partial<DeviceOptions> = {}): Promise<Robot
     socket,
     ask: (path, asked) => ask(socket, path, asked),
     listen: async (query = '', headers = {}) => {
-      const stream = await EventStream.open(socket, query, headers);
+      const stream = await EventStream.open(socket, query, headers, patienceMs);
       streams.push(stream);
       return stream;
     },

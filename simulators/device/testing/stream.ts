@@ -11,6 +11,9 @@ export class Refused extends Error {
   }
 }
 
+/** Ends what hangs; no test asserts that anything takes less. */
+const PATIENCE_MS = 60_000;
+
 export interface Received {
   id: number;
   type: string;
@@ -24,11 +27,13 @@ export class EventStream {
   readonly ended: Promise<void>;
   over = false;
   readonly #response: http.IncomingMessage;
+  readonly #patienceMs: number;
   #rest = '';
   #waiting: { ready: () => boolean; resolve: () => void; reject: (error: Error) => void }[] = [];
 
-  private constructor(response: http.IncomingMessage) {
+  private constructor(response: http.IncomingMessage, patienceMs: number) {
     this.#response = response;
+    this.#patienceMs = patienceMs;
     response.setEncoding('utf8');
     response.on('data', (text: string) => this.#take(text));
     this.ended = new Promise((resolve) => {
@@ -43,10 +48,15 @@ export class EventStream {
   }
 
   /** Rejects with Refused when the answer is not 200. */
-  static open(socketPath: string, query = '', headers: http.OutgoingHttpHeaders = {}): Promise<EventStream> {
+  static open(
+    socketPath: string,
+    query = '',
+    headers: http.OutgoingHttpHeaders = {},
+    patienceMs = PATIENCE_MS,
+  ): Promise<EventStream> {
     return new Promise((resolve, reject) => {
       const request = http.get({ socketPath, path: `/v0.2/events${query}`, headers, agent: false }, (response) => {
-        if (response.statusCode === 200) resolve(new EventStream(response));
+        if (response.statusCode === 200) resolve(new EventStream(response, patienceMs));
         else {
           response.resume();
           reject(new Refused(response.statusCode ?? 0));
@@ -71,10 +81,19 @@ export class EventStream {
     await this.until(() => (this.events.at(-1)?.id ?? 0) >= id);
   }
 
+  /** Rejects when the stream ends first, or when patience does. */
   until(ready: () => boolean): Promise<void> {
     if (ready()) return Promise.resolve();
     if (this.over) return Promise.reject(new Error('the stream has ended'));
-    return new Promise((resolve, reject) => this.#waiting.push({ ready, resolve, reject }));
+    return new Promise((resolve, reject) => {
+      const impatient = () => reject(new Error(`waited ${this.#patienceMs} ms for more on the stream`));
+      const timer = setTimeout(impatient, this.#patienceMs);
+      const done = (settle: () => void) => () => {
+        clearTimeout(timer);
+        settle();
+      };
+      this.#waiting.push({ ready, resolve: done(resolve), reject: (error) => done(() => reject(error))() });
+    });
   }
 
   /** Stops reading; the agent's buffers fill up. */
