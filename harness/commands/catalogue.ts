@@ -28,11 +28,12 @@ export interface Catalogue {
 }
 
 export async function loadSuites(): Promise<Suite<never>[]> {
-  const [{ deviceSuite }, { platformSuite }] = await Promise.all([
+  const [{ deviceSuite }, { platformSuite }, { systemSuite }] = await Promise.all([
     import('../../suites/device/index.ts'),
     import('../../suites/platform/index.ts'),
+    import('../../suites/system/index.ts'),
   ]);
-  return [deviceSuite, platformSuite] as unknown as Suite<never>[];
+  return [deviceSuite, platformSuite, systemSuite] as unknown as Suite<never>[];
 }
 
 /** In the order of the specification. */

@@ -19,6 +19,7 @@ export interface DeviceArguments {
   ca?: string;
   control?: string;
   capability?: string[];
+  artifact?: string;
   name?: string;
   'target-version'?: string;
 }
@@ -37,6 +38,11 @@ export const deviceTargetOptions = {
   token: {
     type: 'string',
     describe: 'Bearer token for --url; or MUSTER_TOKEN in the environment',
+    group: 'Target:',
+  },
+  artifact: {
+    type: 'string',
+    describe: 'File whose SHA-256 identifies what is tested in a certificate',
     group: 'Target:',
   },
   name: { type: 'string', describe: 'Name of what is tested', group: 'Target:' },
@@ -107,6 +113,7 @@ export function deviceOptions(
         'ca',
         'control',
         'capability',
+        'artifact',
         'name',
         'version',
       ].includes(name),

@@ -21,6 +21,7 @@ interface Arguments extends PlanArguments {
   target?: string;
   ca?: string;
   capability?: string[];
+  artifact?: string;
   name?: string;
   'target-version'?: string;
 }
@@ -53,6 +54,11 @@ export const checkPlatform: CommandModule<object, Arguments> = {
           port: { type: 'number', describe: 'Port that the image listens on', group: 'Target:' },
           target: { type: 'string', describe: 'Target file (YAML)', group: 'Target:' },
           ca: { type: 'string', describe: 'Certificate authorities to trust (PEM)', group: 'Target:' },
+          artifact: {
+            type: 'string',
+            describe: 'File whose SHA-256 identifies what is tested in a certificate',
+            group: 'Target:',
+          },
           name: { type: 'string', describe: 'Name of what is tested', group: 'Target:' },
           'target-version': { type: 'string', describe: 'Its version', group: 'Target:' },
           capability: { type: 'string', array: true, describe: 'Declare a capability', group: 'Target:' },
@@ -94,6 +100,7 @@ function platformOptions(
     target: args.target,
     ca: args.ca,
     capability: args.capability,
+    artifact: args.artifact,
     name: args.name,
     version: args['target-version'],
   };

@@ -9,6 +9,7 @@ import type { Redactor } from '../client/redact.ts';
 import { createReporters } from '../report/create.ts';
 import { VERSION } from '../version.ts';
 import { interruptSignal, type PlanArguments, positive, seedFrom } from './check-options.ts';
+import { prepareEvidence } from './evidence.ts';
 
 /** An opened target, seen from a suite. */
 export interface Judged<Context> extends AsyncDisposable {
@@ -46,9 +47,11 @@ export async function judge<Context>(
     env: process.env,
     again: redactor.text(`muster ${process.argv.slice(2).map(shellWord).join(' ')}`),
   });
+  const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
   const interrupt = interruptSignal();
   try {
     await using target = await open(interrupt.signal, (text) => process.stderr.write(`${redactor.text(text)}\n`));
+    evidence.opened(target.description);
     const report = await runSuite(suite, {
       plan: makePlan(suite, { ...shape, capabilities: target.capabilities }),
       target: target.description,
@@ -60,6 +63,7 @@ export async function judge<Context>(
       version: VERSION,
       signal: interrupt.signal,
       listeners: reporters,
+      settle: evidence.settle,
       arguments: process.argv.slice(2),
       ...(args.replay === undefined ? {} : { replay: JSON.parse(args.replay) as Replay }),
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
@@ -68,7 +72,10 @@ export async function judge<Context>(
       const said = target.diagnostics().trim();
       if (said !== '') process.stderr.write(`\nThe target wrote:\n${said.split('\n').slice(-20).join('\n')}\n`);
     }
-    return report;
+    return {
+      ...report,
+      exit_code: evidence.finish(report, (text) => process.stderr.write(`${redactor.text(text)}\n`)),
+    };
   } finally {
     interrupt.release();
   }

@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -40,6 +50,20 @@ test('files are written whole, in folders that need not exist', async () => {
   await streams().write(`json=${file}`);
   expect(JSON.parse(readFileSync(file, 'utf8')).seed).toBe(4711);
   expect(readdirSync(join(folder, 'a/b'))).toEqual(['report.json']);
+});
+
+test('what is no regular file is written to, not replaced', async () => {
+  const link = join(folder, 'link.json');
+  const pipe = join(folder, 'pipe');
+  writeFileSync(join(folder, 'linked.json'), 'old');
+  symlinkSync(join(folder, 'linked.json'), link);
+  execFileSync('mkfifo', [pipe]);
+  const reading = new Promise<string>((resolve) => execFile('cat', [pipe], (_, out) => resolve(out)));
+  await streams().write(`json=${link}`, `junit=${pipe}`);
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  expect(readFileSync(join(folder, 'linked.json'), 'utf8')).toContain('4711');
+  expect(await reading).toContain('<testsuites');
+  expect(lstatSync(pipe).isFIFO()).toBe(true);
 });
 
 test.each([

@@ -1,5 +1,14 @@
 /** Where a report goes: a stream, or a file that is there whole or not at all. */
-import { accessSync, constants, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../commands/errors.ts';
 
@@ -7,7 +16,7 @@ import { UsageError } from '../commands/errors.ts';
 export function prepareFile(option: string, path: string): string {
   const file = resolve(path);
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     accessSync(dirname(file), constants.W_OK);
   } catch (error) {
     throw new UsageError(
@@ -17,8 +26,22 @@ export function prepareFile(option: string, path: string): string {
   return file;
 }
 
+/** Step by step: where a kernel answers ENOENT to a new folder in one that exists (/proc), `recursive` never ends. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
+}
+
+/** Renamed into place. What is no regular file (a pipe, /dev/stderr) is written to as it is, and never replaced. */
 export function writeWhole(file: string, text: string): void {
-  const beside = `${file}.${process.pid}.tmp`;
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there !== undefined && !there.isFile()) {
+    writeFileSync(file, text);
+    return;
+  }
+  const place = there === undefined ? file : realpathSync(file);
+  const beside = `${place}.${process.pid}.tmp`;
   writeFileSync(beside, text, { mode: 0o644 });
-  renameSync(beside, file);
+  renameSync(beside, place);
 }

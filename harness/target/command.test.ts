@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
@@ -76,6 +76,16 @@ test('a ready line says where it serves', async () => {
   await using onPort = await openDeviceTarget({ ...base(), command: `node ${AGENT} 0 line` });
   expect(onPort.transport.kind).toBe('url');
   expect(onPort.unreachable).toBeUndefined();
+});
+
+test('places that a command names are made for it, and removed with it', async () => {
+  const target = await openDeviceTarget({ ...base(), command: `node ${AGENT} {socket} && touch {dir}` });
+  expect(target.unreachable).toBeUndefined();
+  const path = target.transport.kind === 'unix' ? target.transport.socketPath : '';
+  expect(path).toMatch(/muster-\w+\/agent\.sock$/);
+  expect(existsSync(path)).toBe(true);
+  await target.close();
+  expect(existsSync(dirname(path))).toBe(false);
 });
 
 test('a discovery file left by an earlier run is not believed', async () => {

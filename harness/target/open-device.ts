@@ -17,6 +17,7 @@ import { type LoadedTarget, loadTargetFile } from './file.ts';
 import { startDeviceImage } from './image.ts';
 import { noControl } from './no-control.ts';
 import type { DeviceTargetOptions, OpenDeviceTarget } from './open.ts';
+import { fillPlaces } from './placeholders.ts';
 import { hintFor, whyUnreachable } from './reach.ts';
 import { RestartControl } from './restart-control.ts';
 import type { Started } from './started.ts';
@@ -31,11 +32,14 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   const env = options.env ?? process.env;
   const loaded = options.target === undefined ? undefined : loadTargetFile(options.target, env, redactor);
   const device = loaded?.file.device ?? {};
-  const address: DeviceAddress = oneAddress(options) ?? { ...pick(device, ['socket', 'discovery', 'url']) };
+  const named: DeviceAddress = oneAddress(options) ?? { ...pick(device, ['socket', 'discovery', 'url']) };
   const token = options.token ?? device.token;
   const ca = readCa(options.ca ?? device.ca);
   redactor.add(token);
-  const command = options.command ?? device.command;
+  const filled = fillPlaces(options.command ?? device.command ?? '');
+  const command = filled?.command ?? options.command ?? device.command;
+  const address = Object.keys(named).length > 0 ? named : (filled?.address ?? {});
+  const controlAddress = options.control ?? loaded?.file.control?.http ?? filled?.control;
   const image = options.image ?? device.image;
   if (command !== undefined && image !== undefined) throw new UsageError('--command and --image: give one of them');
   if (command === undefined && image === undefined && Object.keys(address).length === 0) {
@@ -62,7 +66,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
         line: command,
         cwd,
         address,
-        control: options.control ?? loaded?.file.control?.http,
+        control: controlAddress,
       });
     } else if (image !== undefined) {
       const place = typeof image === 'string' ? { name: image } : image;
@@ -98,7 +102,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   let info: ControlInfo = { capabilities: [] };
   if (trouble === undefined) {
     try {
-      control = await controlFor(options, loaded, started, env, http);
+      control = await controlFor(options, controlAddress ?? started?.control, loaded, started, env, http);
       info = withDeclared(await control.info(), loaded?.file.control ?? {});
     } catch (error) {
       if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
@@ -125,7 +129,9 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   };
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closing ??= closeAll([() => http.close(), () => control.close(), () => started?.close()]);
+    closing ??= closeAll([() => http.close(), () => control.close(), () => started?.close()]).finally(() =>
+      filled?.forget(),
+    );
     return closing;
   };
   return {
@@ -161,13 +167,13 @@ function withDeclared(info: ControlInfo, file: Partial<ControlInfo>): ControlInf
 
 async function controlFor(
   options: DeviceTargetOptions,
+  address: string | undefined,
   loaded: LoadedTarget | undefined,
   started: Started | undefined,
   env: Record<string, string | undefined>,
   device: HttpClient,
 ): Promise<Control> {
-  const { http, ...commands } = loaded?.file.control ?? {};
-  const address = options.control ?? http ?? started?.control;
+  const { http: _, ...commands } = loaded?.file.control ?? {};
   const own: Control =
     options.attach !== undefined
       ? await options.attach(device)
