@@ -121,3 +121,8 @@ test('a missing file is an error unless it is about to be written', () => {
   expect(() => readBaseline(path)).toThrow(/no such file; --update-baseline writes it/);
   expect(readBaseline(path, { mayBeMissing: true })).toEqual({ known: [] });
 });
+
+test('the example that is shown is a baseline', () => {
+  const { known } = readBaseline(join(import.meta.dirname, '../../fixtures/baselines/example.yaml'));
+  expect(known.map(({ expires }) => expires)).toEqual(['2027-01-31', '2027-06-30']);
+});
