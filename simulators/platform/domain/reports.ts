@@ -12,6 +12,8 @@ export function applyReport(core: Core, row: DeploymentRow, report: DeploymentRe
   if (row.target_status === 'staged') {
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }
+  // Archived is the end: what still arrives was on its way when the platform replaced the deployment.
+  if (row.activity_status === 'archived') return row;
   const step: Step = {};
   const activity = report.activity_status;
   // A report that comes late (the platform has moved on since) is no error of the agent: it changes nothing.

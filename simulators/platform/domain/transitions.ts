@@ -29,7 +29,7 @@ export function advance(core: Core, row: DeploymentRow, step: Step): DeploymentR
   const { stamp } = core.behaviour;
   const entered = step.activity === row.activity_status ? undefined : step.activity;
   if (entered === 'queued') changes.queued_at = stamp('queued', { now, after: row.created_at });
-  if (entered === 'deployed' || (step.deployedAt !== undefined && row.deployed_at === null)) {
+  if (entered === 'deployed' || (entered !== undefined && step.deployedAt !== undefined && row.deployed_at === null)) {
     const after = row.queued_at ?? row.created_at;
     changes.deployed_at = stamp('deployed', { now, after, ...reported(step.deployedAt) });
   }
