@@ -1,13 +1,22 @@
-/** `npm run bench`: every figure beside the floor that the same run measured. Options: `--only NAME…` (prefixes). */
+/** `npm run bench`: every figure beside the floor that the same run measured. Options: `--only NAME…` . */
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import type { Figure } from './figure.ts';
 
-const BENCHES: Record<string, () => Promise<Figure[]>> = {};
+const BENCHES: Record<string, () => Promise<Figure[]>> = {
+  platform: async () => (await import('./platform.ts')).benchPlatform(),
+  uplink: async () => (await import('./uplink.ts')).benchUplink(),
+  fleet: async () => (await import('./fleet.ts')).benchFleet(),
+  'fleet.rollout': async () => (await import('./fleet.ts')).benchFleetRollout(),
+  'fleet.many': async () => (await import('./fleet.ts')).benchFleetMany(),
+  'fleet.soak': async () => (await import('./fleet.ts')).benchFleetSoak(),
+};
+/** Half an hour, or most of the machine's memory: only when named. */
+const LONG = new Set(['fleet.many', 'fleet.soak']);
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
-const wanted = Object.keys(BENCHES).filter(
-  (name) => values.only === undefined || values.only.some((prefix) => name.startsWith(prefix)),
+const wanted = Object.keys(BENCHES).filter((name) =>
+  values.only === undefined ? !LONG.has(name) : values.only.includes(name),
 );
 if (wanted.length === 0) {
   process.stderr.write(`--only ${values.only?.join(' ')}: the benches are ${Object.keys(BENCHES).join(', ')}\n`);

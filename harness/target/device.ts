@@ -1,6 +1,6 @@
 /** A Device API under test: how it is reached, what it can be made to do, and what a check of the device suite is given. */
 
-import type { Capability, TargetDescription } from '../check/types.ts';
+import type { Capability } from '../check/types.ts';
 import type { HttpClient } from '../client/http.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import type { Control } from './control.ts';
@@ -54,8 +54,4 @@ export interface SystemContext {
   /** Cuts and restores the agent's connection to the platform. Present with capability `restart` by stopping the agent instead. */
   offline(): Promise<void>;
   online(): Promise<void>;
-}
-
-export interface Described {
-  describe(): TargetDescription;
 }

@@ -1,0 +1,52 @@
+/** The HTML report in a real browser: complete in one file, no script error, no network. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { htmlReport } from './html.ts';
+import { sampleReport } from './samples.ts';
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
+const folder = mkdtempSync(join(tmpdir(), 'muster-page-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.skipIf(CHROMIUM === undefined)(
+  `the HTML report in a browser${CHROMIUM === undefined ? ' (skipped: no chromium here)' : ''}`,
+  () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await chromium.launch({
+        executablePath: CHROMIUM ?? '',
+        args: ['--no-sandbox', '--disable-background-networking'],
+      });
+    });
+    afterAll(() => browser.close());
+
+    it.each([
+      { name: 'a desk', width: 1200, height: 900 },
+      { name: 'a phone', width: 360, height: 740 },
+    ])('fits $name, asks nothing of the network and shows every check', async ({ width, height }) => {
+      const file = join(folder, 'report.html');
+      const report = sampleReport();
+      const stream = { write: () => true };
+      writeFileSync(file, htmlReport(report, { redactor: new Redactor(), stdout: stream, stderr: stream, env: {} }));
+      const page = await browser.newPage({ viewport: { width, height } });
+      const asked: string[] = [];
+      const errors: string[] = [];
+      page.on('request', (request) => asked.push(request.url()));
+      page.on('pageerror', (error) => errors.push(error.message));
+      await page.goto(pathToFileURL(file).href);
+      const text = await page.evaluate('document.body.textContent');
+      for (const check of report.checks) expect(text).toContain(check.id);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')).toBe(true);
+      expect(asked.filter((url) => !url.startsWith('file:'))).toEqual([]);
+      expect(errors).toEqual([]);
+      await page.close();
+    });
+  },
+);
