@@ -11,7 +11,7 @@ import {
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { mediaType } from './ask.ts';
 import type { Device } from './context.ts';
-import { readEvent, type SeenEvent, showIds } from './events.ts';
+import { DECIMAL, readEvent, type SeenEvent, showIds } from './events.ts';
 import { patience, waitedInVain } from './patience.ts';
 import { reached } from './restart.ts';
 
@@ -63,18 +63,28 @@ export class Subscription {
     return this.drain(undefined);
   }
 
-  /** The same, and also ends when that event has come. */
+  /** The same, and also ends when that event, or one after it, has come. */
   async drain(last: bigint | undefined): Promise<SeenEvent[]> {
+    const { stream } = this;
     const deadline = performance.now() + patience(this.#context);
-    while (this.stream.ended === undefined && performance.now() < deadline) {
-      const seen = { frames: this.stream.frames.length, comments: this.stream.comments.length };
-      if (this.stream.frames.some(({ id }) => id === String(last))) break;
-      await this.stream
+    let looked = 0;
+    const arrived = (): boolean => {
+      const fresh = stream.frames.slice(looked);
+      looked = stream.frames.length;
+      return last !== undefined && fresh.some(({ id }) => DECIMAL.test(id ?? '') && BigInt(id ?? '') >= last);
+    };
+    while (!arrived() && stream.ended === undefined) {
+      if (performance.now() >= deadline) {
+        if (last !== undefined) waitedInVain(this.#context);
+        break;
+      }
+      const seen = { frames: looked, comments: stream.comments.length };
+      await stream
         .activity(seen, { within: deadline - performance.now(), for: 'the rest of the stream' })
         .catch(() => {});
     }
     await this.close();
-    return this.stream.frames.flatMap((frame) => readEvent(this.#context, frame) ?? []);
+    return stream.frames.flatMap((frame) => readEvent(this.#context, frame) ?? []);
   }
 
   close(): Promise<void> {

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { EventSourceClient } from './eventsource.ts';
+import { HttpClient } from './http.ts';
+import { StreamTimeout } from './sse.ts';
+
+const within = 20_000;
+let folder: string;
+let server: Server;
+let http: HttpClient;
+let client: EventSourceClient | undefined;
+let streams: ServerResponse[];
+let answer: (response: ServerResponse) => void;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'muster-client-'));
+  streams = [];
+  answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  server = createServer((_request, response) => {
+    streams.push(response);
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(join(folder, 'agent.sock'), resolve));
+  http = new HttpClient({
+    endpoint: { origin: 'http://localhost', socketPath: join(folder, 'agent.sock') },
+    basePath: '/v0.2',
+  });
+});
+
+afterEach(async () => {
+  client?.close();
+  await http.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+it('gets typed events over a unix socket, and comes back with the last id after a cut', async () => {
+  answer = (response) => {
+    const id = streams.length;
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .write(`: hi\n\nid: ${id}\nevent: a.b\ndata: x${id}\n\n`);
+  };
+  client = new EventSourceClient(http, { path: '/events', types: ['a.b'] });
+  await client.until(({ data }) => data === 'x1', { within, for: 'x1' });
+  client.cut();
+  await client.until(({ data }) => data === 'x2', { within, for: 'x2' });
+  expect(client.messages).toEqual([
+    { type: 'a.b', lastEventId: '1', data: 'x1', connection: 1 },
+    { type: 'a.b', lastEventId: '2', data: 'x2', connection: 2 },
+  ]);
+  expect(client.cursors).toEqual([undefined, '1']);
+});
+
+it('takes a byte order mark where the standard allows one', async () => {
+  answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write('\uFEFFdata: x\n\n');
+  client = new EventSourceClient(http, { path: '/events', types: [] });
+  expect(await client.until(() => true, { within, for: 'x' })).toMatchObject({ type: 'message', data: 'x' });
+});
+
+it('gives up on what is no event stream, and says so', async () => {
+  answer = (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  client = new EventSourceClient(http, { path: '/events', types: [] });
+  const error = await client.until(() => true, { within, for: 'an event' }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(StreamTimeout);
+  expect(String(error)).toContain('the client gave up');
+  expect(client.closed).toBe(true);
+});

@@ -1,0 +1,177 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HttpClient } from './http.ts';
+import { type EventStream, type OpenEvents, openEvents, StreamEnded, StreamTimeout } from './sse.ts';
+
+const PATIENCE = 20_000;
+/** For what must not happen: the wait ends by itself as soon as the bound has passed. */
+const SHORT = 40;
+
+let folder: string;
+let server: Server;
+let http: HttpClient;
+let requests: { url: string; lastEventId: string | undefined }[];
+let answer: (response: ServerResponse) => void;
+const streams: EventStream[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'muster-sse-'));
+  requests = [];
+  answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  server = createServer((request, response) => {
+    const cursor = request.headers['last-event-id'];
+    requests.push({ url: request.url ?? '', lastEventId: Array.isArray(cursor) ? cursor[0] : cursor });
+    response.on('error', () => {});
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(join(folder, 'agent.sock'), resolve));
+  http = new HttpClient({
+    endpoint: { origin: 'http://localhost', socketPath: join(folder, 'agent.sock') },
+    basePath: '/v0.2',
+  });
+});
+
+afterEach(async () => {
+  await Promise.all(streams.splice(0).map((stream) => stream.close()));
+  await http.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+async function open(options: OpenEvents = {}): Promise<EventStream> {
+  const stream = await openEvents(http, options);
+  streams.push(stream);
+  return stream;
+}
+
+/** A stream that the test goes on writing to. */
+async function live(options: OpenEvents = {}): Promise<{ stream: EventStream; response: ServerResponse }> {
+  const opened = new Promise<ServerResponse>((resolve) => {
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      resolve(response);
+    };
+  });
+  return { stream: await open(options), response: await opened };
+}
+
+const event = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
+const wait = (what: string, within = PATIENCE) => ({ within, for: what });
+
+describe('requests', () => {
+  it('carry cursors and types as they are given, commas unescaped', async () => {
+    await open({ after: '1e3 ', types: ['a.b', 'c d'], lastEventId: 9n });
+    await open({ query: 'after=1&after=2' });
+    await open();
+    expect(requests).toEqual([
+      { url: '/v0.2/events?after=1e3%20&types=a.b,c%20d', lastEventId: '9' },
+      { url: '/v0.2/events?after=1&after=2', lastEventId: undefined },
+      { url: '/v0.2/events', lastEventId: undefined },
+    ]);
+  });
+});
+
+describe('waits', () => {
+  it('give frames in order, as they come, and never wait for the end', async () => {
+    const { stream, response } = await live();
+    response.write(event(1) + event(2));
+    expect((await stream.next(wait('event 1'))).id).toBe('1');
+    expect(stream.unread).toBe(1);
+    response.write(event(3));
+    const rest = await stream.until(({ id }) => id === '3', wait('event 3'));
+    expect(rest.map(({ id }) => id)).toEqual(['2', '3']);
+    expect(stream.ended).toBeUndefined();
+    expect(stream.lastEventId).toBe('3');
+  });
+
+  it('end with a timeout that names what was waited for', async () => {
+    const { stream, response } = await live();
+    response.write(': hello\n\n');
+    await stream.comment(0, wait('a comment'));
+    const error = await stream.next(wait('event 7', SHORT)).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StreamTimeout);
+    expect(String(error)).toContain(`waited for event 7: nothing of the kind within ${SHORT} ms (0 frames, 1 comments`);
+  });
+
+  it('end when the server ends the stream, and when the connection breaks', async () => {
+    const ended = await live();
+    ended.response.end(event(1));
+    expect(await ended.stream.take(1, wait('event 1'))).toHaveLength(1);
+    await expect(ended.stream.next(wait('event 2'))).rejects.toBeInstanceOf(StreamEnded);
+    expect(ended.stream.ended?.by).toBe('server');
+    const broken = await live();
+    broken.response.write('id: 1\n');
+    broken.response.socket?.destroy();
+    await expect(broken.stream.next(wait('event 1'))).rejects.toBeInstanceOf(StreamEnded);
+    expect(broken.stream.ended?.by).toBe('error');
+  });
+
+  it('notice activity of either kind, and quiet', async () => {
+    const { stream, response } = await live();
+    response.write(event(1));
+    await stream.activity({ frames: 0, comments: 0 }, wait('anything'));
+    response.write(': c\n');
+    await stream.activity({ frames: 1, comments: 0 }, wait('a comment'));
+    await stream.idle(SHORT, wait('quiet'));
+    expect(stream.frames).toHaveLength(1);
+    expect(stream.comments).toHaveLength(1);
+  });
+});
+
+describe('the connection', () => {
+  it('is cut at any byte, and what came before it is read', async () => {
+    const source = Buffer.from(`: c\n\n${event(1)}id: 2\nevent: é.ü\ndata: {"x":"😀"}\n\n${event(3)}`);
+    answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(source);
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: source.length }), async (bytes) => {
+        const stream = await open({ cutAfterBytes: bytes });
+        await stream.cutAfterBytes(bytes, wait('the cut'));
+        expect(stream.bytes).toBe(bytes);
+        expect(stream.ended?.by).toBe('cut');
+        const whole = source.subarray(0, bytes).toString('latin1').split('\n\n').slice(0, -1);
+        expect(stream.frames).toHaveLength(whole.filter((block) => block.includes('id: ')).length);
+        await stream.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is not read while paused', async () => {
+    const { stream, response } = await live({ paused: true });
+    response.write(event(1));
+    await expect(stream.next(wait('event 1', SHORT))).rejects.toBeInstanceOf(StreamTimeout);
+    stream.resume();
+    expect((await stream.next(wait('event 1'))).id).toBe('1');
+  });
+
+  it('is closed once and for all', async () => {
+    const { stream, response } = await live();
+    const closed = new Promise((resolve) => response.once('close', resolve));
+    await stream.close();
+    await stream.close();
+    await closed;
+    await expect(stream.next(wait('anything'))).rejects.toThrow('closed by this client');
+  });
+
+  it('gives the body of an answer that is no stream', async () => {
+    answer = (response) => response.writeHead(410, { 'content-type': 'application/json' }).end('{"error":{}}');
+    const stream = await open({ after: 1 });
+    expect(stream.status).toBe(410);
+    expect(await stream.rest(wait('the end'))).toBe('{"error":{}}');
+    expect(stream.frames).toEqual([]);
+  });
+
+  it('leaves the beginning of the stream in the transcript, without secrets', async () => {
+    http.recorder.redactor.add('sesame-open');
+    const { stream, response } = await live();
+    response.write('data: sesame-open\n\n');
+    await stream.next(wait('an event'));
+    await stream.close();
+    expect(http.recorder.exchanges.at(-1)?.response_body).toBe('data: ***\n\n');
+  });
+});

@@ -1,0 +1,21 @@
+/** A server that does nothing passes no MUST. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { NULL_SERVERS, startNullServer } from '../../harness/matrix/null-server.ts';
+import { judgeDevice } from './testing/judge.ts';
+
+it.for(NULL_SERVERS)('a server that %s passes no MUST', async (kind) => {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-null-'));
+  try {
+    const socket = join(folder, 'null.sock');
+    await using _server = await startNullServer(kind, socket);
+    const report = await judgeDevice({ socket, patienceMs: 300 });
+    const passed = report.checks.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass');
+    expect(passed.map(({ id }) => id)).toEqual([]);
+    expect(report.exit_code).toBe(1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
