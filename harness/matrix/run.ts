@@ -1,6 +1,6 @@
 /**
  * `npm run matrix`: every defect must be caught, every check must be red on a defect, no legal variant may turn a MUST red, and
- * a server that does nothing may pass no MUST. Options: `--only NAME…` (subjects), `--api device|platform`, `--kind defect|variant|null|right`,
+ * a server that does nothing may pass no MUST. Options: `--only NAME,NAME…` (subjects), `--api device|platform`, `--kind defect|variant|null|right`,
  * `--concurrency N`, `--whole` (judge defects by all checks, not only by those of the requirements they break).
  */
 import { writeFileSync } from 'node:fs';
@@ -15,17 +15,18 @@ import type { Subject, Verdict } from './types.ts';
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', multiple: true },
+    only: { type: 'string' },
     api: { type: 'string' },
     kind: { type: 'string' },
     whole: { type: 'boolean', default: false },
     concurrency: { type: 'string', default: '3' },
   },
 });
+const only = values.only?.split(',');
 const all = [...deviceSubjects(), ...platformSubjects()];
 const subjects = all.filter(
   ({ name, api, kind }) =>
-    (values.only === undefined || values.only.includes(name)) &&
+    (only === undefined || only.includes(name)) &&
     (values.api === undefined || values.api === api) &&
     (values.kind === undefined || values.kind === kind),
 );
@@ -71,7 +72,7 @@ function row({ subject, red, problems, durationMs, outcomes }: Verdict): string 
   return head + problems.map((problem) => `      ${problem}\n`).join('');
 }
 
-const whole = values.only === undefined && values.kind === undefined;
+const whole = only === undefined && values.kind === undefined;
 const ids = [deviceSuite, platformSuite]
   .filter(({ api }) => values.api === undefined || values.api === api)
   .flatMap(({ checks }) => checks.filter((check) => check.requirement.level !== 'INFO').map((check) => check.id));
