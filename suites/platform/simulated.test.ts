@@ -1,28 +1,44 @@
-/** The suite against Muster's own platform: right in every version, every defect caught, no legal choice taken for a fault. */
+/** The suite against Muster's own platform: right in every version, defects caught, no legal choice taken for a fault. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
+import { platformDefects } from '../../simulators/defects/platform/index.ts';
 import { simulateDevice } from '../../simulators/device/index.ts';
 import { createUplink } from '../../simulators/device/uplink/index.ts';
 import { type PlatformBehaviour, rightBehaviour, simulatePlatform } from '../../simulators/platform/index.ts';
-import { lines, runPlatformSuite, type TestTarget } from './testing/run.ts';
+import { platformVariants } from '../../simulators/variants/platform/index.ts';
+import { COLLECTIONS } from './support/lists.ts';
+import { EVERYTHING, lines, runPlatformSuite, type TestTarget } from './testing/run.ts';
 
 const KEY = 'key_full_0123456789abcdefghij';
 const LIMITED = 'key_limited_0123456789abcdef';
 const KEY_BITS = 1024;
+const NEWEST = SUPPORTED_VERSIONS[2];
+const HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST, 'content-type': 'application/json' };
+/** What could take somebody else's write for a fault. */
+const OBSERVING = ['has-more', 'walk', 'stable', 'beyond-end', 'total-count', 'defaults'].map(
+  (id) => `platform.list.${id}`,
+);
+/** The complete matrix is a command of its own; here every so-manieth row of it. */
+const EVERY_DEFECT = 5;
+const EVERY_VARIANT = 9;
 
 interface Simulated extends AsyncDisposable {
   target: TestTarget;
 }
 
-/** A platform with a seeded workspace, a device that is online, and a key that may read releases alone. */
+const post = (url: string, body: object): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: HEADERS, body: JSON.stringify(body) });
+
+/** A platform with a seeded workspace, a device that is online, one that never was, and a key that may read releases alone. */
 async function simulated(behaviour: PlatformBehaviour = rightBehaviour): Promise<Simulated> {
-  const stack = new AsyncDisposableStack();
+  await using making = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'muster-platform-suite-'));
-  stack.defer(() => rmSync(dir, { recursive: true, force: true }));
-  const platform = stack.use(
+  making.defer(() => rmSync(dir, { recursive: true, force: true }));
+  const platform = making.use(
     await simulatePlatform({
       seed: 1,
       devices: 24,
@@ -34,12 +50,7 @@ async function simulated(behaviour: PlatformBehaviour = rightBehaviour): Promise
       ],
     }),
   );
-  const headers = { 'x-api-key': KEY, 'service-version': SUPPORTED_VERSIONS[2], 'content-type': 'application/json' };
-  const token = async (): Promise<string> => {
-    const response = await fetch(`${platform.url}/provisioning_tokens`, { method: 'POST', headers, body: '{}' });
-    return ((await response.json()) as { token: string }).token;
-  };
-  const device = stack.use(
+  const device = making.use(
     await simulateDevice({
       dir,
       socket: join(dir, 'robot.sock'),
@@ -49,22 +60,19 @@ async function simulated(behaviour: PlatformBehaviour = rightBehaviour): Promise
         platform: platform.agentUrl,
         ...(platform.mqttUrl === undefined ? {} : { mqtt: platform.mqttUrl }),
         keyBits: KEY_BITS,
-        token,
+        token: async () =>
+          ((await (await post(`${platform.url}/provisioning_tokens`, {})).json()) as { token: string }).token,
       }),
     }),
   );
   await device.uplink?.start();
-  const created = await fetch(`${platform.url}/devices`, { method: 'POST', headers, body: '{"name":"never-online"}' });
-  const offline = (await created.json()) as { id: string };
+  const onlineDevice = device.uplink?.deviceId;
+  if (onlineDevice === undefined) throw new Error('the device did not enrol');
+  const never = (await (await post(`${platform.url}/devices`, { name: 'never-online' })).json()) as { id: string };
+  const all = making.move();
   return {
-    target: {
-      url: platform.url,
-      apiKey: KEY,
-      limitedKey: LIMITED,
-      offlineDevice: offline.id,
-      ...(device.uplink?.deviceId === undefined ? {} : { onlineDevice: device.uplink.deviceId }),
-    },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    target: { url: platform.url, apiKey: KEY, limitedKey: LIMITED, onlineDevice, offlineDevice: never.id },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 
@@ -75,4 +83,69 @@ describe('the right platform', () => {
     expect(lines(report, ['fail', 'warn', 'blocked', 'not_applicable'])).toEqual([]);
     expect(report.exit_code).toBe(0);
   });
+
+  it('passes when it starts with nothing at all', async () => {
+    await using platform = await simulatePlatform({ seed: 1, mqtt: false });
+    const report = await runPlatformSuite({ url: platform.url, apiKey: platform.apiKey });
+    expect(lines(report, ['fail', 'warn', 'blocked'])).toEqual([]);
+  });
+
+  it('passes while others write to it', async () => {
+    await using platform = await simulated();
+    const writing = new AbortController();
+    const writes = Promise.all([
+      disturb(platform.target.url, '/config_types', writing.signal),
+      disturb(platform.target.url, '/devices', writing.signal),
+    ]);
+    const report = await runPlatformSuite(platform.target, { only: OBSERVING, runs: 0.3 });
+    writing.abort();
+    expect(Math.min(...(await writes))).toBeGreaterThan(10);
+    expect(lines(report, ['fail', 'warn', 'blocked'])).toEqual([]);
+  });
+
+  it('is not written to by a run that may only read', async () => {
+    await using platform = await simulated();
+    const before = await counts(platform.target.url);
+    const capabilities = EVERYTHING.filter((name) => name !== 'write');
+    const report = await runPlatformSuite({ ...platform.target, capabilities }, { readOnly: true });
+    expect(await counts(platform.target.url)).toEqual(before);
+    expect(lines(report, ['fail', 'warn', 'blocked'])).toEqual([]);
+    expect(report.summary.pass).toBeGreaterThan(30);
+  });
 });
+
+const every = <T>(items: readonly T[], nth: number): T[] => items.filter((_, index) => index % nth === 0);
+
+describe('a platform that', () => {
+  it.for(every(platformDefects, EVERY_DEFECT))('has the defect $name is caught by what it breaks', async (defect) => {
+    await using platform = await simulated(defect.behaviour(rightBehaviour));
+    const report = await runPlatformSuite(platform.target, { only: defect.breaks });
+    expect(lines(report, ['fail', 'warn'])).not.toEqual([]);
+  });
+
+  it.for(every(platformVariants, EVERY_VARIANT))('makes the legal choice $name fails nothing', async (variant) => {
+    await using platform = await simulated(variant.behaviour(rightBehaviour));
+    const report = await runPlatformSuite(platform.target);
+    expect(lines(report, ['fail', 'blocked'])).toEqual([]);
+  });
+});
+
+/** Creates resources, dozens a second, until it is told to stop. Resolves with how many. */
+async function disturb(url: string, path: string, signal: AbortSignal): Promise<number> {
+  for (let count = 0; ; count += 1) {
+    if (signal.aborted) return count;
+    const name = `foreign-${count}`;
+    await (await post(`${url}${path}`, path === '/config_types' ? { name, slug: name } : { name })).arrayBuffer();
+    // A breath, not a wait: without it the list would double while it is read.
+    await sleep(15);
+  }
+}
+
+async function counts(url: string): Promise<unknown[]> {
+  return await Promise.all(
+    COLLECTIONS.map(async (collection) => {
+      const response = await fetch(`${url}/${collection}?limit=1&expand=total_count`, { headers: HEADERS });
+      return ((await response.json()) as { total_count: number }).total_count;
+    }),
+  );
+}

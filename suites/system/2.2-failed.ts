@@ -35,6 +35,10 @@ const failed = check(FAILED, { needs: ['write'], writes: true, sharing: 'exclusi
     return ended ? { found: item } : { seen: statuses(item) };
   });
   t.must(end['status'] === 'failed', { expected: 'status failed', actual: statuses(end) });
+  t.should(end['target_status'] === 'archived', {
+    expected: 'target_status archived, as nothing else can come of it',
+    actual: statuses(end),
+  });
   await nothingLeft(t, bad);
   // The device goes on: the next deployment arrives.
   const next = await rollOut(t, { filepath: `/srv/configs/${unique('after-failure')}.json` });

@@ -18,7 +18,10 @@ const soak = check(SOAK, { needs: ['write'], writes: true, sharing: 'disruptive'
     async (commands) => {
       await t.online();
       await using events = await Follower.open(t);
-      const model: SystemModel = { online: true, made: [] };
+      // Without a cursor a stream that is opened again would leave out what happened in between.
+      const first = await rollOut(t);
+      await events.until('deployment.deployed', first.id);
+      const model: SystemModel = { online: true, made: [first] };
       try {
         await fc.asyncModelRun(() => ({ model, real: { t, events } }), commands);
       } finally {

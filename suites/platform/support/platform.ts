@@ -2,6 +2,7 @@
 import { checks } from '../../../harness/check/define.ts';
 import type { CheckContext } from '../../../harness/check/types.ts';
 import type { PlatformContext } from '../../../harness/target/device.ts';
+import { settled } from './quiet.ts';
 import { bounded } from './shrinking.ts';
 
 export type Platform = PlatformContext & CheckContext;
@@ -10,4 +11,7 @@ const declare = checks<PlatformContext>();
 type Declare = typeof declare;
 
 export const check: Declare = (holds, options, run) =>
-  declare(holds, options, (t) => run({ ...t, property: bounded(t.property) }));
+  declare(holds, options, async (t) => {
+    await run({ ...t, property: bounded(t.property) });
+    settled(t);
+  });

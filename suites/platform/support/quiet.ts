@@ -14,30 +14,52 @@ const ATTEMPTS = 6;
 /** A write and its opposite leave no trace behind, hardly ever twice. */
 const ENOUGH = 2;
 
+interface Tally {
+  /** What was found to change all the time: it gets one look from then on, or a busy platform would cost minutes. */
+  changing: Set<string>;
+  agreed: number;
+  undecided: number;
+}
+/** By check: its `note` is its own, whatever copies of the context are made. */
+const tallies = new WeakMap<Platform['note'], Tally>();
+
+function tallyOf(t: Pick<Platform, 'note'>): Tally {
+  const tally = tallies.get(t.note) ?? { changing: new Set(), agreed: 0, undecided: 0 };
+  tallies.set(t.note, tally);
+  return tally;
+}
+
+/** Ends a check as blocked when it observed, and never once undisturbed: nothing was decided by it. */
+export function settled(t: Pick<Platform, 'note' | 'blocked'>): void {
+  const { agreed, undecided, changing } = tallyOf(t);
+  if (agreed === 0 && undecided > 0) t.blocked(`others wrote to ${[...changing].join(', ')} whenever it was read`);
+}
+
 /**
  * Observes until what is seen agrees with the requirement; fails the check when it twice disagrees while nothing was written.
- * `false` when something was written every time: undecided, and noted.
+ * When something was written every time it is left undecided, and noted.
  */
-export async function undisturbed(t: Platform, what: string, observe: () => Promise<Observation>): Promise<boolean> {
+export async function undisturbed(t: Platform, what: string, observe: () => Promise<Observation>): Promise<void> {
+  const tally = tallyOf(t);
   let disagreements = 0;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+  const attempts = tally.changing.has(what) ? 1 : ATTEMPTS;
+  for (let attempt = 0; attempt < (disagreements > 0 ? ATTEMPTS : attempts); attempt += 1) {
     const seen = await observe();
     if (seen.agrees) {
+      tally.agreed += 1;
       // One disagreement before may be a fault that comes and goes: it gets every attempt to show again.
-      if (disagreements === 0) return true;
+      if (disagreements === 0) return;
       continue;
     }
     if (seen.changed) {
-      await sleep(50 * 2 ** attempt, undefined, { signal: t.signal });
+      await sleep(20 * 2 ** attempt, undefined, { signal: t.signal });
       continue;
     }
     disagreements += 1;
     t.must(disagreements < ENOUGH, seen.finding);
   }
-  t.note(
-    disagreements === 0
-      ? `${what} changed every time it was read: not decided there`
-      : `${what}: a disagreement was seen once and not again`,
-  );
-  return false;
+  tally.undecided += 1;
+  if (disagreements > 0) return t.note(`${what}: a disagreement was seen once and not again`);
+  tally.changing.add(what);
+  t.note(`${what} changes all the time: not decided there whenever it did`);
 }

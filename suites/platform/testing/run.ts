@@ -25,7 +25,8 @@ export interface TestRun {
   fast?: boolean;
   seed?: number;
   patienceMs?: number;
-  concurrency?: number;
+  /** Multiplier of the runs of every property. */
+  runs?: number;
 }
 
 export const EVERYTHING: readonly Capability[] = ['write', 'seed-data', 'tetons', 'rainier', 'everglades'];
@@ -64,7 +65,7 @@ export async function runPlatformSuite(target: TestTarget, run: TestRun = {}): P
       redactor,
       seed: run.seed ?? 1,
       version: '0',
-      ...(run.concurrency === undefined ? {} : { concurrency: run.concurrency }),
+      ...(run.runs === undefined ? {} : { runs: run.runs }),
     });
   } finally {
     await http.close();
