@@ -15,8 +15,15 @@ const REPLACED = new Set([
   '--replay',
 ]);
 
-/** `start` is the command line of the whole run; without one, the shape of it. */
-export function againLine(start: string | undefined, report: Report, result: CheckResult): string {
+export interface Again {
+  /** The command line of the whole run; without one, the shape of it is shown. */
+  start?: string | undefined;
+  /** JSON report of this run, from which `muster replay` knows everything. */
+  replay?: string | undefined;
+}
+
+export function againLine({ start, replay }: Again, report: Report, result: CheckResult): string {
+  if (replay !== undefined) return `muster replay ${replay} --only ${result.id}`;
   const words = (start ?? `muster check ${report.api} …`).split(' ');
   const kept: string[] = [];
   let dropping = false;

@@ -24,12 +24,7 @@ const TEXTS: Partial<Record<ReportFormat, Format>> = {
  * `pretty` moves to stderr. Throws UsageError for an unknown format or a place that cannot be written.
  */
 export function createReporters(specs: readonly string[], given: ReporterOptions): Reporter[] {
-  const { again } = given;
-  // A getter, because a secret may become known only after the reporters were made.
-  const options: ReporterOptions =
-    again === undefined
-      ? given
-      : Object.defineProperty({ ...given }, 'again', { enumerable: true, get: () => given.redactor.text(again) });
+  const options = withReplay(masked(given), specs);
   const wanted = (specs.length === 0 ? ['pretty'] : specs).map(parse);
   const toStdout = wanted.filter(({ format, file }) => file === undefined && format in TEXTS);
   if (toStdout.length > 1) {
@@ -55,6 +50,18 @@ export function createReporters(specs: readonly string[], given: ReporterOptions
     }
     return prettyReporter(options, toStdout.length > 0 ? options.stderr : options.stdout);
   });
+}
+
+/** The command line, masked when it is used: a secret may become known only after the reporters were made. */
+function masked(given: ReporterOptions): ReporterOptions {
+  const { again, redactor } = given;
+  if (again === undefined) return given;
+  return Object.defineProperty({ ...given }, 'again', { enumerable: true, get: () => redactor.text(again) });
+}
+
+function withReplay(options: ReporterOptions, specs: readonly string[]): ReporterOptions {
+  const file = specs.map(parse).find((spec) => spec.format === 'json')?.file;
+  return file === undefined ? options : Object.defineProperty(options, 'replay', { enumerable: true, value: file });
 }
 
 function textReporter(format: Format, path: string | undefined, options: ReporterOptions): Reporter {

@@ -4,7 +4,7 @@ import type { CheckResult, Outcome } from '../check/types.ts';
 import { againLine } from './again.ts';
 import { findingText } from './finding-text.ts';
 import { bySection, tally } from './groups.ts';
-import type { Format } from './types.ts';
+import { againOf, type Format } from './types.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 
@@ -44,7 +44,7 @@ export const ctrfReport: Format = (report, options) => {
         duration: report.duration_ms,
         extra: { outcomes: sum, exit_code: report.exit_code, complete: report.complete },
       },
-      tests: report.checks.map((check) => test(check, againLine(options.again, report, check))),
+      tests: report.checks.map((check) => test(check, againLine(againOf(options), report, check))),
       environment: {
         reportName: `muster check ${report.api}`,
         appName: report.target.name ?? report.target.address,

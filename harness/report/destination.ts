@@ -17,6 +17,7 @@ export function prepareFile(option: string, path: string): string {
   const file = resolve(path);
   try {
     makeFolder(dirname(file));
+    if (!statSync(dirname(file)).isDirectory()) throw new Error('it is no folder');
     accessSync(dirname(file), constants.W_OK);
   } catch (error) {
     throw new UsageError(

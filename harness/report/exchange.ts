@@ -3,6 +3,7 @@ import type { Recorded } from '../client/recorder.ts';
 import { printable, seconds } from './style.ts';
 
 const LINES = 6;
+/** Of a line of a body, unless there is less room. */
 const COLUMNS = 160;
 
 /** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
@@ -16,17 +17,20 @@ export function headline(exchange: Recorded): string {
 }
 
 /** The bodies, shortened, `>` for what was sent and `<` for what came back. */
-export function bodyLines(exchange: Recorded): string[] {
+export function bodyLines(exchange: Recorded, columns: number = COLUMNS): string[] {
   return [
-    ...excerpt(exchange.request_body).map((line) => `> ${line}`),
-    ...excerpt(exchange.response_body).map((line) => `< ${line}`),
+    ...excerpt(exchange.request_body, columns).map((line) => `> ${line}`),
+    ...excerpt(exchange.response_body, columns).map((line) => `< ${line}`),
     ...(exchange.error !== undefined && exchange.status !== undefined ? [`< ${printable(exchange.error)}`] : []),
   ];
 }
 
-function excerpt(body: string | undefined): string[] {
+/** Empty lines, as between the frames of a stream, tell nothing. */
+function excerpt(body: string | undefined, columns: number): string[] {
   if (body === undefined || body === '') return [];
-  const lines = printable(body.replaceAll('\r\n', '\n')).trimEnd().split('\n');
-  const shown = lines.slice(0, LINES).map((line) => (line.length > COLUMNS ? `${line.slice(0, COLUMNS)}…` : line));
+  const lines = printable(body.replaceAll('\r\n', '\n'))
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const shown = lines.slice(0, LINES).map((line) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line));
   return lines.length > LINES ? [...shown, `… ${lines.length - LINES} more lines`] : shown;
 }

@@ -54,7 +54,7 @@ test('Markdown shows target text as text', () => {
       sampleFailure({ actual: '<img src=x> | **bold** @someone ``` [a](b)', counterexample: 'a`b``c' }),
       sampleResult({ id: 'device.x', outcome: 'blocked', reason: '| a | b |\n| - |' }),
     ]),
-    undefined,
+    {},
   );
   expect(text).toContain('&lt;img src=x&gt; \\| \\*\\*bold\\*\\* @\u200bsomeone \\`\\`\\`');
   expect(text).toContain('``` a`b``c ```');
@@ -64,5 +64,5 @@ test('Markdown shows target text as text', () => {
 test('a summary never exceeds what GitHub takes', () => {
   const long = 'x'.repeat(30_000);
   const failing = Array.from({ length: 60 }, (_, index) => sampleFailure({ id: `device.f${index}`, actual: long }));
-  expect(Buffer.byteLength(markdownReport(sampleReport(failing), undefined))).toBeLessThan(1024 * 1024);
+  expect(Buffer.byteLength(markdownReport(sampleReport(failing), {}))).toBeLessThan(1024 * 1024);
 });

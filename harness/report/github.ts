@@ -4,7 +4,7 @@ import type { CheckResult, Report } from '../check/types.ts';
 import { writeWhole } from './destination.ts';
 import { verdict } from './groups.ts';
 import { markdownReport } from './markdown.ts';
-import type { Reporter, ReporterOptions } from './types.ts';
+import { againOf, type Reporter, type ReporterOptions } from './types.ts';
 
 /** GitHub shows at most this many annotations of a kind from one step; more are dropped in silence. */
 const LIMIT = 10;
@@ -15,7 +15,7 @@ export function githubReporter(options: ReporterOptions, file?: string): Reporte
     onEnd(dirty) {
       const report = options.redactor.value(dirty);
       options.stdout.write(options.redactor.text(annotations(report).join('')));
-      const summary = options.redactor.text(markdownReport(report, options.again));
+      const summary = options.redactor.text(markdownReport(report, againOf(options)));
       const step = options.env['GITHUB_STEP_SUMMARY'];
       if (file !== undefined) writeWhole(file, summary);
       else if (step !== undefined && step !== '') appendFileSync(step, summary);

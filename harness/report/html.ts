@@ -17,14 +17,14 @@ import { findingCard } from './html-finding.ts';
 import { SCRIPT, STYLE } from './html-style.ts';
 import { html, type Markup, NOTHING, raw } from './html-text.ts';
 import { printable, seconds } from './style.ts';
-import type { Format } from './types.ts';
+import { againOf, type Format } from './types.ts';
 
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 export const htmlReport: Format = (report, options) => {
   const { word } = verdict(report);
-  const card = (result: CheckResult): Markup => findingCard(result, againLine(options.again, report, result));
+  const card = (result: CheckResult): Markup => findingCard(result, againLine(againOf(options), report, result));
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${word}: ${report.api} ${report.target.address}</title>

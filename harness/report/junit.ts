@@ -4,20 +4,20 @@
  * apply or is excused is skipped. A warning passes, with its finding in the output.
  */
 import type { CheckResult, Report } from '../check/types.ts';
-import { againLine } from './again.ts';
+import { type Again, againLine } from './again.ts';
 import { findingText } from './finding-text.ts';
 import { bySection, type SectionGroup } from './groups.ts';
-import type { Format } from './types.ts';
+import { againOf, type Format } from './types.ts';
 import { element } from './xml.ts';
 
 export const junitReport: Format = (report, options) => {
-  const suites = bySection(report.checks).map((group) => suite(group, report, options.again));
+  const suites = bySection(report.checks).map((group) => suite(group, report, againOf(options)));
   const name = `muster check ${report.api} ${report.target.address}`;
   const root = element('testsuites', { name, ...totals(report.checks), timestamp: stamp(report) }, suites);
   return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
 };
 
-function suite({ section, title, checks }: SectionGroup, report: Report, start: string | undefined): string {
+function suite({ section, title, checks }: SectionGroup, report: Report, again: Again): string {
   const name = `${section} ${title}`.trim();
   const properties = {
     muster: report.muster,
@@ -32,18 +32,18 @@ function suite({ section, title, checks }: SectionGroup, report: Report, start: 
       {},
       Object.entries(properties).map(([key, value]) => element('property', { name: key, value })),
     ),
-    ...checks.map((check) => testCase(check, report, start)),
+    ...checks.map((check) => testCase(check, report, again)),
   ]);
 }
 
-function testCase(result: CheckResult, report: Report, start: string | undefined): string {
+function testCase(result: CheckResult, report: Report, again: Again): string {
   const attributes = {
     name: result.id,
     classname: `muster.${report.api}.${result.section}`.replace(/\.$/, ''),
     time: (result.duration_ms / 1000).toFixed(3),
   };
   const notes = (result.observations ?? []).map((note) => `observed: ${note}`);
-  const detail = findingText(result, againLine(start, report, result));
+  const detail = findingText(result, againLine(again, report, result));
   const output = [...(result.outcome === 'warn' ? [detail] : []), ...notes].join('\n');
   return element('testcase', attributes, [
     ...verdict(result, detail),
@@ -59,7 +59,7 @@ function verdict(result: CheckResult, detail: string): string[] {
     }
     case 'blocked':
     case 'fixed':
-      return [element('error', { message: result.reason ?? result.outcome, type: result.outcome }, detail)];
+      return [element('error', { message: result.reason || result.outcome, type: result.outcome }, detail)];
     case 'not_applicable':
     case 'known':
       return [element('skipped', { message: `${result.outcome.replace('_', ' ')}: ${result.reason ?? ''}` })];

@@ -1,6 +1,6 @@
 /** The report as Markdown, for a job summary or a merge request. */
 import type { CheckResult, Report } from '../check/types.ts';
-import { againLine } from './again.ts';
+import { type Again, againLine } from './again.ts';
 import { bodyLines, headline } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
 import { byReason, bySection, counts, SYMBOLS, tally, verdict, worst } from './groups.ts';
@@ -10,7 +10,7 @@ import { printable, seconds } from './style.ts';
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 
-export function markdownReport(report: Report, again: string | undefined): string {
+export function markdownReport(report: Report, again: Again): string {
   const { word, good, meaning } = verdict(report);
   const reds = report.checks.filter((check) => check.outcome === 'fail');
   const warnings = report.checks.filter((check) => check.outcome === 'warn');
@@ -35,12 +35,7 @@ export function markdownReport(report: Report, again: string | undefined): strin
   return text.length <= LIMIT ? `${text}\n` : `${text.slice(0, LIMIT)}\n\n… cut: see the other reports of this run.\n`;
 }
 
-function details(
-  heading: string,
-  results: readonly CheckResult[],
-  report: Report,
-  again: string | undefined,
-): string[] {
+function details(heading: string, results: readonly CheckResult[], report: Report, again: Again): string[] {
   if (results.length === 0) return [];
   const rest = results.length - SHOWN;
   return [

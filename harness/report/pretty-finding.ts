@@ -42,10 +42,28 @@ export function findingLines(result: CheckResult, style: FindingStyle): string[]
     ...(result.curl === undefined ? [] : [`    ${label(paint, 'try')}${printable(result.curl)}`]),
     ...exchanges.flatMap((exchange, index) => [
       `    ${label(paint, index === 0 ? (dropped > 0 ? `last ${EXCHANGES}` : 'exchange') : '')}${headline(exchange)}`,
-      ...bodyLines(exchange).map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
+      ...bodyLines(exchange, room).map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
     ]),
     `    ${label(paint, 'again')}${style.again}`,
   ];
+}
+
+/** The same in three lines, for those that come after many others. */
+export function briefLines(result: CheckResult, { paint, columns, again }: FindingStyle): string[] {
+  const mark = result.outcome === 'fail' ? paint(['red', 'bold'], '✗') : paint(['yellow', 'bold'], '!');
+  return [
+    `  ${mark} ${paint('bold', result.id)}  ${paint('dim', `${result.level} · section ${result.section}`)}`,
+    ...(result.actual === undefined
+      ? []
+      : [`    ${label(paint, 'actual')}${paint('red', cutTo(printable(result.actual), columns - 4 - LABEL))}`]),
+    `    ${label(paint, 'again')}${again}`,
+  ];
+}
+
+/** On one line, as far as there is room. */
+export function cutTo(text: string, columns: number): string {
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
 }
 
 const label = (paint: Paint, text: string): string => paint('dim', text) + ' '.repeat(Math.max(1, LABEL - text.length));

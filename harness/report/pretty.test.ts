@@ -33,6 +33,21 @@ test('a failure reads: requirement with section, expected, actual, smallest coun
   }
 });
 
+test('of many failures the first are told in full, the others so that they can be run again', () => {
+  const failing = Array.from({ length: 8 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
+  const text = prettyText(sampleReport(failing), plain);
+  expect(text.match(/^ {4}expected /gm)).toHaveLength(5);
+  expect(text.match(/^ {4}actual /gm)).toHaveLength(8);
+  expect(text.match(/^ {4}again .*--only device\.f\d/gm)).toHaveLength(8);
+  expect(prettyText(sampleReport(failing), { ...plain, verbose: true }).match(/^ {4}expected /gm)).toHaveLength(8);
+});
+
+test('where a JSON report is written, a failure is replayed from it', () => {
+  expect(againLine({ replay: 'run.json' }, sampleReport(), sampleFailure())).toBe(
+    'muster replay run.json --only device.events.replay.exclusive',
+  );
+});
+
 test('what is not applicable or blocked is counted, and its reasons are grouped', () => {
   const text = prettyText(sampleReport(), plain);
   expect(text).toContain(
@@ -118,7 +133,7 @@ test('progress tells what is waited for, the longest first, on one line', () => 
   progress.end(sampleFailure({ id: 'device.x' }));
   now = 31_000;
   expect(progress.line(120)).toBe(
-    '1 of 12 · 1 red · waiting for device.events.long-lived (31.0 s), device.events.heartbeat (1.0 s)',
+    '1 of 12 · 1 red · waiting for device.events.long-lived (31 s), device.events.heartbeat (1 s)',
   );
   expect(progress.line(70).length).toBeLessThanOrEqual(70);
   progress.stop();
@@ -139,7 +154,7 @@ test.each([
   [undefined, 'muster check device …'],
 ])('%j is run again for one check', (start, kept) => {
   const { path: _, ...noProperty } = sampleFailure();
-  expect(againLine(start, sampleReport(), noProperty)).toBe(
+  expect(againLine({ start }, sampleReport(), noProperty)).toBe(
     `${kept} --only device.events.replay.exclusive --seed 4711`,
   );
 });

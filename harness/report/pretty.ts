@@ -3,13 +3,17 @@ import { randomUUID } from 'node:crypto';
 import type { CheckResult, Report } from '../check/types.ts';
 import { againLine } from './again.ts';
 import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, tally, verdict, worst } from './groups.ts';
-import { findingLines } from './pretty-finding.ts';
+import { briefLines, cutTo, findingLines } from './pretty-finding.ts';
 import { Progress } from './progress.ts';
 import { hanging, type Paint, painter, printable, seconds, wrap } from './style.ts';
-import type { Output, Reporter, ReporterOptions } from './types.ts';
+import { againOf, type Output, type Reporter, type ReporterOptions } from './types.ts';
 
 const WIDEST = 110;
 const NAMED = 6;
+/** Findings told in full; of the rest only what is needed to go on. */
+const WHOLE = 5;
+/** Observations shown of one check; all are in the JSON and HTML reports. */
+const NOTED = 2;
 
 const COLOURS = {
   pass: 'green',
@@ -48,7 +52,7 @@ export function prettyReporter(options: ReporterOptions, output: Output): Report
   };
 }
 
-export interface PrettyOptions extends Pick<ReporterOptions, 'again' | 'verbose'> {
+export interface PrettyOptions extends Pick<ReporterOptions, 'again' | 'replay' | 'verbose'> {
   paint: Paint;
   columns: number;
 }
@@ -104,9 +108,16 @@ function observations(checks: readonly CheckResult[], { paint, columns }: Pretty
   return [
     paint('bold', 'Observed, where the specification is silent'),
     ...noted.flatMap((check) =>
-      (check.observations ?? []).flatMap((text, index) =>
-        hanging(paint('dim', index === 0 ? check.id : ''), wrap(printable(text), Math.max(30, columns - 40)), 2, 38),
-      ),
+      (check.observations ?? [])
+        .slice(0, NOTED)
+        .flatMap((text, index) =>
+          hanging(
+            paint('dim', index === 0 ? check.id : ''),
+            [cutTo(printable(text), Math.max(30, columns - 40))],
+            2,
+            38,
+          ),
+        ),
     ),
   ];
 }
@@ -139,10 +150,16 @@ function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptio
   const heading = outcome === 'fail' ? 'Failed: a MUST does not hold' : 'Warned: a SHOULD does not hold';
   return [
     `${paint(['bold', COLOURS[outcome]], heading)} ${paint('dim', String(found.length))}`,
-    ...found.flatMap((result) => [
-      '',
-      ...findingLines(result, { ...options, again: againLine(options.again, report, result) }),
-    ]),
+    ...found.flatMap((result, index) => {
+      const style = { ...options, again: againLine(againOf(options), report, result) };
+      return [
+        '',
+        ...(index < WHOLE || options.verbose === true ? findingLines(result, style) : briefLines(result, style)),
+      ];
+    }),
+    ...(found.length > WHOLE && options.verbose !== true
+      ? ['', paint('dim', `  The first ${WHOLE} are told in full; for the others add --report html=FILE.`)]
+      : []),
   ];
 }
 

@@ -1,6 +1,6 @@
 /** What is going on right now: one line that is rewritten on a terminal, a line now and then elsewhere. */
 import type { CheckResult } from '../check/types.ts';
-import { type Paint, seconds, width } from './style.ts';
+import { type Paint, width } from './style.ts';
 import type { Output } from './types.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -53,7 +53,7 @@ export class Progress {
     const parts = [`${this.#done} of ${this.#total}`, ...(this.#red > 0 ? [`${this.#red} red`] : [])];
     let text = parts.join(' · ');
     for (const [index, [id, since]] of oldest.entries()) {
-      const next = `${index === 0 ? ' · waiting for ' : ', '}${id} (${seconds(Math.floor((this.#now() - since) / 1000) * 1000)})`;
+      const next = `${index === 0 ? ' · waiting for ' : ', '}${id} (${Math.floor((this.#now() - since) / 1000)} s)`;
       if (width(text) + width(next) > columns - 8) return `${text}${index === 0 ? '' : ', …'}`;
       text += next;
     }

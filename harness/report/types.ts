@@ -1,7 +1,8 @@
 /** What a reporter is, and what it is given. A reporter is a listener of the run; `onEnd` writes whatever it writes. */
 import type { RunListener } from '../check/run.ts';
-import type { CheckResult, Report } from '../check/types.ts';
+import type { Report } from '../check/types.ts';
 import type { Redactor } from '../client/redact.ts';
+import type { Again } from './again.ts';
 
 /** The part of a stream that reporters use. */
 export interface Output {
@@ -20,6 +21,8 @@ export interface ReporterOptions {
   env: Record<string, string | undefined>;
   /** Command line that starts this run again, without secrets, e.g. `muster check device --socket /run/agent.sock`. */
   again?: string;
+  /** Where this run's JSON report goes, so that its failures can be replayed from it. */
+  replay?: string;
   /** Pretty: also a line for every check that passed. */
   verbose?: boolean;
 }
@@ -27,6 +30,8 @@ export interface ReporterOptions {
 /** A format that is one text made of the finished report. */
 export type Format = (report: Report, options: ReporterOptions) => string;
 
-/** Outcomes that a reader has to act on. */
-export const isRed = (result: CheckResult): boolean =>
-  result.outcome === 'fail' || result.outcome === 'blocked' || result.outcome === 'fixed';
+/** How these reports tell a reader to run a check again. */
+export const againOf = ({ again, replay }: Pick<ReporterOptions, 'again' | 'replay'>): Again => ({
+  start: again,
+  replay,
+});
