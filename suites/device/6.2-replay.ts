@@ -106,6 +106,27 @@ export default [
     }),
   ),
 
+  check(complete, { aspect: 'zero', needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { all } = await record(context, streams, 3);
+      const asked = await streams.try({ after: 0n });
+      await asked.close();
+      if (asked.status === 410) {
+        context.note('after=0 gets 410: it is older than the earliest retained event');
+        return;
+      }
+      const replay = await streams.open({ after: 0n });
+      // One more, so that a stream without replay also has something to begin with.
+      await publish(context, 1);
+      const first = await replay.next('the first event after 0');
+      const known = all[0]?.id ?? 0n;
+      context.must(first.id <= known, {
+        expected: `410, or a replay that begins with the earliest retained event (${known} is retained)`,
+        actual: `the stream begins with event ${first.id}`,
+      });
+    }),
+  ),
+
   check(live, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
     withStreams(context, async (streams) => {
       const recording = await record(context, streams, 5);
