@@ -117,7 +117,14 @@ export class EventLog {
     await this.#working;
     if (this.#state !== 'closing') return;
     this.#state = 'down';
-    await this.#file.seal();
+    try {
+      await this.#file.seal();
+    } catch (error) {
+      this.#options.onNotice(
+        'the exact high-water mark could not be written; the next start goes on as after a crash',
+        error,
+      );
+    }
   }
 
   /** Ends as a crash does: whatever is not on disk now never will be, and nothing more is delivered. */
