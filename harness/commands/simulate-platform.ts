@@ -35,6 +35,10 @@ export const simulatePlatformCommand: CommandModule<object, Arguments> = {
           describe: 'latency=MS, 429, 5xx, reset or slow-body; each may end in @RATE',
         },
       })
+      .epilogue(
+        'Config schemas in CUE are stored and accepted, but content is not checked against them. A seeded device is never online: ' +
+          'nothing is connected.',
+      )
       .conflicts('mqtt', 'mqtt-port')
       .conflicts('defect', 'variant')
       .example('$0 simulate platform --port 8080 --devices 500 --seed 7', 'a workspace to develop against')

@@ -39,9 +39,11 @@ import { limitLowRefused } from './limit-low-refused.ts';
 import { limitOffByOne } from './limit-off-by-one.ts';
 import { limitUnbounded } from './limit-unbounded.ts';
 import { membershipWritten } from './membership-written.ts';
+import { momentArchivedMissing } from './moment-archived-missing.ts';
 import { momentDeployedEarly } from './moment-deployed-early.ts';
-import { momentQueuedInFuture } from './moment-queued-in-future.ts';
 import { momentQueuedMissing } from './moment-queued-missing.ts';
+import { momentsOutOfOrder } from './moments-out-of-order.ts';
+import { newestFails } from './newest-fails.ts';
 import { nonsenseEchoed } from './nonsense-echoed.ts';
 import { nonsenseFails } from './nonsense-fails.ts';
 import { offsetHugeFails } from './offset-huge-fails.ts';
@@ -61,6 +63,7 @@ import { parentIgnored } from './parent-ignored.ts';
 import { parentNullRefused } from './parent-null-refused.ts';
 import { parentOmittedIsNull } from './parent-omitted-is-null.ts';
 import { pingBodyUnread } from './ping-body-unread.ts';
+import { pingHugeFails } from './ping-huge-fails.ts';
 import { pingNeverSucceeds } from './ping-never-succeeds.ts';
 import { pingNotSent } from './ping-not-sent.ts';
 import { pingPatient } from './ping-patient.ts';
@@ -69,6 +72,7 @@ import { pingRoundTripTooLong } from './ping-round-trip-too-long.ts';
 import { pingTimeoutIsSuccess } from './ping-timeout-is-success.ts';
 import { pingUnknownDevice } from './ping-unknown-device.ts';
 import { pingUnlimited } from './ping-unlimited.ts';
+import { rainierFails } from './rainier-fails.ts';
 import { removingInTetons } from './removing-in-tetons.ts';
 import { replacedIsStagedAgain } from './replaced-is-staged-again.ts';
 import { replacedStaysDeployed } from './replaced-stays-deployed.ts';
@@ -107,6 +111,11 @@ import { yamlRefused } from './yaml-refused.ts';
 
 /** Those that show on the Platform API alone. */
 export const platformDefects: readonly PlatformDefect[] = [
+  pingHugeFails,
+  momentsOutOfOrder,
+  momentArchivedMissing,
+  newestFails,
+  rainierFails,
   keyOptional,
   keyUnchecked,
   scopeIgnored,
@@ -179,7 +188,6 @@ export const platformDefects: readonly PlatformDefect[] = [
   parentOmittedIsNull,
   momentQueuedMissing,
   momentDeployedEarly,
-  momentQueuedInFuture,
   slugPatched,
   slugPatchIgnored,
   slotsOfPreviousSchema,

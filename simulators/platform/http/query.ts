@@ -4,8 +4,8 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { PlatformError } from '../ports.ts';
 import type { ExpandTree } from '../render.ts';
-import type { Filters } from '../store/collection.ts';
 import type { OrderTerm } from '../store/order.ts';
+import type { Filters } from '../store/row-index.ts';
 import { filterUp } from '../versions/index.ts';
 
 const EXPAND_LEVELS = 4;
