@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** `muster`: puts the commands together. Exit codes and messages for wrong use are decided here, once. */
+import './node22.ts';
 import process from 'node:process';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';

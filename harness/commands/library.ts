@@ -4,6 +4,7 @@
  *     const report = await check(deviceSuite, () => openDevice({ socket: '/run/agent.sock' }), { fast: true });
  *     if (report.exit_code !== 0) …
  */
+import '../node22.ts';
 import { randomInt } from 'node:crypto';
 import { makePlan, type PlanOptions } from '../check/plan.ts';
 import { runSuite } from '../check/run.ts';

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { AsyncDisposableStackOfNode22 } from './node22.ts';
+
+test.each([
+  ['Node’s own', () => new AsyncDisposableStack()],
+  ['the one for Node 22', () => new AsyncDisposableStackOfNode22()],
+])('%s closes in reverse order, once, whatever fails', async (_, make) => {
+  const closed: string[] = [];
+  const stack = make();
+  stack.use({ [Symbol.asyncDispose]: async () => void closed.push('first') });
+  stack.use({ [Symbol.dispose]: () => void closed.push('second') });
+  stack.use(null);
+  stack.adopt('third', (name) => void closed.push(name));
+  stack.defer(() => Promise.reject(new Error('cannot')));
+  await expect(stack.disposeAsync()).rejects.toThrow('cannot');
+  expect(closed).toEqual(['third', 'second', 'first']);
+  await stack.disposeAsync();
+  expect(closed).toHaveLength(3);
+  expect(stack.disposed).toBe(true);
+  expect(() => stack.defer(() => {})).toThrow(ReferenceError);
+});
+
+test.each([
+  ['Node’s own', () => new AsyncDisposableStack()],
+  ['the one for Node 22', () => new AsyncDisposableStackOfNode22()],
+])('%s moves what it holds', async (_, make) => {
+  let closed = 0;
+  const stack = make();
+  stack.defer(() => void (closed += 1));
+  const moved = stack.move();
+  await stack.disposeAsync();
+  expect(closed).toBe(0);
+  await moved.disposeAsync();
+  expect(closed).toBe(1);
+});

@@ -1,0 +1,55 @@
+/** What Node 22 lacks of what is used here. Imported for its effect by whatever starts a process; later Nodes have it all. */
+
+class Stack {
+  #entries: (() => unknown)[] = [];
+  #disposed = false;
+
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+  use<T extends AsyncDisposable | Disposable | null | undefined>(value: T): T {
+    if (value !== null && value !== undefined) {
+      const held: Partial<AsyncDisposable & Disposable> = value;
+      this.defer(() => (held[Symbol.asyncDispose] ?? held[Symbol.dispose])?.call(value));
+    }
+    return value;
+  }
+  adopt<T>(value: T, onDispose: (value: T) => unknown): T {
+    this.defer(() => onDispose(value));
+    return value;
+  }
+  defer(onDispose: () => unknown): void {
+    if (this.#disposed) throw new ReferenceError('the stack is disposed of');
+    this.#entries.push(onDispose);
+  }
+  move(): Stack {
+    const moved = new Stack();
+    moved.#entries = this.#entries;
+    this.#entries = [];
+    this.#disposed = true;
+    return moved;
+  }
+  /** Last in, first out; what fails stops nothing, and is thrown together at the end. */
+  async disposeAsync(): Promise<void> {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    const errors: unknown[] = [];
+    for (const entry of this.#entries.splice(0).reverse()) {
+      try {
+        await entry();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length === 1) throw errors[0];
+    if (errors.length > 1) throw new AggregateError(errors, 'not everything could be closed');
+  }
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.disposeAsync();
+  }
+}
+
+if (!('AsyncDisposableStack' in globalThis)) Object.assign(globalThis, { AsyncDisposableStack: Stack });
+
+/** For its test, on any Node. */
+export { Stack as AsyncDisposableStackOfNode22 };
