@@ -24,7 +24,9 @@ export default [
       const body = await currentDeployment(context);
       if (body !== undefined && judgeMerge(context, body, 'the current deployment')) seen += 1;
       const past = await retained(context, streams);
-      for (const { data } of past?.sample.stream.frames ?? []) {
+      for (const { event, data } of past?.sample.stream.frames ?? []) {
+        // Events of other resources may give the same names another meaning.
+        if (event?.startsWith('deployment.') !== true) continue;
         const payload = parseObject(data ?? '')?.['data'] as Record<string, unknown> | undefined;
         if (payload !== undefined && judgeMerge(context, payload, `the payload of ${data}`)) seen += 1;
       }

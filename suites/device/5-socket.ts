@@ -1,6 +1,6 @@
 /** Section 5: who may open the socket, and from where the loopback port can be reached. */
 import { spawn } from 'node:child_process';
-import { stat } from 'node:fs/promises';
+import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { dirname } from 'node:path';
@@ -23,8 +23,8 @@ const loopbackOnly = requirement(
   'The loopback Device API cannot be reached at another address of the machine.',
 );
 
-/** `nobody` on every common system. */
-const OTHER_USER = 65_534;
+/** `nobody` on every common system, and two that hardly anybody is. */
+const OTHER_USERS = [65_534, 65_533, 65_532];
 const OTHERS_WRITE = 0o002;
 const OTHERS_ENTER = 0o001;
 
@@ -36,11 +36,11 @@ socket.on('error', (error) => { process.stdout.write(error.code); process.exit()
 `;
 
 /** `connected`, or the code of the error; undefined when no process can be started as another user. */
-function connectAsOther(context: Device, path: string): Promise<string | undefined> {
+function connectAs(context: Device, user: number, path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['-e', ATTEMPT, path], {
-      uid: OTHER_USER,
-      gid: OTHER_USER,
+      uid: user,
+      gid: user,
       cwd: '/',
       env: {},
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -53,6 +53,31 @@ function connectAsOther(context: Device, path: string): Promise<string | undefin
     child.once('error', () => resolve(undefined));
     child.once('close', () => resolve(said === '' ? undefined : said));
   });
+}
+
+/** A user that neither serves the socket nor owns the directory in which it lies. */
+async function strangerTo(path: string): Promise<number> {
+  const involved = await serving(path);
+  involved.add((await stat(dirname(path))).uid);
+  return OTHER_USERS.find((user) => !involved.has(user)) ?? Math.max(...OTHER_USERS);
+}
+
+/** Users whose processes hold the socket; empty where the system does not tell. */
+async function serving(path: string): Promise<Set<number>> {
+  const users = new Set<number>();
+  const sockets = await readFile('/proc/net/unix', 'utf8').catch(() => '');
+  const inodes = sockets
+    .split('\n')
+    .flatMap((line) => (line.endsWith(` ${path}`) ? [line.trim().split(/\s+/)[6]] : []));
+  const processes = inodes.length === 0 ? [] : (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  for (const name of processes) {
+    const links = await readdir(`/proc/${name}/fd`).catch(() => []);
+    const targets = await Promise.all(links.map((link) => readlink(`/proc/${name}/fd/${link}`).catch(() => '')));
+    if (!inodes.some((inode) => targets.includes(`socket:[${inode}]`))) continue;
+    const owner = await stat(`/proc/${name}`).catch(() => undefined);
+    if (owner !== undefined) users.add(owner.uid);
+  }
+  return users;
 }
 
 /** Whether the bits of the socket and of every directory above it let any user connect. */
@@ -104,7 +129,7 @@ export default [
       await streams.open();
       if (await openToOthers(socketPath))
         context.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
-      const result = await connectAsOther(context, socketPath);
+      const result = await connectAs(context, await strangerTo(socketPath), socketPath);
       if (result === undefined) return context.notApplicable('no process of another user can be started here');
       context.must(result === 'EACCES' || result === 'EPERM', {
         expected: 'EACCES for a user whom the permissions of the socket do not admit',

@@ -41,7 +41,7 @@ const text = fc.oneof(
 
 /** A deployment that carries the text wherever control lets it. The release id is what the event's payload shows. */
 async function carry(context: Device, value: string): Promise<Deployment | undefined> {
-  const request = { description: value, config_instances: [configFile(context, value)] };
+  const request = { description: value, config_instances: [configFile(context, JSON.stringify({ value }))] };
   for (const attempt of [{ ...request, release_id: `rls_${value}` }, request]) {
     try {
       return await context.control.deploy(attempt);
@@ -61,7 +61,8 @@ export default [
         text,
         async (value) => {
           const made = await carry(context, value);
-          if (made === undefined) return;
+          // A device, or a platform in between, may refuse what it does not like.
+          if (made?.activity_status !== 'deployed') return;
           const from = live.stream.frames.length;
           const seen = await live.until((event) => isDeployed(event, made.id), `deployment.deployed of ${made.id}`);
           for (const frame of [...live.stream.frames.slice(from), ...seen.map((event) => event.frame)]) {

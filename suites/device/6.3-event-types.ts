@@ -55,22 +55,22 @@ export default [
           );
           // Control answers when all is done, so the files are looked at the moment an event comes, not when it answers.
           const wrongAt = new Map<unknown, string | undefined>();
-          const pending = context.control.deploy({ config_instances: files });
+          let made: { id: string; activity_status: string } | undefined;
+          const pending = context.control.deploy({ config_instances: files }).then((deployment) => {
+            made = deployment;
+            return deployment;
+          });
           pending.catch(() => {});
-          let id: string | undefined;
-          void pending.then(
-            (deployment) => {
-              id = deployment.id;
-            },
-            () => {},
-          );
-          do {
+          for (;;) {
             const event = await live.next('deployment.deployed of a deployment with config files');
-            if (event.type === 'deployment.deployed' && !wrongAt.has(payloadOf(event)['deployment_id'])) {
-              wrongAt.set(payloadOf(event)['deployment_id'], wrongFiles(root, files));
-            }
-            if (id === undefined && wrongAt.size > 0) id = (await pending).id;
-          } while (id === undefined || !wrongAt.has(id));
+            const id = payloadOf(event)['deployment_id'];
+            if (event.type === 'deployment.deployed' && !wrongAt.has(id)) wrongAt.set(id, wrongFiles(root, files));
+            if (wrongAt.size > 0) made ??= await pending;
+            // A device may refuse the paths or contents; then nothing is deployed, and nothing to be judged.
+            if (made !== undefined && made.activity_status !== 'deployed') return;
+            if (made !== undefined && wrongAt.has(made.id)) break;
+          }
+          const { id } = await pending;
           const wrong = wrongAt.get(id);
           context.must(wrong === undefined, {
             expected: `every config file of ${id} on the device when its deployment.deployed arrives`,

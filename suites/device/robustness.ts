@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import { exchange, type RawExchange, requestText } from '../../harness/client/raw.ts';
-import { CURRENT } from './support/ask.ts';
+import { CURRENT, isServed } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { withStreams } from './support/streams.ts';
 
@@ -132,7 +132,7 @@ async function stillServes(context: Device, after: string): Promise<void> {
   const next = await context.http
     .get(CURRENT, { timeoutMs: context.patienceMs })
     .catch((error: unknown) => String(error));
-  context.must(typeof next !== 'string' && (next.status === 200 || next.status === 404), {
+  context.must(typeof next !== 'string' && isServed(next), {
     expected: `the next request works after ${after}`,
     actual: typeof next === 'string' ? next : next.status,
   });
@@ -177,4 +177,15 @@ export default [
     }
     await stillServes(context, 'sixteen requests that were broken off');
   }),
+
+  check(robust, { aspect: 'come-and-go', sharing: 'shared' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      for (let round = 0; round < 10; round += 1) {
+        const some = await Promise.all(Array.from({ length: 10 }, () => streams.open()));
+        await Promise.all(some.map((subscription) => subscription.close()));
+      }
+      await streams.open();
+      await stillServes(context, 'a hundred subscribers that came and went');
+    }),
+  ),
 ];

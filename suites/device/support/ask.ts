@@ -40,10 +40,19 @@ export function brief(response: HttpResponse): string {
   return `${response.status}${type === '' ? '' : ` ${type}`} ${JSON.stringify(response.text.slice(0, 300))}`;
 }
 
-/** Answers of the deployment endpoint that hold a deployment; undefined when the device has none to show (404: section 4.1 is silent). */
+const NONE = new Set([204, 404, 409, 410]);
+
+/** Whether an answer of the deployment endpoint says that there is none. How it does is not stated, so every plausible way counts. */
+export const saysNone = (response: HttpResponse): boolean =>
+  NONE.has(response.status) || (response.status === 200 && response.json === null);
+
+/** Whether the deployment endpoint is served to whoever asked: with a deployment, or with word that there is none. */
+export const isServed = (response: HttpResponse): boolean => response.status === 200 || saysNone(response);
+
+/** The current deployment; undefined when the device has none. */
 export async function currentDeployment(context: Device): Promise<Record<string, unknown> | undefined> {
   const response = await ask(context, { path: CURRENT }, 'an answer to GET /deployments/current');
-  if (response.status === 404) return undefined;
+  if (saysNone(response)) return undefined;
   const body = objectOf(response);
   context.must(response.status === 200 && body !== undefined, {
     expected: '200 with a JSON object, a Deployment (or 404 while the device has no deployment)',

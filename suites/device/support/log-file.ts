@@ -16,7 +16,8 @@ export interface LogLine {
 
 /** Every line that is ended; and the last one also without its newline when it is JSON, since it may just be under way. */
 export async function readLog(path: string): Promise<LogLine[]> {
-  const lines = (await readFile(path, 'utf8')).split('\n');
+  const texts = await Promise.all((await segments(path)).map((file) => readFile(file, 'utf8')));
+  const lines = texts.join('').split('\n');
   const last = lines.pop() ?? '';
   const read = lines.map(parse);
   const tail = parse(last);
@@ -43,11 +44,22 @@ function holds(value: unknown, id: bigint): boolean {
   return Object.values(value).some((item) => holds(item, id));
 }
 
-export const appendTo = (path: string, bytes: Buffer): Promise<void> => appendFile(path, bytes);
+/** The files of the log, oldest first: one, or those in the directory that control names. */
+async function segments(path: string): Promise<string[]> {
+  if (!(await stat(path)).isDirectory()) return [path];
+  const entries = await readdir(path, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isFile() && /\.jsonl$/.test(entry.name)).map(({ name }) => name);
+  return names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).map((name) => join(path, name));
+}
+
+/** The file that is being written to. */
+const newest = async (path: string): Promise<string> => (await segments(path)).at(-1) ?? path;
+
+export const appendTo = async (path: string, bytes: Buffer): Promise<void> => appendFile(await newest(path), bytes);
 
 /** The last whole line, with its newline. */
 export async function lastLine(path: string): Promise<Buffer> {
-  const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+  const bytes = await readFile(await newest(path)).catch(() => Buffer.alloc(0));
   const end = bytes.lastIndexOf(10);
   return end === -1 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end + 1);
 }
@@ -55,7 +67,8 @@ export async function lastLine(path: string): Promise<Buffer> {
 /** Bytes of everything in the log's directory, its own segments and leftovers included. */
 export async function diskUse(path: string): Promise<number> {
   let total = 0;
-  for (const entry of await readdir(dirname(path), { withFileTypes: true })) {
+  const directory = (await stat(path)).isDirectory() ? path : dirname(path);
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
     if (!entry.isFile()) continue;
     // A file may go away while it is counted: compaction renames.
     total += await stat(join(entry.parentPath, entry.name)).then(
