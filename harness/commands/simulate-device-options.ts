@@ -47,13 +47,13 @@ export function deviceArguments<T>(argv: Argv<T>) {
     },
     mqtt: { type: 'string', describe: 'URL of the broker', group: 'Platform:' },
     dialect: { choices: DIALECTS, default: 'spec' as Dialect, describe: 'Header names', group: 'Platform:' },
-    defect: { type: 'string', describe: `Be wrong in a known way: ${names(deviceDefects)}`, group: 'Wrong:' },
-    variant: { type: 'string', describe: `Make another legal choice: ${names(deviceVariants)}`, group: 'Wrong:' },
+    defect: { type: 'string', describe: `Be wrong in a known way, one of ${deviceDefects.length}; a wrong name lists them all`, group: 'Wrong:' },
+    variant: { type: 'string', describe: `Make another legal choice, one of ${deviceVariants.length}; a wrong name lists them all`, group: 'Wrong:' },
     fault: {
       type: 'string',
       array: true,
       default: [] as string[],
-      describe: `Fail by name: ${Object.values(FAULTS).join('; ')}`,
+      describe: `Fail by name: ${Object.keys(FAULTS).join(', ')}; a wrong one says how each is written`,
       group: 'Wrong:',
     },
     'log-level': { choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
@@ -105,6 +105,17 @@ function places(args: DeviceArguments) {
     ...(socket === undefined ? {} : { socket: { path: resolve(socket), mode } }),
     ...(discovery === undefined ? {} : { loopback: { discovery: resolve(discovery) } }),
   };
+}
+
+/** Where `--control` wants the control API: a port or a path. */
+export function controlAddress(text: string | undefined): { port: number } | { path: string } | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d+$/.test(text)) {
+    writableParent('control', text);
+    return { path: resolve(text) };
+  }
+  if (Number(text) > 65_535) throw new UsageError(`--control ${text}: a port up to 65535 or a path is accepted`);
+  return { port: Number(text) };
 }
 
 function writableParent(option: string, path: string): void {

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import type { CommandModule } from 'yargs';
 import type { DeviceArguments } from './simulate-device-options.ts';
-import { deviceArguments, settingsOf } from './simulate-device-options.ts';
+import { controlAddress, deviceArguments, settingsOf } from './simulate-device-options.ts';
 
 export const simulateDeviceCommand: CommandModule<object, DeviceArguments> = {
   command: 'device',
@@ -20,12 +20,8 @@ export const simulateDeviceCommand: CommandModule<object, DeviceArguments> = {
       ),
   handler: async (args) => {
     const settings = settingsOf(args);
+    const control = controlAddress(args.control);
     const { runDevice } = await import('../../simulators/device/process/run.ts');
-    const control = args.control === undefined ? undefined : controlAddress(args.control);
     process.exitCode = await runDevice(settings, control);
   },
 };
-
-function controlAddress(text: string): { port: number } | { path: string } {
-  return /^\d+$/.test(text) ? { port: Number(text) } : { path: text };
-}
