@@ -1,7 +1,7 @@
 /** Section 2.6: the envelope of every list. */
 import { requirement } from '../../harness/check/define.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
-import { envelopeProblems, getList, page, served } from './support/lists.ts';
+import { COLLECTIONS, envelopeProblems, getList, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { seeded } from './support/seed.ts';
 import { isJson, said } from './support/send.ts';
@@ -13,9 +13,12 @@ const ENVELOPE = requirement(
   'Every collection answers with the list envelope: object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
 );
 const envelope = check(ENVELOPE, { profile: 'core' }, async (t: Platform) => {
-  for (const collection of await served(t)) {
+  await served(t);
+  for (const collection of COLLECTIONS) {
     for (const query of [{}, { limit: 100 }, { offset: 1 }, { expand: 'total_count' }]) {
       const response = await getList(t, collection, query);
+      // Which collections a version has, and which the key may read, is the platform's business: it says so with a 4xx.
+      if (absent(response)) break;
       const problems = response.status === 200 ? envelopeProblems(response.json) : ['the status is not 200'];
       t.must(problems.length === 0, {
         expected: '200 with {object: "list", limit, offset, has_more, data: [{object, id, …}, …]}',
@@ -29,6 +32,8 @@ const envelope = check(ENVELOPE, { profile: 'core' }, async (t: Platform) => {
     }
   }
 });
+
+const absent = ({ status }: { status: number }): boolean => (status >= 300 && status <= 499) || status === 501;
 
 const ITEMS = requirement(
   'platform.list.items',

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
+import { createConfigType, unique } from './support/create.ts';
 import { aDevice, ping } from './support/devices.ts';
 import { type Collection, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
@@ -20,6 +21,28 @@ const keyRequired = check(REQUIRED, { profile: 'core' }, async (t: Platform) => 
   const answer = await ping(t, device, { timeout_nanos: 1_000_000 }, { http: anonymous });
   refusedWithoutData(t, answer, [], 'a ping with no key');
 });
+
+const writesRefused = check(
+  REQUIRED,
+  { aspect: 'writes', needs: ['write'], writes: true, sharing: 'exclusive' },
+  async (t: Platform) => {
+    // The same body is taken with the key, so that it is the key that makes the difference.
+    await createConfigType(t);
+    for (const [how, http] of [
+      ['no key', withKey(t, undefined)],
+      ['an invented key', withKey(t, unique('key'))],
+    ] as const) {
+      const slug = unique('type');
+      const answer = await http.post('/config_types', { name: slug, slug });
+      refusedWithoutData(t, answer, [], `POST /config_types with ${how}`);
+      const { data } = await page(t, 'config_types', { limit: 100 });
+      t.must(!data.some((item) => JSON.stringify(item).includes(slug)), {
+        expected: `nothing to be created with ${how}`,
+        actual: `${slug} is listed, though the request was answered ${answer.status}`,
+      });
+    }
+  },
+);
 
 const WRONG = requirement('platform.auth.key-wrong', 'MUST', '5', 'With a key that was not issued nothing is served.');
 const keyWrong = check(WRONG, { profile: 'core' }, async (t: Platform) => {
@@ -122,4 +145,4 @@ function refusedWithoutData(t: Platform, answer: HttpResponse, secrets: string[]
   t.should([401, 403, 429].includes(answer.status), { expected: `401 to ${what}`, actual: said(answer) });
 }
 
-export const authenticationChecks = [keyRequired, keyWrong, scope];
+export const authenticationChecks = [keyRequired, writesRefused, keyWrong, scope];

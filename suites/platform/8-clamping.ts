@@ -169,18 +169,23 @@ const HUGE = requirement(
   'Integers of any size are clamped and never an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
 );
 const hugeLimits = check(HUGE, {}, async (t: Platform) => {
-  const [collection] = await served(t);
-  const asked = fc.record({ sign: fc.constantFrom('high', 'low'), digits: anyHuge });
+  const collections = await served(t);
+  const [collection] = collections;
+  const asked = fc.record({
+    collection: fc.constantFrom(...collections),
+    sign: fc.constantFrom('high', 'low'),
+    digits: anyHuge,
+  });
   await t.property(
     asked,
-    async ({ sign, digits }) => {
+    async ({ collection, sign, digits }) => {
       if (sign === 'high') await clampedTo100(t, collection, digits);
       else await lowLimit(t, collection, `-${digits}`);
     },
     {
       runs: huge.length * 2 + 8,
-      examples: huge.flatMap((digits) => [[{ sign: 'high', digits }], [{ sign: 'low', digits }]] as [unknown][]),
-      describe: ({ sign, digits }: { sign: string; digits: string }) =>
+      examples: huge.flatMap((digits) => ['high', 'low'].map((sign): [unknown] => [{ collection, sign, digits }])),
+      describe: ({ collection, sign, digits }: { collection: string; sign: string; digits: string }) =>
         `GET /${collection}?limit=${sign === 'low' ? '-' : ''}${short(digits)}`,
     },
   );

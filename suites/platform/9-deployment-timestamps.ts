@@ -30,14 +30,11 @@ const timestamps = check(
       const past = all.filter((item) => activities.includes(String(item['activity_status'])));
       const missing = past.find((item) => typeof momentOf(item, moment) !== 'string');
       if (missing === undefined) continue;
-      // The field's name is not shown: only where it is known can its absence be a fault.
-      const named = all.some((item) => momentOf(item, moment) !== undefined);
-      const finding = {
+      // Not a MUST: it may have happened before the platform recorded such moments.
+      t.should(false, {
         expected: `when it was ${moment}, in a deployment whose activity_status is ${missing['activity_status']}`,
         actual: JSON.stringify(missing),
-      };
-      if (named) t.must(false, { ...finding, counterexample: missing.id });
-      t.should(false, finding);
+      });
     }
     for (const item of all) {
       const order = (['queued', 'deployed', 'archived'] as const).flatMap((moment) => momentOf(item, moment) ?? []);

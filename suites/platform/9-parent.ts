@@ -1,8 +1,8 @@
 /** Section 9, migration rule 3: `parent_id` when a deployment is created. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requirement } from '../../harness/check/define.ts';
-import { createDevice } from './support/create.ts';
-import { act, createKit, type Kit, tidy, tryDeployment } from './support/kit.ts';
+import { createDevice, created } from './support/create.ts';
+import { act, createKit, type Kit, postDeployment, tidy, tryDeployment } from './support/kit.ts';
 import type { Item } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';
@@ -103,4 +103,26 @@ const whenGiven = check(PARENT, { ...options, aspect: 'accepted' }, async (run: 
   await tidy(stage.t, stage.made);
 });
 
-export const parentChecks = [whenFree, whenTaken, whenGiven];
+const AT_ONCE = 6;
+
+const race = check(PARENT, { ...options, aspect: 'at-once' }, async (run: Platform) => {
+  const stage = await prepare(run);
+  const t: Platform = stage.t;
+  const [kit] = stage.kits;
+  if (kit === undefined) return;
+  const answers = await Promise.all(
+    Array.from({ length: AT_ONCE }, () =>
+      postDeployment(t, kit, { device: stage.device, target: 'deployed', parent: null }),
+    ),
+  );
+  const accepted = answers.map(created).filter((item) => item !== undefined);
+  await tidy(t, [...stage.made, ...accepted]);
+  // Staged ones are no targets yet: any number of them leaves the assertion true.
+  const targets = accepted.filter((item) => item['target_status'] === 'deployed');
+  t.should(targets.length <= 1, {
+    expected: `one of ${AT_ONCE} deployments with parent_id null, made at once for a device without one, to be created`,
+    actual: `${targets.length} were`,
+  });
+});
+
+export const parentChecks = [whenFree, whenTaken, whenGiven, race];

@@ -14,7 +14,7 @@ export interface GroupReality {
 }
 
 /** Beyond it a platform may say that a tree is too deep. */
-const DEEPEST = 4;
+const DEEPEST = 3;
 
 export const nth = <T>(items: readonly T[], which: number): T | undefined => items[which % items.length];
 

@@ -2,7 +2,7 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { createDevice, mayWrite } from './create.ts';
-import { asPage, getList } from './lists.ts';
+import { envelopeProblems, getList, type Page } from './lists.ts';
 import type { Platform } from './platform.ts';
 import { ok, said, send } from './send.ts';
 
@@ -11,8 +11,8 @@ export async function aDevice(t: Platform): Promise<string | undefined> {
   const named = t.onlineDevice ?? t.offlineDevice;
   if (named !== undefined) return named;
   const response = await getList(t, 'devices', { limit: 1 });
-  if (!ok(response)) return undefined;
-  const [listed] = asPage(t, 'devices', response).data;
+  if (!ok(response) || envelopeProblems(response.json).length > 0) return undefined;
+  const [listed] = (response.json as Page).data;
   return (listed ?? (mayWrite(t) ? await createDevice(t) : undefined))?.id;
 }
 
