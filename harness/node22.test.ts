@@ -24,12 +24,12 @@ test.each([
   ['Node’s own', () => new AsyncDisposableStack()],
   ['the one for Node 22', () => new AsyncDisposableStackOfNode22()],
 ])('%s moves what it holds', async (_, make) => {
-  let closed = 0;
+  const closed: string[] = [];
   const stack = make();
-  stack.defer(() => void (closed += 1));
+  stack.defer(() => void closed.push('it'));
   const moved = stack.move();
   await stack.disposeAsync();
-  expect(closed).toBe(0);
+  expect(closed).toEqual([]);
   await moved.disposeAsync();
-  expect(closed).toBe(1);
+  expect(closed).toEqual(['it']);
 });
