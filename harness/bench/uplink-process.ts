@@ -70,6 +70,9 @@ const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promis
       onPong: link.onPong,
       onConnected: () => {},
       authenticate: () => true,
+      onError: (error) => {
+        throw error;
+      },
     });
     link.use(broker);
     pingOnce = async (robot) => (await link.ping(robotId(robot), PING_TIMEOUT_NANOS)).code === 'success';

@@ -219,6 +219,20 @@ describe('the agent uplink cannot start', () => {
   });
 });
 
+describe('asked to sync', () => {
+  it('before the platform knows it, a robot says so, and is not held up by that afterwards', async () => {
+    await using robot = await testRobot();
+    expect(await robot.uplink.sync()).toMatchObject({ code: 'network_connection_error' });
+    await robot.uplink.start();
+    expect(robot.uplink.lastSyncedAt).toBeDefined();
+    expect(await robot.uplink.sync()).toMatchObject({ code: 'success' });
+    await robot.uplink.stop();
+    const before = robot.requests.length;
+    expect(await robot.uplink.sync()).toMatchObject({ code: 'network_connection_error' });
+    expect(robot.requests).toHaveLength(before);
+  });
+});
+
 describe('the agent uplink stops', () => {
   it('before it was started', async () => {
     await using robot = await testRobot();

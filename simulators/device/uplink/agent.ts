@@ -24,6 +24,7 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
   readonly #scheduler: Scheduler;
   readonly #abort = new AbortController();
   #starting: Promise<void> | undefined;
+  #connecting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
   #connection: MqttConnection | undefined;
   /** The connection at the time a sync began. */
@@ -80,8 +81,9 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     return this.stop();
   }
 
-  sync(): Promise<SyncResult> {
-    return this.#scheduler.sync();
+  async sync(): Promise<SyncResult> {
+    if (this.#api.device) return this.#scheduler.sync();
+    return { code: 'network_connection_error', message: 'the platform does not know this device yet' };
   }
 
   async #start(): Promise<void> {
@@ -94,7 +96,7 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     const abort = () => online.reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     this.#onOnline = online.resolve;
-    void this.#connect();
+    this.#connecting = this.#connect();
     await online.promise;
     signal.removeEventListener('abort', abort);
   }
@@ -102,6 +104,9 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
   async #stop(): Promise<void> {
     this.#abort.abort(new Error(`the uplink of ${this.#name} was stopped`));
     this.#hub.time.cancel(this.#reconnect);
+    // Whatever is under way ends soon, and may still write below the robot's directory until it has.
+    await this.#starting?.catch(() => {});
+    await this.#connecting;
     await this.#scheduler.stop();
     await this.#connection?.end();
     if (this.#starting) await this.#hub.release();
@@ -112,9 +117,10 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
       try {
         return await this.#api.enrol(this.#name, signal);
       } catch (error) {
+        const attempt = this.#failedConnects++;
         if (!isTemporary(error)) throw error;
         this.#hub.log?.debug({ robot: this.#name, error: (error as Error).message }, 'cannot enrol yet');
-        await pause(this.#hub.time, reconnectDelay(this.#failedConnects++, this.#hub.random), signal);
+        await pause(this.#hub.time, reconnectDelay(attempt, this.#hub.random), signal);
       }
     }
   }
@@ -171,7 +177,9 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
 
   #connectLater(): void {
     const { time, random } = this.#hub;
-    this.#reconnect = time.after(reconnectDelay(this.#failedConnects++, random), () => void this.#connect());
+    this.#reconnect = time.after(reconnectDelay(this.#failedConnects++, random), () => {
+      this.#connecting = this.#connect();
+    });
   }
 
   onClose(connection: MqttConnection): void {

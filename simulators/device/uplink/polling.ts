@@ -94,6 +94,7 @@ export class PollingUplink implements Uplink, SyncEvents {
 
   async #stop(): Promise<void> {
     this.#abort.abort(new Error(`the uplink of ${this.#name} was stopped`));
+    await this.#starting?.catch(() => {});
     await this.#scheduler.stop();
     if (this.#starting) await this.#hub.release();
   }

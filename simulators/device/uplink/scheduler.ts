@@ -17,6 +17,8 @@ export interface SyncEvents {
   onSyncFailed(error: Error): void;
 }
 
+const STOPPING: SyncResult = { code: 'network_connection_error', message: 'the device is stopping' };
+
 export class Scheduler {
   readonly #syncer: SyncRunner;
   readonly #time: Time;
@@ -44,6 +46,7 @@ export class Scheduler {
   /** Syncs now, or joins the sync that runs. While failed syncs back off it does neither. */
   sync(): Promise<SyncResult> {
     if (this.#running) return this.#running;
+    if (this.#signal.aborted) return Promise.resolve(STOPPING);
     const now = this.#time.now();
     if (now >= this.#cooldownUntil) return this.#run();
     const next = new Date(this.#cooldownUntil).toISOString();
@@ -97,7 +100,7 @@ export class Scheduler {
   }
 
   #failed(error: Error): SyncResult {
-    if (this.#signal.aborted) return { code: 'network_connection_error', message: 'the device is stopping' };
+    if (this.#signal.aborted) return STOPPING;
     this.#events.onSyncFailed(error);
     if (error instanceof NetworkError) {
       this.#unreachable++;

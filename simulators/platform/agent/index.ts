@@ -65,6 +65,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
           host: mqtt.host ?? '127.0.0.1',
           port: mqtt.port ?? 0,
           ...(tls && { tls }),
+          onError: (error) => options.log?.error(error, 'the MQTT broker is in trouble'),
           authenticate: (deviceId, sessionId, token) => {
             const device = tokens.verify(token);
             return device?.id === deviceId && device.session_id === sessionId;

@@ -3,7 +3,7 @@
  * and reaches its own topics only. Sessions never outlive their connection, whatever a client asks for: what an offline
  * device must learn is retained, and its agent subscribes again after every CONNACK, so nothing needs to be queued for it.
  */
-import { once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { Aedes, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
@@ -21,6 +21,8 @@ export interface EmbeddedBrokerOptions extends BrokerEvents {
   tls?: { cert: string | Buffer; key: string | Buffer };
   /** Whether the token is of that device and session. */
   authenticate(deviceId: string, sessionId: string, token: string): boolean;
+  /** Something failed inside the broker; it goes on. */
+  onError(error: Error): void;
 }
 
 export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Broker> {
@@ -50,6 +52,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
     },
   });
 
+  (aedes as EventEmitter).on('error', options.onError);
   const storeRetained = installExactRetained(aedes);
 
   // A device that connects again takes its old connection over: only the newest is the device's. Its end is seen on the socket,
