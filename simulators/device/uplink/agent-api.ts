@@ -10,7 +10,7 @@ import {
   type DeploymentReport,
   tokenResponse,
 } from '../../../harness/contract/agent.ts';
-import { ApiError, type ApiRequest, NetworkError } from './http.ts';
+import { ApiError, type ApiRequest } from './http.ts';
 import type { UplinkHub } from './hub.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
 import { allPages, type DeploymentSource } from './source.ts';
@@ -49,7 +49,7 @@ export class AgentApi implements DeploymentSource {
 
   async #provision(name: string, signal: AbortSignal): Promise<StoredDevice> {
     const { agentVersion, http } = this.#hub;
-    const token = await this.#provisioningToken();
+    const token = typeof this.#hub.token === 'function' ? await this.#hub.token() : this.#hub.token;
     const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: agentVersion, name };
     try {
       if (token === undefined) throw new ApiError(401, 'unauthorized', 'no provisioning token was given');
@@ -60,16 +60,6 @@ export class AgentApi implements DeploymentSource {
       const known = error instanceof ApiError ? await this.#recall(signal) : undefined;
       if (known) return known;
       throw error;
-    }
-  }
-
-  async #provisioningToken(): Promise<string | undefined> {
-    const { token } = this.#hub;
-    if (typeof token !== 'function') return token;
-    try {
-      return await token();
-    } catch (error) {
-      throw new NetworkError('no provisioning token can be had now', { cause: error });
     }
   }
 

@@ -9,7 +9,10 @@ export interface AgentUplinkOptions extends CommonOptions {
   kind: 'agent';
   /** URL of the platform. Only its host counts: the agent API lies at `/agent/v1`. */
   platform: string;
-  /** Provisioning token, needed until the robot has an identity on disk; or where to get one, as they live for minutes only. */
+  /**
+   * Provisioning token, needed until the robot has an identity on disk; or where to get one, as they live for minutes only (its
+   * rejection is that of `start`).
+   */
   token?: string | (() => string | Promise<string>);
   /** `mqtt://host:port` or `mqtts://…`. Default: the platform's host, port 8883 with TLS; 1883 without where it is a loopback address. */
   mqtt?: string;
