@@ -1,12 +1,15 @@
 /** The agent uplink against the agent side, on real sockets: the main path, and what survives a restart of either end. */
 import { access, rm } from 'node:fs/promises';
+import { generate, type Packet } from 'mqtt-packet';
 import { describe, expect, it, vi } from 'vitest';
+import { agentTopics } from '../../../harness/contract/agent.ts';
 import { agentHost } from '../../platform/agent/testing/agent-host.ts';
 import { localhostTls } from '../../platform/agent/testing/localhost-tls.ts';
 import { DeployError } from '../ports.ts';
 import { createUplink } from './index.ts';
 import { MemoryDevice } from './testing/memory-device.ts';
 import { testRobot } from './testing/robot.ts';
+import { scriptedBroker, welcoming } from './testing/scripted-broker.ts';
 
 const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
 const portOf = (url: string) => Number(new URL(url).port);
@@ -96,6 +99,50 @@ describe('the agent uplink', () => {
     await vi.waitFor(() => expect(host.platform.stored(first).activity_status).toBe('archived'));
     expect([...device.files.keys()]).toEqual(['/b.json']);
     expect(device.active()).toHaveLength(1);
+  });
+
+  it('loses no request to sync when its connection breaks while it syncs', async () => {
+    await using robot = await testRobot();
+    const { host, device, uplink } = robot;
+    await uplink.start();
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    device.beforeDeploy = ({ id }) => {
+      if (id !== first) return undefined;
+      reached.resolve();
+      return gate.promise;
+    };
+    const first = host.deploy(robot.id(), { '/a.json': '1' });
+    await reached.promise;
+    host.side.link.disconnect(robot.id());
+    await vi.waitFor(() => expect(uplink.status).toBe('offline'));
+    const second = host.deploy(robot.id(), { '/b.json': '2' });
+    gate.resolve();
+    await robot.eventually(() => expect(host.platform.stored(second).status).toBe('deployed'));
+    expect(device.events).toEqual([`deployed ${first}`, `removed ${first}`, `deployed ${second}`]);
+    expect(uplink.status).toBe('online');
+  });
+
+  it('tells the broker that it is synced, and listens neither to itself nor to what was retained', async () => {
+    const topic = (packet: Packet) => (packet.cmd === 'publish' ? packet.topic : undefined);
+    await using broker = await scriptedBroker(welcoming);
+    await using robot = await testRobot({ uplink: { mqtt: `mqtt://127.0.0.1:${broker.port}` } });
+    await robot.uplink.start();
+    const sync = agentTopics.sync(robot.id());
+    await vi.waitFor(() => expect(broker.received.at(-1)).toMatchObject({ cmd: 'publish', topic: sync }));
+    expect(broker.received.at(-1)).toMatchObject({ retain: true, qos: 1, payload: Buffer.from('{"is_synced":true}') });
+    const send = (payload: string, retain: boolean) => {
+      const packet: Packet = { cmd: 'publish', topic: sync, payload, retain, qos: 1, dup: false, messageId: 1 };
+      for (const socket of broker.sockets) socket.write(generate(packet));
+    };
+    send('{"is_synced":true}', false);
+    send('{"is_synced":false}', true);
+    send('nonsense', false);
+    send('{"is_synced":false}', false);
+    const synced = () => broker.received.filter((packet) => topic(packet) === sync).length;
+    await vi.waitFor(() => expect(synced()).toBe(2));
+    expect(broker.received.filter(({ cmd }) => cmd === 'puback')).toHaveLength(4);
+    expect(count(robot.requests, 'GET /deployments')).toBe(2);
   });
 
   it('reads every page of what is wanted', async () => {

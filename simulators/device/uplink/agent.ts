@@ -131,7 +131,9 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     try {
       token = await this.#api.token(signal);
       await this.#announce(signal);
-      this.#connection = await this.#open(token, signal);
+      const connection = await this.#open(token, signal);
+      if (connection.closed) throw new Error('the MQTT broker closed the connection at once');
+      this.#connection = connection;
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof MqttRefused && error.credentials) this.#api.dropToken(token);

@@ -107,7 +107,6 @@ export class MqttConnection implements Beating {
       const suback = await subscribed;
       const refused = suback.cmd === 'suback' && suback.granted.includes(SUBSCRIPTION_REFUSED);
       if (refused) throw new Error('the MQTT broker refused a subscription to a topic of this device');
-      if (connection.#socket.destroyed) throw new Error('the MQTT broker closed the connection');
     } catch (error) {
       connection.close(error as Error);
       throw error;
@@ -118,6 +117,10 @@ export class MqttConnection implements Beating {
     }
     connection.#slot = keepAlive.add(connection);
     return connection;
+  }
+
+  get closed(): boolean {
+    return this.#socket.destroyed;
   }
 
   publish(topic: string, message: object, options: { retain: boolean }): void {
