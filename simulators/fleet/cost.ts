@@ -4,11 +4,11 @@ import type { Scenario } from '../../harness/load/scenario.ts';
 
 /** The listening socket of a robot, and its event log while it is written. */
 const IDLE_DESCRIPTORS = 1.2;
-const IDLE_BYTES = 16 * 1024;
-const UPLINK_BYTES = 24 * 1024;
+const IDLE_BYTES = 10 * 1024;
+const UPLINK_BYTES = 10 * 1024;
 /** Both ends of a stream are in this process. */
 const SUBSCRIBER_DESCRIPTORS = 2;
-const SUBSCRIBER_BYTES = 32 * 1024;
+const SUBSCRIBER_BYTES = 50 * 1024;
 /** Event log, mark, state, config files, key, device record: a block each, and their directories. */
 const FILES = 10;
 const BLOCK_BYTES = 4096;

@@ -1,5 +1,5 @@
 /** A running fleet: its hosts, the phases they carry out together, and what they measured. */
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { mergeSnapshots, type Snapshot, summariesOf } from '../../harness/load/metrics.ts';
 import type { FleetResult, Tick, Violation } from '../../harness/load/result.ts';
@@ -9,13 +9,12 @@ import { durationMs } from '../../harness/load/units.ts';
 import { judge } from '../../harness/load/verdict.ts';
 import { random } from '../common/random.ts';
 import { robotCost } from './cost.ts';
-import type { Host, HostConfig, HostEvents, PhaseOutcome, PlatformAddress } from './host.ts';
+import type { HostConfig, HostEvents, PhaseOutcome, PlatformAddress } from './host.ts';
+import { Hosts } from './hosts.ts';
 import { makePlace, roomFor } from './place.ts';
 import { membersOf } from './plan.ts';
 import { PlatformClient, type Rollable } from './platform-client.ts';
-import { ProcessHost } from './process-host.ts';
 import { Progress } from './progress.ts';
-import { RobotHost } from './robot-host.ts';
 
 export interface FleetOptions {
   /** Of the whole fleet, over all shards. */
@@ -77,12 +76,10 @@ export class Fleet implements AsyncDisposable {
   readonly incomplete: string[] = [];
   readonly progress = new Progress();
   readonly #dir: string;
-  readonly #hosts = new Map<string, { host: Host; config: HostConfig }>();
+  readonly #hosts: Hosts;
   readonly #client: PlatformClient | undefined;
   readonly #began = monotonicMs();
   readonly #keysDone = new Map<string, number>();
-  /** What hosts had measured that are no more. */
-  readonly #left: Snapshot[] = [];
   #clock: NodeJS.Timeout | undefined;
   #phase = 'preparing';
   #phaseEpoch: number | undefined;
@@ -97,10 +94,12 @@ export class Fleet implements AsyncDisposable {
     this.#dir = makePlace(roomFor(this.robots * robotCost(options.scenario).diskBytes, options.dir));
     this.#client = options.platform && new PlatformClient({ ...options.platform, connections: 8 });
     const count = Math.max(options.workers, 1);
-    for (let number = 0; number < count; number += 1) {
-      const config = this.#configOf(number, count);
-      this.#hosts.set(config.name, { host: this.#hostOf(config), config });
-    }
+    this.#hosts = new Hosts({
+      configs: Array.from({ length: count }, (_, number) => this.#configOf(number, count)),
+      processes: options.workers > 0,
+      eventsOf: (config) => this.#eventsOf(config),
+      onLost: (reason) => this.incomplete.push(reason),
+    });
   }
 
   get robots(): number {
@@ -130,7 +129,7 @@ export class Fleet implements AsyncDisposable {
 
   /** Makes keys and readies the hosts. */
   async prepare(): Promise<void> {
-    await this.#each(({ host }) => host.prepare());
+    await this.#hosts.each((host) => host.prepare());
     this.#clock = setInterval(() => this.#second(), SECOND_MS);
   }
 
@@ -143,7 +142,7 @@ export class Fleet implements AsyncDisposable {
     const epoch = monotonicMs() + LEAD_MS;
     this.#phaseEpoch = epoch;
     if (phase.do === 'kill-worker') await this.#killWorker(index, phase.down);
-    const outcomes = await this.#each(({ host }) =>
+    const outcomes = await this.#hosts.each((host) =>
       host.runPhase({ index, phase, epoch, ...(given === undefined ? {} : { rollable: given }) }),
     );
     const report: PhaseReport = {
@@ -177,13 +176,13 @@ export class Fleet implements AsyncDisposable {
   /** Lets subscribers read what is left, then reports what was never read. Call once, before `stop`. */
   async finish(): Promise<void> {
     this.#phase = 'finishing';
-    await this.#each(({ host }) => host.finish());
+    await this.#hosts.each((host) => host.finish());
     this.#second();
   }
 
   /** What was measured so far. */
   async snapshot(): Promise<Snapshot> {
-    return mergeSnapshots([...this.#left, ...(await this.#each(({ host }) => host.snapshot()))]);
+    return mergeSnapshots([...this.#hosts.left, ...(await this.#hosts.each((host) => host.snapshot()))]);
   }
 
   /** The part of the result that the fleet itself knows. */
@@ -220,8 +219,7 @@ export class Fleet implements AsyncDisposable {
 
   async #stop(how: 'orderly' | 'abandon'): Promise<void> {
     clearInterval(this.#clock);
-    const results = await Promise.allSettled([...this.#hosts.values()].map(({ host }) => host.stop(how)));
-    results.push(...(await Promise.allSettled([this.#client?.close()])));
+    const results = await Promise.allSettled([this.#hosts.stop(how), this.#client?.close()]);
     // At once: an asynchronous removal of a hundred thousand files takes several times as long.
     rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 });
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
@@ -252,12 +250,11 @@ export class Fleet implements AsyncDisposable {
     };
   }
 
-  #hostOf(config: HostConfig): Host {
-    mkdirSync(config.robotsDir, { recursive: true, mode: 0o700 });
-    const events: HostEvents = {
-      onTick: (tick) => this.progress.add(config.name, tick),
+  #eventsOf({ name }: HostConfig): HostEvents {
+    return {
+      onTick: (tick) => this.progress.add(name, tick),
       onKeys: (done) => {
-        this.#keysDone.set(config.name, done);
+        this.#keysDone.set(name, done);
         const all = [...this.#keysDone.values()].reduce((sum, of) => sum + of, 0);
         this.options.onKeys?.(all, this.robots);
       },
@@ -266,56 +263,16 @@ export class Fleet implements AsyncDisposable {
         this.options.onViolation?.(violation);
       },
     };
-    return this.options.workers === 0 ? new RobotHost(config, events) : new ProcessHost(config, events);
   }
 
-  /** Calls every host; one that fails is left out from then on, and the run is incomplete. */
-  async #each<T>(call: (entry: { host: Host; config: HostConfig }) => Promise<T>): Promise<T[]> {
-    const entries = [...this.#hosts];
-    const results = await Promise.allSettled(entries.map(([, entry]) => call(entry)));
-    const values: T[] = [];
-    let failure: unknown;
-    for (const [position, result] of results.entries()) {
-      if (result.status === 'fulfilled') {
-        values.push(result.value);
-        continue;
-      }
-      failure = result.reason;
-      if (this.#stopping !== undefined) continue;
-      const [name] = entries[position] ?? ['a host'];
-      this.#hosts
-        .get(name)
-        ?.host.stop('abandon')
-        .catch(() => {});
-      this.#hosts.delete(name);
-      this.incomplete.push(`${name} is lost: ${(result.reason as Error).message}`);
-    }
-    if (values.length === 0) throw failure;
-    return values;
-  }
-
-  /** Kills one worker as a machine dies, and starts it again on the same disk. */
   async #killWorker(index: number, down: string | undefined): Promise<void> {
-    const names = [...this.#hosts.keys()];
-    const name = random(`${this.options.seed}/phase ${index}/worker`).pick(names);
-    const entry = this.#hosts.get(name);
-    if (entry === undefined || !(entry.host instanceof ProcessHost)) {
-      this.incomplete.push('there was no worker process to kill: use --workers 1 or more');
-      return;
-    }
-    const [snapshot, cursors] = await Promise.all([entry.host.snapshot(), entry.host.cursors()]);
-    this.#left.push(snapshot);
-    await entry.host.kill();
-    await new Promise((resolve) => setTimeout(resolve, down === undefined ? SECOND_MS : durationMs(down)));
-    const config = { ...entry.config, cursors };
-    const host = this.#hostOf(config);
-    this.#hosts.set(name, { host, config });
-    await host.prepare();
-    await host.runPhase({ index: 0, phase: { do: 'ramp', over: '1s' }, epoch: monotonicMs() });
+    const name = random(`${this.options.seed}/phase ${index}/worker`).pick(this.#hosts.names);
+    const killed = await this.#hosts.replace(name, down === undefined ? SECOND_MS : durationMs(down));
+    if (!killed) this.incomplete.push('there was no worker process to kill: use --workers 1 or more');
   }
 
   async #rss(): Promise<number> {
-    return (await this.#each(({ host }) => host.memory())).reduce((sum, bytes) => sum + bytes, 0);
+    return (await this.#hosts.each((host) => host.memory())).reduce((sum, bytes) => sum + bytes, 0);
   }
 
   #second(): void {

@@ -44,7 +44,6 @@ export class RobotUplink implements Uplink {
   readonly #make: () => Uplink;
   readonly #listener: UplinkListener;
   #inner: Uplink;
-  #turn: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(make: MakeUplink, port: DeploymentPort, identity: UplinkIdentity, listener: UplinkListener) {
@@ -83,7 +82,7 @@ export class RobotUplink implements Uplink {
 
   stop(): Promise<void> {
     this.#stopped = true;
-    return this.#exclusively(() => this.#inner.stop());
+    return this.#inner.stop();
   }
 
   sync(): Promise<SyncResult> {
@@ -92,24 +91,19 @@ export class RobotUplink implements Uplink {
 
   /** Ends the connection to the platform until `restore`. */
   cut(): Promise<void> {
-    return this.#exclusively(() => this.#inner.stop());
+    return this.#inner.stop();
   }
 
-  /** Connects anew; resolves when online. */
-  restore(): Promise<void> {
-    return this.#exclusively(async () => {
-      if (this.#stopped || this.#inner.status !== 'stopped') return;
-      this.#inner = this.#make();
-      await this.start();
-    });
+  /** Connects anew after a cut; resolves when online. */
+  async restore(): Promise<void> {
+    await this.#inner.stop();
+    // Another call may have restored it meanwhile.
+    if (this.#stopped || this.#inner.status !== 'stopped') return;
+    this.#inner = this.#make();
+    await this.start();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
-  }
-
-  #exclusively(action: () => Promise<void>): Promise<void> {
-    this.#turn = this.#turn.then(action, action);
-    return this.#turn;
   }
 }

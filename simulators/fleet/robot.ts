@@ -2,7 +2,7 @@
 import { monotonicMs } from '../../harness/load/scheduler.ts';
 import type { Clock } from '../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../device/index.ts';
-import type { DeploymentPort } from '../device/ports.ts';
+import { type DeploymentMoments, MomentLog } from './moments.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './observed-uplink.ts';
 import type { StreamFault } from './stream-check.ts';
 import { Subscriber, type SubscriberOptions } from './subscriber.ts';
@@ -11,22 +11,13 @@ export const ROBOT_STATES = ['waiting', 'connecting', 'online', 'cut off', 'down
 /** `online` also stands for a robot without an uplink that serves. */
 export type RobotState = (typeof ROBOT_STATES)[number];
 
-/** Moments of one deployment on this robot, milliseconds on the shared clock. */
-export interface DeploymentMoments {
-  syncStarted: number;
-  deployCalled: number;
-  deployed: number;
-  read: number;
-  reported: number;
-}
-
 /** What a robot tells the host that runs it. */
 export interface RobotListener {
   count(name: string): void;
   time(name: string, ms: number): void;
   fault(robot: Robot, fault: StreamFault): void;
   /** The first subscriber has read `deployment.deployed`, or the platform has been told: look at the moments again. */
-  progress(robot: Robot, deploymentId: string, moments: DeploymentMoments): void;
+  progress(deploymentId: string, moments: DeploymentMoments): void;
 }
 
 export interface RobotOptions {
@@ -41,9 +32,6 @@ export interface RobotOptions {
   device: Pick<DeviceOptions, 'retain' | 'heartbeatMs' | 'durability' | 'seed'>;
   listener: RobotListener;
 }
-
-/** Deployments whose moments are kept; a roll-out never waits for an older one. */
-const REMEMBERED = 4;
 
 export class Robot implements UplinkListener {
   readonly index: number;
@@ -60,13 +48,12 @@ export class Robot implements UplinkListener {
   };
   #uplink: RobotUplink | undefined;
   #subscribers: Subscriber[] = [];
-  #moments: Map<string, DeploymentMoments> | undefined;
-  #syncStarted = 0;
+  readonly moments = new MomentLog();
   #connecting = 0;
   /** Newest event when the agent was last killed. */
   #killedAt = 0;
   readonly #firstCursor: number | undefined;
-  #online = Promise.withResolvers<void>();
+  #online = pending();
   state: RobotState = 'waiting';
 
   constructor(options: RobotOptions) {
@@ -87,17 +74,21 @@ export class Robot implements UplinkListener {
         ? {}
         : {
             uplink: (port, identity) => {
-              this.#uplink = new RobotUplink(makeUplink, this.#watch(port), identity, this);
+              this.#uplink = new RobotUplink(makeUplink, this.moments.watch(port), identity, this);
               return this.#uplink;
             },
           }),
     });
-    this.#online.promise.catch(() => {});
   }
 
   /** As the platform knows it; undefined before it is provisioned. */
   get deviceId(): string | undefined {
     return this.#uplink?.deviceId;
+  }
+
+  /** As `state`, but for an uplink that lost its platform by itself. */
+  get shownState(): RobotState {
+    return this.state === 'online' && this.#uplink?.status === 'offline' ? 'connecting' : this.state;
   }
 
   /** Newest event that the first subscriber has read. */
@@ -139,47 +130,46 @@ export class Robot implements UplinkListener {
   }
 
   syncStarted(): void {
-    this.#syncStarted = monotonicMs();
+    this.moments.syncStarted = monotonicMs();
   }
 
   synced(): void {
     const now = monotonicMs();
-    this.#listener.time('sync.ms', now - this.#syncStarted);
-    for (const [id, moments] of this.#moments ?? []) {
-      if (moments.reported > 0 || moments.deployed === 0) continue;
-      moments.reported = now;
-      this.#listener.progress(this, id, moments);
-    }
+    this.#listener.time('sync.ms', now - this.moments.syncStarted);
+    for (const [id, moments] of this.moments.reported(now)) this.#listener.progress(id, moments);
   }
 
   syncFailed(): void {
     this.#listener.count('sync.errors');
   }
 
-  /** Drops every connection and comes back at once; resolves when online again. */
+  /** Drops every connection and comes back at once; resolves when that is under way or done. */
   async storm(): Promise<void> {
     for (const subscriber of this.#subscribers) subscriber.drop();
     if (this.#uplink === undefined) return;
+    this.#online = pending();
     await this.#uplink.cut();
-    await this.#uplink.restore();
+    void this.#uplink.restore();
   }
 
   /** Cut off from the platform; clients on the robot are not. */
   async cutOff(): Promise<void> {
+    if (this.#uplink === undefined) return;
+    this.#online = pending();
     this.state = 'cut off';
-    await this.#uplink?.cut();
+    await this.#uplink.cut();
   }
 
-  async rejoin(): Promise<void> {
-    await this.#uplink?.restore();
+  /** After `cutOff`. */
+  rejoin(): void {
+    void this.#uplink?.restore();
   }
 
   /** As after `kill -9` of the agent. */
   kill(): void {
     const { latestId } = this.#device.stats();
     this.#device.kill();
-    this.#online = Promise.withResolvers();
-    this.#online.promise.catch(() => {});
+    this.#online = pending();
     this.state = 'down';
     this.#killedAt = latestId;
   }
@@ -262,45 +252,19 @@ export class Robot implements UplinkListener {
     const now = monotonicMs();
     this.#listener.count('sse.events');
     const id = type === 'deployment.deployed' ? /"deployment_id":"([^"]+)"/.exec(text)?.[1] : undefined;
-    const moments = id === undefined ? undefined : this.#moments?.get(id);
+    const moments = id === undefined ? undefined : this.moments.known(id);
     if (id === undefined || moments === undefined) return;
     // The event may be read before `deploy` resolves: both follow the same write.
     this.#listener.time('sse.delivery.ms', moments.deployed === 0 ? 0 : now - moments.deployed);
     if (!first || moments.read > 0) return;
     moments.read = now;
-    this.#listener.progress(this, id, moments);
+    this.#listener.progress(id, moments);
   }
+}
 
-  /** Moments of a deployment that is not known to the robot yet are all 0. */
-  momentsOf(deploymentId: string): DeploymentMoments {
-    this.#moments ??= new Map();
-    let moments = this.#moments.get(deploymentId);
-    if (moments === undefined) {
-      moments = { syncStarted: 0, deployCalled: 0, deployed: 0, read: 0, reported: 0 };
-      this.#moments.set(deploymentId, moments);
-      if (this.#moments.size > REMEMBERED) {
-        const [oldest] = this.#moments.keys();
-        if (oldest !== undefined) this.#moments.delete(oldest);
-      }
-    }
-    return moments;
-  }
-
-  #watch(port: DeploymentPort): DeploymentPort {
-    return {
-      active: () => port.active(),
-      get: (id) => port.get(id),
-      remove: (id) => port.remove(id),
-      fail: (wanted, error) => port.fail(wanted, error),
-      remember: (release) => port.remember(release),
-      deploy: async (wanted, files) => {
-        const moments = this.momentsOf(wanted.id);
-        moments.syncStarted ||= this.#syncStarted;
-        moments.deployCalled ||= monotonicMs();
-        const result = await port.deploy(wanted, files);
-        moments.deployed ||= monotonicMs();
-        return result;
-      },
-    };
-  }
+/** A promise that may be rejected although nobody waits for it. */
+function pending(): PromiseWithResolvers<void> {
+  const made = Promise.withResolvers<void>();
+  made.promise.catch(() => {});
+  return made;
 }

@@ -1,7 +1,8 @@
 /** Follows roll-outs from the POST on the platform to the event read on the robot, and splits the time in legs. */
 import type { Recorder } from '../../harness/load/metrics.ts';
 import type { RolloutRow } from './host.ts';
-import type { DeploymentMoments, Robot } from './robot.ts';
+import type { DeploymentMoments } from './moments.ts';
+import type { Robot } from './robot.ts';
 import type { Waits } from './waits.ts';
 
 interface Pending {
@@ -26,7 +27,7 @@ export class Rollouts {
     const wait = options.waits.for(options.deadline);
     this.#pending.set(key, { ...options, settle: wait.finish });
     // The robot may have been faster than the answer to the POST.
-    this.progress(key, options.robot.momentsOf(key));
+    this.progress(key, options.robot.moments.of(key));
     await wait.promise;
     this.#pending.delete(key);
   }

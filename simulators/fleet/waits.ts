@@ -34,11 +34,14 @@ export class Waits {
     return { promise, finish };
   }
 
-  /** Resolves with `work`, at that moment, or at the end of the run, whichever comes first; rejects when `work` does. */
-  async atMost(moment: number, work: Promise<unknown>): Promise<void> {
+  /**
+   * Waits for `work` until that moment or the end of the run. Resolves with whether it need not be waited for any longer: it is
+   * done, or the run is over. Rejects when `work` does.
+   */
+  async atMost(moment: number, work: Promise<unknown>): Promise<boolean> {
     const wait = this.for(moment);
     try {
-      await Promise.race([work, wait.promise]);
+      return await Promise.race([work.then(() => true), wait.promise.then(() => this.#ended)]);
     } finally {
       wait.finish();
     }
