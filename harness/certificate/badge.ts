@@ -20,7 +20,8 @@ const HEIGHT = 20;
 export function badge(report: Report): string {
   const { word, meaning } = verdict(report);
   const left = `muster ${report.api}`;
-  const right = `${WORDS[word]} ${report.requirements_version}`;
+  const profile = report.profile === 'full' ? '' : ` (${report.profile})`;
+  const right = `${WORDS[word]}${profile} ${report.requirements_version}`;
   const [first, second] = [widthOf(left), widthOf(right)];
   const title = `${left}: ${right} (${meaning})`;
   const label = (text: string, from: number, wide: number): string =>

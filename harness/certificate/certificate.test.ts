@@ -202,6 +202,9 @@ test('a certificate says in words what it claims and what it does not', () => {
     '1 checks did not apply, and nothing is said about them:\n  needs loopback, which the target does not declare: device.c',
   );
   expect(not.join('\n')).toContain('Nothing shows which build was tested');
+  const core = claimsOf(statementOf(complete(good, { profile: 'core' }), suites));
+  expect(core.headline).toBe('CONFORMANT in profile core: example-agent 1.3.0 with the Device API');
+  expect(core.not[0]).toBe('Only the checks of profile core were asked for; the suite has more.');
   const failed = claimsOf(statementOf(complete([sampleFailure({ id: 'device.d' })]), suites));
   expect(failed.headline).toContain('NOT CONFORMANT');
 });
@@ -248,5 +251,6 @@ test('the digest of the suites follows every file that judges, and no test', () 
 test('a badge says no more than the run did', () => {
   expect(badge(complete())).toContain('conformant 2026-11-21');
   expect(badge(complete(good, { narrowed_by: ['--fast'], complete: false }))).toContain('partly checked');
+  expect(badge(complete(good, { profile: 'core' }))).toContain('conformant (core) 2026-11-21');
   expect(badge(sampleReport())).toContain('not conformant');
 });

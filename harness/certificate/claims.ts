@@ -20,7 +20,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Ver
   const declared = subject?.annotations?.declared === true;
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
   return {
-    headline: `${result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT'}: ${subject?.name} with ${API_NAMES[muster.api]}`,
+    headline: `${result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT'}${muster.profile === 'full' ? '' : ` in profile ${muster.profile}`}: ${subject?.name} with ${API_NAMES[muster.api]}`,
     claims: [
       `On ${muster.started_at} whoever holds the key ran muster ${muster.version}, profile ${muster.profile}, seed ${muster.seed}, requirements of ${muster.requirements_version}.`,
       result === 'FAILED'
@@ -32,6 +32,9 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Ver
       ...(sameSuites ? ['It was judged by the very suites of this muster.'] : []),
     ],
     not: [
+      ...(muster.profile === 'full'
+        ? []
+        : [`Only the checks of profile ${muster.profile} were asked for; the suite has more.`]),
       ...(left.length === 0
         ? []
         : [

@@ -102,11 +102,15 @@ export function verdict(report: Report): Verdict {
   const known = summary.known > 0 ? `, but for ${summary.known} that the baseline excuses` : '';
   if (!report.complete || summary.known > 0) {
     const why = report.narrowed_by.length > 0 ? ` among what ran (left out: ${report.narrowed_by.join(', ')})` : '';
-    return { word: 'NO FAILURE FOUND', good: true, meaning: `every MUST holds${why}${known}` };
+    return {
+      word: 'NO FAILURE FOUND',
+      good: true,
+      meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} holds${why}${known}`,
+    };
   }
   return {
     word: 'CONFORMANT',
     good: true,
-    meaning: `every MUST holds that applies to this target${summary.warn > 0 ? `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not` : ''}`,
+    meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} holds that applies to this target${summary.warn > 0 ? `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not` : ''}`,
   };
 }
