@@ -1,5 +1,6 @@
 /** The result of a fleet in a few lines for people. */
 import { join, relative } from 'node:path';
+import { thresholdValue } from '../load/report.ts';
 import type { FleetResult } from '../load/result.ts';
 import { readableMs } from '../load/units.ts';
 
@@ -18,7 +19,7 @@ export function summaryText(result: FleetResult, out: string): string {
   for (const [name, count] of errors) lines.push(`  ${name.padEnd(24)} ${String(count).padStart(8)}`);
   for (const { expr, value, ok, reason } of result.thresholds) {
     lines.push(
-      `${ok ? 'met   ' : 'missed'} ${expr}  (${value === null ? (reason ?? '') : Number(value.toPrecision(4))})`,
+      `${ok ? 'met   ' : 'missed'} ${expr}  (${value === null ? (reason ?? '') : thresholdValue(expr, value)})`,
     );
   }
   for (const { name, kind, message } of result.violations)

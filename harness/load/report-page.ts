@@ -31,13 +31,13 @@ const time = (ms) => ms == null ? '' : ms < 1 ? short(ms * 1000) + ' \\u00b5s' :
 for (const plot of data) {
   const host = document.getElementById(plot.id);
   const write = plot.y === 'ms' ? time : (value) => value == null ? '' : short(value) + (plot.y === '%' ? ' %' : '');
-  const labels = plot.x === 'percentile' ? (at) => (100 - 100 / 10 ** at).toFixed(at > 3 ? 3 : at > 1 ? 1 : 0) + ' %' : plot.x === 'ms' ? time : (at) => short(at) + ' s';
+  const labels = plot.x === 'percentile' ? (at) => +(100 - 100 / 10 ** at).toFixed(2) + ' %' : plot.x === 'ms' ? time : (at) => short(at) + ' s';
   const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
   new uPlot({
     width: host.clientWidth - 20, height: 260,
     scales: { x: { time: false }, y: plot.log ? { distr: 3 } : { range: (u, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
     axes: [
-      { ...axis, values: (u, ticks) => ticks.map(labels) },
+      { ...axis, values: (u, ticks) => ticks.map(labels), ...(plot.x === 'percentile' ? { splits: () => [0, 1, 2, 3, 4] } : {}) },
       { ...axis, size: 72, values: (u, ticks) => ticks.map((tick) => tick == null ? '' : write(tick)) },
     ],
     series: [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics, summariesOf } from './metrics.ts';
-import { reportHtml } from './report.ts';
+import { reportHtml, thresholdValue } from './report.ts';
 import { resultWith } from './testing/result.ts';
 
 const metrics = new Metrics();
@@ -71,5 +71,15 @@ describe('the report page', () => {
 
   it('is written for a run that measured nothing', () => {
     expect(reportHtml(resultWith())).toContain('</html>');
+  });
+
+  it.each([
+    ['a.ms.p99<5s', 1234, '1.23 s'],
+    ['a.ms.count>=5', 1234, '1,234'],
+    ['a.errors.rate<1%', 0.0125, '1.25 %'],
+    ['a.errors.rate<1/s', 3.5, '3.5/s'],
+    ['a.ms.p99<5s', null, '–'],
+  ])('writes the value of %s with its unit', (expr, value, written) => {
+    expect(thresholdValue(expr, value)).toBe(written);
   });
 });

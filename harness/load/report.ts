@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { decode } from './histograms.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from './report-page.ts';
 import type { FleetResult } from './result.ts';
+import { parseThreshold } from './thresholds.ts';
 import { readableMs } from './units.ts';
 
 interface Plot {
@@ -36,7 +37,7 @@ ${list('bad', result.incomplete_reasons)}${list(tone(result.verdict), result.ver
 ${violations(result)}
 ${result.thresholds.length === 0 ? '' : `<h2>Thresholds</h2>${thresholds(result)}`}
 <h2>Roll-out</h2>${place('reach', 'Robots whose on-device client had read the event, by time after the POST')}
-${place('legs', 'Where the time goes: 99th, 90th and 50th percentile of each leg')}
+${place('legs', 'Where the time goes: each leg by percentile')}
 ${place('rollout-time', 'Roll-out latency over the run')}
 <h2>Latencies</h2>${place('percentiles', 'Latency by percentile')}<div class="scroll">${metrics(result)}</div>
 <h2>Over time</h2>${place('rates', 'Events a second')}${place('p99', '99th percentile of each second')}${place('states', 'Robots by state')}${place('load', 'The generator itself: cores used')}${place('stalls', 'The generator itself: longest stall of an event loop in each second')}
@@ -162,9 +163,18 @@ function violations({ violations: found, missed }: FleetResult): string {
 function thresholds(result: FleetResult): string {
   const rows = result.thresholds.map(
     ({ expr, value, ok, reason }) =>
-      `<tr><td>${text(expr)}</td><td class="n">${value === null ? '–' : text(String(Number(value.toPrecision(4))))}</td><td class="${ok ? 'good' : 'bad'}">${ok ? 'met' : 'missed'}</td><td class="wide">${text(reason ?? '')}</td></tr>`,
+      `<tr><td>${text(expr)}</td><td class="n">${text(thresholdValue(expr, value))}</td><td class="${ok ? 'good' : 'bad'}">${ok ? 'met' : 'missed'}</td><td class="wide">${text(reason ?? '')}</td></tr>`,
   );
   return `<table>${rows.join('')}</table>`;
+}
+
+/** With the unit of the expression. */
+export function thresholdValue(expr: string, value: number | null): string {
+  if (value === null) return '–';
+  const { statistic, per } = parseThreshold(expr);
+  if (per !== undefined)
+    return per === 'attempt' ? `${Number((value * 100).toPrecision(3))} %` : `${Number(value.toPrecision(4))}/s`;
+  return statistic === 'count' ? count(value) : readableMs(value);
 }
 
 function metrics(result: FleetResult): string {
