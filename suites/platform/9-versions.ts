@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION } from '../../harness/contract/versions.ts';
-import { getList, served } from './support/lists.ts';
+import { COLLECTIONS, getList, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
-import { refused, said, speaking, versionNamed } from './support/send.ts';
+import { broken, refused, said, speaking, versionNamed } from './support/send.ts';
 
 const SUPPORTED = requirement(
   'platform.version.supported',
@@ -13,14 +13,27 @@ const SUPPORTED = requirement(
   'Requests in a version that the platform supports are served.',
 );
 const spoken = check(SUPPORTED, { profile: 'core' }, async (t: Platform) => {
-  t.note(`${(await served(t)).length} collections are served in ${t.apiVersion}`);
+  await servedIn(t, t.apiVersion);
 });
 const supported = (['tetons', 'rainier', 'everglades'] as const).map((codename) =>
   check(SUPPORTED, { aspect: codename, needs: [codename] }, async (t: Platform) => {
-    const version = versionNamed(codename);
-    t.note(`${(await served(t, speaking(t, version))).length} collections are served in ${version}`);
+    await servedIn(t, versionNamed(codename));
   }),
 );
+
+async function servedIn(t: Platform, version: string): Promise<void> {
+  const http = speaking(t, version);
+  const collections = await served(t, http);
+  for (const collection of COLLECTIONS) {
+    const response = await getList(t, collection, { limit: 100 }, http);
+    t.must(!broken(response) || response.status === 501, {
+      expected: `GET /${collection} to be served in ${version}, or answered with a 4xx where that version has none`,
+      actual: said(response),
+      counterexample: `GET /${collection}?limit=100 in ${version}`,
+    });
+  }
+  t.note(`${version} has ${collections.join(', ')}`);
+}
 
 const END_OF_LIFE = requirement(
   'platform.version.end-of-life',

@@ -1,0 +1,43 @@
+/** What the catalogue of requirements has, the suite decides; and what the suite declares is whole. */
+import { describe, expect, it } from 'vitest';
+import { systemSuite } from '../system/index.ts';
+import { platformSuite } from './index.ts';
+
+/** Every requirement that a sentence of the specification, or the convention named with it, gives rise to. */
+const CATALOGUE = {
+  MUST: `platform.auth.key-required platform.auth.key-wrong platform.auth.scope platform.version.supported
+    platform.list.envelope platform.list.items platform.timestamps platform.list.defaults platform.list.clamp.high
+    platform.list.clamp.offset platform.list.clamp.low platform.list.clamp.huge platform.list.clamp.nonsense
+    platform.list.page-size platform.list.in-range platform.list.has-more platform.list.walk platform.list.beyond-end
+    platform.list.total-count platform.ping.success platform.ping.timeout platform.ping.limit platform.deployment.shape
+    platform.deployment.merge platform.deployment.parent platform.deployment.forward-only
+    platform.deployment.archived-final platform.deployment.timestamps platform.deployment.removing platform.group.tree
+    platform.schema.slots platform.config-type.slug platform.config-instance.yaml platform.device.expand
+    platform.device.archived platform.provisioning-token
+    system.deploy system.replace system.offline system.offline.newest system.ping system.failed`,
+  SHOULD: `platform.version.end-of-life platform.version.malformed platform.version.unknown platform.list.stable
+    platform.ping.bad-body platform.ping.unknown-device platform.deployment.failed platform.robust.bodies
+    platform.robust.references platform.robust.routes system.soak`,
+  INFO: 'platform.version.omitted platform.list.collections platform.config-instance.yaml-before',
+};
+const checks = [...platformSuite.checks, ...systemSuite.checks];
+
+describe('the platform and system suites', () => {
+  it.for(Object.entries(CATALOGUE))('decide every %s of the catalogue, and declare no other', ([level, ids]) => {
+    const declared = checks.filter(({ requirement }) => requirement.level === level);
+    expect([...new Set(declared.map(({ requirement }) => requirement.id))].sort()).toEqual(ids.split(/\s+/).sort());
+  });
+
+  it('declare each requirement once, whatever number of checks decides it', () => {
+    const byId = new Map(checks.map(({ requirement }) => [requirement.id, requirement]));
+    for (const { id, requirement } of checks) expect(byId.get(requirement.id), id).toBe(requirement);
+  });
+
+  it('say of every check that needs to write that it does', () => {
+    for (const { id, needs, writes } of checks) expect(writes === true, id).toBe(needs?.includes('write') ?? false);
+  });
+
+  it('rest every requirement on a section of the specification', () => {
+    for (const { requirement } of checks) expect(requirement.section).toMatch(/^[1-9](\.[1-9])?$/);
+  });
+});
