@@ -99,23 +99,20 @@ async function run(
 
   const fleetProgress = screen.bar('robots', robots);
   const fleet = stack.use(
-    await until(
+    await startFleet({
+      robots,
+      seed,
+      workers: 1,
+      keyBits: DEMO_KEY_BITS,
+      platform: {
+        url: platform.url,
+        agentUrl: platform.agentUrl,
+        mqttUrl: platform.mqttUrl ?? '',
+        apiKey: keys.full,
+      },
+      onProgress: ({ stage, done }) => fleetProgress.update(done, stage === 'keys' ? 'making keys' : 'online'),
       signal,
-      startFleet({
-        robots,
-        seed,
-        workers: 1,
-        keyBits: DEMO_KEY_BITS,
-        platform: {
-          url: platform.url,
-          agentUrl: platform.agentUrl,
-          mqttUrl: platform.mqttUrl ?? '',
-          apiKey: keys.full,
-        },
-        onProgress: ({ stage, done }) => fleetProgress.update(done, stage === 'keys' ? 'making keys' : 'online'),
-      }),
-      (late) => late.stop('abandon'),
-    ),
+    }),
   );
   fleetProgress.end('online, each with a socket, an event log and config files of its own');
 
@@ -196,13 +193,10 @@ async function run(
   return Math.max(...reports.map((report) => report.exit_code));
 }
 
-/** Rejects on an interrupt; what comes later all the same is handed to `discard`. */
-function until<T>(signal: AbortSignal, work: Promise<T>, discard?: (late: T) => Promise<unknown>): Promise<T> {
+/** Rejects on an interrupt, whatever becomes of the work. */
+function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      reject(signal.reason);
-      if (discard !== undefined) work.then(discard, () => {});
-    };
+    const stop = (): void => reject(signal.reason);
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
