@@ -37,7 +37,7 @@ export function agentPort(core: Core): AgentPort {
     deployments: (deviceId, { activity, limit, offset, expand }) => {
       const all = collections.deployment
         .where({ device_id: deviceId })
-        .filter((row) => activity.length === 0 || activity.includes(row.activity_status));
+        .filter((row) => activity.length === 0 || activity.includes(lastReported(row.activity_status)));
       const items = all.slice(offset, offset + limit).map((row) => agentDeployment(core, row, expand));
       return { items, total: all.length };
     },
@@ -121,4 +121,12 @@ function agentGitCommit(core: Core, id: string): AgentGitCommit {
     find(core, 'git_commit', id),
   );
   return shown;
+}
+
+/**
+ * As far as the agent has reported, a deployment that the platform is removing is still deployed. Listing it as such lets an agent
+ * that stopped between removing it and saying so say it after all.
+ */
+function lastReported(activity: DeploymentRow['activity_status']): DeploymentRow['activity_status'] {
+  return activity === 'removing' ? 'deployed' : activity;
 }
