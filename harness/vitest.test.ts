@@ -81,5 +81,5 @@ describeSuite(deviceSuite, async () => {
   );
   const failed = [...results].filter(([, { status }]) => status === 'failed');
   expect(failed).toEqual([]);
-  expect([...results].filter(([, { status }]) => status === 'passed').length).toBeGreaterThan(3);
+  expect([...results].filter(([, { status }]) => status === 'passed').length).toBeGreaterThan(1);
 });

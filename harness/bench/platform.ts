@@ -9,8 +9,8 @@ import type { Answer, Instruction } from './platform-process.ts';
 
 const DEVICES = 1_000_000;
 const KEY = 'bench-key';
-const ROUNDS = 12;
-const ROUND_MS = 300;
+const ROUNDS = 20;
+const ROUND_MS = 200;
 
 export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
   const children: ChildProcess[] = [];

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Figure } from './figure.ts';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
+  device: async () => (await import('./device.ts')).benchDevice(),
   platform: async () => (await import('./platform.ts')).benchPlatform(),
   uplink: async () => (await import('./uplink.ts')).benchUplink(),
   fleet: async () => (await import('./fleet.ts')).benchFleet(),

@@ -47,8 +47,16 @@ export function deviceArguments<T>(argv: Argv<T>) {
     },
     mqtt: { type: 'string', describe: 'URL of the broker', group: 'Platform:' },
     dialect: { choices: DIALECTS, default: 'spec' as Dialect, describe: 'Header names', group: 'Platform:' },
-    defect: { type: 'string', describe: `Be wrong in a known way, one of ${deviceDefects.length}; a wrong name lists them all`, group: 'Wrong:' },
-    variant: { type: 'string', describe: `Make another legal choice, one of ${deviceVariants.length}; a wrong name lists them all`, group: 'Wrong:' },
+    defect: {
+      type: 'string',
+      describe: `Be wrong in a known way, one of ${deviceDefects.length}; a wrong name lists them all`,
+      group: 'Wrong:',
+    },
+    variant: {
+      type: 'string',
+      describe: `Make another legal choice, one of ${deviceVariants.length}; a wrong name lists them all`,
+      group: 'Wrong:',
+    },
     fault: {
       type: 'string',
       array: true,

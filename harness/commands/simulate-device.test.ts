@@ -3,12 +3,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import yargs from 'yargs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import yargs from 'yargs';
 import { UsageError } from './errors.ts';
 import { simulateDeviceCommand } from './simulate-device.ts';
 
 const CLI = new URL('../cli.ts', import.meta.url).pathname;
+/** Types are stripped once for all of these processes. */
+const CACHE = new URL('../../node_modules/.cache/muster', import.meta.url).pathname;
 
 interface Run {
   child: ChildProcess;
@@ -33,7 +35,11 @@ afterEach(async () => {
 });
 
 function muster(...options: string[]): Run {
-  const child = spawn(process.execPath, [CLI, 'simulate', 'device', ...options], { cwd: home, stdio: 'pipe' });
+  const child = spawn(process.execPath, [CLI, 'simulate', 'device', ...options], {
+    cwd: home,
+    stdio: 'pipe',
+    env: { ...process.env, NODE_COMPILE_CACHE: CACHE },
+  });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const run: Run = { child, stdout: '', stderr: '', ended };
   child.stdout.on('data', (part) => (run.stdout += part));
@@ -81,14 +87,27 @@ describe('muster simulate device', () => {
     expect(existsSync(join(home, 'a.sock'))).toBe(false);
     expect(existsSync(join(home, 'a.json'))).toBe(false);
     expect(run.stdout.trim().split('\n')).toHaveLength(1);
-    for (const line of run.stderr.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number) });
+    for (const line of run.stderr.trim().split('\n'))
+      expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number) });
     expect(run.stderr).not.toContain(token);
   });
 
   test('with --control kills and starts a real process, and ends with both', async () => {
-    const run = muster('--socket', 'a.sock', '--dir', 'robot', '--control', 'c.sock', '--heartbeat', '2s', '--retain', '50');
+    const run = muster(
+      '--socket',
+      'a.sock',
+      '--dir',
+      'robot',
+      '--control',
+      'c.sock',
+      '--heartbeat',
+      '2s',
+      '--retain',
+      '50',
+    );
     expect(await ready(run)).toMatchObject({ socket: join(home, 'a.sock'), control: join(home, 'c.sock') });
-    const control = (path: string, body?: string) => ask(join(home, 'c.sock'), path, body === undefined ? 'GET' : 'POST', body);
+    const control = (path: string, body?: string) =>
+      ask(join(home, 'c.sock'), path, body === undefined ? 'GET' : 'POST', body);
     expect(JSON.parse((await control('/')).text)).toMatchObject({ retention: 50, heartbeat_seconds: 2 });
     await control('/events', '{"count":3}');
     expect((await control('/stop', '{"signal":"SIGKILL"}')).status).toBe(204);
@@ -111,7 +130,16 @@ describe('muster simulate device', () => {
   });
 
   test('is wrong in a known way with --defect, and fails by name with --fault', async () => {
-    const run = muster('--socket', 'a.sock', '--dir', 'robot', '--defect', 'version-prefix-optional', '--fault', 'latency=1ms');
+    const run = muster(
+      '--socket',
+      'a.sock',
+      '--dir',
+      'robot',
+      '--defect',
+      'version-prefix-optional',
+      '--fault',
+      'latency=1ms',
+    );
     await ready(run);
     expect((await ask(join(home, 'a.sock'), '/health')).status).toBe(200);
   });
@@ -135,7 +163,11 @@ describe('muster simulate device', () => {
     ['nowhere to serve', [], /--socket PATH, or --loopback/],
     ['loopback without discovery', ['--loopback'], /--loopback and --discovery/],
     ['a directory that is not there', ['--socket', 'no/a'], /--socket no\/a: the directory .* must exist/],
-    ['a control socket nowhere', ['--socket', 'a', '--control', 'no/c'], /--control no\/c: the directory .* must exist/],
+    [
+      'a control socket nowhere',
+      ['--socket', 'a', '--control', 'no/c'],
+      /--control no\/c: the directory .* must exist/,
+    ],
     ['a control port', ['--socket', 'a', '--control', '70000'], /--control 70000: a port up to 65535/],
     ['a retention', ['--socket', 'a', '--retain', '0'], /--retain 0: a number of events from 1/],
     ['bytes', ['--socket', 'a', '--retain-bytes', 'lots'], /--retain-bytes lots: a size is accepted/],

@@ -5,6 +5,12 @@ import { DIALECTS, type Dialect } from '../contract/versions.ts';
 import { UsageError } from './errors.ts';
 import { type SimulatePlatformArguments as Arguments, platformOptions } from './simulate-platform-options.ts';
 
+/** Nothing logs these on purpose; if something ever does, they stay unsaid. */
+const NAMES = ['key', 'api_key', 'token', 'password', 'authorization', 'public_key_pem', '["x-api-key"]'];
+const SECRETS = NAMES.flatMap((name) =>
+  name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
+);
+
 export const simulatePlatformCommand: CommandModule<object, Arguments> = {
   command: 'platform',
   describe: 'Run a Platform API in every published version, with an MQTT broker for agents',
@@ -48,7 +54,8 @@ export const simulatePlatformCommand: CommandModule<object, Arguments> = {
       ) as never,
   handler: async (args) => {
     const { simulatePlatform } = await import('../../simulators/platform/index.ts');
-    const log = pino({ name: 'platform', level: process.env['LOG_LEVEL'] ?? 'info' }, destination(2));
+    const level = process.env['LOG_LEVEL'] ?? 'info';
+    const log = pino({ name: 'platform', level, redact: { paths: SECRETS, censor: '[secret]' } }, destination(2));
     const options = await platformOptions(args, log);
     const platform = await simulatePlatform(options).catch((error: unknown) => {
       throw startProblem(error, args);

@@ -75,8 +75,8 @@ export interface StreamBehaviour {
   session(subscription: Subscription): Session | undefined;
   /** Lets a subscription that has read everything stored in among the live ones. */
   join(enter: () => void): void;
-  /** Hands a stored batch to each live subscriber. */
-  fanOut<S extends Listening>(live: ReadonlySet<S>, send: (subscriber: S) => void): void;
+  /** Who of the live subscribers gets a batch. */
+  recipients<S extends Listening>(live: ReadonlySet<S>): Iterable<S>;
   /** Bytes that may wait in a live subscriber's socket before it goes back to reading from the file. */
   readonly liveBufferBytes: number;
   /** Milliseconds after which a stream is ended; undefined: never. */
@@ -95,7 +95,7 @@ export interface Session {
   live?(events: readonly StoredEvent[]): readonly StoredEvent[];
 }
 
-/** What `fanOut` may know of a subscriber. */
+/** What `recipients` may know of a subscriber. */
 export interface Listening {
   /** Bytes that it has not taken yet. */
   readonly waiting: number;
@@ -170,9 +170,7 @@ export const behaviour: DeviceBehaviour = {
     headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' },
     session: () => undefined,
     join: (enter) => enter(),
-    fanOut: (live, send) => {
-      for (const subscriber of live) send(subscriber);
-    },
+    recipients: (live) => live,
     liveBufferBytes: 262_144,
     lifetimeMs: () => undefined,
   },

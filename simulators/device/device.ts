@@ -202,9 +202,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 const REAL: Surroundings = {
   io: disk,
   clock: systemClock,
-  write: (socket, bytes) => {
-    socket.write(bytes);
-  },
+  write: (socket, bytes) => socket.write(bytes),
   latency: () => 0,
 };
 

@@ -4,6 +4,7 @@
  * specification is silent (`simulators/variants/platform`).
  */
 
+import type { DeploymentReport } from '../../harness/contract/agent.ts';
 import type {
   DeploymentActivityStatus,
   DeploymentErrorStatus,
@@ -60,7 +61,7 @@ export interface PlatformBehaviour {
   clampLimit(values: readonly string[]): number;
   clampOffset(values: readonly string[]): number;
   /** The default order where a client asks for none, and the total order of what it asks for. */
-  order(asked: readonly OrderTerm[]): OrderTerm[];
+  order(asked: readonly OrderTerm[]): readonly OrderTerm[];
   /** The rows of a page. */
   page(window: ListWindow, at: RowsAt): readonly number[];
   /** `beyond`: whether an item exists after the last one of this page. */
@@ -119,8 +120,8 @@ export interface PlatformBehaviour {
   failureArchives: boolean;
   /** Whether the agent's side is told of a new target. */
   notifies: boolean;
-  /** Whether what an agent reports is stored. */
-  storesReports: boolean;
+  /** What is taken of an agent's report; `undefined`: nothing. */
+  report(report: DeploymentReport): DeploymentReport | undefined;
 
   // Config (section 9, rules 1 and 2)
   slugPatch(version: SupportedVersion): 'apply' | 'refuse' | 'ignore';

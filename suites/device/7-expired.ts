@@ -65,6 +65,18 @@ export default [
     }),
   ),
 
+  check(gone, { aspect: 'retained', sharing: 'shared' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const zero = await streams.try({ after: 0 });
+      if (zero.status !== 410) return context.notApplicable('no cursor is known that is certainly expired');
+      // Compaction only ever moves on: what is expired stays so.
+      await (await streams.open()).close();
+      await mustBeGone(context, streams, { after: 0 });
+      await mustBeGone(context, streams, { lastEventId: 0 });
+      await mustBeGone(context, streams, { after: 0, types: ['deployment.deployed'] });
+    }),
+  ),
+
   check(boundary, { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core' }, (context: Device) =>
     withStreams(context, async (streams) => {
       const { earliest } = await compactAway(context, streams);

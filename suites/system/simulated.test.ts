@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
+import { systemDefects } from '../../simulators/defects/platform/index.ts';
 import { simulateDevice } from '../../simulators/device/index.ts';
 import { createUplink } from '../../simulators/device/uplink/index.ts';
 import { type PlatformBehaviour, rightBehaviour, simulatePlatform } from '../../simulators/platform/index.ts';
+import { nullServer } from '../platform/testing/null-servers.ts';
 import { lines } from '../platform/testing/run.ts';
 import { runSystemSuite, type TestSystem } from './testing/run.ts';
 
@@ -71,5 +73,25 @@ describe('the right platform with a right device', () => {
     const report = await runSystemSuite({ ...system.target, apiVersion });
     expect(lines(report, ['fail', 'warn', 'blocked', 'not_applicable'])).toEqual([]);
     expect(report.exit_code).toBe(0);
+  });
+});
+
+/** An effect that never comes is waited for four times as long. */
+const IMPATIENT_MS = 750;
+
+describe('a platform that', () => {
+  it.for(systemDefects)('has the defect $name is caught by what it breaks', async (defect) => {
+    await using system = await simulated(defect.behaviour(rightBehaviour));
+    const report = await runSystemSuite(system.target, { only: defect.breaks, patienceMs: IMPATIENT_MS });
+    expect(lines(report, ['fail', 'warn'])).not.toEqual([]);
+  });
+
+  it('answers nothing but 404 passes no MUST, however good the device', async () => {
+    await using system = await simulated();
+    await using server = await nullServer('answers 404');
+    const target = { ...system.target, platformUrl: server.url };
+    const report = await runSystemSuite(target, { patienceMs: IMPATIENT_MS });
+    expect(lines(report, ['pass', 'not_applicable'])).toEqual([]);
+    expect(report.exit_code).toBe(1);
   });
 });

@@ -5,14 +5,5 @@ export const oneSubscriber: DeviceDefect = {
   side: 'device',
   summary: 'Serves live events to the newest subscriber only.',
   breaks: ['device.events.concurrent'],
-  behaviour: (right) => ({
-    ...right,
-    stream: {
-      ...right.stream,
-      fanOut: (live, send) => {
-        const newest = [...live].at(-1);
-        if (newest) send(newest);
-      },
-    },
-  }),
+  behaviour: (right) => ({ ...right, stream: { ...right.stream, recipients: (live) => [...live].slice(-1) } }),
 };

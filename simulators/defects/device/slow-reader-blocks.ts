@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Listening } from '../../device/behaviour.ts';
 import type { DeviceDefect } from './types.ts';
 
 export const slowReaderBlocks: DeviceDefect = {
@@ -6,22 +8,27 @@ export const slowReaderBlocks: DeviceDefect = {
   summary: 'Waits for the slowest subscriber before anyone gets the next event.',
   breaks: ['device.events.slow-reader'],
   behaviour: (right) => {
-    const waiting: (() => void)[] = [];
+    let subscribers: Iterable<Listening> = [];
+    let turn = Promise.resolve();
     return {
       ...right,
       stream: {
         ...right.stream,
         liveBufferBytes: Number.MAX_SAFE_INTEGER,
-        fanOut: (live, send) => {
-          waiting.push(() => right.stream.fanOut(live, send));
-          const proceed = (): void => {
-            if ([...live].some((subscriber) => subscriber.waiting > 0)) {
-              setTimeout(proceed, 20).unref();
-              return;
-            }
-            waiting.shift()?.();
-          };
-          proceed();
+        recipients: (live) => {
+          subscribers = live;
+          return live;
+        },
+      },
+      log: {
+        ...right.log,
+        publish: async ({ store, commit, deliver }) => {
+          await store();
+          commit();
+          turn = turn.then(async () => {
+            while ([...subscribers].some(({ waiting }) => waiting > 0)) await setTimeout(20, undefined, { ref: false });
+            deliver();
+          });
         },
       },
     };

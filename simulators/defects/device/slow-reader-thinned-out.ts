@@ -12,13 +12,12 @@ export const slowReaderThinnedOut: DeviceDefect = {
       stream: {
         ...right.stream,
         liveBufferBytes: Number.MAX_SAFE_INTEGER,
-        fanOut: (live, send) => {
-          for (const subscriber of live) {
-            const skip = subscriber.waiting > 0 && !skipped.delete(subscriber);
-            if (skip) skipped.add(subscriber);
-            else send(subscriber);
-          }
-        },
+        recipients: (live) =>
+          [...live].filter((subscriber) => {
+            if (subscriber.waiting === 0 || skipped.delete(subscriber)) return true;
+            skipped.add(subscriber);
+            return false;
+          }),
       },
     };
   },

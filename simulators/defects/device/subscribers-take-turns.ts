@@ -11,10 +11,9 @@ export const subscribersTakeTurns: DeviceDefect = {
       ...right,
       stream: {
         ...right.stream,
-        fanOut: (live, send) => {
-          const subscribers = [...live];
-          const next = subscribers[turn++ % Math.max(1, subscribers.length)];
-          if (next) send(next);
+        recipients: (live) => {
+          const at = turn++ % Math.max(1, live.size);
+          return [...live].slice(at, at + 1);
         },
       },
     };

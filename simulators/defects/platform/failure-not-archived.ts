@@ -8,5 +8,6 @@ export const failureNotArchived: PlatformDefect = {
   behaviour: (right) => ({
     ...right,
     failureArchives: false,
+    report: (report) => (report.error_status === 'failed' ? { error_status: 'failed' } : report),
   }),
 };

@@ -7,6 +7,6 @@ export const reportsDropped: PlatformDefect = {
   breaks: ['system.deploy'],
   behaviour: (right) => ({
     ...right,
-    storesReports: false,
+    report: () => undefined,
   }),
 };

@@ -9,7 +9,7 @@ import type { Fault } from './parse.ts';
 export interface Surroundings {
   io: DiskIo;
   clock: Clock;
-  write(socket: Socket, bytes: Buffer): void;
+  write(socket: Socket, bytes: Buffer): boolean;
   /** Milliseconds by which the next answer is late. */
   latency(): number;
 }
@@ -68,8 +68,9 @@ function cutting(around: Surroundings, limit: () => number, end: (socket: Socket
   return (socket, bytes) => {
     const allowed = left.get(socket) ?? limit();
     left.set(socket, allowed - bytes.length);
-    if (allowed > 0) around.write(socket, bytes.subarray(0, allowed));
+    const more = allowed <= 0 || around.write(socket, bytes.subarray(0, allowed));
     if (allowed > 0 && allowed <= bytes.length) end(socket);
+    return more;
   };
 }
 

@@ -4,6 +4,16 @@ import type { StoredEvent } from '../log/line.ts';
 import type { TypeFilter } from './filter.ts';
 import type { Subscriber } from './subscriber.ts';
 
+/** What some subscribers are sent alike. */
+export interface View {
+  readonly filter: TypeFilter;
+  /** HTTP/1.1 bodies are chunked; an HTTP/1.0 body ends with the connection. */
+  readonly chunked: boolean;
+  /** The batch that `bytes` were made for. */
+  batch: readonly StoredEvent[] | undefined;
+  bytes: Buffer;
+}
+
 const NOTHING = Buffer.alloc(0);
 
 export class FanOut {
@@ -12,6 +22,7 @@ export class FanOut {
   readonly #all = new Set<Subscriber>();
   /** Those who have read everything stored. */
   readonly #live = new Set<Subscriber>();
+  readonly #views = new Map<string, View>();
 
   constructor(behaviour: StreamBehaviour) {
     this.#behaviour = behaviour;
@@ -19,6 +30,15 @@ export class FanOut {
 
   get size(): number {
     return this.#all.size;
+  }
+
+  view(filter: TypeFilter, chunked: boolean): View {
+    const key = `${chunked} ${filter ? [...filter].sort().join() : '*'}`;
+    const known = this.#views.get(key);
+    if (known) return known;
+    const view: View = { filter, chunked, batch: undefined, bytes: NOTHING };
+    this.#views.set(key, view);
+    return view;
   }
 
   enrol(subscriber: Subscriber): void {
@@ -36,26 +56,28 @@ export class FanOut {
   forget(subscriber: Subscriber): void {
     this.#live.delete(subscriber);
     this.#all.delete(subscriber);
+    if (this.#all.size === 0) this.#views.clear();
   }
 
   publish(events: readonly StoredEvent[]): void {
     if (this.#all.size === 0) return;
     const latest = events.at(-1)?.id ?? 0;
-    const encoded = new Map<string, Buffer>();
-    this.#behaviour.fanOut(this.#live, (subscriber) => {
-      const { filter, chunked, session } = subscriber;
+    for (const subscriber of this.#behaviour.recipients(this.#live)) {
+      const { view, session } = subscriber;
       if (session?.live) {
-        subscriber.deliver(this.#encode(session.live(events), filter, chunked), latest);
-        return;
+        subscriber.deliver(this.#encode(session.live(events), view), latest);
+        continue;
       }
-      const key = `${chunked}${filter ? [...filter].join(',') : '*'}`;
-      let bytes = encoded.get(key);
-      if (!bytes) {
-        bytes = this.#encode(events, filter, chunked);
-        encoded.set(key, bytes);
+      if (view.batch !== events) {
+        view.batch = events;
+        view.bytes = this.#encode(events, view);
       }
-      subscriber.deliver(bytes, latest);
-    });
+      subscriber.deliver(view.bytes, latest);
+    }
+    for (const view of this.#views.values()) {
+      view.batch = undefined;
+      view.bytes = NOTHING;
+    }
     if (this.#all.size > this.#live.size) for (const subscriber of this.#all) subscriber.checkLag();
   }
 
@@ -69,7 +91,7 @@ export class FanOut {
     for (const subscriber of this.#all) subscriber.drop();
   }
 
-  #encode(events: readonly StoredEvent[], filter: TypeFilter, chunked: boolean): Buffer {
+  #encode(events: readonly StoredEvent[], { filter, chunked }: View): Buffer {
     const { wants, frame, chunk } = this.#behaviour;
     let frames = '';
     for (const event of events) if (wants(filter, event.type, 'live')) frames += frame(event);

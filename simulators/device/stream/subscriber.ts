@@ -8,7 +8,7 @@ import type { Listening, Session, StreamBehaviour } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
 import type { StoredEvent } from '../log/line.ts';
-import type { FanOut } from './fan-out.ts';
+import type { FanOut, View } from './fan-out.ts';
 import type { TypeFilter } from './filter.ts';
 import { LAST_CHUNK } from './frame.ts';
 import { heartbeat } from './heartbeat.ts';
@@ -23,21 +23,19 @@ export interface Stream {
   /** A subscriber that was live and is more than this many bytes behind is dropped; it can replay. */
   subscriberBytes: number;
   fanOut: FanOut;
-  /** Writes to a socket; a fault may do it differently. */
-  write(socket: Socket, bytes: Buffer): void;
+  /** Writes to a socket, false when it has enough for now; a fault may do it differently. */
+  write(socket: Socket, bytes: Buffer): boolean;
 }
 
 export interface SubscriberOptions {
   after: number;
   filter: TypeFilter;
-  /** HTTP/1.1 bodies are chunked; an HTTP/1.0 body ends with the connection. */
   chunked: boolean;
   session: Session | undefined;
 }
 
 export class Subscriber implements Listening {
-  readonly filter: TypeFilter;
-  readonly chunked: boolean;
+  readonly view: View;
   readonly session: Session | undefined;
   readonly #stream: Stream;
   readonly #socket: Socket;
@@ -54,8 +52,7 @@ export class Subscriber implements Listening {
   constructor(stream: Stream, socket: Socket, { after, filter, chunked, session }: SubscriberOptions) {
     this.#stream = stream;
     this.#socket = socket;
-    this.filter = filter;
-    this.chunked = chunked;
+    this.view = stream.fanOut.view(filter, chunked);
     this.session = session;
     this.#reader = new LogReader(stream.log, stream.io, after);
   }
@@ -93,9 +90,8 @@ export class Subscriber implements Listening {
 
   /** Live frames, encoded and chunked already; `latest` is the id of the last event they stand for. */
   deliver(bytes: Buffer, latest: number): void {
+    if (bytes.length === 0 || this.#closed || this.#stream.write(this.#socket, bytes)) return;
     const { behaviour, fanOut, log, io } = this.#stream;
-    if (this.#closed) return;
-    if (bytes.length > 0) this.#stream.write(this.#socket, bytes);
     if (this.#socket.writableLength <= behaviour.liveBufferBytes) return;
     fanOut.delete(this);
     this.#reader = new LogReader(log, io, latest);
@@ -112,7 +108,7 @@ export class Subscriber implements Listening {
   end(): void {
     if (this.#closed) return;
     this.#close();
-    if (this.chunked) this.#socket.write(LAST_CHUNK);
+    if (this.view.chunked) this.#socket.write(LAST_CHUNK);
     this.#socket.destroySoon();
   }
 
@@ -124,7 +120,7 @@ export class Subscriber implements Listening {
 
   #write(body: Buffer): void {
     const { write, behaviour } = this.#stream;
-    write(this.#socket, this.chunked ? behaviour.chunk(body) : body);
+    write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
   /** Sends the next portion, as long as the client takes it. */
@@ -142,7 +138,7 @@ export class Subscriber implements Listening {
     const { wants, frame } = this.#stream.behaviour;
     const seen = this.session?.replay?.(events) ?? events;
     let frames = '';
-    for (const event of seen) if (wants(this.filter, event.type, 'replay')) frames += frame(event);
+    for (const event of seen) if (wants(this.view.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
     // Others get their turn between two portions.
     if (!this.#socket.writableNeedDrain) this.#scheduled = setImmediate(() => this.#pump());

@@ -57,7 +57,8 @@ export class AgentApi implements DeploymentSource {
       return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
       // An earlier attempt may have been granted, and its answer lost with the connection or with the process.
-      const known = error instanceof ApiError ? await this.#recall(signal) : undefined;
+      const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
+      const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;
       throw error;
     }

@@ -1,14 +1,18 @@
 /** The agent uplink against the agent side, on real sockets: the main path, and what survives a restart of either end. */
+
 import { access, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { generate, type Packet } from 'mqtt-packet';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { agentTopics } from '../../../harness/contract/agent.ts';
+import { eventually } from '../../common/testing/eventually.ts';
 import { agentHost } from '../../platform/agent/testing/agent-host.ts';
 import { localhostTls } from '../../platform/agent/testing/localhost-tls.ts';
 import { DeployError } from '../ports.ts';
 import { createUplink } from './index.ts';
 import { MemoryDevice } from './testing/memory-device.ts';
-import { testRobot } from './testing/robot.ts';
+import { KEY_BITS, testRobot } from './testing/robot.ts';
 import { scriptedBroker, welcoming } from './testing/scripted-broker.ts';
 
 const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
@@ -33,11 +37,11 @@ describe('the agent uplink', () => {
     expect(uplink.lastSyncedAt).toBeDefined();
     expect(await host.side.link.ping(id, 5e9)).toMatchObject({ code: 'success' });
     const deployment = host.deploy(id, { '/a.json': '{"a":1}' });
-    await vi.waitFor(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
+    await eventually(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
     expect(device.files.get('/a.json')).toBe('{"a":1}');
     await uplink.stop();
     expect(uplink.status).toBe('stopped');
-    await vi.waitFor(() => expect(host.platform.devices.get(id)?.status).toBe('offline'));
+    await eventually(() => expect(host.platform.devices.get(id)?.status).toBe('offline'));
     expect(robot.time.waiting).toEqual([]);
   });
 
@@ -75,7 +79,7 @@ describe('the agent uplink', () => {
     const first = host.deploy(robot.id(), { '/a.json': '1' });
     const second = host.deploy(robot.id(), { '/b.json': '2' });
     await robot.anotherRun().start();
-    await vi.waitFor(() => expect(host.platform.stored(second).status).toBe('deployed'));
+    await eventually(() => expect(host.platform.stored(second).status).toBe('deployed'));
     expect(host.platform.stored(first).status).toBe('archived');
     expect(device.events).toEqual([`deployed ${second}`]);
   });
@@ -95,8 +99,8 @@ describe('the agent uplink', () => {
     await reached.promise;
     const second = host.deploy(robot.id(), { '/b.json': '2' });
     gate.resolve();
-    await vi.waitFor(() => expect(host.platform.stored(second).status).toBe('deployed'));
-    await vi.waitFor(() => expect(host.platform.stored(first).activity_status).toBe('archived'));
+    await eventually(() => expect(host.platform.stored(second).status).toBe('deployed'));
+    await eventually(() => expect(host.platform.stored(first).activity_status).toBe('archived'));
     expect([...device.files.keys()]).toEqual(['/b.json']);
     expect(device.active()).toHaveLength(1);
   });
@@ -115,7 +119,7 @@ describe('the agent uplink', () => {
     const first = host.deploy(robot.id(), { '/a.json': '1' });
     await reached.promise;
     host.side.link.disconnect(robot.id());
-    await vi.waitFor(() => expect(uplink.status).toBe('offline'));
+    await eventually(() => expect(uplink.status).toBe('offline'));
     const second = host.deploy(robot.id(), { '/b.json': '2' });
     gate.resolve();
     await robot.eventually(() => expect(host.platform.stored(second).status).toBe('deployed'));
@@ -129,7 +133,7 @@ describe('the agent uplink', () => {
     await using robot = await testRobot({ uplink: { mqtt: `mqtt://127.0.0.1:${broker.port}` } });
     await robot.uplink.start();
     const sync = agentTopics.sync(robot.id());
-    await vi.waitFor(() => expect(broker.received.at(-1)).toMatchObject({ cmd: 'publish', topic: sync }));
+    await eventually(() => expect(broker.received.at(-1)).toMatchObject({ cmd: 'publish', topic: sync }));
     expect(broker.received.at(-1)).toMatchObject({ retain: true, qos: 1, payload: Buffer.from('{"is_synced":true}') });
     const send = (payload: string, retain: boolean) => {
       const packet: Packet = { cmd: 'publish', topic: sync, payload, retain, qos: 1, dup: false, messageId: 1 };
@@ -140,7 +144,7 @@ describe('the agent uplink', () => {
     send('nonsense', false);
     send('{"is_synced":false}', false);
     const synced = () => broker.received.filter((packet) => topic(packet) === sync).length;
-    await vi.waitFor(() => expect(synced()).toBe(2));
+    await eventually(() => expect(synced()).toBe(2));
     expect(broker.received.filter(({ cmd }) => cmd === 'puback')).toHaveLength(4);
     expect(count(robot.requests, 'GET /deployments')).toBe(2);
   });
@@ -166,11 +170,11 @@ describe('the agent uplink', () => {
     await robot.uplink.start();
     device.beforeDeploy = () => new DeployError('no such place', false);
     const failed = host.deploy(robot.id(), { '/a.json': '1' });
-    await vi.waitFor(() => expect(host.platform.stored(failed).status).toBe('failed'));
+    await eventually(() => expect(host.platform.stored(failed).status).toBe('failed'));
     expect(host.platform.stored(failed).activity_status).toBe('archived');
     device.beforeDeploy = () => new DeployError('the disk is full', true);
     const retried = host.deploy(robot.id(), { '/b.json': '2' });
-    await vi.waitFor(() => expect(host.platform.stored(retried).status).toBe('retrying'));
+    await eventually(() => expect(host.platform.stored(retried).status).toBe('retrying'));
     device.beforeDeploy = () => undefined;
     await robot.eventually(() => expect(host.platform.stored(retried).status).toBe('deployed'));
     expect([...device.files.keys()]).toEqual(['/b.json']);
@@ -181,7 +185,7 @@ describe('the agent uplink', () => {
     await robot.uplink.start();
     const { id } = robot.host.platform.deploy(robot.id(), { '/a.json': '1' });
     robot.time.advance(43_200_000);
-    await vi.waitFor(() => expect(robot.host.platform.stored(id).status).toBe('deployed'));
+    await eventually(() => expect(robot.host.platform.stored(id).status).toBe('deployed'));
   });
 
   it('works over TLS, with a certificate it trusts', async () => {
@@ -190,7 +194,7 @@ describe('the agent uplink', () => {
     expect(robot.host.url).toMatch(/^https:/);
     expect(await robot.host.side.link.ping(robot.id(), 5e9)).toMatchObject({ code: 'success' });
     const deployment = robot.host.deploy(robot.id(), { '/a.json': '1' });
-    await vi.waitFor(() => expect(robot.host.platform.stored(deployment).status).toBe('deployed'));
+    await eventually(() => expect(robot.host.platform.stored(deployment).status).toBe('deployed'));
   });
 });
 
@@ -212,12 +216,12 @@ describe('the agent uplink and its tokens', () => {
     const { host, uplink } = robot;
     await uplink.start();
     await host[Symbol.asyncDispose]();
-    await vi.waitFor(() => expect(uplink.status).toBe('offline'));
-    const ports = { port: portOf(host.url), mqtt: { port: portOf(host.mqttUrl) } };
-    await using next = await agentHost({ platform: host.platform, clock: robot.time, ...ports });
+    await eventually(() => expect(uplink.status).toBe('offline'));
+    const same = { port: portOf(host.url), mqtt: { port: portOf(host.mqttUrl) }, minKeyBits: KEY_BITS };
+    await using next = await agentHost({ platform: host.platform, clock: robot.time, ...same });
     await robot.eventually(() => expect(uplink.status).toBe('online'));
     const deployment = next.deploy(robot.id(), { '/a.json': '1' });
-    await vi.waitFor(() => expect(next.platform.stored(deployment).status).toBe('deployed'));
+    await eventually(() => expect(next.platform.stored(deployment).status).toBe('deployed'));
     expect(await next.side.link.ping(robot.id(), 5e9)).toMatchObject({ code: 'success' });
   });
 
@@ -227,7 +231,7 @@ describe('the agent uplink and its tokens', () => {
     await uplink.start();
     host.platform.deleteDevice(robot.id());
     host.side.link.disconnect(robot.id());
-    await vi.waitFor(() => expect(uplink.status).toBe('offline'));
+    await eventually(() => expect(uplink.status).toBe('offline'));
     const before = count(robot.requests, 'POST /devices/token');
     await robot.eventually(() => expect(count(robot.requests, 'POST /devices/token')).toBeGreaterThan(before + 2));
     expect(await uplink.sync()).toMatchObject({ code: 'in_cooldown' });
@@ -238,9 +242,9 @@ describe('the agent uplink and its tokens', () => {
 describe('the agent uplink cannot start', () => {
   it.each([
     ['without a provisioning token', { token: 'wrong' }, /HTTP 401/],
-    ['with a key that is too small', { keyBits: 1024 }, /HTTP 400.*2048/],
-  ])('%s, and says so', async (_, options, message) => {
-    await using robot = await testRobot({ uplink: options });
+    ['with a key that is too small', { keyBits: 512 }, /HTTP 400.*1024/],
+  ])('%s, and says so', async (_, uplink, message) => {
+    await using robot = await testRobot({ uplink });
     await expect(robot.uplink.start()).rejects.toThrow(message);
     expect(robot.uplink.deviceId).toBeUndefined();
     expect(robot.host.platform.devices.size).toBe(0);
@@ -258,8 +262,8 @@ describe('the agent uplink cannot start', () => {
     await host[Symbol.asyncDispose]();
     const starting = uplink.start();
     await robot.eventually(() => expect(uplink.status).toBe('offline'));
-    const ports = { port: portOf(host.url), mqtt: { port: portOf(host.mqttUrl) } };
-    await using next = await agentHost({ platform: host.platform, clock: time, ...ports });
+    const same = { port: portOf(host.url), mqtt: { port: portOf(host.mqttUrl) }, minKeyBits: KEY_BITS };
+    await using next = await agentHost({ platform: host.platform, clock: time, ...same });
     await robot.eventually(() => expect(uplink.status).toBe('online'));
     await starting;
     expect(next.platform.devices.size).toBe(1);
@@ -305,7 +309,7 @@ describe('the agent uplink stops', () => {
       await using robot = await testRobot();
       const { uplink } = robot;
       const starting = uplink.start().catch((error: Error) => error);
-      await vi.waitFor(() => expect(robot.requests).toContain(request), { interval: 1 });
+      await eventually(() => expect(robot.requests).toContain(request));
       await uplink.stop();
       await starting;
       expect(robot.time.waiting).toEqual([]);
@@ -315,6 +319,28 @@ describe('the agent uplink stops', () => {
       expect(robot.host.platform.devices.size).toBe(1);
     },
   );
+
+  it('at any moment of its start', async () => {
+    await using robot = await testRobot();
+    await robot.uplink.start();
+    await robot.uplink.stop();
+    for (let turns = 0; turns < 200; turns += 2) {
+      // Every other run is provisioned again.
+      if (turns % 4 === 0) await rm(join(robot.directory, 'identity', 'device.json'));
+      const run = robot.anotherRun();
+      const starting = run.start().catch((error: Error) => error);
+      for (let turn = 0; turn < turns; turn++) await setImmediate();
+      await run.stop();
+      await starting;
+      expect(robot.time.waiting).toEqual([]);
+      if (turns % 4 === 0) {
+        const restored = robot.anotherRun();
+        await restored.start();
+        await restored.stop();
+      }
+    }
+    expect(robot.host.platform.devices.size).toBe(1);
+  });
 
   it('while it deploys: the deployment is finished, and reported by the next run', async () => {
     await using robot = await testRobot();
@@ -344,7 +370,7 @@ describe('the agent uplink stops', () => {
     await Promise.all([robot.uplink.stop(), robot.uplink.stop()]);
     const connections = () =>
       new Promise<number>((resolve) => robot.host.app.server.getConnections((_, open) => resolve(open)));
-    await vi.waitFor(async () => expect(await connections()).toBe(0));
+    await eventually(async () => expect(await connections()).toBe(0));
     expect(device.events).toEqual([]);
   });
 });

@@ -91,6 +91,7 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     signal.throwIfAborted();
     this.#hub.acquire();
     await this.#enrol(signal);
+    signal.throwIfAborted();
     this.#failedConnects = 0;
     const online = Promise.withResolvers<void>();
     const abort = () => online.reject(signal.reason);

@@ -1,13 +1,13 @@
 /** The whole way: created on the platform, on the robot's disk, on its event stream, reported back. Both simulators, real sockets. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../common/testing/eventually.ts';
 import { startPlatform, type TestPlatform } from '../../platform/testing/client.ts';
 import { createKit, deploy, type Kit, unique } from '../../platform/testing/kit.ts';
 import { type Robot, robot as startRobot } from '../testing/robot.ts';
 import { createUplink } from './index.ts';
-
-const PATIENCE = { timeout: 10_000, interval: 10 };
 
 let stack: AsyncDisposableStack;
 let platform: TestPlatform;
@@ -37,7 +37,7 @@ async function onlineRobot(): Promise<{ robot: Robot; id: string }> {
 
 const statusOf = async (deployment: string) => (await platform.get(`/deployments/${deployment}`)).body;
 const reaches = (deployment: string, expected: object) =>
-  vi.waitFor(async () => expect(await statusOf(deployment)).toMatchObject(expected), PATIENCE);
+  eventually(async () => expect(await statusOf(deployment)).toMatchObject(expected));
 const filesOf = ({ dir }: Robot, path: string) => readFileSync(join(dir, 'root', path), 'utf8');
 const pathOf = async () => {
   const schema = (await platform.get(`/config_schemas/${kit.schema}`)).body;
@@ -91,9 +91,9 @@ describe('a deployment', () => {
   it('waits for a robot that is offline, and reaches it once', async () => {
     const { robot, id } = await onlineRobot();
     await robot.device.stop();
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await platform.get(`/devices/${id}`)).body).toMatchObject({ status: 'offline' });
-    }, PATIENCE);
+    });
     const deployment = await deploy(platform, kit, id);
     expect(await statusOf(deployment)).toMatchObject({ status: 'queued' });
     await robot.device.start();

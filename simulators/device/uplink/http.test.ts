@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Type from 'typebox';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { shape } from '../../../harness/contract/shape.ts';
 import { random } from '../../common/random.ts';
+import { eventually } from '../../common/testing/eventually.ts';
 import { ApiError, NetworkError, PlatformHttp, ProtocolError } from './http.ts';
 import { ManualTime } from './testing/manual-time.ts';
 
@@ -56,7 +57,7 @@ describe('a request to the platform', () => {
     await using http = await setUp(reset, cut, reset, answer(200, '{"ok":true}'));
     const result = http.get();
     for (let retry = 0; retry < 3; retry++) {
-      await vi.waitFor(() => expect(http.time.waiting).toHaveLength(1));
+      await eventually(() => expect(http.time.waiting).toHaveLength(1));
       expect(http.requests).toHaveLength(retry + 1);
       const [delay = 0] = http.time.waiting;
       expect(delay).toBeGreaterThanOrEqual(500);
@@ -70,7 +71,7 @@ describe('a request to the platform', () => {
     await using http = await setUp(reset);
     const result = http.get().catch((error: Error) => error);
     for (let retry = 0; retry < 3; retry++) {
-      await vi.waitFor(() => expect(http.time.waiting).toHaveLength(1));
+      await eventually(() => expect(http.time.waiting).toHaveLength(1));
       http.time.advance(1_000);
     }
     expect(await result).toBeInstanceOf(NetworkError);
@@ -96,13 +97,13 @@ describe('a request to the platform', () => {
   it('ends with its signal: while it waits for an answer, and between retries', async () => {
     await using waiting = await setUp(() => {});
     const first = waiting.get();
-    await vi.waitFor(() => expect(waiting.requests).toHaveLength(1));
+    await eventually(() => expect(waiting.requests).toHaveLength(1));
     waiting.abort.abort(new Error('enough'));
     await expect(first).rejects.toThrow('enough');
 
     await using retrying = await setUp(reset);
     const second = retrying.get();
-    await vi.waitFor(() => expect(retrying.time.waiting).toHaveLength(1));
+    await eventually(() => expect(retrying.time.waiting).toHaveLength(1));
     retrying.abort.abort(new Error('enough'));
     await expect(second).rejects.toThrow('enough');
     expect(retrying.time.waiting).toEqual([]);

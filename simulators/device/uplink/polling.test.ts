@@ -1,11 +1,13 @@
 /** The polling uplink against the smallest public API that it can live with. */
+
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../common/testing/eventually.ts';
 import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
 import { createUplink, type PollingUplinkOptions } from './index.ts';
 import { ManualTime } from './testing/manual-time.ts';
@@ -130,7 +132,7 @@ describe('the polling uplink', () => {
     await robot.uplink.start();
     robot.platform.archive(id);
     robot.time.advance(5_000);
-    await vi.waitFor(() => expect(robot.device.events).toEqual([`deployed ${id}`, `removed ${id}`]));
+    await eventually(() => expect(robot.device.events).toEqual([`deployed ${id}`, `removed ${id}`]));
     expect(robot.device.files.size).toBe(0);
   });
 
@@ -144,9 +146,9 @@ describe('the polling uplink', () => {
   it('is offline while the platform is in trouble, and goes on trying', async () => {
     await using robot = await setUp({ status: 503 });
     const starting = robot.uplink.start();
-    await vi.waitFor(() => expect(robot.uplink.status).toBe('offline'));
+    await eventually(() => expect(robot.uplink.status).toBe('offline'));
     robot.behaviour.status = 200;
-    await vi.waitFor(() => {
+    await eventually(() => {
       robot.time.advance(1_000);
       expect(robot.uplink.status).toBe('online');
     });
@@ -160,7 +162,7 @@ describe('the polling uplink', () => {
   it('stops while it waits for the platform', async () => {
     await using robot = await setUp({ status: 503 });
     const starting = robot.uplink.start().catch((error: Error) => error);
-    await vi.waitFor(() => expect(robot.uplink.status).toBe('offline'));
+    await eventually(() => expect(robot.uplink.status).toBe('offline'));
     await robot.uplink.stop();
     expect(String(await starting)).toMatch(/stopped/);
     expect(robot.time.waiting).toEqual([]);

@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../common/testing/eventually.ts';
 import { ApiError, NetworkError } from './http.ts';
 import { Scheduler } from './scheduler.ts';
 import { ManualTime } from './testing/manual-time.ts';
@@ -32,7 +33,7 @@ function setUp() {
     const count = runs.length;
     if (error) run?.reject(error);
     else run?.resolve();
-    await vi.waitFor(() => expect(runs.length > count || time.waiting.length > 0 || abort.signal.aborted).toBe(true));
+    await eventually(() => expect(runs.length > count || time.waiting.length > 0 || abort.signal.aborted).toBe(true));
   };
   return { time, abort, events, runs, syncer, scheduler, end };
 }

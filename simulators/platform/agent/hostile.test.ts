@@ -134,7 +134,7 @@ it('is answered 2xx only where it is right, 4xx otherwise, and never 5xx', async
     headers: { 'service-version': 'v0.4', authorization: `Bearer ${token}` },
   });
   expect(alive.statusCode).toBe(200);
-}, 20_000);
+});
 
 it('refuses a body larger than any agent has reason to send', async () => {
   const answer = await host.app.inject({

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentTopics } from '../../../harness/contract/agent.ts';
+import { eventually } from '../../common/testing/eventually.ts';
 import { type AgentHost, agentHost } from '../agent/testing/agent-host.ts';
 import { localhostTls } from '../agent/testing/localhost-tls.ts';
 import { connectClient, provisionRobot, type Robot, type TestClient } from './testing/robot.ts';
@@ -26,7 +27,7 @@ describe('the embedded broker', () => {
     const client = await connectClient(host.mqttUrl, robot.credentials);
     expect(statusOf(robot)).toBe('online');
     await client.mqtt.endAsync();
-    await vi.waitFor(() => expect(statusOf(robot)).toBe('offline'));
+    await eventually(() => expect(statusOf(robot)).toBe('offline'));
   });
 
   it('keeps everybody else out', async () => {
@@ -66,7 +67,7 @@ describe('the embedded broker', () => {
     }
     host.side.link.requestSync(other.device.id);
     host.side.link.requestSync(id);
-    await vi.waitFor(() => expect(client.received).toHaveLength(1));
+    await eventually(() => expect(client.received).toHaveLength(1));
     expect(client.received[0]).toMatchObject({ topic: agentTopics.sync(id) });
   });
 
@@ -91,9 +92,9 @@ describe('the embedded broker', () => {
     host.side.link.requestSync(id);
     await using client = await connectClient(host.mqttUrl, robot.credentials);
     await client.mqtt.subscribeAsync(agentTopics.sync(id), { qos: 1 });
-    await vi.waitFor(() => expect(client.received).toHaveLength(1));
+    await eventually(() => expect(client.received).toHaveLength(1));
     host.side.link.requestSync(id);
-    await vi.waitFor(() => expect(client.received).toHaveLength(2));
+    await eventually(() => expect(client.received).toHaveLength(2));
     const text = '{"is_synced":false}';
     expect(client.received.map(({ text: sent, retain }) => [sent, retain])).toEqual([
       [text, true],
@@ -109,7 +110,7 @@ describe('the embedded broker', () => {
     await first.mqtt.endAsync();
     await using second = await connectClient(host.mqttUrl, robot.credentials);
     await second.mqtt.subscribeAsync(agentTopics.sync(id), { qos: 1 });
-    await vi.waitFor(() => expect(second.received).toHaveLength(1));
+    await eventually(() => expect(second.received).toHaveLength(1));
     expect(second.received[0]).toMatchObject({ text: '{"is_synced":true}', retain: true });
   });
 
@@ -123,7 +124,7 @@ describe('the embedded broker', () => {
       pings.push(host.side.link.ping(id, 1e7));
       client.mqtt.publish(agentTopics.sync(id), '{"is_synced":true}', { qos: 1, retain: true });
     }
-    await vi.waitFor(() => expect(client.received.filter(({ text }) => text.includes('false'))).toHaveLength(50));
+    await eventually(() => expect(client.received.filter(({ text }) => text.includes('false'))).toHaveLength(50));
     await Promise.all(pings);
   });
 
@@ -156,7 +157,7 @@ describe('the embedded broker', () => {
     const present: boolean[] = [];
     second.mqtt.on('connect', ({ sessionPresent }) => present.push(sessionPresent));
     second.mqtt.reconnect();
-    await vi.waitFor(() => expect(present).toEqual([false]));
+    await eventually(() => expect(present).toEqual([false]));
     await second.mqtt.endAsync();
   });
 
@@ -165,7 +166,7 @@ describe('the embedded broker', () => {
     const closed = closeOf(client);
     host.side.link.disconnect(robot.device.id);
     await closed;
-    await vi.waitFor(() => expect(statusOf(robot)).toBe('offline'));
+    await eventually(() => expect(statusOf(robot)).toBe('offline'));
   });
 
   it('survives what is no MQTT, and stops although such connections are open', async () => {

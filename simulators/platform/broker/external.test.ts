@@ -1,9 +1,11 @@
 /** The platform and a device over a real Mosquitto. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentTopics } from '../../../harness/contract/agent.ts';
+import { eventually } from '../../common/testing/eventually.ts';
 import { createUplink } from '../../device/uplink/index.ts';
 import { MemoryDevice } from '../../device/uplink/testing/memory-device.ts';
 import { agentHost } from '../agent/testing/agent-host.ts';
@@ -40,7 +42,7 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     expect(host.platform.devices.get(id)?.status).toBe('online');
     expect(await host.side.link.ping(id, 5e9)).toMatchObject({ code: 'success' });
     const deployment = host.deploy(id, { '/a.json': '1' });
-    await vi.waitFor(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
+    await eventually(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
     expect(device.files.get('/a.json')).toBe('1');
   });
 
@@ -49,7 +51,7 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     const { device } = await provisionRobot(host, 'robot');
     host.side.link.requestSync(device.id);
     await using client = await connectClient(mosquitto.url, { clientId: 'anybody' });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await client.mqtt.subscribeAsync(agentTopics.sync(device.id), { qos: 1 });
       expect(client.received.at(-1)).toMatchObject({ text: '{"is_synced":false}', retain: true });
     });
@@ -65,7 +67,7 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     await client.mqtt.publishAsync(agentTopics.pong('dvc_none'), pong, { qos: 1 });
     await client.mqtt.publishAsync(agentTopics.sync(device.id), '{', { qos: 1 });
     await client.mqtt.publishAsync(agentTopics.sync(device.id), '{"is_synced":true}', { qos: 1, retain: true });
-    await vi.waitFor(() => expect(host.platform.devices.get(device.id)?.status).toBe('online'));
+    await eventually(() => expect(host.platform.devices.get(device.id)?.status).toBe('online'));
     expect(host.platform.devices.has('dvc_none')).toBe(false);
   });
 
@@ -78,15 +80,13 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     await uplink.start();
     const id = uplink.deviceId ?? '';
     await mosquitto.stop();
-    await vi.waitFor(() => expect(uplink.status).toBe('offline'));
+    await eventually(() => expect(uplink.status).toBe('offline'));
     const deployment = host.deploy(id, { '/a.json': '1' });
     await mosquitto.start();
-    await vi.waitFor(() => expect(uplink.status).toBe('online'), { timeout: 10_000 });
-    await vi.waitFor(() => expect(platform.stored(deployment).status).toBe('deployed'), { timeout: 10_000 });
-    await vi.waitFor(async () => expect(await host.side.link.ping(id, 1e8)).toMatchObject({ code: 'success' }), {
-      timeout: 10_000,
-    });
-  }, 30_000);
+    await eventually(() => expect(uplink.status).toBe('online'));
+    await eventually(() => expect(platform.stored(deployment).status).toBe('deployed'));
+    await eventually(async () => expect(await host.side.link.ping(id, 1e8)).toMatchObject({ code: 'success' }));
+  });
 });
 
 describe('a broker that cannot be used', () => {

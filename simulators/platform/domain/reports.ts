@@ -6,9 +6,10 @@ import { drift } from './deployments.ts';
 import { conflict } from './find.ts';
 import { advance, type Step } from './transitions.ts';
 
-export function applyReport(core: Core, row: DeploymentRow, report: DeploymentReport): DeploymentRow {
+export function applyReport(core: Core, row: DeploymentRow, reported: DeploymentReport): DeploymentRow {
   const { behaviour, store } = core;
-  if (!behaviour.storesReports) return row;
+  const report = behaviour.report(reported);
+  if (report === undefined) return row;
   if (row.target_status === 'staged') {
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }

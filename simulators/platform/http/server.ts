@@ -45,6 +45,8 @@ export function buildServer({
     // An id in a path is whatever a client sends: a long one is unknown, not an unknown route.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
+    // A request that never ends must not hold a connection for ever.
+    requestTimeout: 60_000,
     ...(tls && { https: tls }),
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, onFailure),
   }) as unknown as FastifyInstance;

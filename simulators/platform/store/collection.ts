@@ -103,10 +103,11 @@ export class Collection<Row extends BaseRow> {
 
   /** The matching items in that order. `terms` are total (they end with `id`). */
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
-    const filter = this.#index.filter(filters);
-    if (filter === undefined) return NOTHING;
     const { selective, facets } = this.#spec;
-    const few = Object.keys(filters).filter((column) => column === 'id' || selective.includes(column));
+    const asked = Object.keys(filters);
+    const filter = asked.length === 0 ? ALL : this.#index.filter(filters);
+    if (filter === undefined) return NOTHING;
+    const few = asked.length === 0 ? asked : asked.filter((column) => column === 'id' || selective.includes(column));
     if (few.length > 0) return this.#few(filters, few, filter, terms);
     const plan = planOrder(terms, facets);
     return plan === undefined ? this.#sorted(filters, filter, terms) : this.#index.ranked(plan, filter);
@@ -153,6 +154,7 @@ export class Collection<Row extends BaseRow> {
   }
 }
 
+const ALL: FacetFilter = [];
 const NOTHING: Matching = { slice: () => [], count: () => 0 };
 
 const whereIn = (columns: readonly string[]): string =>

@@ -18,18 +18,18 @@ export interface OrderPlan {
 
 /** How to serve these terms from the kept orders; `undefined` when only a sort will do. Terms end with `id` (a total order). */
 export function planOrder(terms: readonly OrderTerm[], facets: readonly string[]): OrderPlan | undefined {
-  const [first, ...rest] = terms;
+  const first = terms[0];
   if (first === undefined) return undefined;
   if (first.field === 'id') return { order: 'id:asc', reversed: first.descending };
   if (first.field === 'created_at') {
-    const [second] = rest;
+    const second = terms[1];
     if (second?.field !== 'id') return undefined;
     // `created_at:x, id:desc` is `created_at:-x, id:asc` read from the end.
     const descending = second.descending ? !first.descending : first.descending;
     return { order: descending ? 'created_at:desc,id:asc' : 'created_at:asc,id:asc', reversed: second.descending };
   }
   if (!facets.includes(first.field)) return undefined;
-  const inner = planOrder(rest, []);
+  const inner = planOrder(terms.slice(1), []);
   return inner === undefined ? undefined : { ...inner, facet: first };
 }
 

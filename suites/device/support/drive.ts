@@ -33,7 +33,7 @@ export async function anchor(context: Device, streams: Streams): Promise<{ curso
 }
 
 /** The events that were published, among those seen. Compared as control wrote them, since it speaks JSON numbers. */
-export function among(events: readonly SeenEvent[], published: Published): SeenEvent[] {
+function among(events: readonly SeenEvent[], published: Published): SeenEvent[] {
   return events.filter(({ id }) => Number(id) >= Number(published.first) && Number(id) <= Number(published.last));
 }
 

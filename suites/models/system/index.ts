@@ -4,7 +4,7 @@ import { Cut, Reconnect } from './connection.ts';
 import { Restart } from './restart.ts';
 import { RollOut } from './roll-out.ts';
 
-export type { SystemModel, SystemReality } from './model.ts';
+export type { SystemModel } from './model.ts';
 
 /** `restart`: the agent can be stopped and started. */
 export function systemCommands(restart: boolean, replayPath: string | undefined) {

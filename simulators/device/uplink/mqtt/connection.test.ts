@@ -1,5 +1,6 @@
 import { generate, type Packet } from 'mqtt-packet';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../../common/testing/eventually.ts';
 import { ManualTime } from '../testing/manual-time.ts';
 import { type ScriptedBroker, scriptedBroker, welcoming } from '../testing/scripted-broker.ts';
 import { MqttConnection, MqttRefused } from './connection.ts';
@@ -56,13 +57,13 @@ describe('an MQTT connection', () => {
     const [socket] = broker.sockets;
     const bytes = Buffer.concat([generate(message('a', 'one')), generate(message('b', 'two', true))]);
     socket?.write(bytes.subarray(0, 7), () => socket.write(bytes.subarray(7)));
-    await vi.waitFor(() => expect(messages).toHaveLength(2));
+    await eventually(() => expect(messages).toHaveLength(2));
     expect(messages).toEqual([
       ['a', 'one', false],
       ['b', 'two', true],
     ]);
     connection.publish('c', { yes: true }, { retain: true });
-    await vi.waitFor(() => expect(broker.received).toHaveLength(5));
+    await eventually(() => expect(broker.received).toHaveLength(5));
     expect(broker.received.slice(2).map(({ cmd }) => cmd)).toEqual(['puback', 'puback', 'publish']);
     expect(broker.received[4]).toMatchObject({
       topic: 'c',
@@ -71,7 +72,7 @@ describe('an MQTT connection', () => {
       payload: Buffer.from('{"yes":true}'),
     });
     await connection.end();
-    await vi.waitFor(() => expect(broker.received.at(-1)?.cmd).toBe('disconnect'));
+    await eventually(() => expect(broker.received.at(-1)?.cmd).toBe('disconnect'));
   });
 
   it.each([
@@ -85,7 +86,7 @@ describe('an MQTT connection', () => {
     const failure = await open().catch((error: MqttRefused) => error);
     expect(failure).toBeInstanceOf(MqttRefused);
     expect(failure).toMatchObject({ returnCode, credentials });
-    await vi.waitFor(() => expect(broker.sockets.size).toBe(0));
+    await eventually(() => expect(broker.sockets.size).toBe(0));
     expect(closed).toEqual([]);
     expect(time.waiting).toEqual([]);
   });
@@ -97,7 +98,7 @@ describe('an MQTT connection', () => {
         : welcoming(packet);
     });
     await expect(client(broker).open()).rejects.toThrow(/refused a subscription/);
-    await vi.waitFor(() => expect(broker.sockets.size).toBe(0));
+    await eventually(() => expect(broker.sockets.size).toBe(0));
   });
 
   it.each<[string, (packet: Packet) => Buffer | undefined]>([
@@ -106,7 +107,7 @@ describe('an MQTT connection', () => {
   ])('ends when the broker %s', async (_, answer) => {
     await using broker = await scriptedBroker(answer);
     await expect(client(broker).open()).rejects.toThrow();
-    await vi.waitFor(() => expect(broker.sockets.size).toBe(0));
+    await eventually(() => expect(broker.sockets.size).toBe(0));
   });
 
   it('fails when the broker hangs up at any step', async () => {
@@ -124,10 +125,10 @@ describe('an MQTT connection', () => {
     await using broker = await scriptedBroker(() => undefined);
     const { open, abort } = client(broker);
     const opening = open();
-    await vi.waitFor(() => expect(broker.received).toHaveLength(1));
+    await eventually(() => expect(broker.received).toHaveLength(1));
     abort.abort(new Error('enough'));
     await expect(opening).rejects.toThrow('enough');
-    await vi.waitFor(() => expect(broker.sockets.size).toBe(0));
+    await eventually(() => expect(broker.sockets.size).toBe(0));
   });
 
   it('asks within the keep-alive time whether the broker is there, and ends when it does not answer', async () => {
@@ -141,13 +142,13 @@ describe('an MQTT connection', () => {
     const connection = await open();
     for (let beat = 1; beat <= 3; beat++) {
       time.advance(20_000);
-      await vi.waitFor(() => expect(answers).toBe(beat));
+      await eventually(() => expect(answers).toBe(beat));
       // The answer has arrived when one more packet of the same stream has.
       if (beat < 3) await roundTrip(broker, connection);
     }
     expect(closed).toEqual([]);
     time.advance(20_000);
-    await vi.waitFor(() => expect(closed).toEqual([connection]));
+    await eventually(() => expect(closed).toEqual([connection]));
     expect(time.waiting).toEqual([]);
   });
 
@@ -156,7 +157,7 @@ describe('an MQTT connection', () => {
     const { open, closed } = client(broker);
     const connection = await open();
     for (const socket of broker.sockets) socket.destroy();
-    await vi.waitFor(() => expect(closed).toEqual([connection]));
+    await eventually(() => expect(closed).toEqual([connection]));
     connection.close();
     await connection.end();
     connection.publish('a', {}, { retain: false });
@@ -167,6 +168,6 @@ describe('an MQTT connection', () => {
 async function roundTrip(broker: ScriptedBroker, connection: MqttConnection): Promise<void> {
   const before = broker.received.length;
   for (const socket of broker.sockets) socket.write(generate(message('a', 'x')));
-  await vi.waitFor(() => expect(broker.received.length).toBeGreaterThan(before));
+  await eventually(() => expect(broker.received.length).toBeGreaterThan(before));
   expect(connection).toBeDefined();
 }

@@ -9,6 +9,7 @@ import { type Beating, KEEP_ALIVE_SECONDS, type KeepAlive } from './keep-alive.t
 import { readPackets } from './packets.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 30_000;
+const GOODBYE_MS = 1_000;
 const CREDENTIALS_REFUSED = [4, 5];
 const SUBSCRIPTION_REFUSED = 0x80;
 
@@ -146,6 +147,8 @@ export class MqttConnection implements Beating {
     const closed = new Promise((resolve) => this.#socket.once('close', resolve));
     this.#send({ cmd: 'disconnect' });
     this.#socket.destroySoon();
+    // What a stalled peer does not take is not waited for.
+    this.#socket.setTimeout(GOODBYE_MS, () => this.#socket.destroy());
     await closed;
   }
 

@@ -1,8 +1,9 @@
 /** A robot with an agent uplink against an agent side, both on real sockets, with time that the test moves. For tests only. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { vi } from 'vitest';
+import { eventually } from '../../../common/testing/eventually.ts';
 import { type AgentHost, agentHost } from '../../../platform/agent/testing/agent-host.ts';
 import type { Uplink } from '../../ports.ts';
 import { type AgentUplinkOptions, createUplink } from '../index.ts';
@@ -25,6 +26,9 @@ export interface TestRobot extends AsyncDisposable {
   eventually(holds: () => void | Promise<void>): Promise<void>;
 }
 
+/** Large keys take long to make. */
+export const KEY_BITS = 1024;
+
 type HostOptions = Parameters<typeof agentHost>[0];
 
 export async function testRobot(
@@ -33,7 +37,9 @@ export async function testRobot(
   const time = new ManualTime(Date.now());
   const directory = await mkdtemp(join(tmpdir(), 'muster-robot-'));
   const requests: string[] = [];
-  const host = await agentHost({ clock: time, ...options.host }, (method, path) => requests.push(`${method} ${path}`));
+  const host = await agentHost({ clock: time, minKeyBits: KEY_BITS, ...options.host }, (method, path) =>
+    requests.push(`${method} ${path}`),
+  );
   const device = new MemoryDevice();
   const runs: Uplink[] = [];
   const anotherRun = (more: Partial<AgentUplinkOptions> = {}) => {
@@ -43,6 +49,7 @@ export async function testRobot(
       mqtt: host.mqttUrl,
       token: host.platform.provisioningToken(),
       time,
+      keyBits: KEY_BITS,
       ...options.uplink,
       ...more,
     })(device, { name: 'robot', directory });
@@ -60,13 +67,10 @@ export async function testRobot(
     anotherRun,
     id: () => runs.findLast(({ deviceId }) => deviceId !== undefined)?.deviceId ?? '',
     eventually: (holds) =>
-      vi.waitFor(
-        async () => {
-          time.advance(1_000);
-          await holds();
-        },
-        { timeout: 10_000, interval: 10 },
-      ),
+      eventually(async () => {
+        time.advance(1_000);
+        await holds();
+      }),
     [Symbol.asyncDispose]: async () => {
       await Promise.all(runs.map((run) => run.stop()));
       await host[Symbol.asyncDispose]();

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { Violation } from '../../../harness/check/violation.ts';
+import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import type { Device } from './context.ts';
+import { distinct, integerIn, readEvent, type SeenEvent, sameEvents, sameJson } from './events.ts';
+import { judgeEnvelope, judgeFrame, judgeMerge, judgeType } from './judge.ts';
+import { type LogLine, tellsOf } from './log-file.ts';
+
+/** As much of a context as judging needs. */
+const context = {
+  must(holds: unknown, finding: { expected: string; actual: unknown }) {
+    if (!holds) throw new Violation({ expected: finding.expected, actual: String(finding.actual) });
+  },
+} as unknown as Device;
+
+const frame = (fields: Partial<Record<'id' | 'event' | 'data' | 'retry', string>>): SseFrame => ({
+  ...fields,
+  fields: Object.entries(fields).map(([name, value]) => ({ name, value })),
+  dispatched: fields.data !== undefined,
+  lastEventId: fields.id ?? '',
+  at: 0,
+  end: 0,
+});
+const envelope = (id: number | string, more: object = {}): string =>
+  `{"object":"event","id":${id},"type":"a.b","occurred_at":"2026-01-02T03:04:05Z","data":{}${JSON.stringify(more).slice(1, -1).replace(/^(.)/, ',$1')}}`;
+const seen = (id: number, content: object = {}): SeenEvent => ({
+  id: BigInt(id),
+  type: 'a.b',
+  text: JSON.stringify(content),
+  envelope: { ...content },
+  frame: frame({}),
+});
+
+describe('integers in an envelope', () => {
+  it('are read as written, beyond 2^53 and whatever is nested beside them', () => {
+    expect(integerIn('{"id":9223372036854775807,"data":{"id":1}}', 'id')).toBe(9223372036854775807n);
+    expect(integerIn('{"data":{"id":1},"id":7}', 'id')).toBe(7n);
+    expect(integerIn('{"data":{"id":1}}', 'id')).toBeUndefined();
+    expect(integerIn('{"id":"7"}', 'id')).toBeUndefined();
+    expect(integerIn('{"id":7.5}', 'id')).toBeUndefined();
+    expect(integerIn('nonsense', 'id')).toBeUndefined();
+  });
+});
+
+describe('frames', () => {
+  it('pass with id, event and data, and with ids beyond 2^53', () => {
+    const good = frame({ id: '9223372036854775807', event: 'a.b', data: envelope('9223372036854775807') });
+    expect(() => judgeFrame(context, good)).not.toThrow();
+    expect(() => judgeEnvelope(context, good)).not.toThrow();
+    expect(readEvent(context, good)?.id).toBe(9223372036854775807n);
+  });
+
+  it('that only tell a client how to reconnect are no events', () => {
+    expect(() => judgeFrame(context, frame({ retry: '5' }))).not.toThrow();
+    expect(readEvent(context, frame({ retry: '5' }))).toBeUndefined();
+  });
+
+  it.for([
+    { id: '1', data: envelope(1) },
+    { event: 'a.b', data: envelope(1) },
+    { id: '1', event: 'a.b' },
+    { id: 'x', event: 'a.b', data: envelope(1) },
+    { id: '1', event: 'a.b', data: '[]' },
+  ])('fail without one of the three: %o', (fields) => {
+    expect(() => judgeFrame(context, frame(fields))).toThrow(Violation);
+  });
+
+  it.for([
+    [{ id: '2', event: 'a.b', data: envelope(1) }, "the envelope's id equals the SSE id 2"],
+    [{ id: '1', event: 'a.c', data: envelope(1) }, "the envelope's type equals the SSE event"],
+    [{ id: '1', event: 'a.b', data: envelope(1, { data: 'x' }) }, 'data an object'],
+    [{ id: '1', event: 'a.b', data: envelope(1, { occurred_at: 'yesterday' }) }, 'occurred_at an ISO 8601'],
+  ] as const)('fail when the envelope says otherwise: %o', ([fields, expected]) => {
+    expect(() => judgeEnvelope(context, frame(fields))).toThrow(expected);
+  });
+});
+
+describe('event types', () => {
+  it.for(['deployment.deployed', 'config-instance.written', 'disk.mounted_2', 'x.y'])('%s is right', (type) => {
+    expect(() => judgeType(context, type)).not.toThrow();
+  });
+  it.for([
+    'deployed',
+    '.x',
+    'x.',
+    'a.b.c',
+    'deployment.deployed_v2',
+    'deployment.deployed@1',
+    'deployment.deployed2',
+    'a b.c',
+  ])('%s is wrong', (type) => {
+    expect(() => judgeType(context, type)).toThrow(Violation);
+  });
+});
+
+describe('the merged status', () => {
+  const merged = (status: string, activity_status: string, error_status: string) => () =>
+    judgeMerge(context, { status, activity_status, error_status }, 'x');
+  it('is the error where there is one', () => {
+    expect(merged('retrying', 'deployed', 'retrying')).not.toThrow();
+    expect(merged('deployed', 'deployed', 'none')).not.toThrow();
+    expect(merged('deployed', 'deployed', 'retrying')).toThrow('status retrying in x');
+    expect(merged('none', 'deployed', 'none')).toThrow('status deployed in x');
+  });
+});
+
+describe('sequences of events', () => {
+  const same = (actual: SeenEvent[], expected: SeenEvent[]) => () => sameEvents(context, actual, expected, 'x');
+  it('are the same with repetitions, and differ by order, gaps, strangers and content', () => {
+    const [one, two, three] = [seen(1), seen(2), seen(3)] as const;
+    expect(distinct([one, two, one]).map(({ id }) => id)).toEqual([1n, 2n]);
+    expect(same([one, two, one, two], [one, two])).not.toThrow();
+    expect(same([two, one], [one, two])).toThrow('[1, 2] for x; actual: [2, 1]');
+    expect(same([one], [one, two])).toThrow('missing [2]');
+    expect(same([one, two, three], [one, two])).toThrow('not expected [3]');
+    expect(same([seen(1, { a: 1 })], [seen(1, { a: 2 })])).toThrow('as it was sent before');
+  });
+
+  it('know no order of members', () => {
+    expect(sameJson({ a: [1, { b: 2 }], c: null }, { c: null, a: [1, { b: 2 }] })).toBe(true);
+    expect(sameJson({ a: undefined }, { b: undefined })).toBe(false);
+    expect(sameJson([1], { 0: 1 })).toBe(false);
+  });
+});
+
+describe('lines of a log', () => {
+  const line = (text: string): LogLine => ({ text, value: JSON.parse(text), json: true });
+  it('tell of an event wherever they hold its id', () => {
+    expect(tellsOf(line('{"id":12}'), 12n)).toBe(true);
+    expect(tellsOf(line('{"seq":"12","event":{}}'), 12n)).toBe(true);
+    expect(tellsOf(line('[[12]]'), 12n)).toBe(true);
+    expect(tellsOf(line('{"id":123}'), 12n)).toBe(false);
+    expect(tellsOf({ text: '{"id":12', value: undefined, json: false }, 12n)).toBe(false);
+  });
+});
