@@ -145,14 +145,6 @@ export async function benchFleetSoak(minutes = 30, count = 1000): Promise<Figure
   });
 }
 
-/** What runs without being asked for by name, and what takes too long for that. */
-export const fleetBenches = { fleet: benchFleet };
-export const longFleetBenches = {
-  'fleet.rollout': () => benchFleetRollout(),
-  'fleet.many': () => benchFleetMany(),
-  'fleet.soak': () => benchFleetSoak(),
-};
-
 const basics = { seed: 1, keyBits: 1024 };
 const scenarioOf = (fields: Pick<Scenario, 'subscribers' | 'uplink'>): Scenario => ({
   name: 'bench',

@@ -7,7 +7,8 @@ import type { Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest } from '.
 /** Runs from source and from the published package alike. */
 const sibling = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
-const STOP_MS = 4000;
+/** What ending thousands of robots in order may take. */
+const STOP_MS = 60_000;
 
 /** Starts a module of this folder as a process with an IPC channel; secrets are not handed down in its environment. */
 export function startProcess(name: string): ChildProcess {
@@ -60,7 +61,9 @@ export class ProcessHost implements Host {
   }
 
   async stop(how: 'orderly' | 'abandon'): Promise<void> {
-    const late = setTimeout(() => this.#child.kill('SIGKILL'), how === 'orderly' ? 10 * STOP_MS : STOP_MS / 2);
+    // The files of its robots go with the fleet's folder, and what else a process holds goes with it.
+    if (how === 'abandon') return this.kill();
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
     try {
       await this.#channel.call('stop', [how]).catch(() => {}); // A worker that died has stopped.
       if (this.#child.connected) this.#child.disconnect();

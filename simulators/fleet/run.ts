@@ -74,6 +74,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   if (options.platform === 'embedded') {
     const embedded = await startEmbeddedPlatform(options.seed);
     stack.defer(() => embedded.stop());
+    signal.addEventListener('abort', () => void embedded.stop(), { once: true });
     void embedded.died.then((how) => fleet.incomplete.push(how));
     address = embedded.address;
   } else {

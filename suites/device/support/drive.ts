@@ -32,11 +32,6 @@ export async function anchor(context: Device, streams: Streams): Promise<{ curso
   return { cursor: seen.at(-1)?.id ?? again.last, live };
 }
 
-/** The events that were published, among those seen. Compared as control wrote them, since it speaks JSON numbers. */
-function among(events: readonly SeenEvent[], published: Published): SeenEvent[] {
-  return events.filter(({ id }) => Number(id) >= Number(published.first) && Number(id) <= Number(published.last));
-}
-
 /** Reads up to the last of the published events. */
 export function follow(subscription: Subscription, published: Published, within?: number): Promise<SeenEvent[]> {
   return subscription.until(
