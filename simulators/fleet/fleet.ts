@@ -111,6 +111,11 @@ export class Fleet implements AsyncDisposable {
     return monotonicMs() - this.#began;
   }
 
+  /** What it does now: a kind of phase, `preparing` or `finishing`. */
+  get phase(): string {
+    return this.#phase;
+  }
+
   /** Milliseconds since the phase that runs began; 0 before the first. */
   get phaseElapsedMs(): number {
     return this.#phaseEpoch === undefined ? 0 : Math.max(0, monotonicMs() - this.#phaseEpoch);

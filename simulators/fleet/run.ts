@@ -1,5 +1,5 @@
 /** One run of a scenario from preflight to result: what `muster fleet` does. */
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expose } from '../../harness/load/exposition.ts';
 import { LiveView, type Screen } from '../../harness/load/live.ts';
@@ -7,12 +7,12 @@ import { machineLimits, preflight, sensibleWorkers } from '../../harness/load/pr
 import { reportHtml } from '../../harness/load/report.ts';
 import type { FleetResult, Tick } from '../../harness/load/result.ts';
 import type { Scenario } from '../../harness/load/scenario.ts';
-import { writeAlive, writeResult, writeWhole } from '../../harness/load/shards.ts';
-import { evaluate, parseThreshold } from '../../harness/load/thresholds.ts';
+import { RESULT_FILE, writeAlive, writeResult, writeWhole } from '../../harness/load/shards.ts';
 import { robotCost } from './cost.ts';
 import { startEmbeddedPlatform } from './embedded-platform.ts';
-import { Fleet } from './fleet.ts';
+import { Fleet, type Measured } from './fleet.ts';
 import type { PlatformAddress, RolloutRow } from './host.ts';
+import { resultOf } from './outcome.ts';
 import { roomFor } from './place.ts';
 import { membersOf, scheduleMs } from './plan.ts';
 
@@ -49,6 +49,8 @@ export class PreflightError extends Error {
 /** Robots for which one core is enough, with pings and roll-outs at everyday rates. */
 const ROBOTS_A_CORE = 2000;
 const LAST_WORDS_MS = 1000;
+const SIGN_MS = 2000;
+const REPORT_FILE = 'report.html';
 
 /** Resolves with the result, which is then on disk as well; an interrupted run is incomplete. Rejects when it could not begin. */
 export async function runFleet(options: RunOptions): Promise<FleetResult> {
@@ -68,21 +70,23 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const startedAt = new Date().toISOString();
   await using stack = new AsyncDisposableStack();
   mkdirSync(out, { recursive: true });
+  // What an earlier run left must not be taken for the result of this one.
+  for (const name of [RESULT_FILE, REPORT_FILE]) rmSync(join(out, name), { force: true });
   const rollouts = openSync(join(out, 'rollouts.jsonl'), 'w');
   stack.defer(() => closeSync(rollouts));
   let address: PlatformAddress | undefined;
+  let died: Promise<string> | undefined;
   if (options.platform === 'embedded') {
     const embedded = await startEmbeddedPlatform(options.seed);
     stack.defer(() => embedded.stop());
     signal.addEventListener('abort', () => void embedded.stop(), { once: true });
-    void embedded.died.then((how) => fleet.incomplete.push(how));
+    died = embedded.died;
     address = embedded.address;
   } else {
     address = options.platform;
   }
   signal.throwIfAborted();
 
-  let beat = 0;
   let lastTick: Tick | undefined;
   const fleet = new Fleet({
     robots,
@@ -98,8 +102,6 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     onKeys: (done, of) => view.progress(`${options.keyBits}-bit keys`, done, of),
     onSecond: (tick) => {
       lastTick = tick;
-      beat += 1;
-      if (shard !== undefined) writeAlive(out, { shard, beat, phase: tick.phase });
       const number = Math.min(fleet.phases.length, scenario.phases.length - 1);
       const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
       const { counters } = fleet.progress;
@@ -117,8 +119,10 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
       });
     },
   });
-  const stop = (how: 'orderly' | 'abandon'): Promise<void> => fleet.stop(how);
-  stack.defer(() => stop(signal.aborted ? 'abandon' : 'orderly'));
+  void died?.then((how) => fleet.incomplete.push(how));
+  const stop = (): Promise<void> => fleet.stop(signal.aborted ? 'abandon' : 'orderly');
+  stack.defer(stop);
+  if (shard !== undefined) stack.defer(signOfLife(out, shard, fleet));
   if (options.metrics !== undefined) {
     const exposition = await expose({
       ...options.metrics,
@@ -142,9 +146,9 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   view.end();
   const measured = interrupted ?? (await fleet.measured());
   const result = resultOf(options, fleet, measured, { startedAt, workers, interrupted: interrupted !== undefined });
-  await stop(signal.aborted ? 'abandon' : 'orderly');
+  await stop();
   writeResult(out, result);
-  writeWhole(out, 'report.html', reportHtml(result));
+  writeWhole(out, REPORT_FILE, reportHtml(result));
   return result;
 }
 
@@ -153,8 +157,8 @@ async function interruptible(
   signal: AbortSignal,
   fleet: Fleet,
   work: () => Promise<void>,
-): Promise<Awaited<ReturnType<Fleet['measured']>> | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Fleet['measured']>> | undefined>();
+): Promise<Measured | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<Measured | undefined>();
   const onAbort = (): void => {
     const late = new Promise<never>((_, give) => setTimeout(give, LAST_WORDS_MS, new Error('no answer in time')));
     Promise.race([fleet.measured(), late])
@@ -177,73 +181,16 @@ async function interruptible(
   }
 }
 
-function resultOf(
-  options: RunOptions,
-  fleet: Fleet,
-  measured: Awaited<ReturnType<Fleet['measured']>>,
-  { startedAt, workers, interrupted }: { startedAt: string; workers: number; interrupted: boolean },
-): FleetResult {
-  const { scenario } = options;
-  const incomplete = [...fleet.incomplete, ...(interrupted ? ['the run was interrupted'] : [])];
-  const notes = fleet.errors.map((error) => `failed: ${error}`);
-  const uplink = scenario.uplink ?? 'agent';
-  if (options.platform === 'embedded') {
-    notes.push(
-      "The platform is Muster's own and shared this machine with the fleet: latencies include what that costs.",
-    );
-  }
-  if (uplink === 'agent' && options.keyBits < 2048) {
-    notes.push(
-      `Robots used ${options.keyBits}-bit keys, which a real platform refuses: signing was cheaper than it is there.`,
-    );
-  }
-  return {
-    muster: options.version,
-    scenario: scenario.name,
-    started_at: startedAt,
-    duration_ms: Math.round(fleet.elapsedMs),
-    robots: fleet.robots,
-    fleet_robots: options.robots,
-    workers,
-    seed: options.seed,
-    shard: options.shard ?? null,
-    uplink,
-    key_bits: options.keyBits,
-    platform: typeof options.platform === 'object' ? options.platform.url : (options.platform ?? 'none'),
-    complete: incomplete.length === 0,
-    incomplete_reasons: incomplete,
-    start_ms: fleet.startMs,
-    rss_bytes_per_robot: Math.round(fleet.rssBytesPerRobot),
-    ...measured,
-    thresholds: thresholdsOf(options).map((expr) =>
-      evaluate(parseThreshold(expr), {
-        metrics: measured.metrics,
-        counters: measured.counters,
-        measuredSeconds: measured.measured_seconds,
-      }),
-    ),
-    violations: fleet.violations,
-    missed: fleet.missed,
-    phases: fleet.phases.map((phase) => ({
-      do: phase.do,
-      started_ms: Math.round(phase.startedMs),
-      duration_ms: Math.round(phase.durationMs),
-      measured: phase.measured,
-      actions: phase.actions,
-    })),
-    series: fleet.progress.series,
-    notes,
+/** For whoever collects the shards: renewed while this process lives. Returns how to end it. */
+function signOfLife(out: string, shard: { index: number; count: number }, fleet: Fleet): () => void {
+  let beat = 0;
+  const sign = (): void => {
+    beat += 1;
+    writeAlive(out, { shard, beat, phase: fleet.phase });
   };
-}
-
-/** A roll-out that does not arrive fails a run, unless the scenario says how many may be missed. */
-function thresholdsOf({ scenario, thresholds }: RunOptions): string[] {
-  const wanted = [...(scenario.thresholds ?? []), ...thresholds];
-  const counts = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
-  if (counts && !wanted.some((expr) => parseThreshold(expr).metric === 'rollout.missed')) {
-    wanted.push('rollout.missed.count==0');
-  }
-  return [...new Set(wanted.map((expr) => parseThreshold(expr).expr))];
+  sign();
+  const timer = setInterval(sign, SIGN_MS);
+  return () => clearInterval(timer);
 }
 
 function writeRows(file: number, rows: readonly RolloutRow[]): void {

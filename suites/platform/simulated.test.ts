@@ -23,8 +23,8 @@ const OBSERVING = ['has-more', 'walk', 'stable', 'beyond-end', 'total-count', 'd
   (id) => `platform.list.${id}`,
 );
 /** The complete matrix is a command of its own; here every so-manieth row of it. */
-const EVERY_DEFECT = 5;
-const EVERY_VARIANT = 9;
+const EVERY_DEFECT = 8;
+const EVERY_VARIANT = 14;
 
 interface Simulated extends AsyncDisposable {
   target: TestTarget;
