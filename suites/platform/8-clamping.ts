@@ -2,14 +2,12 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import { LIST_LIMITS } from '../../harness/contract/lists.ts';
-import { asPage, getList, ids, page, served } from './support/lists.ts';
-import { anyHuge, anyHugeNegative, huge, hugeNegative, short } from './support/numbers.ts';
+import { clampedTo100, lowLimit, MAXIMUM, offsetZero } from './support/clamped.ts';
+import { ids, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { undisturbed } from './support/quiet.ts';
 import { seeded } from './support/seed.ts';
-import { broken, ok, refused, said } from './support/send.ts';
 
-const MAXIMUM = LIST_LIMITS.limitMaximum;
 interface Asked {
   collection: string;
   value: number;
@@ -80,16 +78,6 @@ const obeyed = check(HIGH, { aspect: 'obeyed', needs: ['seed-data'], sharing: 'e
   }
 });
 
-async function clampedTo100(t: Platform, collection: string, limit: string) {
-  const answer = await page(t, collection, { limit });
-  t.must(answer.limit === MAXIMUM && answer.data.length <= MAXIMUM && answer.offset === 0, {
-    expected: `limit 100, offset 0 and at most 100 items with limit ${short(limit)}`,
-    actual: { limit: answer.limit, offset: answer.offset, items: answer.data.length },
-    counterexample: `GET /${collection}?limit=${short(limit)}`,
-  });
-  return answer;
-}
-
 const LOW = requirement(
   'platform.list.clamp.low',
   'MUST',
@@ -111,16 +99,6 @@ const low = check(LOW, {}, async (t: Platform) => {
   );
 });
 
-async function lowLimit(t: Platform, collection: string, asked: string) {
-  const answer = await page(t, collection, { limit: asked });
-  t.must(answer.limit >= 0 && answer.limit <= MAXIMUM && answer.data.length <= answer.limit, {
-    expected: `a limit from 0 to 100 and no more items than that, with limit ${short(asked)}`,
-    actual: { limit: answer.limit, items: answer.data.length },
-    counterexample: `GET /${collection}?limit=${short(asked)}`,
-  });
-  return answer;
-}
-
 const OFFSET = requirement(
   'platform.list.clamp.offset',
   'MUST',
@@ -136,154 +114,4 @@ const offset = check(OFFSET, { profile: 'core' }, async (t: Platform) => {
   );
 });
 
-async function offsetZero(t: Platform, collection: string, asked: string): Promise<void> {
-  const query = { limit: 5, offset: asked };
-  const answer = await page(t, collection, query);
-  t.must(answer.offset === 0 && answer.limit === 5, {
-    expected: `offset 0 and limit 5 with offset ${short(asked)}`,
-    actual: { offset: answer.offset, limit: answer.limit },
-    counterexample: `GET /${collection}?limit=5&offset=${short(asked)}`,
-  });
-  await undisturbed(t, collection, async () => {
-    const [first, clamped, again] = [
-      ids((await page(t, collection, { limit: 5, offset: 0 })).data),
-      ids((await page(t, collection, query)).data),
-      ids((await page(t, collection, { limit: 5, offset: 0 })).data),
-    ];
-    if (clamped.join() === first.join()) return { agrees: true };
-    return {
-      agrees: false,
-      changed: first.join() !== again.join(),
-      finding: {
-        expected: `the first page of ${collection} with offset ${short(asked)}: ${first.join(', ')}`,
-        actual: clamped.join(', '),
-      },
-    };
-  });
-}
-
-const HUGE = requirement(
-  'platform.list.clamp.huge',
-  'MUST',
-  '8',
-  'Integers of any size are clamped and never an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
-);
-const hugeLimits = check(HUGE, {}, async (t: Platform) => {
-  const collections = await served(t);
-  const [collection] = collections;
-  const asked = fc.record({
-    collection: fc.constantFrom(...collections),
-    sign: fc.constantFrom('high', 'low'),
-    digits: anyHuge,
-  });
-  await t.property(
-    asked,
-    async ({ collection, sign, digits }) => {
-      if (sign === 'high') await clampedTo100(t, collection, digits);
-      else await lowLimit(t, collection, `-${digits}`);
-    },
-    {
-      runs: huge.length * 2 + 8,
-      examples: huge.flatMap((digits) => ['high', 'low'].map((sign): [unknown] => [{ collection, sign, digits }])),
-      describe: ({ collection, sign, digits }: { collection: string; sign: string; digits: string }) =>
-        `GET /${collection}?limit=${sign === 'low' ? '-' : ''}${short(digits)}`,
-    },
-  );
-});
-
-const hugeOffsets = check(HUGE, { aspect: 'offset' }, async (t: Platform) => {
-  const [collection] = await served(t);
-  await t.property(
-    fc.oneof(anyHuge, anyHugeNegative),
-    async (asked) => {
-      if (asked.startsWith('-')) return offsetZero(t, collection, asked);
-      const answer = await page(t, collection, { limit: 5, offset: asked });
-      t.must(answer.limit === 5 && answer.data.length === 0 && !answer.has_more && answer.offset >= 0, {
-        expected: `an empty page, has_more false, beyond the end at offset ${short(asked)}`,
-        actual: { offset: answer.offset, limit: answer.limit, items: answer.data.length, has_more: answer.has_more },
-        counterexample: `GET /${collection}?limit=5&offset=${short(asked)}`,
-      });
-    },
-    {
-      runs: huge.length * 2 + 8,
-      examples: [...huge, ...hugeNegative].map((digits): [unknown] => [digits]),
-      describe: (digits: string) => `GET /${collection}?limit=5&offset=${short(digits)}`,
-    },
-  );
-});
-
-const NONSENSE = requirement(
-  'platform.list.clamp.nonsense',
-  'MUST',
-  '8',
-  'What is no integer at all breaks nothing: a 4xx, or a list whose limit and offset are in range. Which of them is recorded.',
-);
-const TEXTS = [
-  'abc',
-  '1e2',
-  '0x10',
-  '+5',
-  ' 5',
-  '5 ',
-  '5.5',
-  '',
-  '-',
-  '0',
-  '007',
-  '1_000',
-  '٣',
-  'null',
-  '5,6',
-  '\u0000',
-  'NaN',
-  '∞',
-];
-
-const nonsense = check(NONSENSE, {}, async (t: Platform) => {
-  const [collection] = await served(t);
-  const raw = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 12 }).filter((text) => text.isWellFormed()),
-    fc.string({ unit: 'grapheme-ascii', maxLength: 12 }),
-  );
-  const query = fc.record({ name: fc.constantFrom('limit', 'offset'), text: raw.map(encodeURIComponent) });
-  const examples = ['limit', 'offset'].flatMap((name) => [
-    ...TEXTS.map((text) => [{ name, text: encodeURIComponent(text) }]),
-    [{ name, text: `5&${name}=7` }],
-    [{ name: `${name}[]`, text: '5' }],
-    [{ name, text: '%zz' }],
-    [{ name, text: '%ff' }],
-  ]) as [{ name: string; text: string }][];
-  const seen = new Map<string, string[]>();
-  await t.property(
-    query,
-    async ({ name, text }) => {
-      const asked = `${name}=${text}`;
-      const response = await getList(t, collection, asked);
-      t.must(!broken(response) && (ok(response) || refused(response)), {
-        expected: `a list or a 4xx to ?${asked}`,
-        actual: said(response),
-        counterexample: `GET /${collection}?${asked}`,
-      });
-      let outcome = `${response.status}`;
-      if (ok(response)) {
-        const answer = asPage(t, collection, response);
-        const inRange = answer.limit >= 0 && answer.limit <= MAXIMUM && answer.offset >= 0;
-        t.must(inRange && answer.data.length <= answer.limit, {
-          expected: `a limit from 0 to 100, an offset from 0, and no more items than the limit, with ?${asked}`,
-          actual: { limit: answer.limit, offset: answer.offset, items: answer.data.length },
-          counterexample: `GET /${collection}?${asked}`,
-        });
-        outcome = `limit ${answer.limit}, offset ${answer.offset}`;
-      }
-      if (examples.some(([example]) => example.text === text)) seen.set(outcome, [...(seen.get(outcome) ?? []), asked]);
-    },
-    {
-      runs: examples.length + 20,
-      examples,
-      describe: (asked: { name: string; text: string }) => `GET /${collection}?${asked.name}=${asked.text}`,
-    },
-  );
-  for (const [outcome, asked] of seen) t.note(`${[...new Set(asked)].join(' ')} → ${outcome}`);
-});
-
-export const clampingChecks = [defaults, high, obeyed, low, offset, hugeLimits, hugeOffsets, nonsense];
+export const clampingChecks = [defaults, high, obeyed, low, offset];

@@ -8,8 +8,10 @@ import { listEnvelopeChecks } from './2.6-list-envelope.ts';
 import { lifecycleChecks } from './3-lifecycle.ts';
 import { authenticationChecks } from './5-authentication.ts';
 import { clampingChecks } from './8-clamping.ts';
+import { clampingExtremesChecks } from './8-clamping-extremes.ts';
 import { pagingChecks } from './8-paging.ts';
 import { totalCountChecks } from './8-total-count.ts';
+import { walkingChecks } from './8-walking.ts';
 import { configInstanceChecks } from './9-config-instances.ts';
 import { configSchemaChecks } from './9-config-schemas.ts';
 import { configTypeChecks } from './9-config-types.ts';
@@ -28,7 +30,9 @@ export const platformSuite: Suite<PlatformContext> = suite('platform', [
   lifecycleChecks,
   authenticationChecks,
   clampingChecks,
+  clampingExtremesChecks,
   pagingChecks,
+  walkingChecks,
   totalCountChecks,
   versionChecks,
   parentChecks,
