@@ -1,5 +1,6 @@
 /** Properties inside a check: fast-check decides what to try, the predicate's finding says what is wrong. */
 import fc from 'fast-check';
+import type { Redactor } from '../client/redact.ts';
 import type { Finding, PropertyOptions } from './types.ts';
 import { show, Violation } from './violation.ts';
 
@@ -9,6 +10,7 @@ export interface PropertyRun {
   path?: string;
   /** Multiplier of the number of runs. */
   runs: number;
+  redactor: Redactor;
 }
 
 const DEFAULT_RUNS = 25;
@@ -39,7 +41,7 @@ export async function runProperty<T>(
       : { expected: 'an answer to every request', actual: (error as Error).message };
   throw new Violation({
     ...finding,
-    counterexample: show(finding.counterexample ?? described, 2000),
+    counterexample: show(finding.counterexample ?? described, 2000, run.redactor),
     seed: run.seed,
     ...(details.counterexamplePath === null ? {} : { path: details.counterexamplePath }),
     ...(replayPath === undefined ? {} : { replay_path: replayPath }),

@@ -26,9 +26,13 @@ export interface Replay {
   replay_path?: string;
 }
 
+/** Characters of what was seen. */
+const SHOWN = 600;
+
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const { check, recorder } = run;
   const { requirement } = check;
+  const { redactor } = recorder;
   const started = performance.now();
   const observations: string[] = [];
   let soft: Finding | undefined;
@@ -41,12 +45,12 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
 
   const tools: CheckContext = {
     must(holds, finding): asserts holds {
-      if (!holds) throw new Violation({ ...finding, actual: show(finding.actual) });
+      if (!holds) throw new Violation({ ...finding, actual: show(finding.actual, SHOWN, redactor) });
     },
     should(holds, finding) {
       if (holds) return;
-      soft ??= { expected: finding.expected, actual: show(finding.actual) };
-      observations.push(`should: expected ${finding.expected}; actual: ${show(finding.actual, 200)}`);
+      soft ??= { expected: finding.expected, actual: show(finding.actual, SHOWN, redactor) };
+      observations.push(`should: expected ${finding.expected}; actual: ${show(finding.actual, 200, redactor)}`);
     },
     note: (observation) => void observations.push(observation),
     notApplicable(reason) {
@@ -66,7 +70,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
             recorder.clear();
             await predicate(value);
           },
-          { seed, runs: run.runs, ...path },
+          { seed, runs: run.runs, redactor, ...path },
           options,
         );
       } catch (error) {
@@ -82,7 +86,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   };
 
   const result = (outcome: Outcome, rest: Partial<CheckResult> = {}): CheckResult =>
-    recorder.redactor.value({
+    redactor.value({
       id: check.id,
       level: requirement.level,
       section: requirement.section,

@@ -64,6 +64,9 @@ export interface HttpClientOptions {
   signal?: AbortSignal;
 }
 
+/** Characters of a body in a `curl` line. */
+const CURL_BODY = 2000;
+
 export class HttpClient {
   readonly endpoint: Endpoint;
   readonly basePath: string;
@@ -133,7 +136,7 @@ export class HttpClient {
     }
     const bytes = Buffer.concat(chunks);
     const text = bytes.toString('utf8');
-    open.recorded.response_body = this.recorder.redactor.text(text.length > 4096 ? `${text.slice(0, 4096)}…` : text);
+    open.recorded.response_body = this.recorder.body(text);
     open.recorded.duration_ms = performance.now() - started;
     return { ...open, bytes, text, json: parse(text), durationMs: open.recorded.duration_ms };
   }
@@ -196,19 +199,21 @@ export class HttpClient {
     const headers = mergeHeaders(this.headers, request.headers);
     const body = bodyOf(request.body, headers);
     const url = this.endpoint.origin + path;
+    const sent = typeof body === 'string' ? body : body?.toString('utf8');
     const recorded = this.recorder.add({
       method,
       url,
       request_headers: headers,
-      ...(body === undefined ? {} : { request_body: typeof body === 'string' ? body : body.toString('utf8') }),
+      ...(sent === undefined ? {} : { request_body: sent }),
       duration_ms: 0,
       curl: curlLine({
         method,
         url,
         socketPath: this.endpoint.socketPath,
         headers,
-        body: typeof body === 'string' ? body : body?.toString('utf8'),
+        body: sent === undefined ? undefined : this.recorder.redactor.excerpt(sent, CURL_BODY),
         stream: headers['accept'] === 'text/event-stream',
+        variable: (secret) => this.recorder.redactor.variable(secret),
       }),
     });
     const ended = new AbortController();

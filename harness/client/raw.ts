@@ -1,7 +1,7 @@
 /** HTTP/1.1 as bytes: for requests that no client would send, sent in pieces, at once, or not to the end. */
 import type { Socket } from 'node:net';
 import type { HttpClient } from './http.ts';
-import { cut, type Recorded } from './recorder.ts';
+import type { Recorded } from './recorder.ts';
 
 export interface RawResponse {
   status: number;
@@ -78,9 +78,12 @@ export async function exchange(
   });
 }
 
+const CREDENTIALS = /^((?:authorization|proxy-authorization|x-api-key|cookie): *).+$/gim;
+
 /** Enters the bytes into the transcript, with a shell line that sends them again. */
 function record(http: HttpClient, parts: readonly (string | Buffer)[]): Recorded {
-  const text = cut(parts.map((part) => part.toString('latin1')).join(''), 1500);
+  const sent = parts.map((part) => part.toString('latin1')).join('');
+  const text = http.recorder.redactor.excerpt(sent.replaceAll(CREDENTIALS, '$1***'), 1500);
   const { origin, socketPath } = http.endpoint;
   const { hostname, port } = new URL(origin);
   const to = socketPath === undefined ? `TCP:${hostname}:${port || '80'}` : `UNIX-CONNECT:${socketPath}`;

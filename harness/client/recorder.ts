@@ -1,7 +1,7 @@
 /** Keeps what was sent and received, so that a failure can show its exchanges and a `curl` line that repeats it. */
 import { Redactor } from './redact.ts';
 
-/** One exchange, already redacted. Bodies are cut to `BODY_LIMIT` characters. */
+/** One exchange, already redacted. Bodies are cut to 4096 characters. */
 export interface Recorded {
   method: string;
   url: string;
@@ -20,8 +20,9 @@ const BODY_LIMIT = 4096;
 /** Of a long check only the last exchanges are kept. */
 const KEPT = 50;
 
-export function cut(text: string, limit = BODY_LIMIT): string {
-  return text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length} characters)`;
+/** The mark tells a redactor that a secret may have been cut here too. */
+export function cut(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit)}…`;
 }
 
 export interface CurlParts {
@@ -30,25 +31,34 @@ export interface CurlParts {
   url: string;
   socketPath?: string | undefined;
   headers: Record<string, string>;
+  /** As it is shown: a secret has to be masked before the text is cut. */
   body?: string | undefined;
   /** An event stream: curl must not buffer. */
   stream?: boolean;
+  /** Name of the variable that holds a secret; none for one that was made up to be wrong. */
+  variable(secret: string): string | undefined;
 }
 
 const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-/** Headers that name a credential are written as shell variables, so that the line can be pasted and the report shared. */
-const CREDENTIALS: Record<string, string> = { 'x-api-key': '$MUSTER_API_KEY', authorization: 'Bearer $MUSTER_TOKEN' };
+const CREDENTIALS = new Set(['x-api-key', 'authorization']);
+
+/** What a credential is written as: the variable that holds it, so that the line can be pasted and the report shared. */
+function credential(name: string, value: string, { variable }: CurlParts): string | undefined {
+  if (!CREDENTIALS.has(name.toLowerCase())) return undefined;
+  const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
+  const known = variable(secret);
+  return known === undefined ? undefined : `"${name}: ${scheme}$${known}"`;
+}
 
 export function curlLine(parts: CurlParts): string {
   const words = ['curl', parts.stream === true ? '-sN' : '-s', '-i'];
   if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));
   if (parts.method !== 'GET') words.push('-X', quote(parts.method));
   for (const [name, value] of Object.entries(parts.headers)) {
-    const variable = CREDENTIALS[name.toLowerCase()];
-    words.push('-H', variable === undefined ? quote(`${name}: ${value}`) : `"${name}: ${variable}"`);
+    words.push('-H', credential(name, value, parts) ?? quote(`${name}: ${value}`));
   }
-  if (parts.body !== undefined) words.push('--data-raw', quote(cut(parts.body, 2000)));
+  if (parts.body !== undefined) words.push('--data-raw', quote(parts.body));
   words.push(quote(parts.url));
   return words.join(' ');
 }
@@ -67,17 +77,25 @@ export class Recorder {
 
   /** Keeps an exchange, redacted; the object comes back so that a stream can go on filling it. */
   add(exchange: Recorded): Recorded {
+    const { request_body: sent, response_body: received } = exchange;
     const clean: Recorded = {
-      ...this.redactor.value(exchange),
+      ...this.redactor.value({
+        ...exchange,
+        ...(sent === undefined ? {} : { request_body: this.body(sent) }),
+        ...(received === undefined ? {} : { response_body: this.body(received) }),
+      }),
       request_headers: this.redactor.headers(exchange.request_headers),
     };
     if (exchange.response_headers !== undefined)
       clean.response_headers = this.redactor.headers(exchange.response_headers);
-    if (clean.request_body !== undefined) clean.request_body = cut(clean.request_body);
-    if (clean.response_body !== undefined) clean.response_body = cut(clean.response_body);
     this.#exchanges.push(clean);
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
     return clean;
+  }
+
+  /** A body as it is kept. `ended: false` for one that was broken off. */
+  body(text: string, options?: { ended?: boolean }): string {
+    return this.redactor.excerpt(text, BODY_LIMIT, options);
   }
 
   clear(): void {

@@ -1,6 +1,5 @@
 /** A subscription to an event stream that owns the bytes: nothing is buffered to the end, and every wait has a bound and a reason. */
 import type { HttpClient, OpenResponse } from './http.ts';
-import { cut } from './recorder.ts';
 import { type SseComment, type SseFrame, type SseFraming, SseParser } from './sse-parser.ts';
 
 /** What is waited for, in words that end "waited for …", and for how long at most. */
@@ -55,7 +54,7 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
     },
     ...(options.within === undefined ? {} : { timeoutMs: options.within }),
   });
-  return new EventStream(response, options, (text) => http.recorder.redactor.text(text));
+  return new EventStream(response, options, (text, ended) => http.recorder.body(text, { ended }));
 }
 
 /** Commas stay as they are: they separate the types, and an escaped one would be part of a type. */
@@ -76,7 +75,7 @@ export class EventStream {
   readonly framing: SseFraming;
   readonly #parser: SseParser;
   readonly #response: OpenResponse;
-  readonly #redact: (text: string) => string;
+  readonly #redact: (text: string, ended: boolean) => string;
   readonly #changed = new Set<() => void>();
   readonly #done: Promise<void>;
   readonly #head: Buffer[] = [];
@@ -88,7 +87,11 @@ export class EventStream {
   #resume: (() => void) | undefined;
   #paused: boolean;
 
-  constructor(response: OpenResponse, options: OpenEvents = {}, redact: (text: string) => string = (text) => text) {
+  constructor(
+    response: OpenResponse,
+    options: OpenEvents = {},
+    redact: (text: string, ended: boolean) => string = (text) => text,
+  ) {
     this.status = response.status;
     this.headers = response.headers;
     this.#response = response;
@@ -263,7 +266,7 @@ export class EventStream {
   #end(by: StreamEnd, reason: string): void {
     if (this.#ended !== undefined) return;
     this.#ended = { by, reason, at: performance.now() };
-    const text = this.#redact(cut(this.head()));
+    const text = this.#redact(this.head(), by === 'server' && this.#bytes <= MAX_OTHER_BODY);
     if (text !== '') this.#response.recorded.response_body = text;
     this.#response.abort();
     this.#tell();

@@ -48,7 +48,7 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.tls === undefined ? {} : { tls: options.tls }),
   });
-  redactor.add(platform.apiKey);
+  redactor.add(platform.apiKey, 'MUSTER_API_KEY');
   const base = new URL(platform.url);
   const http = new HttpClient({
     endpoint: { origin: base.origin, ...(options.tls === undefined ? {} : { ca: options.tls.cert }) },

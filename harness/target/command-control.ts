@@ -13,6 +13,7 @@ import {
 import type { Deployment } from '../contract/deployment.ts';
 import type { Shape } from '../contract/shape.ts';
 import { type Control, ControlError } from './control.ts';
+import { Tail } from './tail.ts';
 
 export interface ControlCommands {
   drive?: string;
@@ -32,7 +33,7 @@ export interface CommandControlOptions {
   timeoutMs?: number;
 }
 
-const TAIL = 2000;
+const ERROR_TAIL = 2000;
 
 export class CommandControl implements Control {
   readonly kind = 'commands';
@@ -111,13 +112,13 @@ export class CommandControl implements Control {
         ...(cwd === undefined ? {} : { cwd }),
       });
       let out = '';
-      let err = '';
+      const err = new Tail(ERROR_TAIL);
       child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-      child.stderr.setEncoding('utf8').on('data', (text: string) => (err = (err + text).slice(-TAIL)));
+      child.stderr.setEncoding('utf8').on('data', (text: string) => err.add(text));
       child.stdin.on('error', () => {});
       child.stdin.end(JSON.stringify(request));
       const fail = (why: string): void =>
-        reject(new ControlError(`control ${name}: \`${line}\` ${why}${err === '' ? '' : `: ${err.trim()}`}`));
+        reject(new ControlError(`control ${name}: \`${line}\` ${why}${err.text === '' ? '' : `: ${err.text.trim()}`}`));
       child.once('error', (error) => fail(`could not be started (${error.message})`));
       // A `start` line may leave the agent behind, which keeps the pipes open; what answers is read to its end.
       child.once(name === 'drive' || name === 'compact' ? 'close' : 'exit', (code, signal) => {

@@ -1,6 +1,7 @@
 /** How a suite makes a target do something: the control API, spoken to whoever serves it. */
 
 import { HttpClient } from '../client/http.ts';
+import { cut } from '../client/recorder.ts';
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -75,13 +76,13 @@ export class HttpControl implements Control {
         throw new ControlError(error instanceof Error ? `control: ${error.message}` : String(error), { cause: error });
       });
     if (response.status < 200 || response.status > 299) {
-      throw new ControlError(`${what} answered ${response.status}: ${response.text.slice(0, 300)}`);
+      throw new ControlError(`${what} answered ${response.status}: ${cut(response.text, 300)}`);
     }
     if (answer === undefined) return undefined as T;
     // A deployment that breaks its shape is for the suite to find, so only the parts that drive on are insisted on.
     if (answer === (deployment as Shape)) {
       if (typeof (response.json as { id?: unknown } | undefined)?.id === 'string') return response.json as T;
-      throw new ControlError(`${what} answered a deployment without id: ${response.text.slice(0, 300)}`);
+      throw new ControlError(`${what} answered a deployment without id: ${cut(response.text, 300)}`);
     }
     if (!answer.is(response.json)) {
       const [problem] = answer.problems(response.json);

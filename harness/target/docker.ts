@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StartedTestContainer } from 'testcontainers';
 import type { StopSignal } from '../contract/control.ts';
 import { StartFailed } from './ready.ts';
+import { Tail } from './tail.ts';
 
 export interface ContainerPlan {
   image: string;
@@ -31,7 +32,6 @@ export interface RunningContainer {
   remove(): Promise<void>;
 }
 
-const TAIL = 4000;
 const POLL_MS = 50;
 
 /** Throws StartFailed: no Docker, no such image, or it could not be started. */
@@ -50,13 +50,13 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
       return Promise.resolve('SUCCESS');
     }
   }
-  let logs = '';
+  const logs = new Tail();
   const container = new GenericContainer(plan.image)
     .withWaitStrategy(new AtOnce())
     .withStartupTimeout(plan.timeoutMs)
     .withLogConsumer((stream) => {
       stream.setEncoding('utf8').on('data', (text: string) => {
-        logs = (logs + text).slice(-TAIL);
+        logs.add(text);
       });
     });
   if (plan.mounts !== undefined)
@@ -70,7 +70,7 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
   try {
     started = await container.start();
   } catch (error) {
-    throw new StartFailed(`--image ${plan.image}: ${message(error)}${last(logs)}`, { cause: error });
+    throw new StartFailed(`--image ${plan.image}: ${message(error)}${last(logs.text)}`, { cause: error });
   }
   const handle = dockerode.getContainer(started.getId());
   const running = async (): Promise<{ running: boolean; code: number }> => {
@@ -87,10 +87,10 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
         plan.signal?.throwIfAborted();
         const state = await running();
         if (!state.running)
-          throw new StartFailed(`${plan.image} ended with exit code ${state.code} before ${what}${last(logs)}`);
+          throw new StartFailed(`${plan.image} ended with exit code ${state.code} before ${what}${last(logs.text)}`);
         if (performance.now() > deadline) {
           throw new StartFailed(
-            `${plan.image} runs, but it did not come to this within ${plan.timeoutMs / 1000} s: ${what}${last(logs)}`,
+            `${plan.image} runs, but it did not come to this within ${plan.timeoutMs / 1000} s: ${what}${last(logs.text)}`,
           );
         }
         await sleep(POLL_MS);
@@ -101,7 +101,7 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
       await handle.wait();
     },
     start: async () => void (await handle.start()),
-    logs: () => logs,
+    logs: () => logs.text,
     remove: async () => void (await started.stop({ timeout: 5000, remove: true })),
   };
 

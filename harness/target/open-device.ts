@@ -35,7 +35,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   const named: DeviceAddress = oneAddress(options) ?? { ...pick(device, ['socket', 'discovery', 'url']) };
   const token = options.token ?? device.token;
   const ca = readCa(options.ca ?? device.ca);
-  redactor.add(token);
+  redactor.add(token, 'MUSTER_TOKEN');
   const filled = fillPlaces(options.command ?? device.command ?? '');
   const command = filled?.command ?? options.command ?? device.command;
   const address = Object.keys(named).length > 0 ? named : (filled?.address ?? {});

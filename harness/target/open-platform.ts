@@ -31,8 +31,8 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   if (apiKey === undefined || apiKey === '') {
     throw new UsageError('--api-key: missing; give it, or set MUSTER_API_KEY');
   }
-  redactor.add(apiKey);
-  redactor.add(limitedKey);
+  redactor.add(apiKey, 'MUSTER_API_KEY');
+  redactor.add(limitedKey, 'MUSTER_LIMITED_KEY');
   const dialect = options.dialect ?? file.dialect ?? 'spec';
   const apiVersion = options.apiVersion ?? file.api_version ?? NEWEST_VERSION;
   const readOnly = options.readOnly === true || file.read_only === true;

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from '../client/http.ts';
+import { cut } from '../client/recorder.ts';
 import type { ControlCompacted, ControlDeployment, ControlInfo, ControlPublished } from '../contract/control.ts';
 import type { Deployment } from '../contract/deployment.ts';
 import { type Control, ControlError } from './control.ts';
@@ -133,7 +134,7 @@ export class PlatformControl implements Control {
       if (shown?.id === id) return shown;
       if (performance.now() > deadline) {
         throw new ControlError(
-          `control: the agent reported ${id} as deployed, but shows ${response?.text.slice(0, 200) ?? 'nothing'} as current`,
+          `control: the agent reported ${id} as deployed, but shows ${response === undefined ? 'nothing' : cut(response.text, 200)} as current`,
         );
       }
       await sleep(POLL_MS);

@@ -1,6 +1,7 @@
 /** From config files to a deployment, over the public Platform API (newest version). */
 import { randomUUID } from 'node:crypto';
 import type { HttpClient } from '../client/http.ts';
+import { cut } from '../client/recorder.ts';
 import { ControlError } from './control.ts';
 
 export interface KitFile {
@@ -96,4 +97,4 @@ export class PlatformKit {
 }
 
 const refused = (what: string, { status, text }: { status: number; text: string }): ControlError =>
-  new ControlError(`control: ${what} answered ${status}: ${text.slice(0, 300)}`);
+  new ControlError(`control: ${what} answered ${status}: ${cut(text, 300)}`);

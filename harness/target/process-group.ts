@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StopSignal } from '../contract/control.ts';
+import { Tail } from './tail.ts';
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
-const TAIL = 4000;
 
 /** One run of a shell line. Kept output: all of stdout's first lines, the end of stderr. */
 export class ProcessGroup {
@@ -15,7 +15,7 @@ export class ProcessGroup {
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
   #stdout = '';
-  #stderr = '';
+  readonly #stderr = new Tail();
   #how: string | undefined;
   #stopping: Promise<void> | undefined;
 
@@ -33,7 +33,7 @@ export class ProcessGroup {
       if (this.#stdout.length < 65_536) this.#stdout += text;
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(-TAIL);
+      this.#stderr.add(text);
     });
     this.#ended = new Promise((resolve) => {
       this.#child.once('error', (error) => {
@@ -63,7 +63,7 @@ export class ProcessGroup {
 
   /** The end of what it wrote to stderr. */
   get stderr(): string {
-    return this.#stderr;
+    return this.#stderr.text;
   }
 
   /** Ends the whole group: asks first, then insists. Resolves when no process of it is left. Idempotent. */

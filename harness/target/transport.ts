@@ -25,7 +25,7 @@ export function transportOf(address: DeviceAddress, redactor: Redactor): DeviceT
   if (address.discovery !== undefined) {
     const file = resolve(address.discovery);
     const { port, token } = readDiscovery(file);
-    redactor.add(token);
+    redactor.add(token, 'MUSTER_TOKEN');
     return { kind: 'loopback', discovery: file, port, token };
   }
   return { kind: 'url', url: webAddress('--url', address.url ?? '') };
@@ -65,7 +65,7 @@ export function deviceClient(transport: DeviceTransport, address: DeviceAddress,
       });
     case 'url': {
       const url = new URL(transport.url);
-      redactor.add(address.token);
+      redactor.add(address.token, 'MUSTER_TOKEN');
       return new HttpClient({
         endpoint: { origin: url.origin, ...(address.ca === undefined ? {} : { ca: trusted(address.ca) }) },
         basePath: url.pathname === '/' ? DEVICE_API_PREFIX : url.pathname.replace(/\/$/, ''),

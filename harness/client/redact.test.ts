@@ -1,0 +1,239 @@
+/** No part of a secret gets through, wherever the text that holds it was cut, and however it was encoded. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { show } from '../check/violation.ts';
+import { HttpClient } from './http.ts';
+import { exchange } from './raw.ts';
+import { Recorder } from './recorder.ts';
+import { Redactor } from './redact.ts';
+import { openEvents } from './sse.ts';
+
+const PLAIN = 'k7Q2-xW9z_Bf4vN8';
+const AWKWARD = `s3cr3t/k+y="'<&>%\\|~é\nJ9w`;
+
+function knowing(...secrets: string[]): Redactor {
+  const redactor = new Redactor();
+  for (const secret of secrets) redactor.add(secret);
+  return redactor;
+}
+
+/** The longest piece of the secret that stands in the text. */
+function told(text: string, secret: string): string {
+  for (let length = secret.length; length >= 3; length -= 1) {
+    for (let at = 0; at + length <= secret.length; at += 1) {
+      const piece = secret.slice(at, at + length);
+      if (text.includes(piece)) return piece;
+    }
+  }
+  return '';
+}
+
+describe('encodings', () => {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const json = (text: string): string => JSON.stringify(text);
+  const forms: [string, (secret: string) => string][] = [
+    ['as it is', (secret) => secret],
+    ['in JSON', json],
+    ['in JSON in JSON', (secret) => json(json(secret)).slice(3, -3)],
+    ['in JSON that escapes slashes', (secret) => json(secret).replaceAll('/', '\\/')],
+    [
+      'in JSON that escapes markup',
+      (secret) => json(secret).replaceAll(/[<>&]/g, (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`),
+    ],
+    ['in ASCII JSON', (secret) => json(secret).replaceAll('é', '\\u00e9')],
+    ['in a URL', encodeURIComponent],
+    ['in a URL, lower case', (secret) => encodeURIComponent(secret).replaceAll(/%../g, (code) => code.toLowerCase())],
+    ['in a URL in a URL', (secret) => encodeURIComponent(encodeURIComponent(secret))],
+    ['in a form', (secret) => new URLSearchParams({ '': secret }).toString()],
+    ['in base64', base64],
+    ['in base64url', (secret) => Buffer.from(secret).toString('base64url')],
+    ['in hexadecimal', (secret) => Buffer.from(secret).toString('hex')],
+    ['as Latin-1', (secret) => Buffer.from(secret).toString('latin1')],
+    ['in HTML', (secret) => secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')],
+    ['for a shell', (secret) => secret.replaceAll("'", `'\\''`)],
+  ];
+  it.each(forms)('%s', (_, encode) => {
+    for (const secret of [PLAIN, AWKWARD]) {
+      const encoded = encode(secret);
+      expect(told(knowing(secret).text(`before ${encoded} after`), encoded)).toBe(told('before  after ***', encoded));
+    }
+  });
+});
+
+it.each([0, 1, 2, 3, 4])(
+  'base64 after %i other bytes is masked but for what it shares with its neighbours',
+  (before) => {
+    for (const secret of [PLAIN, AWKWARD]) {
+      const bytes = Buffer.concat([Buffer.alloc(before, 'u'), Buffer.from(secret), Buffer.from(':and more')]);
+      const first = Math.ceil((before * 8) / 6);
+      const last = Math.floor(((before + Buffer.byteLength(secret)) * 8) / 6);
+      const own = bytes.toString('base64').slice(first, last);
+      expect(told(knowing(secret).text(bytes.toString('base64')), own)).toBe('');
+    }
+  },
+);
+
+describe('cuts', () => {
+  it('leave nothing of a secret, at any offset, however often it stands there', () => {
+    for (const secret of [PLAIN, AWKWARD]) {
+      const redactor = knowing(secret);
+      for (let at = 30 - secret.length - 2; at <= 32; at += 1) {
+        const text = `${'.'.repeat(at)}${secret}${'.'.repeat(100)}`;
+        expect(told(redactor.excerpt(text, 30), secret)).toBe('');
+        expect(told(redactor.excerpt(text.slice(0, 30), 30, { ended: false }), secret).length).toBeLessThan(4);
+      }
+      for (let length = 1; length < 300; length += 1) {
+        const text = secret.repeat(20).slice(0, length);
+        expect(told(redactor.excerpt(text, 40), secret).length).toBeLessThan(secret.length / 2);
+        expect(told(redactor.excerpt(text, 40, { ended: false }), secret).length).toBeLessThan(4);
+      }
+    }
+  });
+
+  it('that others made are mended: before the mark of a cut, after it, and without one', () => {
+    const redactor = knowing(PLAIN);
+    for (let length = 1; length < PLAIN.length; length += 1) {
+      expect(told(redactor.text(`a ${PLAIN.slice(0, length)}… b`), PLAIN).length).toBeLessThan(4);
+      expect(told(redactor.text(`…${PLAIN.slice(-length)} b`), PLAIN).length).toBeLessThan(4);
+      expect(told(redactor.text(`a "${PLAIN.slice(0, length)}" b`), PLAIN).length).toBeLessThan(8);
+    }
+  });
+
+  it('of any text with any secret leave no more than a few characters', () => {
+    const piece = fc.oneof(fc.constant(AWKWARD), fc.constant(PLAIN), fc.string({ maxLength: 12, unit: 'binary' }));
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), fc.nat({ max: 200 }), (pieces, limit) => {
+        const said = knowing(AWKWARD, PLAIN).excerpt(pieces.join(''), limit);
+        // What stands there by chance is no secret told.
+        const chance = pieces.filter((text) => text !== AWKWARD && text !== PLAIN).join(' ');
+        for (const secret of [AWKWARD, PLAIN]) {
+          expect(told(said, secret).length).toBeLessThanOrEqual(Math.max(4, told(chance, secret).length));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('of what a finding shows come after the masking', () => {
+    const redactor = knowing(AWKWARD);
+    for (let at = 560; at <= 601; at += 1) {
+      const value = { text: `${'x'.repeat(at)}${AWKWARD}` };
+      expect(told(show(value, 600, redactor), AWKWARD)).toBe('');
+      expect(told(show(new Error(value.text), 600, redactor), AWKWARD)).toBe('');
+    }
+  });
+});
+
+it('leaves other text alone', () => {
+  const redactor = knowing('deployment-api-key', PLAIN, 'abc');
+  redactor.add(PLAIN.slice(0, 4));
+  const text = 'device.deployment.shape passed; abc; k7Q2; a deployment… and on';
+  expect(redactor.text(text)).toBe(text.replace('deployment…', '***…'));
+  expect(redactor.excerpt('short', 5)).toBe('short');
+  expect(redactor.excerpt('longer', 5)).toBe('longe… (6 characters)');
+});
+
+it('masks every line of a private key', () => {
+  const lines = [
+    '-----BEGIN PRIVATE KEY-----',
+    'MC4CAQAwBQYDK2VwBCIEIJ1s',
+    'hxX9vQ0vJYd8mJ3QW2Zk1aB7',
+    '-----END PRIVATE KEY-----',
+  ];
+  const said = knowing(lines.join('\n')).text(`last words: ${lines[2]}\n${lines[3]}`);
+  expect(said).toBe('last words: ***\n-----END PRIVATE KEY-----');
+});
+
+describe('a transcript', () => {
+  const filler = (length: number): string => 'filler. '.repeat(Math.ceil(length / 8)).slice(0, length);
+  /** Says the secret after as many characters as the path says, in two writes; on `/events` as a stream that stays open. */
+  const server = createServer((request, response) => {
+    const [, what = '', at = '0', split = '0'] = (request.url ?? '').split('/');
+    request.resume();
+    const text = `${filler(Number(at))}${AWKWARD}${filler(6000)}`;
+    const bytes = Buffer.from(text);
+    response.setHeader('x-echo', encodeURIComponent(AWKWARD));
+    if (what === 'stream') {
+      response.setHeader('content-type', 'text/event-stream');
+      const data = Buffer.from(`: heartbeat\n\ndata: ${filler(Number(at))}${JSON.stringify(AWKWARD)}\n\n`);
+      response.write(data.subarray(0, Number(split)));
+      setImmediate(() => response.write(data.subarray(Number(split))));
+      return;
+    }
+    response.write(bytes.subarray(0, Number(at) + Number(split)));
+    setImmediate(() => response.end(bytes.subarray(Number(at) + Number(split))));
+  });
+  let http: HttpClient;
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    http = new HttpClient({
+      endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+      headers: { 'x-api-key': PLAIN },
+    });
+  });
+  afterAll(async () => {
+    await http.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const said = (recorder: Recorder): string => JSON.stringify(recorder.exchanges);
+  const recording = (): { client: HttpClient; recorder: Recorder } => {
+    const redactor = knowing(AWKWARD);
+    redactor.add(PLAIN, 'MUSTER_API_KEY');
+    const recorder = new Recorder(redactor);
+    return { client: http.with({ recorder }), recorder };
+  };
+
+  it('tells nothing at its cuts: of the answer, the request, its address, a raw request', async () => {
+    for (let back = -1; back <= AWKWARD.length + 1; back += 1) {
+      const { client, recorder } = recording();
+      for (const limit of [4096, 2000, 1500]) {
+        const body = `${filler(limit - back)}${AWKWARD}${filler(100)}`;
+        await client.post(`/body/${limit - back}/${Math.max(0, back)}?key=${encodeURIComponent(AWKWARD)}`, body);
+        await exchange(
+          client,
+          [
+            `GET /body/9/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: abc\r\nX-Pad: ${filler(limit - back - 60)}${AWKWARD}${filler(2000)}\r\n\r\n`,
+          ],
+          { within: 10_000 },
+        );
+      }
+      expect(told(said(recorder), AWKWARD.slice(0, 21))).toBe('');
+      expect(told(said(recorder), PLAIN)).toBe('');
+      expect(said(recorder)).not.toContain('X-API-Key: abc');
+    }
+  });
+
+  it('tells nothing of a stream that comes in pieces and is dropped at any byte', async () => {
+    const start = 19;
+    const end = start + Buffer.byteLength(JSON.stringify(AWKWARD));
+    for (let at = start; at <= end; at += 1) {
+      for (const limit of [0, 4096 - (at - start)]) {
+        const { client, recorder } = recording();
+        const total = limit + at;
+        const stream = await openEvents(client.with({ basePath: `/stream/${limit}/${total}` }), {
+          cutAfterBytes: total,
+        });
+        await stream.rest({ within: 10_000, for: 'the cut' }).catch(() => {});
+        await stream.close();
+        expect(told(said(recorder), AWKWARD.slice(0, 21)).length).toBeLessThan(4);
+      }
+    }
+  });
+
+  it('tells nothing in an error, nor what was made up in place of a key', async () => {
+    const { client, recorder } = recording();
+    const nobody = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:1' }, recorder });
+    await expect(nobody.get(`/${encodeURIComponent(AWKWARD)}`)).rejects.toThrow(/GET http:\/\/127.0.0.1:1\/\*\*\*: /);
+    await nobody.close();
+    await client.get('/body/0/0');
+    await client.get('/body/0/0', { headers: { 'X-API-Key': 'made-up' } });
+    const [, right, wrong] = recorder.exchanges;
+    expect(right?.curl).toContain('-H "x-api-key: $MUSTER_API_KEY"');
+    expect(wrong?.curl).toContain("-H 'x-api-key: made-up'");
+    expect(wrong?.request_headers).toEqual({ 'x-api-key': '***' });
+    expect(told(said(recorder), AWKWARD.slice(0, 21))).toBe('');
+  });
+});
