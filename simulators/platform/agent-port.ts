@@ -1,10 +1,6 @@
 /** The store as the agent side sees it. */
-import type {
-  AgentConfigInstance,
-  AgentDeployment,
-  AgentGitCommit,
-  AgentRelease,
-} from '../../harness/contract/agent.ts';
+import type { AgentConfigInstance } from '../../harness/contract/agent.ts';
+import type { StrictDeployment, StrictGitCommit, StrictRelease } from '../../harness/contract/agent-strict.ts';
 import { timestamp } from '../common/clock.ts';
 import type { Core } from './core.ts';
 import { contentOf } from './domain/content.ts';
@@ -90,7 +86,7 @@ function record(row: DeviceRow): AgentDeviceRecord {
 
 const maybeRecord = (row: DeviceRow | undefined) => (row === undefined ? undefined : record(row));
 
-function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string[]): AgentDeployment {
+function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string[]): StrictDeployment {
   const { parent_id, queued_at, deployed_at, archived_at, ...shown } = VIEWS.deployment(core, row);
   const withRelease = expand.some((name) => name === 'release' || name.startsWith('release.'));
   return {
@@ -109,19 +105,14 @@ function agentConfigInstance(core: Core, id: string): AgentConfigInstance {
   return shown;
 }
 
-function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRelease {
-  const { updated_at, ...shown } = VIEWS.release(core, row);
+function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): StrictRelease {
+  const shown = VIEWS.release(core, row);
   if (!withCommit) return shown;
   return { ...shown, git_commit: row.git_commit_id === null ? null : agentGitCommit(core, row.git_commit_id) };
 }
 
-function agentGitCommit(core: Core, id: string): AgentGitCommit {
-  const { repository_owner, repository_name, repository_type, repository_url, ...shown } = VIEWS.git_commit(
-    core,
-    find(core, 'git_commit', id),
-  );
-  return shown;
-}
+const agentGitCommit = (core: Core, id: string): StrictGitCommit =>
+  VIEWS.git_commit(core, find(core, 'git_commit', id));
 
 /**
  * As far as the agent has reported, a deployment that the platform is removing is still deployed. Listing it as such lets an agent

@@ -1,5 +1,5 @@
 /** A platform and a client for it. For tests. */
-import { NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { DIALECT_NAMES, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { type PlatformOptions, type SimulatedPlatform, simulatePlatform } from '../index.ts';
 
 export type Json = Record<string, unknown>;
@@ -27,12 +27,13 @@ export interface TestPlatform extends SimulatedPlatform {
 
 export async function startPlatform(options: PlatformOptions = {}): Promise<TestPlatform> {
   const platform = await simulatePlatform({ mqtt: false, ...options });
+  const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
   const call = async (method: string, path: string, body?: unknown, { version, headers }: CallOptions = {}) => {
     const response = await fetch(platform.url + path, {
       method,
       headers: {
         'x-api-key': platform.apiKey,
-        'service-version': version ?? NEWEST_VERSION,
+        [versionHeader]: version ?? NEWEST_VERSION,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },

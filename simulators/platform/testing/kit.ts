@@ -12,7 +12,8 @@ let made = 0;
 /** A name that no other test of this process uses. */
 export const unique = (what: string): string => `${what}-${++made}`;
 
-export async function createKit(platform: TestPlatform): Promise<Kit> {
+/** `filepath`: where its file goes; derived by the platform where none is given. */
+export async function createKit(platform: TestPlatform, filepath?: string): Promise<Kit> {
   const slug = unique('type');
   const type = await platform.create('/config_types', { name: slug, slug });
   const schema = await platform.create('/config_schemas', {
@@ -20,6 +21,9 @@ export async function createKit(platform: TestPlatform): Promise<Kit> {
     language: 'jsonschema',
     format: 'json',
     documents: [{ name: 'speed.json', data: '{"type":"object","properties":{"speed":{"type":"number"}}}' }],
+    ...(filepath !== undefined && {
+      instance_slots: [{ key: 'default', name: 'Default', filepath, required: true }],
+    }),
   });
   const instance = await platform.create('/config_instances', {
     config_schema_id: schema.id,

@@ -1,0 +1,209 @@
+/** What platform and agent say to each other, read by the strictest reader of the published protocol. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { IPublishPacket } from 'mqtt-packet';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AGENT_OPERATIONS } from '../../../harness/contract/agent-strict.ts';
+import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
+import { eventually } from '../../common/testing/eventually.ts';
+import { simulateDevice } from '../../device/index.ts';
+import { createUplink } from '../../device/uplink/index.ts';
+import { startPlatform, type TestPlatform } from '../testing/client.ts';
+import { createKit, deploy, type Kit, unique } from '../testing/kit.ts';
+import { deviceJwt, robotKey } from './testing/robot-keys.ts';
+import { exchangeProblems, messageProblems, type Wiretap, wiretap } from './testing/wiretap.ts';
+
+/** Large keys take long to make. */
+const KEY_BITS = 1024;
+const SECOND = 1_000_000_000;
+
+/** As `createKit`, of a release that comes from a git commit. */
+async function committedKit(platform: TestPlatform): Promise<Kit & { commit: string }> {
+  const commit = await platform.create('/git_commits', {
+    sha: 'abcdef0',
+    message: 'a commit',
+    origin: 'git@github.com:example/robots.git',
+  });
+  const kit = await createKit(platform);
+  const release = await platform.create('/releases', {
+    version: unique('v1.0'),
+    config_schema_ids: [kit.schema],
+    git_commit_ref: { id: commit.id },
+  });
+  return { ...kit, release: release.id, commit: commit.id };
+}
+
+describe('every operation of the agent API', () => {
+  let platform: TestPlatform;
+  const driven = new Set<string>();
+  beforeAll(async () => {
+    platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS });
+  });
+  afterAll(() => platform.stop());
+
+  const call = async (id: string, path: string, bearer: string, body?: object) => {
+    const method = AGENT_OPERATIONS.find((operation) => operation.id === id)?.method ?? 'GET';
+    const response = await fetch(`${platform.agentUrl}/agent/v1${path}`, {
+      method,
+      headers: {
+        'service-version': 'v0.4',
+        authorization: `Bearer ${bearer}`,
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const answer = await response.text();
+    const exchange = { method, path: `/agent/v1${path.replace(/\?.*/, '')}`, status: response.status, answer };
+    expect(exchangeProblems({ ...exchange, body: body === undefined ? '' : JSON.stringify(body) })).toEqual([]);
+    if (response.status === 200) driven.add(id);
+    return { status: response.status, answer, headers: response.headers };
+  };
+  const provisioningToken = async () => (await platform.create('/provisioning_tokens'))['token'] as string;
+  const enrol = async (name: string) => {
+    const key = robotKey(name, KEY_BITS);
+    const body = { public_key_pem: key.publicPem, agent_version: 'v1', name };
+    const invitation = await provisioningToken();
+    const { id } = JSON.parse((await call('provisionDevice', '/devices/provision', invitation, body)).answer);
+    const issued = await call('issueDeviceToken', '/devices/token', deviceJwt(key, Date.now()));
+    return { id: String(id), token: String(JSON.parse(issued.answer).token), invitation };
+  };
+
+  it('answers with every published field, and no other', async () => {
+    const { id, token, invitation } = await enrol('one');
+    const kit = await committedKit(platform);
+    const bare = await createKit(platform);
+    await call('getVersion', '/version', token);
+    await call('getDeviceSelf', '/device', token);
+    platform.port.setConnected(id, true);
+    await call('updateDeviceByAgent', `/devices/${id}`, token, { agent_version: 'v2' });
+    platform.port.setConnected(id, false);
+    await call('updateDeviceByAgent', `/devices/${id}`, token, {});
+
+    const first = await deploy(platform, bare, id);
+    await call('updateDeployment', `/deployments/${first}`, token, {
+      activity_status: 'deployed',
+      error_status: 'none',
+      deployed_at: '2026-01-01T00:00:00.000000001Z',
+    });
+    const second = await deploy(platform, kit, id);
+    for (const expand of ['', 'expand=release', 'expand=release.git_commit&expand[]=config_instances']) {
+      const page = await call('listDeployments', `/deployments?expand=total_count&${expand}`, token);
+      expect(JSON.parse(page.answer)).toMatchObject({ data: [{ id: first }, { id: second }], total_count: 2 });
+      await call('getDeployment', `/deployments/${second}?${expand}`, token);
+    }
+    const { answer } = await call('listDeployments', '/deployments?expand=release.git_commit', token);
+    const [without, withCommit] = JSON.parse(answer).data;
+    expect(without.release).toMatchObject({ id: bare.release, git_commit_id: null, git_commit: null });
+    expect(withCommit.release).toMatchObject({ id: kit.release, git_commit: { id: kit.commit } });
+    await call('updateDeployment', `/deployments/${second}?expand=release.git_commit&expand=config_instances`, token, {
+      error_status: 'retrying',
+    });
+    await call('updateDeployment', `/deployments/${second}`, token, {
+      activity_status: 'archived',
+      error_status: 'failed',
+      archived_at: new Date().toISOString(),
+    });
+    await call('getRelease', `/releases/${bare.release}`, token);
+    await call('getRelease', `/releases/${kit.release}`, token);
+    await call('getGitCommit', `/git_commits/${kit.commit}`, token);
+    const content = await call('getConfigInstanceContent', `/config_instances/${kit.instance}/content`, token);
+    expect(content).toMatchObject({ status: 200, answer: '{"speed":1}' });
+    expect(content.headers.get('content-type')).toBe('application/json');
+    expect(content.headers.get('content-disposition')).toBe('inline');
+    const again = { public_key_pem: robotKey('again', KEY_BITS).publicPem, agent_version: 'v3' };
+    await call('reprovisionDevice', '/devices/reprovision', invitation, again);
+    expect(AGENT_OPERATIONS.map((operation) => operation.id).filter((each) => !driven.has(each))).toEqual([]);
+  });
+
+  it('refuses in the published form', async () => {
+    const { token } = await enrol('two');
+    const refusals = [
+      await call('getDeviceSelf', '/device', 'wrong'),
+      await call('provisionDevice', '/devices/provision', 'wrong', {
+        public_key_pem: robotKey('three', KEY_BITS).publicPem,
+        agent_version: 'v1',
+        name: 'three',
+      }),
+      await call('issueDeviceToken', '/devices/token', 'a.b.c'),
+      await call('listDeployments', '/deployments?activity_status=gone', token),
+      await call('listDeployments', '/deployments?expand=everything', token),
+      await call('getDeployment', '/deployments/dpl_nothing', token),
+      await call('updateDeployment', '/deployments/dpl_nothing', token, { activity_status: 'deployed' }),
+      await call('updateDeviceByAgent', '/devices/dvc_other', token, {}),
+      await call('getRelease', '/releases/rls_nothing', token),
+      await call('getGitCommit', '/git_commits/nothing', token),
+      await call('getConfigInstanceContent', '/config_instances/nothing/content', token),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([401, 401, 401, 400, 400, 404, 404, 403, 404, 404, 404]);
+  });
+});
+
+describe.for(DIALECTS)('in dialect %s', (dialect) => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'muster-strict-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('the life of a device is all within the published protocol, on both sides', async () => {
+    const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
+    await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS, dialect });
+    await using line = await wiretap({ url: platform.agentUrl, mqttUrl: platform.mqttUrl ?? '' });
+    const kit = await committedKit(platform);
+    const robot = await simulateDevice({
+      dir: folder,
+      socket: join(folder, 'robot.sock'),
+      uplink: createUplink({
+        kind: 'agent',
+        platform: line.url,
+        mqtt: line.mqttUrl,
+        keyBits: KEY_BITS,
+        dialect,
+        token: async () => (await platform.create('/provisioning_tokens'))['token'] as string,
+      }),
+    });
+    await robot.uplink?.start();
+    const id = robot.uplink?.deviceId ?? '';
+    const shown = (deployment: string, activity: string) =>
+      eventually(async () => {
+        const { body } = await platform.get(`/deployments/${deployment}`);
+        expect(body['activity_status']).toBe(activity);
+      });
+    const first = await deploy(platform, kit, id);
+    await shown(first, 'deployed');
+    const second = await deploy(platform, await createKit(platform), id);
+    await shown(second, 'deployed');
+    await shown(first, 'archived');
+    const impossible = await deploy(platform, await createKit(platform, `/srv/${'x'.repeat(300)}.json`), id);
+    await shown(impossible, 'archived');
+    expect((await platform.create(`/devices/${id}/ping`, { timeout_nanos: 9 * SECOND }))['code']).toBe('success');
+    await robot[Symbol.asyncDispose]();
+
+    expect(line.exchanges.flatMap(exchangeProblems)).toEqual([]);
+    for (const { headers } of line.exchanges) {
+      expect(headers[versionHeader.toLowerCase()]).toBe('v0.4');
+      for (const name of ['Version', 'Host-Name', 'Arch', 'Language', 'OS'])
+        expect(headers[`${agentHeaderPrefix}-${name}`.toLowerCase()]).toMatch(/\S/);
+    }
+    expect(messages(line).flatMap(({ topic, payload }) => messageProblems(topic, payload.toString()))).toEqual([]);
+    expect(new Set(messages(line).map(({ topic }) => topic.split('/').at(-1)))).toEqual(
+      new Set(['sync', 'ping', 'pong']),
+    );
+    const [connected] = line.packets;
+    expect(connected).toMatchObject({
+      from: 'agent',
+      packet: { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: id, keepalive: 20 },
+    });
+    const subscribed = line.packets.map(({ packet }) => packet).find(({ cmd }) => cmd === 'subscribe');
+    expect(subscribed).toMatchObject({
+      subscriptions: [
+        { topic: `cmd/devices/${id}/sync`, qos: 1 },
+        { topic: `v1/cmd/devices/${id}/ping`, qos: 1 },
+      ],
+    });
+  });
+});
+
+const messages = ({ packets }: Wiretap): IPublishPacket[] =>
+  packets.map(({ packet }) => packet).filter((packet) => packet.cmd === 'publish');

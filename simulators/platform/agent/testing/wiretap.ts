@@ -1,0 +1,118 @@
+/** Stands between an agent and a platform, and writes down what they say to each other. For tests only. */
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { type Packet, parser } from 'mqtt-packet';
+import { AGENT_MESSAGES, agentOperation, strictError } from '../../../../harness/contract/agent-strict.ts';
+
+export interface Exchange {
+  method: string;
+  /** Without the query. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  status: number;
+  answer: string;
+}
+
+export interface Wiretap extends AsyncDisposable {
+  url: string;
+  mqttUrl: string;
+  exchanges: Exchange[];
+  packets: { from: 'agent' | 'platform'; packet: Packet }[];
+}
+
+/** Addresses of the platform as an agent would be given them. */
+export async function wiretap(platform: { url: string; mqttUrl: string }): Promise<Wiretap> {
+  const exchanges: Exchange[] = [];
+  const packets: Wiretap['packets'] = [];
+  const http = createServer((request, response) => {
+    void relay(platform.url, request).then(({ exchange, bytes, type }) => {
+      exchanges.push(exchange);
+      response.writeHead(exchange.status, { 'content-type': type }).end(bytes);
+    });
+  });
+  const broker = new URL(platform.mqttUrl);
+  const sockets = new Set<Socket>();
+  const mqtt = createTcpServer((agent) => {
+    const upstream = connect(Number(broker.port), broker.hostname);
+    tap(agent, upstream, (packet) => packets.push({ from: 'agent', packet }));
+    tap(upstream, agent, (packet) => packets.push({ from: 'platform', packet }));
+    sockets.add(agent).add(upstream);
+  });
+  return {
+    url: `http://127.0.0.1:${await listen(http)}`,
+    mqttUrl: `mqtt://127.0.0.1:${await listen(mqtt)}`,
+    exchanges,
+    packets,
+    [Symbol.asyncDispose]: async () => {
+      http.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
+      await Promise.all([http, mqtt].map((server) => new Promise((resolve) => server.close(resolve))));
+    },
+  };
+}
+
+async function relay(url: string, request: IncomingMessage) {
+  const { method = 'GET', url: path = '/', headers } = request;
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks);
+  const { host, connection, 'content-length': _length, 'transfer-encoding': _encoding, ...passed } = headers;
+  const response = await fetch(url + path, {
+    method,
+    headers: passed as Record<string, string>,
+    ...(body.length > 0 && { body }),
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const said = { method, path: path.replace(/\?.*$/, ''), headers, body: body.toString() };
+  const exchange: Exchange = { ...said, status: response.status, answer: bytes.toString() };
+  return { exchange, bytes, type: response.headers.get('content-type') ?? '' };
+}
+
+function tap(from: Socket, to: Socket, onPacket: (packet: Packet) => void): void {
+  const incoming = parser({ protocolVersion: 4 });
+  incoming.on('packet', onPacket);
+  from.on('data', (chunk: Buffer) => {
+    incoming.parse(chunk);
+    to.write(chunk);
+  });
+  from.on('error', () => to.destroy());
+  from.on('close', () => to.destroy());
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+/** What a strict reader has against one exchange; empty when nothing. */
+export function exchangeProblems({ method, path, body, status, answer }: Omit<Exchange, 'headers'>): string[] {
+  const where = `${method} ${path}`;
+  const operation = agentOperation(method, path);
+  if (operation === undefined) return [`${where} is no operation of the agent API`];
+  const told = (part: string, problems: { path: string; message: string }[]) =>
+    problems.map((problem) => `${where}: ${part}${problem.path} ${problem.message}`);
+  const problems = [
+    ...(operation.request === undefined && body !== '' ? [`${where}: takes no body`] : []),
+    ...(operation.request === undefined ? [] : told('request', operation.request.problems(parsed(body)))),
+  ];
+  if (status !== 200) return [...problems, ...told(`${status}`, strictError.problems(parsed(answer)))];
+  return operation.answer === undefined
+    ? problems
+    : [...problems, ...told('answer', operation.answer.problems(parsed(answer)))];
+}
+
+/** The same for a message on a topic of the agent protocol. */
+export function messageProblems(topic: string, payload: string): string[] {
+  const message = AGENT_MESSAGES[topic.split('/').at(-1) ?? ''];
+  if (message === undefined) return [`${topic} is no topic of the agent protocol`];
+  return message.problems(parsed(payload)).map((problem) => `${topic}: ${problem.path} ${problem.message}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
