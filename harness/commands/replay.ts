@@ -6,6 +6,7 @@ import type { CommandModule } from 'yargs';
 import type { Replay } from '../check/run-check.ts';
 import type { CheckResult, Report } from '../check/types.ts';
 import { UsageError } from './errors.ts';
+import { forAnotherRun } from './own-arguments.ts';
 
 interface Arguments {
   file: string;
@@ -64,7 +65,7 @@ function again(report: Report, check: CheckResult, more: readonly string[]): Pro
   };
   const replayOption = check.seed === undefined ? [] : ['--replay', JSON.stringify(coordinates)];
   const words = [
-    ...withoutNarrowing(report.arguments ?? []),
+    ...forAnotherRun(withoutNarrowing(report.arguments ?? [])),
     '--only',
     check.id,
     '--seed',

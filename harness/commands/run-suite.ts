@@ -10,6 +10,7 @@ import { createReporters } from '../report/create.ts';
 import { VERSION } from '../version.ts';
 import { interruptSignal, type PlanArguments, positive, seedFrom } from './check-options.ts';
 import { prepareEvidence } from './evidence.ts';
+import { commandLine, withoutSecrets } from './own-arguments.ts';
 
 /** An opened target, seen from a suite. */
 export interface Judged<Context> extends AsyncDisposable {
@@ -45,7 +46,7 @@ export async function judge<Context>(
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
-    again: redactor.text(`muster ${process.argv.slice(2).map(shellWord).join(' ')}`),
+    again: redactor.text(commandLine(process.argv.slice(2))),
   });
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
   const interrupt = interruptSignal();
@@ -64,7 +65,7 @@ export async function judge<Context>(
       signal: interrupt.signal,
       listeners: reporters,
       settle: evidence.settle,
-      arguments: process.argv.slice(2),
+      arguments: withoutSecrets(process.argv.slice(2)),
       ...(args.replay === undefined ? {} : { replay: JSON.parse(args.replay) as Replay }),
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
     });
@@ -80,6 +81,3 @@ export async function judge<Context>(
     interrupt.release();
   }
 }
-
-const shellWord = (word: string): string =>
-  /^[\w./:=,@%+*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
