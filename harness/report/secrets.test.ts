@@ -37,7 +37,9 @@ const server = createServer((request, response) => {
     response.setHeader('x-echo', encodeURIComponent(Buffer.from(key, 'latin1').toString('utf8')));
     response.setHeader('set-cookie', `session=${encodeURIComponent(SECRET)}`);
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ url: request.url, key: SECRET, body }));
+    const at = /^\/at\/(\d+)/.exec(request.url ?? '')?.[1];
+    if (at !== undefined) response.end(`${' '.repeat(Number(at))}${SECRET} and so on ${' '.repeat(9000)}`);
+    else response.end(JSON.stringify({ url: request.url, key: SECRET, body }));
   });
 });
 beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
@@ -60,6 +62,7 @@ function outputs(redactor: Redactor) {
       again: `muster check device --token ${SECRET}`,
     },
   );
+  rmSync(join(folder, 'summary'), { force: true });
   const everything = (): Record<string, string> => ({
     ...Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')])),
     said: said.join(''),
@@ -132,6 +135,48 @@ test('a secret that goes out and comes back in a real exchange is in no report',
   const texts = everything();
   expect(texts['json']).toContain('device.leaks');
   expectNoSecret(texts);
+});
+
+test('no report tells a part of a secret that a cut went through', async () => {
+  const cuts = requirement('device.cuts', 'MUST', '5', 'Is told in part.');
+  const check = checks<{ http: HttpClient }>();
+  const pieces = Array.from({ length: SECRET.length - 4 }, (_, at) => SECRET.slice(at, at + 5));
+  for (let back = 0; back <= SECRET.length + 1; back += 1) {
+    const redactor = new Redactor();
+    redactor.add(SECRET);
+    const http = new HttpClient({
+      endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    });
+    const leaky = suite('device', [
+      [
+        check(cuts, {}, async (context) => {
+          // Where a kept body, a body in a curl line, what is shown, and a line of a report are cut.
+          await context.http.post(`/at/${4096 - back}`, `${' '.repeat(2000 - back)}${SECRET}`);
+          const { text } = await context.http.get(`/at/${160 - back}`);
+          context.should(false, { expected: 'not to be told', actual: `${' '.repeat(200 - back)}${SECRET}` });
+          context.must(false, {
+            expected: 'not to be told',
+            actual: `${' '.repeat(600 - back)}${SECRET}`,
+            // Cut without a mark; fewer than eight characters say nothing.
+            ...(back < 8 ? {} : { counterexample: text.trim().slice(0, back) }),
+          });
+        }),
+        check(cuts, { aspect: 'blocked' }, (context) => context.blocked(`${SECRET.slice(0, back)}… was answered`)),
+      ],
+    ]);
+    const { reporters, everything } = outputs(redactor);
+    await runSuite(leaky, {
+      plan: makePlan(leaky, { capabilities: new Set() }),
+      target: { kind: 'url', address: 'http://127.0.0.1/', capabilities: [], control: 'none' },
+      context: (recorder) => ({ http: http.with({ recorder }) }),
+      ...{ redactor, seed: 1, version: '0.1.0', listeners: reporters },
+    });
+    await http.close();
+    for (const [name, text] of Object.entries(everything())) {
+      expect(text, name).toContain('device.cuts');
+      for (const piece of pieces) expect(around(text, piece), `${name} at ${back}`).toBeUndefined();
+    }
+  }
 });
 
 test('reporters mask what the run did not', async () => {
