@@ -17,7 +17,7 @@ export class ApiError extends Error {
     this.status = status;
     this.code = code;
   }
-  /** The platform does not (or no longer) know who asks. */
+  /** The platform does not (or no longer) know who asks, or does not let them. */
   get unauthorized(): boolean {
     return this.status === 401 || this.status === 403;
   }
@@ -128,7 +128,7 @@ export class PlatformHttp {
       throw new NetworkError(`${method} ${path}: ${(error as Error).message}`, { cause: error });
     }
     if (status >= 200 && status < 300) return bytes;
-    throw apiError(status, bytes);
+    throw apiError(`${method} ${path.replace(/\?.*/, '')}`, status, bytes);
   }
 
   close(): Promise<void> {
@@ -136,11 +136,12 @@ export class PlatformHttp {
   }
 }
 
-function apiError(status: number, bytes: Uint8Array): ApiError {
+/** `request`: method and path, so that whoever reads it knows what was refused. */
+function apiError(request: string, status: number, bytes: Uint8Array): ApiError {
   try {
     const { error } = JSON.parse(Buffer.from(bytes).toString());
-    return new ApiError(status, String(error.code), String(error.message));
+    return new ApiError(status, String(error.code), `${error.message} (${request})`);
   } catch {
-    return new ApiError(status, 'unknown', 'no error body');
+    return new ApiError(status, 'unknown', `no error body (${request})`);
   }
 }

@@ -26,6 +26,8 @@ export class PollingUplink implements Uplink, SyncEvents {
   #state: UplinkStatus = 'starting';
   #onlineSince = 0;
   #offlineSince = 0;
+  /** Why the newest sync failed; undefined when it did not. */
+  #failure: Error | undefined;
 
   constructor(hub: PollingHub, port: DeploymentPort, identity: UplinkIdentity) {
     this.#hub = hub;
@@ -55,7 +57,7 @@ export class PollingUplink implements Uplink, SyncEvents {
     return moment(this.#offlineSince);
   }
 
-  /** Resolves after the first sync, whatever came of it. Rejects when the platform refuses this robot. */
+  /** Resolves after the first sync. Rejects when the platform refuses this robot, or answers what no platform answers. */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -90,6 +92,7 @@ export class PollingUplink implements Uplink, SyncEvents {
     }
     await this.sync();
     signal.throwIfAborted();
+    if (this.#failure !== undefined && !isTemporary(this.#failure)) throw this.#failure;
   }
 
   async #stop(): Promise<void> {
@@ -106,11 +109,13 @@ export class PollingUplink implements Uplink, SyncEvents {
   onReached(): void {
     if (this.#state !== 'online') this.#onlineSince = this.#hub.time.now();
     this.#state = 'online';
+    this.#failure = undefined;
   }
 
   onSyncFailed(error: Error): void {
     if (this.#state === 'online') this.#offlineSince = this.#hub.time.now();
     this.#state = 'offline';
+    this.#failure = error;
     this.#hub.log?.warn({ robot: this.#name, error: error.message }, 'cannot poll');
   }
 }
