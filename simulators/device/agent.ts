@@ -62,6 +62,7 @@ export class Agent implements RequestHandler {
       subscriberBytes: settings.subscriberBytes,
       fanOut,
       write: around.write,
+      onNotice,
     };
     this.deployments = new Deployments(
       {

@@ -44,10 +44,10 @@ export function serveEvents({ agent, request, response, query }: Exchange): void
   response.flushHeaders();
   takeOver(request.socket);
   const session = rules.session({ after, filter, retained });
+  // Made now, from the log that the cursor was checked against.
+  const subscriber = new Subscriber(agent.stream, request.socket, { after, filter, chunked, session });
   const open = (): void => {
-    if (!request.socket.destroyed) {
-      new Subscriber(agent.stream, request.socket, { after, filter, chunked, session }).open();
-    }
+    if (!request.socket.destroyed) subscriber.open();
   };
   if (response.socket) open();
   // Pipelined behind another answer: the socket is this response's once that one is through.

@@ -22,8 +22,8 @@ export interface Tail {
   durable: boolean;
 }
 
-/** Returns the new generation, or undefined when nothing is to go, or `goOn` said no before the rename. */
-export async function copyTail(tail: Tail, goOn: () => boolean): Promise<Generation | undefined> {
+/** Writes the newest events beside the log, durable; undefined when there is nothing to leave out. */
+export async function copyTail(tail: Tail): Promise<Generation | undefined> {
   const { io, directory, name, generation, durable } = tail;
   const cut = offsetOf(tail);
   if (cut.offset === 0) return undefined;
@@ -35,9 +35,6 @@ export async function copyTail(tail: Tail, goOn: () => boolean): Promise<Generat
   } finally {
     io.close(copy);
   }
-  if (!goOn()) return undefined;
-  io.rename(beside, `${directory}/${name}`);
-  if (durable) await io.syncDirectory(directory);
   const index = new SparseIndex();
   if (cut.id !== undefined) index.note(cut.id, 0);
   index.takeOver(generation.index, cut.offset);

@@ -159,6 +159,21 @@ describe('a log that cannot be written', () => {
   });
 });
 
+test('a log that is removed while nobody writes begins anew, and gives no id twice', async () => {
+  using home = scratch();
+  const { log, notices } = open(home.path);
+  await log.append(drafts(5));
+  await log.close();
+  const again = open(home.path);
+  rmSync(log.path);
+  await expect(again.log.append(drafts(2))).resolves.toEqual({ first: 6, last: 7 });
+  expect(again.notices.join()).toMatch(/is gone/);
+  expect(notices).toEqual([]);
+  expect(idsIn(again.log, 5)).toEqual([6, 7]);
+  expect(again.log.earliest).toBe(6);
+  expect(readFileSync(log.path, 'utf8')).not.toContain('\0');
+});
+
 describe('opening', () => {
   test('goes on after a clean stop without a gap', async () => {
     using home = scratch();

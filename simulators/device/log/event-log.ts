@@ -254,7 +254,7 @@ export class EventLog {
     const ids = Math.max(1, events) * this.#step;
     const from = this.#options.behaviour.log.keepFrom({ earliest, latest, ids });
     try {
-      if (from > earliest) await this.#file.keep(from, () => !this.#down);
+      if (from > earliest) await this.#file.keep(from);
     } catch (error) {
       this.#options.onNotice(`cannot compact ${this.path} (${errorCode(error) ?? error}); it stays as it is`, error);
     }

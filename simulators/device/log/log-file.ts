@@ -29,6 +29,8 @@ export class LogFile {
   #block = 0;
   /** A write that has not succeeded may have left anything behind. */
   #uncut = false;
+  /** The name leads to a new file, and the disk may not know that yet. */
+  #unsynced = false;
 
   /** Throws the system's error when there is a log that cannot be read or repaired. */
   constructor(options: LogFileOptions) {
@@ -40,7 +42,7 @@ export class LogFile {
     const fd = ifPresent(this.path, () => io.open(this.path, 'r+'));
     if (fd === undefined) {
       const latest = options.behaviour.highest(0, mark, true);
-      this.generation = { bytes: 0, earliest: undefined, latest, index: new SparseIndex() };
+      this.generation = emptyAfter(latest);
       return;
     }
     try {
@@ -78,16 +80,18 @@ export class LogFile {
     this.#uncut = false;
   }
 
-  /** Compacts to the events from `from` on. False when there was nothing to do, or `goOn` said no before the last step. */
-  async keep(from: number, goOn: () => boolean): Promise<boolean> {
+  /** Compacts to the events from `from` on. */
+  async keep(from: number): Promise<void> {
     const { io, directory, durable } = this.#options;
     const fd = await this.#open();
-    const tail = { io, directory, name: LOG_FILE, fd, generation: this.generation, from, durable };
-    const next = await copyTail(tail, goOn);
-    if (!next) return false;
+    const next = await copyTail({ io, directory, name: LOG_FILE, fd, generation: this.generation, from, durable });
+    if (!next) return;
+    io.rename(`${directory}/${compactedName(LOG_FILE)}`, this.path);
+    // In the tick of the rename: whoever opens the name next must know which file it leads to.
     this.generation = next;
+    this.#unsynced = true;
     this.release(); // what is open is the old file, which has no name any more
-    return true;
+    await this.#syncDirectory();
   }
 
   /** Writes down the exact highest id, if any was given out since the log was opened. */
@@ -114,7 +118,7 @@ export class LogFile {
     if (opening === 'keep') return { ...generation, bytes: size };
     if (opening === 'empty') {
       io.truncate(fd, 0);
-      return { bytes: 0, earliest: undefined, latest: generation.latest, index: new SparseIndex() };
+      return emptyAfter(generation.latest);
     }
     if (unended) {
       io.write(fd, Buffer.from('\n'), generation.bytes);
@@ -127,16 +131,33 @@ export class LogFile {
 
   async #open(): Promise<number> {
     if (!this.#handle) {
-      const { io, directory, durable } = this.#options;
+      const { io } = this.#options;
       const existing = ifPresent(this.path, () => io.open(this.path, 'r+'));
       const fd = existing ?? io.open(this.path, 'w+');
+      if (existing === undefined) this.#begin();
       this.#handle = new LogHandle(io, fd, () => this.#giveUp());
-      if (existing === undefined) {
-        if (durable) await io.syncDirectory(directory);
-      }
     }
     this.#handle.touch();
-    return this.#handle.fd;
+    const { fd } = this.#handle;
+    await this.#syncDirectory();
+    return fd;
+  }
+
+  /** A new file. If there was one before, someone has removed it, and its events with it. */
+  #begin(): void {
+    this.#unsynced = true;
+    const { bytes, latest } = this.generation;
+    if (bytes === 0) return;
+    this.#options.onNotice(`${this.path} is gone, and every event in it; the log begins anew after ${latest}`);
+    this.generation = emptyAfter(latest);
+  }
+
+  /** Nothing counts as stored in a file whose name the disk may not have yet. */
+  async #syncDirectory(): Promise<void> {
+    const { io, directory, durable } = this.#options;
+    if (!this.#unsynced) return;
+    if (durable) await io.syncDirectory(directory);
+    this.#unsynced = false;
   }
 
   /** Asked by the sweeper of idle handles. */
@@ -146,3 +167,7 @@ export class LogFile {
     return true;
   }
 }
+
+const emptyAfter = (latest: number): Generation => {
+  return { bytes: 0, earliest: undefined, latest, index: new SparseIndex() };
+};

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -184,6 +184,39 @@ describe('a subscriber that does not read', () => {
     await again.reach(10_001);
     expect([...seen, ...again.ids]).toEqual(range(1, 10_001));
   });
+});
+
+test('a log that cannot be read cuts the stream that wants it, and nothing else', async () => {
+  await using on = await robot();
+  await on.device.publish(5);
+  const live = await on.listen();
+  await on.device.stop();
+  await on.device.start();
+  await live.ended;
+  rmSync(on.device.info().event_log ?? '');
+  const stream = await on.listen('?after=0');
+  await stream.ended;
+  expect(stream.events).toEqual([]);
+  expect((await on.ask('/health')).status).toBe(200);
+});
+
+test('a cursor that was good is overtaken by a compaction before its turn: the stream is cut', async () => {
+  await using on = await robot({ retain: 100 });
+  await on.device.publish(100);
+  // The second request is checked while the answer to the first is still on its way.
+  const socket = net.connect(on.socket);
+  let text = '';
+  socket.on('data', (part) => (text += part));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: device\r\n\r\n`;
+  socket.write(`${get('/health')}${get('/events?after=0')}`);
+  await on.device.compact();
+  await on.device.publish(90);
+  while (!text.includes('id: 190\n') && !socket.destroyed) await sleep(5);
+  const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+  expect(ids).toEqual(range(1, ids.length));
+  socket.destroy();
+  await closed;
 });
 
 test('an HTTP/1.0 client gets a body without chunks that ends with the connection', async () => {

@@ -23,6 +23,7 @@ export interface Stream {
   /** A subscriber that was live and is more than this many bytes behind is dropped; it can replay. */
   subscriberBytes: number;
   fanOut: FanOut;
+  onNotice(notice: string, error?: unknown): void;
   /** Writes to a socket, false when it has enough for now; a fault may do it differently. */
   write(socket: Socket, bytes: Buffer): boolean;
 }
@@ -128,10 +129,20 @@ export class Subscriber implements Listening {
     const reader = this.#reader;
     this.#scheduled = undefined;
     if (this.#closed || !reader || this.#socket.writableNeedDrain) return;
-    const events = reader.read();
+    const events = this.#read(reader);
     if (events === 'overtaken') this.drop();
     else if (events.length === 0) this.#goLive();
     else this.#replay(events);
+  }
+
+  #read(reader: LogReader): StoredEvent[] | 'overtaken' {
+    try {
+      return reader.read();
+    } catch (error) {
+      // Whoever comes back learns whether it lasts.
+      this.#stream.onNotice('the event log could not be read; a stream was cut', error);
+      return 'overtaken';
+    }
   }
 
   #replay(events: readonly StoredEvent[]): void {
