@@ -6,25 +6,15 @@ import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { UsageError } from './commands/errors.ts';
 import { EXIT } from './commands/exit.ts';
-import { register } from './commands/index.ts';
+import { loadNamed, NAMES, register } from './commands/index.ts';
 import { VERSION } from './version.ts';
 
-const NAMES = new Set([
-  'simulate',
-  'check',
-  'device',
-  'platform',
-  'system',
-  'fleet',
-  'merge',
-  'verify',
-  'replay',
-  'explain',
-  'list',
-  'demo',
-]);
+const words = hideBin(process.argv);
+// What completion is asked for stands after its option and the name of the program.
+const asked = words.indexOf('--get-yargs-completions');
+await loadNamed(asked === -1 ? words : words.slice(asked + 2));
 
-const cli = yargs(hideBin(process.argv))
+const cli = yargs(words)
   .scriptName('muster')
   .usage(
     'Simulates robots, and checks that a Device API or Platform API keeps to its specification.\n\nUsage: $0 <command> [options]',

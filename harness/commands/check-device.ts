@@ -4,7 +4,7 @@ import { Redactor } from '../client/redact.ts';
 import type { DeviceContext } from '../target/device.ts';
 import type { DeviceTargetOptions, OpenDeviceTarget } from '../target/open.ts';
 import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
-import { type Judged, judge } from './run-suite.ts';
+import type { Judged } from './run-suite.ts';
 
 /** How a device is named on the command line. */
 export interface DeviceArguments {
@@ -56,8 +56,6 @@ export const deviceTargetOptions = {
 } satisfies Record<string, Options>;
 
 export const checkDevice: CommandModule<object, Arguments> = {
-  command: 'device',
-  describe: 'Check a Device API: an agent on its socket, loopback port, URL, or started by a command or image',
   builder: (argv) =>
     typed<Arguments>(
       withPlanOptions(argv.options(deviceTargetOptions))
@@ -66,7 +64,10 @@ export const checkDevice: CommandModule<object, Arguments> = {
     ),
   handler: async (args) => {
     const redactor = new Redactor();
-    const { deviceSuite } = await import('../../suites/device/index.ts');
+    const [{ judge }, { deviceSuite }] = await Promise.all([
+      import('./run-suite.ts'),
+      import('../../suites/device/index.ts'),
+    ]);
     const report = await judge(deviceSuite, args, redactor, async (signal, notify) =>
       judgedDevice(await open(args, redactor, signal, notify), args.patience * 1000),
     );

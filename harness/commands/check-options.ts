@@ -45,6 +45,12 @@ export const planOptions = {
     describe: 'pretty, json, junit, ctrf, html or github, each with =FILE',
     group: 'Verdict:',
   },
+  verbose: {
+    type: 'boolean',
+    default: false,
+    describe: 'Pretty report: every check, every finding whole',
+    group: 'Verdict:',
+  },
   certificate: { type: 'string', describe: 'Write a signed certificate to this file', group: 'Verdict:' },
   key: { type: 'string', describe: 'Private key (PEM, Ed25519) that signs it', group: 'Verdict:' },
   replay: { type: 'string', hidden: true },
@@ -63,6 +69,7 @@ export interface PlanArguments {
   baseline?: string;
   'update-baseline': boolean;
   report?: string[];
+  verbose: boolean;
   certificate?: string;
   key?: string;
   badge?: string;

@@ -5,7 +5,7 @@ import { DIALECTS, type Dialect } from '../contract/versions.ts';
 import type { PlatformContext } from '../target/device.ts';
 import type { OpenPlatformTarget, PlatformTargetOptions } from '../target/open.ts';
 import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
-import { type Judged, judge } from './run-suite.ts';
+import type { Judged } from './run-suite.ts';
 
 interface Arguments extends PlanArguments {
   url?: string;
@@ -27,8 +27,6 @@ interface Arguments extends PlanArguments {
 }
 
 export const checkPlatform: CommandModule<object, Arguments> = {
-  command: 'platform',
-  describe: 'Check a Platform API at its base URL, or started by a command or image',
   builder: (argv) =>
     typed<Arguments>(
       withPlanOptions(
@@ -69,7 +67,8 @@ export const checkPlatform: CommandModule<object, Arguments> = {
     ),
   handler: async (args) => {
     const redactor = new Redactor();
-    const [{ platformSuite }, { openPlatformTarget }] = await Promise.all([
+    const [{ judge }, { platformSuite }, { openPlatformTarget }] = await Promise.all([
+      import('./run-suite.ts'),
       import('../../suites/platform/index.ts'),
       import('../target/open-platform.ts'),
     ]);

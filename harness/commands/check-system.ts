@@ -23,8 +23,6 @@ interface Arguments extends PlanArguments, DeviceArguments {
 }
 
 export const checkSystem: CommandModule<object, Arguments> = {
-  command: 'system',
-  describe: "Check agent and platform together: by default the agent in Muster's own platform",
   builder: (argv) =>
     typed<Arguments>(
       withPlanOptions(

@@ -42,6 +42,29 @@ describe('help', () => {
   });
 });
 
+it('help loads no command: it comes at once', async () => {
+  const told = `import{registerHooks}from'node:module';const seen=[];registerHooks({load(url,context,next){seen.push(url);return next(url,context)}});process.on('exit',()=>process.stderr.write(seen.join('\\n')))`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(told)}` };
+  const { stderr, code } = await new Running(['--help'], { env }).ended;
+  const loaded = stderr.split('\n').filter((url) => url.startsWith('file:'));
+  expect(code).toBe(0);
+  expect(loaded.some((url) => url.endsWith('/harness/cli.ts'))).toBe(true);
+  expect(
+    loaded.filter((url) => /\/(suites|simulators|harness\/(check|client|target|report|load))\//.test(url)),
+  ).toEqual([]);
+});
+
+it.each([
+  [['check', 'device', '--so'], '--socket'],
+  [['check', ''], 'platform'],
+  [['fleet', '--ro'], '--robots'],
+  [[''], 'simulate'],
+])('completes %j in a shell', async (words, completion) => {
+  const { stdout, code } = await muster('--get-yargs-completions', 'muster', ...words);
+  expect(stdout.split('\n')).toContain(completion);
+  expect(code).toBe(0);
+});
+
 describe('a dead socket', () => {
   it('exits 2 and says so, with what to try', async () => {
     const { code, stdout } = await muster('check', 'device', '--socket', join(folder, 'nobody.sock'), '--fast');

@@ -29,8 +29,6 @@ const PATIENCE_MS = 10_000;
 const DEMO_KEY_BITS = 1024;
 
 export const demo: CommandModule<object, Arguments> = {
-  command: 'demo',
-  describe: 'See it all at work: a platform, a fleet, a roll-out, and a verdict on both (what npm start runs)',
   builder: {
     robots: { type: 'number', default: 200, describe: 'Robots in the fleet' },
     seed: { type: 'number', describe: 'Repeats a run', defaultDescription: 'a new one' },

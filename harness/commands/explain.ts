@@ -13,8 +13,6 @@ import {
 import { UsageError } from './errors.ts';
 
 export const explain: CommandModule<object, { id: string }> = {
-  command: 'explain <id>',
-  describe: 'Tell what a requirement or check asks for, and how it is decided',
   builder: (argv) =>
     argv
       .positional('id', { type: 'string', describe: 'Id of a requirement or check (muster list)', demandOption: true })

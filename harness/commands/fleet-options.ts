@@ -30,6 +30,7 @@ export interface FleetArguments {
   'metrics-port'?: number;
   'metrics-host': string;
   force: boolean;
+  defect?: string[];
 }
 
 const FLEET = 'Fleet:';
@@ -58,6 +59,12 @@ export const fleetOptions = {
     group: FLEET,
   },
   force: { type: 'boolean', default: false, describe: 'Go on although preflight says no', group: FLEET },
+  defect: {
+    type: 'string',
+    array: true,
+    describe: 'Plant a defect in a robot, NAME@INDEX, e.g. seam-gap@137, to see it found',
+    group: FLEET,
+  },
   platform: { type: 'string', describe: "Base URL of the Platform API, or embedded for Muster's own", group: PLATFORM },
   'api-key': { type: 'string', describe: 'API key; better in MUSTER_API_KEY', group: PLATFORM },
   'agent-url': { type: 'string', describe: "Where /agent/v1 lies, when not on the platform's host", group: PLATFORM },
@@ -128,6 +135,30 @@ function readyScenarios(): Map<string, string> {
   const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
   const names = dir === undefined ? [] : readdirSync(dir).filter((name) => name.endsWith('.yaml'));
   return new Map(names.sort().map((name) => [name.replace('.yaml', ''), join(dir ?? '', name)]));
+}
+
+/** `seam-gap@137`: which robots deviate, by index. Throws UsageError. */
+export async function defectsFrom(
+  texts: readonly string[] | undefined,
+  robots: number,
+): Promise<Record<number, string> | undefined> {
+  if (texts === undefined) return undefined;
+  const { deviceDefect } = await import('../../simulators/defects/device/index.ts');
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, name = '', index = ''] = /^([a-z0-9-]+)@(\d+)$/.exec(text) ?? [];
+      if (index === '' || Number(index) >= robots) {
+        throw new UsageError(
+          `--defect: '${text}' is none; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, e.g. seam-gap@0`,
+        );
+      }
+      try {
+        return [Number(index), deviceDefect(name).name];
+      } catch (error) {
+        throw new UsageError(`--defect: ${(error as Error).message}`);
+      }
+    }),
+  );
 }
 
 /** Throws UsageError for the first expression that is none. */

@@ -4,11 +4,13 @@ import process from 'node:process';
 import type { CommandModule } from 'yargs';
 import type { PlatformAddress } from '../../simulators/fleet/index.ts';
 import { exitCode } from '../load/result.ts';
+import { painter } from '../report/style.ts';
 import { VERSION } from '../version.ts';
 import { interruptSignal, typed } from './check-options.ts';
 import { UsageError } from './errors.ts';
 import {
   type FleetArguments,
+  defectsFrom,
   fleetOptions,
   scenarioFrom,
   shardFrom,
@@ -19,8 +21,6 @@ import {
 import { summaryText } from './fleet-summary.ts';
 
 export const fleet: CommandModule<object, FleetArguments> = {
-  command: 'fleet',
-  describe: 'Run a scenario with thousands of simulated robots against a platform',
   builder: (argv) =>
     typed<FleetArguments>(
       argv
@@ -42,6 +42,7 @@ export const fleet: CommandModule<object, FleetArguments> = {
     const shard = shardFrom(args.shard, process.env);
     const workers = whole('workers', args.workers, 0);
     const metricsPort = whole('metrics-port', args['metrics-port'], 0, 65_535);
+    const defects = await defectsFrom(args.defect, robots);
     const out = resolve(args.out);
     const interrupt = interruptSignal();
     try {
@@ -62,10 +63,11 @@ export const fleet: CommandModule<object, FleetArguments> = {
         ...(args.dir === undefined ? {} : { dir: resolve(args.dir) }),
         ...(workers === undefined ? {} : { workers }),
         ...(shard === undefined ? {} : { shard }),
+        ...(defects === undefined ? {} : { defects }),
         ...(args['name-prefix'] === undefined ? {} : { namePrefix: namePrefixFrom(args['name-prefix']) }),
         ...(metricsPort === undefined ? {} : { metrics: { port: metricsPort, host: args['metrics-host'] } }),
       });
-      process.stdout.write(summaryText(result, out));
+      process.stdout.write(summaryText(result, out, painter(process.stdout, process.env)));
       process.exitCode = interrupt.signal.aborted ? 130 : exitCode(result);
     } catch (error) {
       if (error instanceof PreflightError) throw new UsageError(`${error.message}\n--force goes on all the same`);

@@ -1,26 +1,121 @@
-import type { Argv } from 'yargs';
-import { check } from './check.ts';
-import { demo } from './demo.ts';
-import { explain } from './explain.ts';
-import { fleet } from './fleet.ts';
-import { keygen } from './keygen.ts';
-import { list } from './list.ts';
-import { merge } from './merge.ts';
-import { replay } from './replay.ts';
-import { simulate } from './simulate.ts';
-import { verify } from './verify.ts';
-
 /** Every command, in the order in which help shows them. */
+import type { Argv, CommandModule } from 'yargs';
+import { type LazyCommand, lazy } from './lazy.ts';
+
+const check = [
+  lazy(
+    'device',
+    'Check a Device API: an agent on its socket, loopback port, URL, or started by a command or image',
+    async () => (await import('./check-device.ts')).checkDevice,
+  ),
+  lazy(
+    'platform',
+    'Check a Platform API at its base URL, or started by a command or image',
+    async () => (await import('./check-platform.ts')).checkPlatform,
+  ),
+  lazy(
+    'system',
+    "Check agent and platform together: by default the agent in Muster's own platform",
+    async () => (await import('./check-system.ts')).checkSystem,
+  ),
+];
+
+const simulate = [
+  lazy(
+    'device',
+    'Run a robot’s agent: Device API on a unix socket or loopback port, real event log, real config files',
+    async () => (await import('./simulate-device.ts')).simulateDeviceCommand,
+  ),
+  lazy(
+    'platform',
+    'Run a Platform API in every published version, with an MQTT broker for agents',
+    async () => (await import('./simulate-platform.ts')).simulatePlatformCommand,
+  ),
+];
+
+const commands = [
+  lazy(
+    'demo',
+    'See it all at work: a platform, a fleet, a roll-out, and a verdict on both (what npm start runs)',
+    async () => (await import('./demo.ts')).demo,
+  ),
+  group(
+    'check',
+    'Judge an implementation against the specification',
+    check,
+    'Name what to check: device, platform or system.',
+  ),
+  group('simulate', 'Run a faithful server to develop against', simulate, 'Name what to simulate: device or platform.'),
+  lazy(
+    'fleet',
+    'Run a scenario with thousands of simulated robots against a platform',
+    async () => (await import('./fleet.ts')).fleet,
+  ),
+  lazy(
+    'merge <dir..>',
+    'Join the shards of a fleet run into one result, thresholds evaluated over all of it',
+    async () => (await import('./merge.ts')).merge,
+  ),
+  lazy(
+    'list [api]',
+    'Show every requirement, its section and the checks that decide it',
+    async () => (await import('./list.ts')).list,
+  ),
+  lazy(
+    'explain <id>',
+    'Tell what a requirement or check asks for, and how it is decided',
+    async () => (await import('./explain.ts')).explain,
+  ),
+  lazy(
+    'replay <file>',
+    'Run the failures of a JSON report again, each with exactly its counterexample',
+    async () => (await import('./replay.ts')).replay,
+  ),
+  lazy(
+    'verify <file>',
+    'Check a certificate, and say what it claims and what it does not',
+    async () => (await import('./verify.ts')).verify,
+  ),
+  lazy(
+    'keygen <file>',
+    'Make a key that signs certificates (Ed25519): FILE and FILE.pub',
+    async () => (await import('./keygen.ts')).keygen,
+  ),
+];
+
+interface Group extends CommandModule {
+  command: string;
+  members: readonly LazyCommand[];
+}
+
+function group(command: string, describe: string, members: readonly LazyCommand[], missing: string): Group {
+  return {
+    command,
+    describe,
+    members,
+    builder: (argv) => argv.command([...members] as never).demandCommand(1, missing),
+    handler: () => {},
+  };
+}
+
 export function register(cli: Argv): Argv {
-  return cli
-    .command(demo)
-    .command(check)
-    .command(simulate)
-    .command(fleet)
-    .command(merge)
-    .command(list)
-    .command(explain)
-    .command(replay)
-    .command(verify)
-    .command(keygen);
+  return commands.reduce((argv, command) => argv.command(command), cli);
+}
+
+/** Loads the command that a command line names, if it names one. */
+export async function loadNamed(words: readonly string[]): Promise<void> {
+  const [first, second] = words;
+  const named = commands.find(({ command }) => nameOf(command) === first);
+  if (named === undefined) return;
+  if ('load' in named) await named.load();
+  else await named.members.find(({ command }) => command === second)?.load();
+}
+
+/** Names of commands, for messages. */
+export const NAMES: ReadonlySet<string> = new Set(
+  [...commands, ...check, ...simulate].map(({ command }) => nameOf(command)),
+);
+
+function nameOf(command: string): string {
+  return command.split(' ', 1)[0] ?? command;
 }

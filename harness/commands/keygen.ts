@@ -3,8 +3,6 @@ import type { CommandModule } from 'yargs';
 import { generateKey } from '../certificate/keys.ts';
 
 export const keygen: CommandModule<object, { file: string }> = {
-  command: 'keygen <file>',
-  describe: 'Make a key that signs certificates (Ed25519): FILE and FILE.pub',
   builder: (argv) =>
     argv
       .positional('file', {

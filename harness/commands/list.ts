@@ -12,8 +12,6 @@ interface Arguments {
 }
 
 export const list: CommandModule<object, Arguments> = {
-  command: 'list [api]',
-  describe: 'Show every requirement, its section and the checks that decide it',
   builder: (argv) =>
     argv
       .positional('api', { choices: APIS, describe: 'Only this suite' })

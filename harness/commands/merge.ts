@@ -7,6 +7,7 @@ import { reportHtml } from '../load/report.ts';
 import { exitCode } from '../load/result.ts';
 import { findShards, ResultError, watchShards, writeResult, writeWhole } from '../load/shards.ts';
 import { durationMs } from '../load/units.ts';
+import { painter } from '../report/style.ts';
 import { interruptSignal, typed } from './check-options.ts';
 import { UsageError } from './errors.ts';
 import { thresholdsFrom, whole } from './fleet-options.ts';
@@ -25,8 +26,6 @@ interface Arguments {
 const LOOK_EVERY_MS = 1000;
 
 export const merge: CommandModule<object, Arguments> = {
-  command: 'merge <dir..>',
-  describe: 'Join the shards of a fleet run into one result, thresholds evaluated over all of it',
   builder: (argv) =>
     typed<Arguments>(
       argv
@@ -93,7 +92,7 @@ async function run(args: Arguments, signal: AbortSignal): Promise<number> {
   const out = resolve(args.out ?? args.dir[0] ?? '.');
   writeResult(out, result);
   writeWhole(out, 'report.html', reportHtml(result));
-  process.stdout.write(summaryText(result, out));
+  process.stdout.write(summaryText(result, out, painter(process.stdout, process.env)));
   return signal.aborted ? 130 : exitCode(result);
 }
 

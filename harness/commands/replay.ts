@@ -15,8 +15,6 @@ interface Arguments {
 }
 
 export const replay: CommandModule<object, Arguments> = {
-  command: 'replay <file>',
-  describe: 'Run the failures of a JSON report again, each with exactly its counterexample',
   builder: {
     file: { type: 'string', describe: 'A report written by --report json=FILE', demandOption: true },
     only: { type: 'string', array: true, describe: 'Only these checks' },

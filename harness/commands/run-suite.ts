@@ -46,6 +46,7 @@ export async function judge<Context>(
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
+    verbose: args.verbose,
     again: redactor.text(commandLine(process.argv.slice(2))),
   });
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);

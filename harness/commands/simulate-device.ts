@@ -5,8 +5,6 @@ import type { DeviceArguments } from './simulate-device-options.ts';
 import { controlAddress, deviceArguments, settingsOf } from './simulate-device-options.ts';
 
 export const simulateDeviceCommand: CommandModule<object, DeviceArguments> = {
-  command: 'device',
-  describe: 'Run a robot’s agent: Device API on a unix socket or loopback port, real event log, real config files',
   builder: (argv) =>
     deviceArguments(argv)
       .example('$0 simulate device --socket /tmp/robot.sock --dir /tmp/robot', 'a robot to develop against')

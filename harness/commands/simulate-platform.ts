@@ -12,8 +12,6 @@ const SECRETS = NAMES.flatMap((name) =>
 );
 
 export const simulatePlatformCommand: CommandModule<object, Arguments> = {
-  command: 'platform',
-  describe: 'Run a Platform API in every published version, with an MQTT broker for agents',
   builder: (argv) =>
     argv
       .options({

@@ -22,8 +22,6 @@ interface Arguments {
 }
 
 export const verify: CommandModule<object, Arguments> = {
-  command: 'verify <file>',
-  describe: 'Check a certificate, and say what it claims and what it does not',
   builder: (argv) =>
     argv
       .positional('file', { type: 'string', describe: 'Certificate', demandOption: true })

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checks, requirement, suite } from '../check/define.ts';
 import { makePlan } from '../check/plan.ts';
 import { runSuite } from '../check/run.ts';
-import type { TargetDescription } from '../check/types.ts';
+import type { CheckContext, TargetDescription } from '../check/types.ts';
 import { Violation } from '../check/violation.ts';
 import { HttpClient } from '../client/http.ts';
 import { Redactor } from '../client/redact.ts';
@@ -149,7 +149,7 @@ test('no report tells a part of a secret that a cut went through', async () => {
     });
     const leaky = suite('device', [
       [
-        check(cuts, {}, async (context) => {
+        check(cuts, {}, async (context: { http: HttpClient } & CheckContext) => {
           // Where a kept body, a body in a curl line, what is shown, and a line of a report are cut.
           await context.http.post(`/at/${4096 - back}`, `${' '.repeat(2000 - back)}${SECRET}`);
           const { text } = await context.http.get(`/at/${160 - back}`);
