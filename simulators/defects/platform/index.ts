@@ -62,6 +62,7 @@ import { parentIdRefused } from './parent-id-refused.ts';
 import { parentIgnored } from './parent-ignored.ts';
 import { parentNullRefused } from './parent-null-refused.ts';
 import { parentOmittedIsNull } from './parent-omitted-is-null.ts';
+import { pingAnsweredInItsPlace } from './ping-answered-in-its-place.ts';
 import { pingBodyUnread } from './ping-body-unread.ts';
 import { pingHugeFails } from './ping-huge-fails.ts';
 import { pingNeverSucceeds } from './ping-never-succeeds.ts';
@@ -72,6 +73,7 @@ import { pingRoundTripTooLong } from './ping-round-trip-too-long.ts';
 import { pingTimeoutIsSuccess } from './ping-timeout-is-success.ts';
 import { pingUnknownDevice } from './ping-unknown-device.ts';
 import { pingUnlimited } from './ping-unlimited.ts';
+import { queuedIsDeployed } from './queued-is-deployed.ts';
 import { rainierFails } from './rainier-fails.ts';
 import { removingInTetons } from './removing-in-tetons.ts';
 import { replacedIsStagedAgain } from './replaced-is-staged-again.ts';
@@ -222,7 +224,9 @@ export const systemDefects: readonly PlatformDefect[] = [
   failureNotArchived,
   targetNotReplaced,
   replacedStaysDeployed,
+  queuedIsDeployed,
   pingNotSent,
+  pingAnsweredInItsPlace,
 ];
 
 /** Throws RangeError that names the known ones. */

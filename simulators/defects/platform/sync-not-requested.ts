@@ -4,7 +4,7 @@ export const syncNotRequested: PlatformDefect = {
   name: 'sync-not-requested',
   side: 'platform',
   summary: 'Never tells a device that it has something to fetch.',
-  breaks: ['system.deploy', 'system.replace', 'system.offline'],
+  breaks: ['system.deploy', 'system.soak'],
   behaviour: (right) => ({
     ...right,
     notifies: false,

@@ -4,7 +4,7 @@ export const targetNotReplaced: PlatformDefect = {
   name: 'target-not-replaced',
   side: 'platform',
   summary: 'Keeps the old target deployment beside the new one.',
-  breaks: ['system.replace', 'system.offline.newest'],
+  breaks: ['system.offline.newest'],
   behaviour: (right) => ({
     ...right,
     replaces: false,

@@ -1,7 +1,9 @@
 /** The device's event stream over any number of connections: what a client that reconnects with its cursor gets to know. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EventStream, openEvents } from '../../../harness/client/sse.ts';
-import { type System, travelMs } from './system.ts';
+import { read } from '../../platform/support/read.ts';
+import { statuses } from './roll-out.ts';
+import { platformOf, type System, travelMs } from './system.ts';
 
 export interface Seen {
   id: number;
@@ -39,12 +41,20 @@ export class Follower implements AsyncDisposable {
       const found = [...this.seen.values()].find(fits);
       if (found !== undefined) return found;
       const within = deadline - performance.now();
-      t.must(within > 0, {
-        expected: `${type} of ${deploymentId} on the device's event stream within ${travelMs(t) / 1000} s`,
-        actual: `${this.seen.size} other events: ${[...this.seen.values()].slice(-5).map(shown).join(', ')}`,
-      });
+      if (within <= 0) await this.#missed(type, deploymentId);
       await this.#read(within, `${type} of ${deploymentId}`);
     }
+  }
+
+  /** What the platform makes of the deployment tells whose fault it is. */
+  async #missed(type: string, deploymentId: string): Promise<never> {
+    const t: System = this.#t;
+    const others = [...this.seen.values()].slice(-5).map(shown);
+    const item = await read(platformOf(t), 'deployments', deploymentId);
+    t.must(false, {
+      expected: `${type} of ${deploymentId} on the device's event stream within ${travelMs(t) / 1000} s`,
+      actual: `no such event; on the platform: ${statuses(item)}; ${others.length === 0 ? 'no other events' : `last events: ${others.join(', ')}`}`,
+    });
   }
 
   /** Distinct events of that type about that deployment. */
