@@ -1,8 +1,9 @@
 /** The state of a platform: one SQLite database, and what is held in memory beside it to answer quickly. */
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { Collection } from './collection.ts';
 import type { Rows } from './rows.ts';
+import { openDatabase } from './sqlite.ts';
 import { schemaStatements, TABLES } from './tables.ts';
 
 /** Kept in the file, so that a newer Muster refuses or migrates instead of misreading it. */
@@ -18,7 +19,7 @@ export class Store {
 
   /** Opens or creates the database. A file survives SIGKILL: whatever `write` returned from is on disk. */
   constructor(path: string) {
-    this.database = new DatabaseSync(path);
+    this.database = openDatabase(path);
     this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;');
     const { user_version: found } = this.database.prepare('PRAGMA user_version').get() as { user_version: number };
     if (found !== 0 && found !== SCHEMA_VERSION) {
