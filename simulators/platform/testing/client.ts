@@ -33,7 +33,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Test
       method,
       headers: {
         'x-api-key': platform.apiKey,
-        [versionHeader]: version ?? NEWEST_VERSION,
+        [versionHeader.toLowerCase()]: version ?? NEWEST_VERSION,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
