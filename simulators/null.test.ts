@@ -33,6 +33,11 @@ describe.for(['socket', 'port'] as const)('on a %s', (place) => {
     expect(await ask('empty-object')).toEqual({ status: 200, text: '{}' });
   });
 
+  test('one answers an empty list', async () => {
+    const { status, text } = await ask('empty-list');
+    expect({ status, ...JSON.parse(text) }).toMatchObject({ status: 200, object: 'list', has_more: false, data: [] });
+  });
+
   test('one never answers', async () => {
     await expect(ask('never-answers', { signal: AbortSignal.timeout(150) })).rejects.toThrow(/abort/);
   });

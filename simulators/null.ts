@@ -12,6 +12,7 @@ export const NULL_SERVERS = {
   'not-found': 'answers everything with 404 and an empty body',
   'empty-object': 'answers everything with 200 and {}',
   'never-answers': 'accepts every connection and never says anything',
+  'empty-list': 'answers everything with 200 and an empty list, whoever asks',
 } as const;
 export type NullServerName = keyof typeof NULL_SERVERS;
 
@@ -55,12 +56,16 @@ export async function nullServer(
   return { address, port, close, [Symbol.asyncDispose]: close };
 }
 
+const answering = (status: number, body = ''): http.Server =>
+  http.createServer((request, response) => {
+    request.resume();
+    response.writeHead(status, body === '' ? {} : { 'Content-Type': 'application/json' }).end(body);
+  });
+
 const SERVERS: Record<NullServerName, () => net.Server> = {
   'hangs-up': () => net.createServer((socket) => socket.destroy()),
-  'not-found': () => http.createServer((_request, response) => response.writeHead(404).end()),
-  'empty-object': () =>
-    http.createServer((_request, response) =>
-      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}'),
-    ),
+  'not-found': () => answering(404),
+  'empty-object': () => answering(200, '{}'),
   'never-answers': () => net.createServer((socket) => socket.resume()),
+  'empty-list': () => answering(200, '{"object":"list","limit":10,"offset":0,"has_more":false,"data":[]}'),
 };

@@ -1,9 +1,8 @@
 /** The simulated device, right, wrong in every known way, and differing in every legal one, each judged by the device suite. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deviceDefects } from '../../simulators/defects/device/index.ts';
 import { type DeviceBehaviour, behaviour as right, simulateDevice } from '../../simulators/device/index.ts';
+import { NULL_SERVERS, type NullServerName, nullServer } from '../../simulators/null.ts';
 import { deviceVariants } from '../../simulators/variants/device/index.ts';
 import { deviceSuite } from '../../suites/device/index.ts';
 import { makePlan } from '../check/plan.ts';
@@ -12,7 +11,7 @@ import type { Report } from '../check/types.ts';
 import { Redactor } from '../client/redact.ts';
 import { judgedDevice } from '../commands/check-device.ts';
 import { openDeviceTarget } from '../target/open-device.ts';
-import { NULL_SERVERS, startNullServer } from './null-server.ts';
+import { scratch } from './scratch.ts';
 import type { Subject } from './types.ts';
 
 /** Short, so that waits for heartbeats are; long enough that a busy machine keeps it. */
@@ -20,33 +19,50 @@ const HEARTBEAT_MS = 2000;
 const SEED = 11;
 const IMPATIENT_MS = 1000;
 const PATIENCE_MS = 10_000;
+/** What a defect withholds is waited for in vain, once for each attempt to find a smaller counterexample. */
+const DEFECT_PATIENCE_MS = 4000;
+/** Events of a past that a compaction has cut off, so that what needs no control finds something to judge. */
+const PAST_EVENTS = 30;
 
 type Transport = 'unix' | 'loopback';
 
-async function judgeDevice(
-  make: ((right: DeviceBehaviour) => DeviceBehaviour) | undefined,
-  transport: Transport,
-  only?: readonly string[],
-): Promise<Report> {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-matrix-'));
+interface Choice {
+  make?(right: DeviceBehaviour): DeviceBehaviour;
+  transport?: Transport;
+  /** Nothing has ever happened on it. */
+  fresh?: boolean;
+  patienceMs?: number;
+  only?: readonly string[] | undefined;
+}
+
+async function judgeDevice({
+  make,
+  transport = 'unix',
+  fresh = false,
+  patienceMs = PATIENCE_MS,
+  only,
+}: Choice): Promise<Report> {
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const control = join(folder, 'control.sock');
+  const { path } = stack.use(scratch());
+  const control = join(path, 'control.sock');
   const place =
-    transport === 'unix' ? { socket: join(folder, 'robot.sock') } : { discovery: join(folder, 'discovery.json') };
-  stack.use(
+    transport === 'unix' ? { socket: join(path, 'robot.sock') } : { discovery: join(path, 'discovery.json') };
+  const device = stack.use(
     await simulateDevice({
-      dir: join(folder, 'robot'),
-      ...(place.discovery === undefined
-        ? { socket: place.socket ?? '' }
-        : { loopback: { discovery: place.discovery } }),
+      dir: join(path, 'robot'),
+      ...('socket' in place ? { socket: place.socket } : { loopback: place }),
       control: { path: control },
       heartbeatMs: HEARTBEAT_MS,
       seed: SEED,
       ...(make === undefined ? {} : { behaviour: make(right) }),
     }),
   );
-  return await judgeTarget({ ...place, control }, PATIENCE_MS, only);
+  if (!fresh) {
+    await device.publish(PAST_EVENTS);
+    await device.deploy();
+    await device.compact();
+  }
+  return await judgeTarget({ ...place, control }, patienceMs, only);
 }
 
 async function judgeTarget(
@@ -55,79 +71,65 @@ async function judgeTarget(
   only?: readonly string[],
 ): Promise<Report> {
   const redactor = new Redactor();
-  const target = judgedDevice(await openDeviceTarget({ ...place, env: {}, redactor }), patienceMs);
-  try {
-    return await runSuite(deviceSuite, {
-      plan: makePlan(deviceSuite, { capabilities: target.capabilities, ...(only === undefined ? {} : { only }) }),
-      target: target.description,
-      context: target.context,
-      redactor,
-      seed: SEED,
-      version: 'matrix',
-      ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
-    });
-  } finally {
-    await target[Symbol.asyncDispose]();
-  }
+  await using target = judgedDevice(await openDeviceTarget({ ...place, env: {}, redactor }), patienceMs);
+  return await runSuite(deviceSuite, {
+    plan: makePlan(deviceSuite, { capabilities: target.capabilities, ...(only === undefined ? {} : { only }) }),
+    target: target.description,
+    context: target.context,
+    redactor,
+    seed: SEED,
+    version: 'matrix',
+    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+  });
+}
+
+async function judgeNothing(name: NullServerName): Promise<Report> {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(scratch());
+  const server = stack.use(await nullServer(name, { path: join(path, 'null.sock') }));
+  return await judgeTarget({ socket: server.address }, IMPATIENT_MS);
 }
 
 /** What concerns the loopback transport shows there alone. */
-const transportOf = (breaks: readonly string[]): Transport =>
-  breaks.some((id) => id.startsWith('device.loopback')) ? 'loopback' : 'unix';
+const transportOf = (about: readonly string[]): Transport =>
+  about.some((text) => /loopback|token|40[13]/.test(text)) ? 'loopback' : 'unix';
 
 export function deviceSubjects(): Subject[] {
   const common = { api: 'device' as const };
+  const rights: Record<string, Choice> = {
+    'unix socket': {},
+    loopback: { transport: 'loopback' },
+    'before its first event': { fresh: true },
+  };
   return [
-    {
-      ...common,
-      kind: 'right',
-      name: 'unix socket',
-      summary: 'the simulated device',
-      judge: () => judgeDevice(undefined, 'unix'),
-    },
-    {
-      ...common,
-      kind: 'right',
-      name: 'loopback',
-      summary: 'the simulated device',
-      judge: () => judgeDevice(undefined, 'loopback'),
-    },
-    ...deviceDefects.map(
-      (defect): Subject => ({
+    ...Object.entries(rights).map(
+      ([name, choice]): Subject => ({
         ...common,
-        kind: 'defect',
-        name: defect.name,
-        summary: defect.summary,
-        breaks: defect.breaks,
-        judge: (only) => judgeDevice((behaviour) => defect.behaviour(behaviour), transportOf(defect.breaks), only),
+        kind: 'right',
+        name,
+        summary: 'The simulated device.',
+        judge: (only) => judgeDevice({ ...choice, only }),
+      }),
+    ),
+    ...deviceDefects.map(
+      ({ name, summary, breaks, behaviour: make }): Subject => ({
+        ...common,
+        ...{ kind: 'defect', name, summary, breaks, file: `simulators/defects/device/${name}.ts` },
+        judge: (only) => judgeDevice({ make, only, transport: transportOf(breaks), patienceMs: DEFECT_PATIENCE_MS }),
       }),
     ),
     ...deviceVariants.map(
-      (variant): Subject => ({
+      ({ name, summary, behaviour: make }): Subject => ({
         ...common,
-        kind: 'variant',
-        name: variant.name,
-        summary: variant.summary,
-        judge: () =>
-          judgeDevice(
-            (behaviour) => variant.behaviour(behaviour),
-            /loopback|token|40[13]/.test(variant.name) ? 'loopback' : 'unix',
-          ),
+        ...{ kind: 'variant', name, summary },
+        judge: (only) => judgeDevice({ make, only, transport: transportOf([name]) }),
       }),
     ),
-    ...NULL_SERVERS.map(
-      (kind): Subject => ({
+    ...(Object.keys(NULL_SERVERS) as NullServerName[]).map(
+      (name): Subject => ({
         ...common,
-        kind: 'null',
-        name: kind,
-        summary: 'a server that does nothing',
-        judge: async () => {
-          const folder = mkdtempSync(join(tmpdir(), 'muster-matrix-'));
-          await using stack = new AsyncDisposableStack();
-          stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-          const server = stack.use(await startNullServer(kind, join(folder, 'null.sock')));
-          return await judgeTarget({ socket: server.address }, IMPATIENT_MS);
-        },
+        ...{ kind: 'null', name, summary: NULL_SERVERS[name] },
+        judge: () => judgeNothing(name),
       }),
     ),
   ];

@@ -1,11 +1,11 @@
 /** One incarnation of a device's agent: what a process is on a real robot. It comes up from disk and is never reused. */
-import { mkdirSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { timestamp } from '../common/clock.ts';
 import { type Random, random } from '../common/random.ts';
 import type { DeviceBehaviour } from './behaviour.ts';
 import type { Surroundings } from './faults/apply.ts';
+import { Home, KilledError } from './home.ts';
 import { adopt, type RequestHandler, type Transport } from './http/hub.ts';
 import { serve } from './http/routes.ts';
 import { EventLog } from './log/event-log.ts';
@@ -32,24 +32,24 @@ export class Agent implements RequestHandler {
   readonly #settings: Settings;
   readonly #identity: () => Identity;
   readonly #around: Surroundings;
-  /** The directory has just been made: nothing can be left from before. */
-  readonly #isNew: boolean;
+  readonly #home: Home;
   #ids: Random | undefined;
   #sockets: Set<Socket> | undefined;
   #unix: Listener | undefined;
   #loopback: LoopbackListener | undefined;
 
-  /** Reads the robot's directory. Throws when it cannot be read or made. */
+  /** Takes and reads the robot's directory. Throws DirectoryInUseError, or what it cannot be read for. */
   constructor(settings: Settings, identity: () => Identity, around: Surroundings) {
     const { dir: directory, behaviour, retain, retainBytes, log, retryMs, failedMs } = settings;
-    const { io, clock } = around;
+    const { clock } = around;
     const durable = settings.durability === 'sync';
     this.#settings = settings;
     this.#identity = identity;
     this.#around = around;
     this.behaviour = behaviour;
     this.log = log;
-    this.#isNew = mkdirSync(directory, { recursive: true }) !== undefined;
+    const io = new Home(directory, around.io);
+    this.#home = io;
     const onNotice = (notice: string, error?: unknown) => log.warn(error ? { err: error } : {}, notice);
     const fanOut = new FanOut(behaviour.stream);
     const onStored = fanOut.publish.bind(fanOut);
@@ -98,26 +98,29 @@ export class Agent implements RequestHandler {
   /** Resolves when it serves. */
   async start(): Promise<void> {
     const { socket, loopback, behaviour } = this.#settings;
-    if (!this.#isNew) {
+    if (!this.#home.isNew) {
       await this.deployments.settle().catch((error: unknown) => {
         this.log.error({ err: error }, 'what was under way at the last stop could not be finished');
       });
     }
     const rules = behaviour.transport;
+    const check = () => this.#home.check();
     try {
       if (socket) {
         const permit = (path: string) => rules.permit(path, socket.mode);
-        this.#unix = await listenUnix(socket.path, permit, (connection) => this.#accept(connection, 'unix'));
+        this.#unix = await listenUnix(socket.path, permit, (connection) => this.#accept(connection, 'unix'), check);
       }
       if (loopback) {
         const accept = (connection: Socket) => this.#accept(connection, 'loopback');
-        this.#loopback = await listenLoopback(loopback.discovery, rules, accept);
+        this.#loopback = await listenLoopback(loopback.discovery, rules, accept, check);
       }
+      check();
     } catch (error) {
-      await this.stop();
+      if (error instanceof KilledError) this.kill();
+      else await this.stop();
       throw error;
     }
-    this.uplink = this.#settings.uplink?.(this.deployments, this.#identity());
+    this.uplink = this.#settings.uplink?.(this.deployments, { ...this.#identity(), io: this.#home });
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
 
@@ -129,19 +132,23 @@ export class Agent implements RequestHandler {
     results.push(...(await Promise.allSettled([this.events.close()])));
     this.stream.fanOut.end();
     for (const socket of this.#sockets ?? []) socket.destroySoon();
+    this.#home.release();
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0) throw new AggregateError(failures, 'the agent did not end cleanly');
   }
 
   /** Ends as after SIGKILL: nothing is flushed or tidied up, connections break. */
   kill(): void {
+    this.#home.cut();
     this.events.abandon();
     this.deployments.abandon();
     this.#unix?.abandon();
     this.#loopback?.abandon();
     this.stream.fanOut.drop();
     for (const socket of this.#sockets ?? []) socket.destroy();
-    this.uplink?.stop().catch((error: unknown) => this.log.debug({ err: error }, 'the uplink of a killed agent'));
+    (this.uplink?.abandon?.() ?? this.uplink?.stop())?.catch((error: unknown) =>
+      this.log.debug({ err: error }, 'the uplink of a killed agent'),
+    );
   }
 
   handle(request: IncomingMessage, response: ServerResponse, transport: Transport): void {
@@ -189,6 +196,10 @@ export class Agent implements RequestHandler {
 
   #accept(socket: Socket, transport: Transport): void {
     this.#sockets ??= new Set();
+    if (!this.behaviour.transport.accepts(this.#sockets.size)) {
+      socket.destroy();
+      return;
+    }
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets?.delete(socket));
     adopt(socket, this, transport);

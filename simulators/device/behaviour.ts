@@ -35,6 +35,8 @@ export interface TransportBehaviour {
   permit(path: string, mode: number): void;
   /** Address that the loopback transport binds to. */
   readonly host: string;
+  /** Whether one more connection is taken when `open` of them are open. */
+  accepts(open: number): boolean;
   /** Content of the discovery file. */
   discovery(file: DiscoveryFile): unknown;
   /** Whether a request with this `Authorization` header may pass. */
@@ -145,6 +147,7 @@ export const behaviour: DeviceBehaviour = {
   transport: {
     permit: chmodSync,
     host: '127.0.0.1',
+    accepts: () => true,
     discovery: (file) => file,
     authorized: (header, token, transport) => transport === 'unix' || carriesToken(header, token),
   },

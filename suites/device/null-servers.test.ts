@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { NULL_SERVERS, startNullServer } from '../../harness/matrix/null-server.ts';
+import { NULL_SERVERS, type NullServerName, nullServer } from '../../simulators/null.ts';
 import { judgeDevice } from './testing/judge.ts';
 
-it.for(NULL_SERVERS)('a server that %s passes no MUST', async (kind) => {
+it.for(Object.keys(NULL_SERVERS) as NullServerName[])('%s passes no MUST', async (kind) => {
   const folder = await mkdtemp(join(tmpdir(), 'muster-null-'));
   try {
     const socket = join(folder, 'null.sock');
-    await using _server = await startNullServer(kind, socket);
+    await using _server = await nullServer(kind, { path: socket });
     const report = await judgeDevice({ socket, patienceMs: 300 });
     const passed = report.checks.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass');
     expect(passed.map(({ id }) => id)).toEqual([]);

@@ -171,7 +171,14 @@ export default [
       }),
     );
     try {
-      await stillServes(context, 'sixteen requests that were begun and not ended');
+      // On a connection of its own: one that was open before would show nothing.
+      const asked = 'sixteen requests that were begun and not ended';
+      const next = await exchange(context.http, [whole], { within: context.patienceMs, answers: 1 });
+      judge(
+        context,
+        { name: `a whole request on another connection, beside ${asked}`, parts: [], accepts: noFault },
+        next,
+      );
     } finally {
       for (const socket of sockets) socket.destroy();
     }

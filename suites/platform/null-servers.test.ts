@@ -1,15 +1,15 @@
 /** What does nothing must get nothing. */
 import { describe, expect, it } from 'vitest';
-import { type NullServer, nullServer } from './testing/null-servers.ts';
+import { type NullServerName, nullServer } from '../../simulators/null.ts';
 import { EVERYTHING, lines, runPlatformSuite } from './testing/run.ts';
 
-const CASES: NullServer[] = ['hangs up', 'answers 404', 'answers 200 {}'];
+const CASES: NullServerName[] = ['hangs-up', 'not-found', 'empty-object'];
 
 describe('a server that', () => {
   it.for(CASES)('%s passes no MUST', async (kind) => {
-    await using server = await nullServer(kind);
+    await using server = await nullServer(kind, { port: 0 });
     const report = await runPlatformSuite({
-      url: server.url,
+      url: `${server.address}/beta`,
       apiKey: 'key_0123456789',
       limitedKey: 'key_limited_0123456789',
       onlineDevice: 'dvc_online',
@@ -23,8 +23,8 @@ describe('a server that', () => {
   });
 
   it('answers an empty list to everything, whoever asks, passes no check of keys, pages or writes', async () => {
-    await using server = await nullServer('answers an empty list');
-    const report = await runPlatformSuite({ url: server.url, apiKey: 'key_0123456789' });
+    await using server = await nullServer('empty-list', { port: 0 });
+    const report = await runPlatformSuite({ url: `${server.address}/beta`, apiKey: 'key_0123456789' });
     const passed = report.checks.filter(({ outcome, level }) => outcome === 'pass' && level === 'MUST');
     expect(
       passed

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { CheckResult, Report } from '../../harness/check/types.ts';
 import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
+import { nullServer } from '../../simulators/null.ts';
 import { rightBehaviour } from '../../simulators/platform/index.ts';
 import { simulatePair } from '../../simulators/platform/testing/pair.ts';
-import { nullServer } from '../platform/testing/null-servers.ts';
 import { lines } from '../platform/testing/run.ts';
 import { runSystemSuite } from './testing/run.ts';
 
@@ -53,8 +53,11 @@ describe.concurrent('a platform that', () => {
 
   it('answers nothing but 404 passes no MUST, however good the device', async () => {
     await using pair = await simulatePair();
-    await using server = await nullServer('answers 404');
-    const report = await runSystemSuite({ ...pair, platformUrl: server.url }, { patienceMs: IMPATIENT_MS });
+    await using server = await nullServer('not-found', { port: 0 });
+    const report = await runSystemSuite(
+      { ...pair, platformUrl: `${server.address}/beta` },
+      { patienceMs: IMPATIENT_MS },
+    );
     expect(lines(report, ['pass', 'not_applicable'])).toEqual([]);
     expect(report.exit_code).toBe(1);
   });

@@ -34,6 +34,7 @@ import { expiredIsLive } from './expired-is-live.ts';
 import { expiredNotFound } from './expired-not-found.ts';
 import { expiredReplaysEarliest } from './expired-replays-earliest.ts';
 import { failedStays } from './failed-stays.ts';
+import { fewConnections } from './few-connections.ts';
 import { firstLiveEventLost } from './first-live-event-lost.ts';
 import { frameIdPrefixed } from './frame-id-prefixed.ts';
 import { framePayloadOnly } from './frame-payload-only.ts';
@@ -82,6 +83,7 @@ import { replaySkipsNewest } from './replay-skips-newest.ts';
 import { replayWithNewTime } from './replay-with-new-time.ts';
 import { retainedRefused } from './retained-refused.ts';
 import { seamGap } from './seam-gap.ts';
+import { sentIsDelivered } from './sent-is-delivered.ts';
 import { separatorsBreakLines } from './separators-break-lines.ts';
 import { slowReaderBlocks } from './slow-reader-blocks.ts';
 import { slowReaderThinnedOut } from './slow-reader-thinned-out.ts';
@@ -91,6 +93,7 @@ import { statusArchivedFirst } from './status-archived-first.ts';
 import { statusForgetsRetrying } from './status-forgets-retrying.ts';
 import { statusFromActivity } from './status-from-activity.ts';
 import { storedAfterDelivery } from './stored-after-delivery.ts';
+import { subscribersLeak } from './subscribers-leak.ts';
 import { subscribersTakeTurns } from './subscribers-take-turns.ts';
 import { tokenOnSocket } from './token-on-socket.ts';
 import { tornLineEmptiesLog } from './torn-line-empties-log.ts';
@@ -169,6 +172,7 @@ export const deviceDefects: readonly DeviceDefect[] = [
   replayNeverEndsLive,
   seamGap,
   firstLiveEventLost,
+  sentIsDelivered,
   headerIgnored,
   headerInclusive,
   headerWins,
@@ -224,6 +228,8 @@ export const deviceDefects: readonly DeviceDefect[] = [
   badMethodHangs,
   unknownPathServes,
   badEscapeFails,
+  fewConnections,
+  subscribersLeak,
 ];
 
 /** Throws RangeError that names the known ones. */
