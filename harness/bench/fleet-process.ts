@@ -99,6 +99,7 @@ async function robots(
       retain: 200,
       durability: 'os',
       trace: false,
+      defects: {},
     },
     { onTick: () => {}, onKeys: () => {}, onViolation: () => {} },
   );

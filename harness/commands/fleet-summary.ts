@@ -107,8 +107,11 @@ const some = (names: readonly string[]): string =>
 function verdict(result: FleetResult, paint: Paint): string[] {
   const [mark, format, words] = VERDICT_WORDS[result.verdict];
   const reasons = [...result.incomplete_reasons, ...result.verdict_reasons];
+  const judged = `verdict: ${result.verdict}`;
   return [
-    `${paint(format, mark)} ${paint(['bold', format], `verdict: ${result.verdict}`)}${result.complete ? '' : paint(['bold', 'red'], ', incomplete')}${paint('dim', ` (${words})`)}`,
+    result.complete
+      ? `${paint(format, mark)} ${paint(['bold', format], judged)} ${paint('dim', `(${words})`)}`
+      : `${paint('red', '✗')} ${paint(['bold', 'red'], 'incomplete')} ${paint('dim', `(${judged}: ${words})`)}`,
     ...reasons.flatMap((reason) => hanging('-', wrap(reason, COLUMNS), 2, 2)),
     ...result.notes.flatMap((note) => hanging('·', wrap(note, COLUMNS), 2, 2)).map((line) => paint('dim', line)),
   ];

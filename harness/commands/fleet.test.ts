@@ -10,9 +10,8 @@ import { type FleetResult, fleetResult } from '../load/result.ts';
 import { writeAlive, writeResult } from '../load/shards.ts';
 import { resultWith } from '../load/testing/result.ts';
 import { UsageError } from './errors.ts';
-import { fleet as fleetCommand } from './fleet.ts';
 import { shardFrom } from './fleet-options.ts';
-import { merge as mergeCommand } from './merge.ts';
+import { register } from './index.ts';
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url));
 let dir: string;
@@ -79,7 +78,9 @@ const fleet = (text: string, change: Record<string, string | undefined> = {}): s
 /** Wrong use is found before anything starts, so no process of its own is needed. */
 const refusal = async (args: string[]): Promise<string> => {
   try {
-    await yargs(args).command(fleetCommand).command(mergeCommand).exitProcess(false).fail(false).parseAsync();
+    const argv = yargs(args).exitProcess(false).fail(false);
+    register(argv);
+    await argv.parseAsync();
   } catch (error) {
     expect(error).toBeInstanceOf(UsageError);
     return (error as Error).message;
@@ -90,7 +91,7 @@ const refusal = async (args: string[]): Promise<string> => {
 describe('muster fleet', { timeout: 60_000 }, () => {
   it('runs a scenario, writes result, report and rows, and exits 0', async () => {
     const { code, out } = await run(fleet('  - { do: rollout, over: 200ms }\n', { threshold: 'rollout.ms.count==8' }));
-    expect(out).toContain('met    rollout.ms.count==8');
+    expect(out).toMatch(/✓ met {5}rollout\.ms\.count==8 +8\n/);
     expect(code).toBe(0);
     const result = resultIn(join(dir, 'out'));
     expect(result).toMatchObject({
@@ -114,13 +115,14 @@ describe('muster fleet', { timeout: 60_000 }, () => {
 
   it('exits 99 when a threshold is missed', async () => {
     const { code, out } = await run(fleet('  - { do: rollout, over: 100ms }\n', { threshold: 'rollout.ms.p50<1us' }));
-    expect(out).toContain('missed rollout.ms.p50<1us');
+    expect(out).toMatch(/✗ missed {2}rollout\.ms\.p50<1us/);
+    expect(out).toContain('exit 99: a threshold was missed');
     expect(code).toBe(99);
   });
 
   it('exits 98 when the generator could not keep up', async () => {
     const { code, out } = await run(fleet('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n'));
-    expect(out).toMatch(/verdict: invalid\n.*started late.*--workers/);
+    expect(out).toMatch(/verdict: invalid .*\n.*started late.*--workers/);
     expect(code).toBe(98);
   });
 
@@ -139,6 +141,49 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(out).toContain('the run was interrupted');
     expect(resultIn(join(dir, 'out'))).toMatchObject({ complete: false });
     expect(workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+    expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
+  });
+
+  it('exits 1 and names robot and ids when one robot of many delivers its events in the wrong order', async () => {
+    const { code, out } = await run(
+      fleet('  - { do: rollout, over: 200ms }\n  - { do: rollout, over: 200ms }\n', {
+        robots: '40',
+        workers: '2',
+        defect: 'batch-reversed@17',
+      }),
+    );
+    expect(out).toMatch(/the stream of robot-000017 was not whole: reorder: id 2 came after id 3/);
+    expect(out).toContain('robot-000017 deviates on purpose: batch-reversed');
+    expect(out).toContain('exit 1: an event stream was not whole');
+    expect(code).toBe(1);
+    const { violations } = resultIn(join(dir, 'out'));
+    expect(new Set(violations.map(({ robot }) => robot))).toEqual(new Set([17]));
+  });
+
+  it('ends incomplete when no robot comes online, and does not go on without them', async () => {
+    const key = 'key-without-the-scope';
+    const keys = [{ key, scopes: ['devices:read', 'devices:write'] }];
+    await using platform = await simulatePlatform({ mqtt: false, keys });
+    const args = fleet('  - { do: hold, for: 1h, ping: 10/s }\n', { platform: platform.url, uplink: 'polling' });
+    const { code, out } = await run(args, { MUSTER_API_KEY: key });
+    expect(out).toMatch(/✗ incomplete .*\n +- 8 of 8 robots did not come online/);
+    // What fails in the same way is told once.
+    expect(out.match(/failed:/g)).toHaveLength(1);
+    expect(out).toMatch(/failed: start of robot-00000\d: HTTP 403 [^·]*\(GET \/deployments\)/);
+    expect(out).toContain('exit 2: the run is not complete');
+    expect(code).toBe(2);
+  });
+
+  it('says at once that a platform cannot be reached, or does not take the key', async () => {
+    const unreachable = fleet('', { platform: 'http://127.0.0.1:1/beta' });
+    const first = await run(unreachable, { MUSTER_API_KEY: 'k' });
+    expect(first.err).toMatch(/the platform cannot be reached: GET \/devices.*ECONNREFUSED/);
+    expect(first.code).toBe(64);
+    await using platform = await simulatePlatform({ mqtt: false });
+    const second = await run(fleet('', { platform: platform.url }), { MUSTER_API_KEY: 'some-other-key' });
+    expect(second.err).toMatch(/the platform does not take the API key: GET \/devices.* was answered 401/);
+    expect(second.err).not.toContain('some-other-key');
+    expect(second.code).toBe(64);
     expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
   });
 
@@ -187,6 +232,8 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     [{ scenario: 'nope' }, /--scenario: cannot read nope .*rollout, steady, storm/],
     [{ 'key-bits': '512' }, /--key-bits: must be a whole number from 1024 to 8192/],
     [{ 'name-prefix': 'a b' }, /--name-prefix: must be 1 to 40/],
+    [{ defect: 'seam-gap@8' }, /--defect: 'seam-gap@8' is none; accepted: NAME@INDEX with an index from 0 to 7/],
+    [{ defect: 'nonsense@1' }, /--defect: no defect of the device is called "nonsense"; known: /],
     [{ 'metrics-port': '70000' }, /--metrics-port: must be a whole number from 0 to 65535/],
   ])('refuses %j and leaves nothing', async (change, message) => {
     expect(await refusal(fleet('', change))).toMatch(message);

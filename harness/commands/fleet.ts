@@ -9,8 +9,8 @@ import { VERSION } from '../version.ts';
 import { interruptSignal, typed } from './check-options.ts';
 import { UsageError } from './errors.ts';
 import {
-  type FleetArguments,
   defectsFrom,
+  type FleetArguments,
   fleetOptions,
   scenarioFrom,
   shardFrom,

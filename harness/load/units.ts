@@ -33,7 +33,8 @@ export function shareOf(text: string): number {
 /** Short for people: 12.3 ms, 4.5 s, 2 min 3 s. */
 export function readableMs(ms: number): string {
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
-  if (ms < 1000) return `${ms < 100 ? ms.toFixed(1) : Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms < 999.5) return `${ms < 100 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }

@@ -120,13 +120,13 @@ export class Actions {
   }
 
   async #ping({ robot, record, intended }: Action): Promise<void> {
-    const { deviceId, state } = robot;
+    const { deviceId, state, disturbed } = robot;
     if (this.#client === undefined || deviceId === undefined) return;
     record.count('ping.attempts');
     record.count('ping.errors', 0);
     const code = await this.#client.ping(deviceId);
     if (code === 'success') record.time('ping.ms', monotonicMs() - intended);
-    else record.count(state === 'online' && robot.state === 'online' ? 'ping.errors' : 'ping.offline');
+    else record.count(state === 'online' && robot.disturbed === disturbed ? 'ping.errors' : 'ping.offline');
   }
 
   async #list({ robot, record, intended, index, turn }: Action): Promise<void> {
@@ -207,7 +207,10 @@ export class Actions {
   #failed({ kind, record, robot, outcome }: Action, error: unknown): void {
     if (this.#waits.ended) return;
     record.count(`${kind}.errors`);
-    if (outcome.errors.length < MAX_ERRORS) outcome.errors.push(`${kind} of ${robot.name}: ${this.#words(error)}`);
+    if (kind === 'start') outcome.notStarted += 1;
+    const words = this.#words(error);
+    const known = outcome.errors.some((other) => other.startsWith(`${kind} of `) && other.endsWith(`: ${words}`));
+    if (!known && outcome.errors.length < MAX_ERRORS) outcome.errors.push(`${kind} of ${robot.name}: ${words}`);
     if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
     for (let at = error; at instanceof Error; at = at.cause) {
       if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#onExhausted();

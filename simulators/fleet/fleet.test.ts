@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseScenario } from '../../harness/load/scenario-file.ts';
+import { eventually } from '../common/testing/eventually.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../platform/index.ts';
 import { Fleet, type FleetOptions } from './fleet.ts';
 import type { TracedAction } from './host.ts';
@@ -166,28 +167,27 @@ describe('a scenario', () => {
     expect((await fleet.measured()).counters['rollout.missed']).toBe(2);
   });
 
-  it('names the robot whose stream has a gap, and the ids', async () => {
-    await using fleet = fleetWith('', { robots: 3 });
+  it('finds the one robot of five hundred whose stream has a gap, and names it and the ids', async () => {
+    await using fleet = fleetWith('uplink: none\n', { robots: 500, platform: undefined });
     await fleet.prepare();
     await fleet.run({ do: 'ramp', over: '0s' });
-    const path = fleet.robotSocket(1);
+    const path = fleet.robotSocket(137);
     rmSync(path);
-    const { promise: read, resolve: wasRead } = Promise.withResolvers<void>();
     const impostor = createServer((socket) => {
       const frame = (id: number) => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
       socket.on('error', () => {});
       socket.once('data', () => {
-        socket.write(`HTTP/1.1 200 OK\r\n\r\n${frame(1)}${frame(2)}${frame(5)}`, () => wasRead());
+        socket.write(`HTTP/1.1 200 OK\r\n\r\n${frame(1)}${frame(2)}${frame(5)}`);
       });
     }).listen(path);
     try {
       await fleet.run({ do: 'storm', over: '0s' });
-      await read;
+      await eventually(() => expect(fleet.violations).not.toEqual([]));
       await fleet.finish();
       expect(fleet.violations).toEqual([
         {
-          robot: 1,
-          name: fleet.robotName(1),
+          robot: 137,
+          name: fleet.robotName(137),
           kind: 'gap',
           message: 'ids 3 to 4 missing within a connection: after id 2 came id 5',
         },
@@ -200,25 +200,35 @@ describe('a scenario', () => {
   });
 });
 
-describe('worker processes', () => {
-  const actionsOf = async (workers: number): Promise<Map<number, string[]>> => {
+describe('worker processes and shards', () => {
+  /** What each robot did, as one fleet or as the sum of its shards. */
+  const actionsOf = async (workers: number, shards = 1, seed = 5): Promise<Map<number, string[]>> => {
+    const parts = Array.from({ length: shards }, (_, index) =>
+      actionsOfShard(workers, { index: index + 1, count: shards }, seed),
+    );
+    return new Map((await Promise.all(parts)).flat().toSorted(([a], [b]) => a - b));
+  };
+  const actionsOfShard = async (
+    workers: number,
+    shard: { index: number; count: number },
+    seed: number,
+  ): Promise<[number, string[]][]> => {
     const yaml = `
   - { do: hold, for: 300ms, ping: 60/s, lists: 30/s }
   - { do: rollout, share: 50%, over: 200ms, arrivals: jitter }
   - { do: storm, share: 30%, over: 100ms }
   - { do: kill, share: 30%, over: 100ms, down: 50ms }
   - { do: stop, over: 100ms }`;
-    await using fleet = fleetWith(yaml, { workers, trace: true, dir: mkdtempSync(join(dir, 'w-')) });
+    const place = mkdtempSync(join(dir, 'w-'));
+    await using fleet = fleetWith(yaml, { workers, shard, seed, trace: true, dir: place });
     await runAll(fleet);
     expect(fleet.incomplete).toEqual([]);
     expect(fleet.violations).toEqual([]);
     const of = (action: TracedAction): string => `${action.phase} ${action.kind} ${action.at_ms.toFixed(6)}`;
-    return new Map(
-      fleet.members.map((robot) => [
-        robot,
-        fleet.phases.flatMap(({ trace }) => trace.filter((action) => action.robot === robot).map(of)),
-      ]),
-    );
+    return fleet.members.map((robot) => [
+      robot,
+      fleet.phases.flatMap(({ trace }) => trace.filter((action) => action.robot === robot).map(of)),
+    ]);
   };
 
   it('carry out the same sequence of actions for each robot, be it 1 or 3', async () => {
@@ -226,7 +236,18 @@ describe('worker processes', () => {
     expect(one.size).toBe(12);
     expect([...one.values()].flat().length).toBeGreaterThan(12 * 3);
     expect(three).toEqual(one);
-  }, 60_000);
+  });
+
+  it('carry out the same sequence of actions for each robot, be it one shard or three', async () => {
+    const [whole, shards] = await Promise.all([actionsOf(0), actionsOf(0, 3)]);
+    expect(whole.size).toBe(12);
+    expect(shards).toEqual(whole);
+  });
+
+  it('carry out another sequence with another seed', async () => {
+    const [one, other] = await Promise.all([actionsOf(0), actionsOf(0, 1, 6)]);
+    expect(other).not.toEqual(one);
+  });
 
   it('may be killed: the robots come back on the same disk, and nothing of their streams is lost', async () => {
     await using fleet = fleetWith(
@@ -241,7 +262,7 @@ describe('worker processes', () => {
     expect(fleet.violations).toEqual([]);
     expect(fleet.missed).toEqual([]);
     expect((await fleet.measured()).metrics['rollout.ms']?.count).toBe(16);
-  }, 60_000);
+  });
 });
 
 describe('a shard', () => {

@@ -38,6 +38,8 @@ export interface FleetOptions {
   trace?: boolean;
   /** Names robots `<prefix>-000042`; keys belong to it, so that the same prefix is the same fleet. Default: `robot`. */
   namePrefix?: string;
+  /** Robots that deviate on purpose, by index: names of `simulators/defects/device`. That the fleet finds them can be tried so. */
+  defects?: Record<number, string>;
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
   onViolation?(violation: Violation): void;
@@ -71,6 +73,8 @@ export class Fleet implements AsyncDisposable {
   readonly phases: PhaseReport[] = [];
   readonly violations: Violation[] = [];
   readonly missed: string[] = [];
+  /** Robots that did not come online. */
+  notStarted = 0;
   /** The first few actions that failed, in words. */
   readonly errors: string[] = [];
   readonly incomplete: string[] = [];
@@ -156,16 +160,18 @@ export class Fleet implements AsyncDisposable {
       durationMs: monotonicMs() - epoch,
       measured: phase.measure !== false,
       actions: outcomes.reduce((sum, { actions }) => sum + actions, 0),
+      notStarted: outcomes.reduce((sum, { notStarted }) => sum + notStarted, 0),
       rollouts: outcomes.flatMap(({ rollouts }) => rollouts),
       missed: outcomes.flatMap(({ missed }) => missed),
       trace: outcomes.flatMap(({ trace }) => trace),
       errors: outcomes.flatMap(({ errors }) => errors),
     };
-    for (const error of report.errors) if (this.errors.length < MAX_ERRORS) this.errors.push(error);
+    for (const error of report.errors) this.#noteError(error);
     if (phase.do === 'ramp') {
       this.startMs = report.durationMs;
       this.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - this.#idleRss) / Math.max(this.robots, 1));
     }
+    this.notStarted += report.notStarted;
     this.missed.push(...report.missed.slice(0, MAX_LISTED - this.missed.length));
     this.phases.push(report);
     return report;
@@ -236,7 +242,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   #configOf(number: number, count: number): HostConfig {
-    const { robots, seed, scenario, platform, keyBits, stateDir, retain, durability, trace } = this.options;
+    const { robots, seed, scenario, platform, keyBits, stateDir, retain, durability, trace, defects } = this.options;
     return {
       name: count === 1 && this.options.workers === 0 ? 'this process' : `worker ${number + 1}`,
       members: this.members.filter((_, position) => position % count === number),
@@ -252,6 +258,7 @@ export class Fleet implements AsyncDisposable {
       retain: retain ?? DEFAULT_RETAIN,
       durability: durability ?? 'os',
       trace: trace ?? false,
+      defects: defects ?? {},
     };
   }
 
@@ -270,6 +277,13 @@ export class Fleet implements AsyncDisposable {
     };
   }
 
+  /** What failed in the same way on another host or in another phase is told once. */
+  #noteError(text: string): void {
+    const without = (of: string): string => of.replace(/ of \S+: /, '');
+    const known = this.errors.some((other) => without(other) === without(text));
+    if (!known && this.errors.length < MAX_ERRORS) this.errors.push(text);
+  }
+
   async #killWorker(index: number, down: string | undefined): Promise<void> {
     const name = random(`${this.options.seed}/phase ${index}/worker`).pick(this.#hosts.names);
     const killed = await this.#hosts.replace(name, down === undefined ? SECOND_MS : durationMs(down));
@@ -281,6 +295,6 @@ export class Fleet implements AsyncDisposable {
   }
 
   #second(): void {
-    this.options.onSecond?.(this.progress.second(this.elapsedMs, this.#phase));
+    this.options.onSecond?.(this.progress.second(this.elapsedMs, this.#phase, this.robots));
   }
 }

@@ -44,6 +44,8 @@ export interface HostConfig {
   durability: 'os' | 'sync';
   /** Keeps a list of every action carried out. */
   trace: boolean;
+  /** Robots that deviate on purpose: names of `simulators/defects/device` by index. */
+  defects: Record<number, string>;
 }
 
 /** One roll-out to one robot: milliseconds since the POST, and null for what never happened or was not seen. */
@@ -66,6 +68,8 @@ export interface PhaseOutcome {
   /** Actions carried out. */
   actions: number;
   rollouts: RolloutRow[];
+  /** Robots that did not come online. */
+  notStarted: number;
   /** Names of robots that read no event of their roll-out in time. */
   missed: string[];
   trace: TracedAction[];

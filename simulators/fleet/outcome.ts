@@ -12,6 +12,9 @@ export function resultOf(
 ): FleetResult {
   const { scenario } = options;
   const incomplete = [...fleet.incomplete, ...(interrupted ? ['the run was interrupted'] : [])];
+  if (fleet.notStarted > 0) {
+    incomplete.push(`${count(fleet.notStarted)} of ${count(fleet.robots)} robots did not come online`);
+  }
   const notes = fleet.errors.map((error) => `failed: ${error}`);
   const uplink = scenario.uplink ?? 'agent';
   if (options.platform === 'embedded') {
@@ -23,6 +26,9 @@ export function resultOf(
     notes.push(
       `Robots used ${options.keyBits}-bit keys, which a real platform refuses: signing was cheaper than it is there.`,
     );
+  }
+  for (const [robot, defect] of Object.entries(options.defects ?? {})) {
+    notes.push(`${fleet.robotName(Number(robot))} deviates on purpose: ${defect}.`);
   }
   return {
     muster: options.version,
@@ -62,6 +68,8 @@ export function resultOf(
     notes,
   };
 }
+
+const count = (value: number): string => value.toLocaleString('en');
 
 /** A roll-out that does not arrive fails a run, unless the scenario says how many may be missed. */
 function thresholdsOf({ scenario, thresholds }: RunOptions): string[] {

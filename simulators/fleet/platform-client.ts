@@ -37,10 +37,12 @@ export class PlatformClient {
   readonly #origin: string;
   readonly #base: string;
   readonly #headers: Record<string, string>;
+  readonly #apiKey: string;
 
   constructor({ url, apiKey, dialect = 'spec', connections = 256, ca }: PlatformClientOptions) {
     const parsed = new URL(url);
     this.#origin = parsed.origin;
+    this.#apiKey = apiKey;
     this.#base = parsed.pathname.replace(/\/$/, '');
     this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
     this.#agent = new Agent({
@@ -122,6 +124,11 @@ export class PlatformClient {
     return this.#agent.destroy();
   }
 
+  /** A platform may repeat in its answer what it was sent. */
+  #masked(text: string): string {
+    return this.#apiKey === '' ? text : text.replaceAll(this.#apiKey, '***');
+  }
+
   async #request(method: Dispatcher.HttpMethod, path: string, body?: object): Promise<unknown> {
     let answer: Dispatcher.ResponseData;
     let raw: string;
@@ -140,7 +147,7 @@ export class PlatformClient {
     if (answer.statusCode < 200 || answer.statusCode > 299) {
       throw new PlatformFailure(
         answer.statusCode,
-        `${method} ${path} was answered ${answer.statusCode}: ${raw.slice(0, 200)}`,
+        `${method} ${path} was answered ${answer.statusCode}: ${this.#masked(raw).slice(0, 200)}`,
       );
     }
     try {

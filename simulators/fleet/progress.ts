@@ -48,8 +48,8 @@ export class Progress {
     return Object.fromEntries([...this.#whole].map(([name, of]) => [name, summary(of)]));
   }
 
-  /** Closes a second. */
-  second(atMs: number, phase: string): Tick {
+  /** Closes a second. Of `wanted` robots, those of whom no host has told yet are waiting. */
+  second(atMs: number, phase: string, wanted: number): Tick {
     const fresh = this.#fresh.splice(0);
     const latest = [...this.#latest.values()];
     const counters = this.counters;
@@ -61,9 +61,11 @@ export class Progress {
     this.#counters = counters;
     this.#lastAt = atMs;
     const robots: Record<string, number> = {};
-    for (const { robots: of } of latest) {
-      for (const [state, count] of Object.entries(of)) robots[state] = (robots[state] ?? 0) + count;
+    for (const { robots: states } of latest) {
+      for (const [state, count] of Object.entries(states)) robots[state] = (robots[state] ?? 0) + count;
     }
+    const told = Object.values(robots).reduce((sum, count) => sum + count, 0);
+    if (told < wanted) robots['waiting'] = (robots['waiting'] ?? 0) + wanted - told;
     const tick: Tick = {
       at_ms: Math.round(atMs),
       phase,

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { Metrics, type Snapshot } from '../../harness/load/metrics.ts';
 import { SaturationSampler } from '../../harness/load/saturation.ts';
 import { monotonicMs, runSchedule } from '../../harness/load/scheduler.ts';
+import type { DeviceDefect } from '../defects/device/index.ts';
+import { behaviour } from '../device/behaviour.ts';
 import { Actions } from './actions.ts';
 import type { Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest } from './host.ts';
 import { ensureKeys, type KeyStore } from './keys.ts';
@@ -27,6 +29,7 @@ export class RobotHost implements Host {
   #uplinks: FleetUplinks | undefined;
   #actions: Actions | undefined;
   #ticker: NodeJS.Timeout | undefined;
+  #defects = new Map<number, DeviceDefect>();
 
   constructor(config: HostConfig, events: HostEvents) {
     this.name = config.name;
@@ -37,6 +40,7 @@ export class RobotHost implements Host {
 
   async prepare(): Promise<void> {
     const { members, scenario, platform } = this.#config;
+    this.#defects = await defectsOf(this.#config);
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
     if (platform !== undefined && (scenario.uplink ?? 'agent') === 'agent') {
       const { signal } = this.#abort;
@@ -60,7 +64,7 @@ export class RobotHost implements Host {
     if (actions === undefined) throw new Error(`${this.name} is not prepared`);
     this.#metrics.measuring = phase.measure !== false;
     const streams = streamsOf({ seed, robots }, index, phase, members);
-    const outcome: PhaseOutcome = { actions: 0, rollouts: [], missed: [], trace: [], errors: [] };
+    const outcome: PhaseOutcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], errors: [] };
     const turns = new Uint32Array(streams.length);
     const underWay = new Set<Promise<void>>();
     await runSchedule({
@@ -133,6 +137,7 @@ export class RobotHost implements Host {
   #robotOf(index: number): Robot {
     let robot = this.#robots.get(index);
     if (robot === undefined) {
+      const defect = this.#defects.get(index);
       const { namePrefix, robotsDir, socketsDir, scenario, retain, durability, seed } = this.#config;
       robot = new Robot({
         index,
@@ -142,7 +147,12 @@ export class RobotHost implements Host {
         subscribers: scenario.subscribers ?? 1,
         cursor: this.#config.cursors?.[index],
         makeUplink: this.#uplinks?.make,
-        device: { retain, durability, seed: `${seed}/${index}` },
+        device: {
+          retain,
+          durability,
+          seed: `${seed}/${index}`,
+          ...(defect === undefined ? {} : { behaviour: defect.behaviour(behaviour) }),
+        },
         listener: this.#listener,
       });
       this.#robots.set(index, robot);
@@ -168,4 +178,12 @@ export class RobotHost implements Host {
     const interval = this.#metrics.takeInterval();
     this.#events.onTick({ robots, interval, load: this.#sampler.take(), measuring: this.#metrics.measuring });
   }
+}
+
+/** There are a hundred of them: read only when one is wanted. */
+async function defectsOf({ members, defects }: HostConfig): Promise<Map<number, DeviceDefect>> {
+  const wanted = members.filter((robot) => defects[robot] !== undefined);
+  if (wanted.length === 0) return new Map();
+  const { deviceDefect } = await import('../defects/device/index.ts');
+  return new Map(wanted.map((robot) => [robot, deviceDefect(defects[robot] ?? '')]));
 }

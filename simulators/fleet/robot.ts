@@ -29,7 +29,7 @@ export interface RobotOptions {
   /** Where subscribers begin; default: after the newest event. */
   cursor?: number | undefined;
   makeUplink: MakeUplink | undefined;
-  device: Pick<DeviceOptions, 'retain' | 'heartbeatMs' | 'durability' | 'seed'>;
+  device: Pick<DeviceOptions, 'retain' | 'heartbeatMs' | 'durability' | 'seed' | 'behaviour'>;
   listener: RobotListener;
 }
 
@@ -55,6 +55,8 @@ export class Robot implements UplinkListener {
   readonly #firstCursor: number | undefined;
   #online = pending();
   state: RobotState = 'waiting';
+  /** How often a scenario took this robot off the platform: what crosses one of these says nothing about the platform. */
+  disturbed = 0;
 
   constructor(options: RobotOptions) {
     const { index, name, dir, socketPath, makeUplink, device, listener } = options;
@@ -145,9 +147,11 @@ export class Robot implements UplinkListener {
 
   /** Drops every connection and comes back at once; resolves when that is under way or done. */
   async storm(): Promise<void> {
+    this.disturbed += 1;
     for (const subscriber of this.#subscribers) subscriber.drop();
     if (this.#uplink === undefined) return;
     this.#online = pending();
+    this.state = 'connecting';
     await this.#uplink.cut();
     void this.#uplink.restore();
   }
@@ -155,6 +159,7 @@ export class Robot implements UplinkListener {
   /** Cut off from the platform; clients on the robot are not. */
   async cutOff(): Promise<void> {
     if (this.#uplink === undefined) return;
+    this.disturbed += 1;
     this.#online = pending();
     this.state = 'cut off';
     await this.#uplink.cut();
@@ -168,6 +173,7 @@ export class Robot implements UplinkListener {
   /** As after `kill -9` of the agent. */
   kill(): void {
     const { latestId } = this.#device.stats();
+    this.disturbed += 1;
     this.#device.kill();
     this.#online = pending();
     this.state = 'down';
@@ -241,7 +247,10 @@ export class Robot implements UplinkListener {
           lostAt = 0;
         }
       },
-      newest: () => this.#device.stats().latestId,
+      retained: () => {
+        const { earliestId, latestId } = this.#device.stats();
+        return { earliest: earliestId, latest: latestId };
+      },
     };
     const subscriber = new Subscriber(options);
     this.#subscribers.push(subscriber);

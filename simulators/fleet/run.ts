@@ -15,6 +15,7 @@ import type { PlatformAddress, RolloutRow } from './host.ts';
 import { resultOf } from './outcome.ts';
 import { roomFor } from './place.ts';
 import { membersOf, scheduleMs } from './plan.ts';
+import { PlatformClient, PlatformFailure } from './platform-client.ts';
 
 export interface RunOptions {
   scenario: Scenario;
@@ -33,6 +34,8 @@ export interface RunOptions {
   /** Added to those of the scenario. */
   thresholds: readonly string[];
   namePrefix?: string;
+  /** See `FleetOptions`. */
+  defects?: Record<number, string>;
   metrics?: { port: number; host: string };
   /** Goes on although preflight says that the machine is too small. */
   force?: boolean;
@@ -41,7 +44,7 @@ export interface RunOptions {
   signal: AbortSignal;
 }
 
-/** The machine can't hold the fleet; the message says what to change. */
+/** The machine can't hold the fleet, or the platform can't be used; the message says what to change. */
 export class PreflightError extends Error {
   override name = 'PreflightError';
 }
@@ -86,6 +89,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     address = options.platform;
   }
   signal.throwIfAborted();
+  if (address !== undefined) await reach(address);
 
   let lastTick: Tick | undefined;
   const fleet = new Fleet({
@@ -99,6 +103,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     dir: base,
     ...(shard === undefined ? {} : { shard }),
     ...(options.namePrefix === undefined ? {} : { namePrefix: options.namePrefix }),
+    ...(options.defects === undefined ? {} : { defects: options.defects }),
     onKeys: (done, of) => view.progress(`${options.keyBits}-bit keys`, done, of),
     onSecond: (tick) => {
       lastTick = tick;
@@ -139,7 +144,8 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     for (const phase of scenario.phases) {
       const report = await fleet.run(phase);
       writeRows(rollouts, report.rollouts);
-      if (signal.aborted) return;
+      // Nobody is left to carry out the rest.
+      if (signal.aborted || fleet.notStarted === fleet.robots) return;
     }
     await fleet.finish();
   });
@@ -150,6 +156,20 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   writeResult(out, result);
   writeWhole(out, REPORT_FILE, reportHtml(result));
   return result;
+}
+
+/** Before minutes of making keys: does anyone answer, and take the key? A lack of scopes shows when they are needed. */
+async function reach(address: PlatformAddress): Promise<void> {
+  const client = new PlatformClient({ ...address, connections: 1 });
+  try {
+    await client.listDevices(1, 0);
+  } catch (error) {
+    if (!(error instanceof PlatformFailure)) throw error;
+    if (error.status === 0) throw new PreflightError(`the platform cannot be reached: ${error.message}`);
+    if (error.status === 401) throw new PreflightError(`the platform does not take the API key: ${error.message}`);
+  } finally {
+    await client.close();
+  }
 }
 
 /** Runs `work`; on an interrupt asks for what was measured so far, ends everything at once, and resolves with it. */

@@ -52,8 +52,17 @@ describe('a checked stream', () => {
 
   it('goes on after an expired cursor', () => {
     const check = new StreamCheck(3);
-    check.expired(100);
+    expect(check.expired({ earliest: 40, latest: 100 })).toBeUndefined();
     expect(feed(check, ['|', 101])).toEqual([]);
+  });
+
+  it('finds a cursor refused that could have been served', () => {
+    expect(new StreamCheck(40).expired({ earliest: 40, latest: 100 })).toEqual({
+      kind: 'loss',
+      message: 'the cursor at id 40 was answered 410, and ids 40 to 100 are retained',
+    });
+    // Nothing after it is lost, yet the specification lets it be refused.
+    expect(new StreamCheck(39).expired({ earliest: 40, latest: 100 })).toBeUndefined();
   });
 
   it('excuses ids that a crash left unused, and no others', () => {

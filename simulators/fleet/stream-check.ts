@@ -23,10 +23,16 @@ export class StreamCheck {
     this.#firstOfConnection = true;
   }
 
-  /** The log no longer reaches back to the cursor (410): checking goes on from the next event. */
-  expired(newest: number): void {
-    this.last = newest;
+  /** The log no longer reaches back to the cursor (410, section 7): checking goes on from the next event. */
+  expired({ earliest, latest }: { earliest: number; latest: number }): StreamFault | undefined {
+    const cursor = this.last;
+    this.last = latest;
     this.#recent = [];
+    if (cursor < earliest) return undefined;
+    return {
+      kind: 'loss',
+      message: `the cursor at id ${cursor} was answered 410, and ids ${earliest} to ${latest} are retained`,
+    };
   }
 
   /** Ids that a crash may have left without an event: leaving them out is no fault. */

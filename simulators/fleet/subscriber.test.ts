@@ -105,7 +105,7 @@ describe('a subscriber', () => {
       onEvent: (id) => note(`event ${id}`),
       onFault: ({ kind, message }) => note(`${kind}: ${message}`),
       onCount: note,
-      newest: () => 40,
+      retained: () => ({ earliest: 30, latest: 40 }),
     });
     subscriber.start();
     await promise;

@@ -12,8 +12,8 @@ export interface SubscriberOptions {
   onEvent(id: number, type: string, text: string): void;
   onFault(fault: StreamFault): void;
   onCount(name: 'connected' | 'lost' | 'refused' | 'expired'): void;
-  /** Asked after a 410: the newest event now. */
-  newest(): number;
+  /** Asked after a 410: what the robot still has. */
+  retained(): { earliest: number; latest: number };
 }
 
 const FIRST_RETRY_MS = 50;
@@ -59,7 +59,7 @@ export class Subscriber {
   }
 
   #connect(): void {
-    const { onCount, newest } = this.#options;
+    const { onCount, onFault, retained } = this.#options;
     const socket = connect({ path: this.#options.socketPath });
     this.#socket = socket;
     this.check.connecting();
@@ -71,7 +71,10 @@ export class Subscriber {
           onCount('connected');
           return;
         }
-        if (status === 410) this.check.expired(newest());
+        if (status === 410) {
+          const fault = this.check.expired(retained());
+          if (fault !== undefined) onFault(fault);
+        }
         onCount(status === 410 ? 'expired' : 'refused');
         socket.destroy();
       },

@@ -23,7 +23,7 @@ export function fleetUplinks(config: HostConfig, client: PlatformClient | undefi
   const kind = scenario.uplink ?? 'agent';
   if (platform === undefined || client === undefined || kind === 'none') return { make: undefined, needKeys: false };
   const shared = {
-    random: random(`${config.seed}/${config.name}/uplink`),
+    random: random(`${config.seed}/uplink`),
     dialect: platform.dialect ?? 'spec',
     connections: CONNECTIONS,
   };

@@ -10,6 +10,7 @@ import {
   type DeploymentReport,
   tokenResponse,
 } from '../../../harness/contract/agent.ts';
+import { type DiskIo, disk } from '../log/io.ts';
 import { ApiError, type ApiRequest } from './http.ts';
 import type { UplinkHub } from './hub.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
@@ -26,14 +27,16 @@ const LIST_QUERY =
 export class AgentApi implements DeploymentSource {
   readonly #hub: UplinkHub;
   readonly #dir: string;
+  readonly #io: DiskIo;
   device: StoredDevice | undefined;
   #token = '';
   #expiresAt = 0;
   #minting: Promise<string> | undefined;
 
-  constructor(hub: UplinkHub, dir: string) {
+  constructor(hub: UplinkHub, dir: string, io = disk) {
     this.#hub = hub;
     this.#dir = dir;
+    this.#io = io;
   }
 
   /** Makes sure that the platform knows this robot, once: its identity is kept on disk. Rejects with ApiError when refused. */
@@ -41,9 +44,9 @@ export class AgentApi implements DeploymentSource {
     if (this.device) return;
     this.device = await loadDevice(this.#dir);
     if (this.device) return;
-    await ensureKey(this.#dir, this.#hub.keyBits);
+    await ensureKey(this.#dir, this.#hub.keyBits, this.#io);
     const device = await this.#provision(name, signal);
-    await saveDevice(this.#dir, device);
+    await saveDevice(this.#dir, device, this.#io);
     this.device = device;
   }
 

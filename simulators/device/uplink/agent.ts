@@ -1,6 +1,7 @@
 /** The uplink of a published agent: enrol once, connect by MQTT, sync when told, answer pings, report over HTTP. */
 import { agentTopics, pingMessage, syncMessage } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
+import type { DiskIo } from '../log/io.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
 import { AgentApi } from './agent-api.ts';
 import { reconnectDelay } from './backoff.ts';
@@ -15,6 +16,8 @@ export interface UplinkIdentity {
   name: string;
   /** Where the robot keeps what makes it itself. */
   directory: string;
+  /** How it writes there; default: directly. */
+  io?: DiskIo;
 }
 
 export class AgentUplink implements Uplink, MqttListener, SyncEvents {
@@ -40,7 +43,7 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
   constructor(hub: UplinkHub, port: DeploymentPort, identity: UplinkIdentity) {
     this.#hub = hub;
     this.#name = identity.name;
-    this.#api = new AgentApi(hub, identity.directory);
+    this.#api = new AgentApi(hub, identity.directory, identity.io);
     this.#scheduler = new Scheduler(new Syncer(port, this.#api, hub.time), {
       time: hub.time,
       signal: this.#abort.signal,
@@ -75,6 +78,12 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
+  }
+
+  abandon(): Promise<void> {
+    const stopping = this.stop();
+    this.#connection?.close();
+    return stopping;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -121,7 +130,7 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
         const attempt = this.#failedConnects++;
         if (!isTemporary(error)) throw error;
         this.#hub.log?.debug({ robot: this.#name, error: (error as Error).message }, 'cannot enrol yet');
-        await pause(this.#hub.time, reconnectDelay(attempt, this.#hub.random), signal);
+        await pause(this.#hub.time, this.#delay(attempt), signal);
       }
     }
   }
@@ -179,10 +188,14 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
   }
 
   #connectLater(): void {
-    const { time, random } = this.#hub;
-    this.#reconnect = time.after(reconnectDelay(this.#failedConnects++, random), () => {
+    this.#reconnect = this.#hub.time.after(this.#delay(this.#failedConnects++), () => {
       this.#connecting = this.#connect();
     });
+  }
+
+  /** Drawn from the robot's name: whatever else shares this process changes nothing. */
+  #delay(attempt: number): number {
+    return reconnectDelay(attempt, this.#hub.random.fork(`${this.#name}/${attempt}`));
   }
 
   onClose(connection: MqttConnection): void {

@@ -7,13 +7,14 @@ import {
   type KeyObject,
   randomUUID,
 } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Type, { type Static } from 'typebox';
 import { shape } from '../../../harness/contract/shape.ts';
 import type { Clock } from '../../common/clock.ts';
 import { signRs512 } from '../../common/jwt.ts';
+import { type DiskIo, disk, replaceFile } from '../log/io.ts';
 
 const KEY_FILE = 'private-key.pem';
 const DEVICE_FILE = 'device.json';
@@ -43,16 +44,16 @@ export async function loadDevice(dir: string): Promise<StoredDevice | undefined>
   return value;
 }
 
-export async function saveDevice(dir: string, device: StoredDevice): Promise<void> {
-  await writeWhole(identityDirectory(dir), DEVICE_FILE, `${JSON.stringify(device)}\n`);
+export async function saveDevice(dir: string, device: StoredDevice, io = disk): Promise<void> {
+  await writeWhole(io, identityDirectory(dir), DEVICE_FILE, `${JSON.stringify(device)}\n`);
 }
 
 /** Makes the robot's key pair unless it has one. Resolves with whether it was made now. */
-export async function ensureKey(dir: string, bits: number): Promise<'made' | 'present'> {
+export async function ensureKey(dir: string, bits: number, io = disk): Promise<'made' | 'present'> {
   if ((await readIfThere(join(identityDirectory(dir), KEY_FILE))) !== undefined) return 'present';
   const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: bits });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  await writeWhole(identityDirectory(dir), KEY_FILE, pem);
+  await writeWhole(io, identityDirectory(dir), KEY_FILE, pem);
   return 'made';
 }
 
@@ -92,14 +93,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /** Readable by the owner only, and never half-written. */
-async function writeWhole(directory: string, name: string, text: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY });
-  const temporary = join(directory, `.${name}.${process.pid}`);
-  try {
-    await writeFile(temporary, text, { mode: PRIVATE });
-    await rename(temporary, join(directory, name));
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+async function writeWhole(io: DiskIo, directory: string, name: string, text: string): Promise<void> {
+  io.makeDirectory(directory, PRIVATE_DIRECTORY);
+  await replaceFile(io, directory, name, text, false, PRIVATE);
 }

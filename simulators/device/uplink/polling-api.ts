@@ -7,6 +7,7 @@ import {
 } from '../../../harness/contract/agent.ts';
 import { listEnvelope } from '../../../harness/contract/lists.ts';
 import { shape } from '../../../harness/contract/shape.ts';
+import { type DiskIo, disk } from '../log/io.ts';
 import type { ApiRequest } from './http.ts';
 import { loadDevice, saveDevice } from './identity.ts';
 import type { PollingHub } from './polling-hub.ts';
@@ -33,13 +34,15 @@ const instancesWithContent = shape(
 export class PollingApi implements DeploymentSource {
   readonly #hub: PollingHub;
   readonly #directory: string;
+  readonly #io: DiskIo;
   deviceId: string | undefined;
   /** The public API has no way to be told. */
   readonly report = undefined;
 
-  constructor(hub: PollingHub, directory: string) {
+  constructor(hub: PollingHub, directory: string, io = disk) {
     this.#hub = hub;
     this.#directory = directory;
+    this.#io = io;
     this.deviceId = hub.deviceId;
   }
 
@@ -55,7 +58,7 @@ export class PollingApi implements DeploymentSource {
     const device =
       found.data.find((candidate) => candidate.name === name) ??
       (await http.json({ ...this.#get('/devices', signal), method: 'POST', body: { name } }, namedDevice));
-    await saveDevice(this.#directory, { device_id: device.id, session_id: '' });
+    await saveDevice(this.#directory, { device_id: device.id, session_id: '' }, this.#io);
     this.deviceId = device.id;
   }
 

@@ -32,7 +32,7 @@ export class PollingUplink implements Uplink, SyncEvents {
   constructor(hub: PollingHub, port: DeploymentPort, identity: UplinkIdentity) {
     this.#hub = hub;
     this.#name = identity.name;
-    this.#api = new PollingApi(hub, identity.directory);
+    this.#api = new PollingApi(hub, identity.directory, identity.io);
     this.#scheduler = new Scheduler(new Syncer(port, this.#api, hub.time), {
       time: hub.time,
       signal: this.#abort.signal,
@@ -87,7 +87,9 @@ export class PollingUplink implements Uplink, SyncEvents {
       } catch (error) {
         if (!isTemporary(error)) throw error;
         this.onSyncFailed(error as Error);
-        await pause(this.#hub.time, reconnectDelay(attempt, this.#hub.random), signal);
+        // Drawn from the robot's name: whatever else shares this process changes nothing.
+        const draw = this.#hub.random.fork(`${this.#name}/${attempt}`);
+        await pause(this.#hub.time, reconnectDelay(attempt, draw), signal);
       }
     }
     await this.sync();
