@@ -27,7 +27,7 @@ export interface DeviceArguments {
 type Arguments = PlanArguments & DeviceArguments;
 
 export const deviceTargetOptions = {
-  socket: { type: 'string', describe: 'Unix socket of the agent', group: 'Target:' },
+  socket: { type: 'string', describe: 'Unix socket of the agent; with --image its path in it', group: 'Target:' },
   discovery: { type: 'string', describe: 'Discovery file of an agent on loopback TCP', group: 'Target:' },
   url: { type: 'string', describe: 'Base URL, with or without /v0.2', group: 'Target:' },
   command: { type: 'string', describe: 'Shell line that starts the agent', group: 'Target:' },
@@ -49,7 +49,8 @@ export const deviceTargetOptions = {
   'target-version': { type: 'string', describe: 'Its version', group: 'Target:' },
   control: {
     type: 'string',
-    describe: 'Control API (URL, port or socket): lets the suite drive the agent',
+    describe:
+      'Control API (URL, port or socket; with --image a path in it), or platform: lets the suite drive the agent',
     group: 'Target:',
   },
   capability: { type: 'string', array: true, describe: 'Declare a capability', group: 'Target:' },

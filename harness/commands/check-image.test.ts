@@ -1,12 +1,17 @@
 /** Images, tried with a real Docker where there is one: our own simulator in an image made from nothing. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
 import { buildImage } from '../../fixtures/container/build.ts';
 import { Redactor } from '../client/redact.ts';
 import { openDeviceTarget } from '../target/resolve.ts';
 import { check, deviceSuite, openDevice } from './library.ts';
+import { muster, Running } from './testing/muster.ts';
 
 const IMAGE = 'muster-test:scratch';
+const folder = mkdtempSync(join(tmpdir(), 'muster-image-test-'));
 
 function docker(...args: string[]): boolean {
   try {
@@ -27,6 +32,7 @@ beforeAll(() => {
   if (there) buildImage(IMAGE, 'scratch');
 }, 600_000);
 afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
   if (there) docker('rmi', '--force', IMAGE, `${IMAGE}-node`);
 });
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
@@ -64,10 +70,43 @@ test('an image that is not there is told of', async (context) => {
   expect(target.unreachable).toMatch(/--image muster-test-none:none: /);
 });
 
-test('without Docker, what to do instead is told', async (context) => {
-  if (there) context.skip('there is Docker on this machine');
-  await using target = await openDeviceTarget({ ...options(), image: IMAGE });
-  expect(target.unreachable).toMatch(
+test('it is certified from the command line, with testcontainers’ reaper or where that cannot be fetched without it', async (context) => {
+  needsDocker(context);
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.json')];
+  expect((await muster('keygen', key)).code).toBe(0);
+  const about = ['--name', 'simulated-agent', '--target-version', '0.1.0', '--certificate', certificate, '--key', key];
+  const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock', dir: '/run/muster/robot' };
+  const args = ['simulate', 'device', ...Object.entries(at).flatMap(([name, path]) => [`--${name}`, path])];
+  const target = join(folder, 'target.yaml');
+  writeFileSync(target, JSON.stringify({ device: { image: { name: IMAGE, args: [...args, '--heartbeat', '1s'] } } }));
+  const words = ['check', 'device', '--target', target, '--control', at.control, '--profile', 'core'];
+  const env = { TESTCONTAINERS_RYUK_DISABLED: '' };
+  const { code, stdout } = await new Running([...words, ...about], { env }).ended;
+  expect(stdout).toContain('CONFORMANT');
+  expect(code).toBe(0);
+  const verified = await muster('verify', certificate, '--key', `${key}.pub`);
+  expect(verified.stdout).toMatch(
+    /CONFORMANT in profile core: simulated-agent 0.1.0 with the Device API\n(.|\n)*the digest\s+sha256:/,
+  );
+  expect(verified.code).toBe(0);
+});
+
+test('a control socket elsewhere than beside the agent’s is wrong use', async (context) => {
+  needsDocker(context);
+  const { code, stderr } = await muster('check', 'device', '--image', IMAGE, '--control', '/run/other/c.sock');
+  expect(stderr).toContain('--control /run/other/c.sock: must be in the folder of the image');
+  expect(code).toBe(64);
+});
+
+test('without Docker nothing is decided, and what to do instead is told', async (context) => {
+  // Where Docker is, its socket is covered up for one process.
+  const hidden = ['--mount', 'sh', '-c', 'mount --bind /dev/null /var/run/docker.sock && exec "$0" "$@"'];
+  if (there && process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
+  const command = [process.execPath, join(import.meta.dirname, '../cli.ts'), 'check', 'device', '--image', IMAGE];
+  const [program = '', ...words] = there ? ['unshare', ...hidden, ...command] : command;
+  const { status, stdout } = spawnSync(program, words, { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+  expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
     /--image needs Docker, and no container runtime answers .*--command LINE or --socket PATH/,
   );
+  expect(status).toBe(2);
 });

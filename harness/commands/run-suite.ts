@@ -70,7 +70,7 @@ export async function judge<Context>(
       ...(args.replay === undefined ? {} : { replay: JSON.parse(args.replay) as Replay }),
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
     });
-    if (target.unreachable !== undefined || report.summary.blocked > 0) {
+    if (report.exit_code !== 0) {
       const said = target.diagnostics().trim();
       if (said !== '') process.stderr.write(`\nThe target wrote:\n${said.split('\n').slice(-20).join('\n')}\n`);
     }

@@ -1,5 +1,5 @@
 /** A container started through testcontainers: its logs kept, its end noticed, itself removed at the end. */
-
+import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StartedTestContainer } from 'testcontainers';
 import type { StopSignal } from '../contract/control.ts';
@@ -33,6 +33,7 @@ export interface RunningContainer {
 }
 
 const POLL_MS = 50;
+const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
 
 /** Throws StartFailed: no Docker, no such image, or it could not be started. */
 export async function runContainer(plan: ContainerPlan): Promise<RunningContainer> {
@@ -68,7 +69,12 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
   plan.notify(`starting ${plan.image}`);
   let started: StartedTestContainer;
   try {
-    started = await container.start();
+    started = await container.start().catch(async (error: unknown) => {
+      if (!(await onlyReaperMissing(error))) throw error;
+      plan.notify('testcontainers’ reaper image cannot be fetched: going on without it');
+      process.env[NO_REAPER] = 'true';
+      return container.start();
+    });
   } catch (error) {
     throw new StartFailed(`--image ${plan.image}: ${message(error)}${last(logs.text)}`, { cause: error });
   }
@@ -104,6 +110,19 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
     logs: () => logs.text,
     remove: async () => void (await started.stop({ timeout: 5000, remove: true })),
   };
+
+  /** Testcontainers first starts an image of its own, to clean up after a crash; offline, that is all there is to fail. */
+  async function onlyReaperMissing(error: unknown): Promise<boolean> {
+    if (process.env[NO_REAPER] === 'true' || !/registry|pull|manifest|no such image|denied/i.test(message(error)))
+      return false;
+    return dockerode
+      .getImage(plan.image)
+      .inspect()
+      .then(
+        () => true,
+        () => false,
+      );
+  }
 
   async function imageDigest(): Promise<string | undefined> {
     const image = await dockerode.getImage(plan.image).inspect();

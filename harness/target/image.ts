@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { UsageError } from '../commands/errors.ts';
 import { type ContainerPlan, runContainer } from './docker.ts';
 import type { ImageOptions } from './open.ts';
 import { accepts } from './reach.ts';
@@ -25,6 +26,9 @@ export async function startDeviceImage(options: StartOptions & { image: ImageOpt
 
 async function onSocket(plan: ContainerPlan, image: ImageOptions): Promise<Started> {
   const inside = image.socket ?? DEFAULT_IMAGE_SOCKET;
+  if (image.control !== undefined && dirname(image.control) !== dirname(inside)) {
+    throw new UsageError(`--control ${image.control}: must be in the folder of the image's socket, ${dirname(inside)}`);
+  }
   const folder = mkdtempSync(join(tmpdir(), 'muster-image-'));
   const socket = join(folder, basename(inside));
   const forget = (): void => rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 /** From options to a Device API that can be checked. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { Capability, TargetDescription } from '../check/types.ts';
 import { Unreachable } from '../client/errors.ts';
 import { HttpClient } from '../client/http.ts';
@@ -39,8 +40,10 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   const filled = fillPlaces(options.command ?? device.command ?? '');
   const command = filled?.command ?? options.command ?? device.command;
   const address = Object.keys(named).length > 0 ? named : (filled?.address ?? {});
-  const controlAddress = options.control ?? loaded?.file.control?.http ?? filled?.control;
   const image = options.image ?? device.image;
+  // With an image, a path leads to a place inside the container.
+  const inside = image !== undefined && options.control !== undefined && isAbsolute(options.control);
+  const controlAddress = inside ? undefined : (options.control ?? loaded?.file.control?.http ?? filled?.control);
   if (command !== undefined && image !== undefined) throw new UsageError('--command and --image: give one of them');
   if (command === undefined && image === undefined && Object.keys(address).length === 0) {
     throw new UsageError(
@@ -72,7 +75,8 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       const place = typeof image === 'string' ? { name: image } : image;
       const port = options.port === undefined ? {} : { port: options.port };
       const socket = options.socket === undefined ? {} : { socket: options.socket };
-      started = await startDeviceImage({ ...common, image: { ...place, ...port, ...socket } });
+      const control = inside && options.control !== undefined ? { control: options.control } : {};
+      started = await startDeviceImage({ ...common, image: { ...place, ...port, ...socket, ...control } });
     }
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'StartFailed') throw error;
