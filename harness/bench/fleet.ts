@@ -10,6 +10,7 @@ import { roomFor } from '../../simulators/fleet/place.ts';
 import { descriptorLimit } from '../load/saturation.ts';
 import type { Phase, Scenario } from '../load/scenario.ts';
 import type { Figure } from './figure.ts';
+import { interruptFleet } from './fleet-interrupt.ts';
 import { openLoop } from './fleet-load.ts';
 import type { FleetMeasurement, FleetTask } from './fleet-process.ts';
 
@@ -107,6 +108,26 @@ export async function benchFleetMany(count = 100_000): Promise<Figure[]> {
       met: started === count,
     },
   ];
+}
+
+/** A minute or two, most of it making keys. */
+export async function benchFleetInterrupt(count = 10_000): Promise<Figure[]> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'muster-bench-keys-'));
+  try {
+    const { ms, exitCode, before, left } = await interruptFleet(count, stateDir);
+    const nothing = Object.values(left).every((number) => number === 0);
+    return [
+      {
+        name: `fleet: Ctrl-C with ${count.toLocaleString('en')} robots running, until all has ended`,
+        value: ms / 1000,
+        goal: `≤ 5 s and nothing left (left of ${before.processes} processes ${left.processes}, of ${before.sockets} sockets ${left.sockets}, of ${before.folders} folders ${left.folders}; exit code ${exitCode})`,
+        unit: 's',
+        met: ms <= 5000 && nothing && exitCode === 130,
+      },
+    ];
+  } finally {
+    rmSync(stateDir, { recursive: true, force: true });
+  }
 }
 
 /** Half an hour: resident memory of a fleet under everyday load must not grow. */

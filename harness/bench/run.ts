@@ -9,11 +9,12 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
   uplink: async () => (await import('./uplink.ts')).benchUplink(),
   fleet: async () => (await import('./fleet.ts')).benchFleet(),
   'fleet.rollout': async () => (await import('./fleet.ts')).benchFleetRollout(),
+  'fleet.interrupt': async () => (await import('./fleet.ts')).benchFleetInterrupt(),
   'fleet.many': async () => (await import('./fleet.ts')).benchFleetMany(),
   'fleet.soak': async () => (await import('./fleet.ts')).benchFleetSoak(),
 };
-/** Half an hour, or most of the machine's memory: only when named. */
-const LONG = new Set(['fleet.many', 'fleet.soak']);
+/** Minutes to half an hour, or most of the machine's memory: only when named. */
+const LONG = new Set(['fleet.interrupt', 'fleet.many', 'fleet.soak']);
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
 const only = values.only?.split(',');
