@@ -133,7 +133,23 @@ describe('a database file', () => {
       const other = new DatabaseSync(path);
       other.exec('PRAGMA user_version = 99');
       other.close();
-      expect(() => new Store(path)).toThrow(/another version/);
+      expect(() => new Store(path)).toThrow(/platform\.db: written by another version/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('is one process’s at a time', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-store-'));
+    try {
+      const path = join(folder, 'platform.db');
+      const store = new Store(path);
+      expect(() => new Store(path)).toThrow(`${path}: another process has it open`);
+      store.write(() => store.collections.device.insert((seq) => device(seq, 'offline', 3, 1)));
+      store.close();
+      const next = new Store(path);
+      expect(next.collections.device.size).toBe(1);
+      next.close();
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -9,6 +9,11 @@ import { schemaStatements, TABLES } from './tables.ts';
 /** Kept in the file, so that a newer Muster refuses or migrates instead of misreading it. */
 const SCHEMA_VERSION = 1;
 
+/** The database cannot be used; the message says why. */
+export class DatabaseError extends Error {
+  override name = 'DatabaseError';
+}
+
 export type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
 
 export class Store {
@@ -17,21 +22,12 @@ export class Store {
   #queued = 0;
   #pending: (() => void)[] | undefined;
 
-  /** Opens or creates the database. A file survives SIGKILL: whatever `write` returned from is on disk. */
+  /**
+   * Opens or creates the database, for this process alone. A file survives SIGKILL: whatever `write` returned from is on disk.
+   * Throws DatabaseError.
+   */
   constructor(path: string) {
-    this.database = openDatabase(path);
-    this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;');
-    const { user_version: found } = this.database.prepare('PRAGMA user_version').get() as { user_version: number };
-    if (found !== 0 && found !== SCHEMA_VERSION) {
-      this.database.close();
-      throw new Error(
-        `${path} was written by another version of this program (schema ${found}, not ${SCHEMA_VERSION})`,
-      );
-    }
-    this.write(() => {
-      for (const statement of schemaStatements()) this.database.exec(statement);
-      this.database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-    });
+    this.database = openAlone(path);
     const open = <K extends ResourceKind>(kind: K) =>
       new Collection<Rows[K]>(this.database, TABLES[kind], (change) => this.#defer(change));
     this.collections = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, open(kind)])) as unknown as Collections;
@@ -77,5 +73,27 @@ export class Store {
   #defer(change: () => void): void {
     if (this.#pending === undefined) change();
     else this.#pending.push(change);
+  }
+}
+
+/** What is held in memory beside the database would not know of another process's writes: the lock keeps others out. */
+function openAlone(path: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    database = openDatabase(path);
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 2000;');
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    database.exec('BEGIN IMMEDIATE');
+    const { user_version: found } = database.prepare('PRAGMA user_version').get() as { user_version: number };
+    if (found !== 0 && found !== SCHEMA_VERSION)
+      throw new Error(`written by another version of this program (schema ${found}, not ${SCHEMA_VERSION})`);
+    for (const statement of schemaStatements()) database.exec(statement);
+    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+    return database;
+  } catch (error) {
+    database?.close();
+    const { message } = error as Error;
+    const reason = message === 'database is locked' ? 'another process has it open' : message;
+    throw new DatabaseError(`${path}: ${reason}`, { cause: error });
   }
 }
