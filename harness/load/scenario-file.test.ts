@@ -51,7 +51,7 @@ describe('a bad scenario file', () => {
 
   it('names a wrong value and what is accepted', () => {
     const [problem] = problemsOf('name: x\nphases:\n  - do: ramp\n    over: 5sec\n');
-    expect(problem).toMatch(/^x\.yaml:4:11: 'over' is "5sec": .*500ms, 30s, 5m/);
+    expect(problem).toMatch(/^x\.yaml:4:11: 'over' is "5sec": accepted is .*500ms, 30s, 5m/);
   });
 
   it('names an unknown phase and all phases', () => {

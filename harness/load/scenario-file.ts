@@ -97,8 +97,13 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
       const about = properties[String(local[0] ?? '')]?.description;
       const found = local.reduce<unknown>((from, key) => (from as Record<string, unknown>)?.[key], value);
       const subject = local.length === 0 ? '' : `'${local.join('.')}' is ${JSON.stringify(found)}: `;
-      const hint = about === undefined || local.length === 0 ? '' : ` (${about})`;
-      return { path: [...base, ...local], message: `${subject}${problem.message}${hint}` };
+      if (about === undefined || local.length === 0) {
+        return { path: [...base, ...local], message: `${subject}${problem.message}` };
+      }
+      // What a field is for says what its pattern means; the pattern itself nobody wants to read.
+      const form = problem.message.startsWith('must match pattern');
+      const message = form ? `${subject}accepted is ${about}` : `${subject}${problem.message} (${about})`;
+      return { path: [...base, ...local], message };
     });
   return [...unknown, ...wrong];
 }
