@@ -1,7 +1,7 @@
 /** The simulated device, right, wrong in every known way, and differing in every legal one, each judged by the device suite. */
 import { join } from 'node:path';
 import { deviceDefects } from '../../simulators/defects/device/index.ts';
-import { type DeviceBehaviour, behaviour as right, simulateDevice } from '../../simulators/device/index.ts';
+import { type DeviceBehaviour, behaviour as right } from '../../simulators/device/index.ts';
 import { NULL_SERVERS, type NullServerName, nullServer } from '../../simulators/null.ts';
 import { deviceVariants } from '../../simulators/variants/device/index.ts';
 import { deviceSuite } from '../../suites/device/index.ts';
@@ -11,21 +11,15 @@ import type { Report } from '../check/types.ts';
 import { Redactor } from '../client/redact.ts';
 import { judgedDevice } from '../commands/check-device.ts';
 import { openDeviceTarget } from '../target/open-device.ts';
+import { startRobot, type Transport } from './robot.ts';
 import { scratch } from './scratch.ts';
 import type { Subject } from './types.ts';
 
-/** Short, so that waits for heartbeats are; long enough that a busy machine keeps it. */
-const HEARTBEAT_MS = 2000;
 const SEED = 11;
 const IMPATIENT_MS = 1000;
 const PATIENCE_MS = 10_000;
 /** What a defect withholds is waited for in vain, once for each attempt to find a smaller counterexample. */
 const DEFECT_PATIENCE_MS = 4000;
-/** Events of a past that a compaction has cut off, so that what needs no control finds something to judge. */
-const PAST_EVENTS = 30;
-
-type Transport = 'unix' | 'loopback';
-
 interface Choice {
   make?(right: DeviceBehaviour): DeviceBehaviour;
   transport?: Transport;
@@ -35,34 +29,11 @@ interface Choice {
   only?: readonly string[] | undefined;
 }
 
-async function judgeDevice({
-  make,
-  transport = 'unix',
-  fresh = false,
-  patienceMs = PATIENCE_MS,
-  only,
-}: Choice): Promise<Report> {
-  await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(scratch());
-  const control = join(path, 'control.sock');
-  const place =
-    transport === 'unix' ? { socket: join(path, 'robot.sock') } : { discovery: join(path, 'discovery.json') };
-  const device = stack.use(
-    await simulateDevice({
-      dir: join(path, 'robot'),
-      ...('socket' in place ? { socket: place.socket } : { loopback: place }),
-      control: { path: control },
-      heartbeatMs: HEARTBEAT_MS,
-      seed: SEED,
-      ...(make === undefined ? {} : { behaviour: make(right) }),
-    }),
-  );
-  if (!fresh) {
-    await device.publish(PAST_EVENTS);
-    await device.deploy();
-    await device.compact();
-  }
-  return await judgeTarget({ ...place, control }, patienceMs, only);
+async function judgeDevice(choice: Choice): Promise<Report> {
+  const { make, transport = 'unix', fresh = false, patienceMs = PATIENCE_MS, only } = choice;
+  const behaviour = make === undefined ? {} : { behaviour: make(right) };
+  await using robot = await startRobot({ transport, fresh, ...behaviour });
+  return await judgeTarget(robot.place, patienceMs, only);
 }
 
 async function judgeTarget(
