@@ -33,7 +33,8 @@ export async function runProperty<T>(
   if (!(error instanceof Violation) && !(error instanceof Error && error.name === 'NoAnswer'))
     throw error ?? new Error('the property did not finish');
   const [smallest] = details.counterexample ?? [];
-  const described = options.describe === undefined ? fc.stringify(smallest) : options.describe(smallest as never);
+  const described =
+    options.describe?.(smallest as never) ?? (typeof smallest === 'bigint' ? String(smallest) : fc.stringify(smallest));
   const replayPath = /replayPath="([^"]*)"/.exec(described)?.[1];
   const finding: Finding =
     error instanceof Violation

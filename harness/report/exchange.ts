@@ -31,6 +31,8 @@ function excerpt(body: string | undefined, columns: number): string[] {
   const lines = printable(body.replaceAll('\r\n', '\n'))
     .split('\n')
     .filter((line) => line.trim() !== '');
-  const shown = lines.slice(0, LINES).map((line) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line));
-  return lines.length > LINES ? [...shown, `… ${lines.length - LINES} more lines`] : shown;
+  const fit = (line: string): string => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
+  // A line that says that one is missing takes the room of that one.
+  if (lines.length <= LINES + 1) return lines.slice(0, LINES + 1).map(fit);
+  return [...lines.slice(0, LINES).map(fit), `… ${lines.length - LINES} more lines`];
 }

@@ -7,21 +7,31 @@ import { bodyLines, headline } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
 import { SYMBOLS } from './groups.ts';
 import { html, type Markup, NOTHING } from './html-text.ts';
-import { printable, seconds } from './style.ts';
+import { cutTo, printable, seconds } from './style.ts';
 
-export function findingCard(result: CheckResult, again: string): Markup {
+/** Characters of a counterexample that needs no block of its own, and of what a closed card tells. */
+const SHORT = 120;
+const BRIEF = 120;
+
+/** `open`: told at length at once; otherwise in a line, until it is asked for. */
+export function findingCard(result: CheckResult, again: string, open: boolean): Markup {
   const smallest = counterexample(result);
+  const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
   const exchanges = result.exchanges ?? [];
-  return html`<details class="finding ${result.outcome}" id="${result.id}" ${result.outcome === 'fail' ? html`open` : NOTHING}>
-<summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${result.id}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${seconds(result.duration_ms)}</span></summary>
+  return html`<details class="finding ${result.outcome}" id="${result.id}" ${open ? html`open` : NOTHING}>
+<summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${seconds(result.duration_ms)}</span><span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body"><p>${printable(result.requirement)}</p>
-<dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}</dl>
-${smallest === undefined ? NOTHING : html`<p class="soft">Smallest counterexample</p><pre>${printable(smallest)}</pre>`}
+<dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
+${smallest === undefined || short ? NOTHING : html`<p class="soft">Smallest counterexample</p><pre>${printable(smallest)}</pre>`}
 ${result.curl === undefined ? NOTHING : html`<p class="soft">Try it</p>${copied(printable(result.curl))}`}
 ${exchanges.length === 0 ? NOTHING : html`<p class="soft">Exchanges</p><pre>${exchanges.map(exchange).join('\n\n')}</pre>`}
 <p class="soft">Run it again</p>${copied(again)}</div></details>
 `;
 }
+
+/** A narrow screen breaks an id between its words. */
+const breakable = (id: string): Markup =>
+  html`${id.split('.').map((word, at) => (at === 0 ? html`${word}` : html`.<wbr>${word}`))}`;
 
 function row(label: string, text: string | undefined, tone = ''): Markup {
   return text === undefined ? NOTHING : html`<dt>${label}</dt><dd class="${tone}">${printable(text)}</dd>`;

@@ -7,7 +7,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { htmlReport } from './html.ts';
-import { sampleReport } from './samples.ts';
+import { sampleFailure, sampleReport } from './samples.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),
@@ -46,6 +46,26 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')).toBe(true);
       expect(asked.filter((url) => !url.startsWith('file:'))).toEqual([]);
       expect(errors).toEqual([]);
+      await page.close();
+    });
+
+    it('opens every failure at once, and the one that a check leads to', async () => {
+      const file = join(folder, 'many.html');
+      const failing = Array.from({ length: 100 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
+      const stream = { write: () => true };
+      const options = { redactor: new Redactor(), stdout: stream, stderr: stream, env: {} };
+      writeFileSync(file, htmlReport(sampleReport(failing), options));
+      const page = await browser.newPage();
+      await page.goto(pathToFileURL(file).href);
+      const open = () => page.locator('.finding[open]').count();
+      expect(await open()).toBe(1);
+      await page.locator('.section summary').click();
+      await page.locator('.check a[href="#device.f42"]').click();
+      expect(await open()).toBe(2);
+      await page.getByText('open all').click();
+      expect(await open()).toBe(100);
+      await page.getByText('close all').click();
+      expect(await open()).toBe(0);
       await page.close();
     });
   },

@@ -33,6 +33,9 @@ summary::-webkit-details-marker{display:none}
 summary::before{content:"▸";color:var(--soft);width:.8rem}
 details[open]>summary::before{content:"▾"}
 summary .grow{flex:1 1 12rem;overflow-wrap:anywhere}
+.brief{flex-basis:100%;padding-left:3.2rem;color:var(--tone);font-size:.92rem;overflow-wrap:anywhere}
+details[open]>summary .brief,.brief:empty{display:none}
+.all{font:inherit;font-size:.8rem;font-weight:400;color:inherit;background:none;border:1px solid var(--line);border-radius:.35rem;padding:.15rem .6rem;margin-left:.5rem;cursor:pointer}
 .body{padding:0 .9rem .9rem 2.3rem}
 .mark{color:var(--tone);font-weight:700;min-width:1rem}
 .finding{border-left:.3rem solid var(--tone)}
@@ -49,8 +52,8 @@ ul.ids{margin:.2rem 0 .8rem;padding:0;list-style:none;display:flex;flex-wrap:wra
 .pass{--tone:var(--pass)}.fail,.fixed{--tone:var(--fail)}.warn{--tone:var(--warn)}.blocked{--tone:var(--blocked)}.known{--tone:var(--known)}.not_applicable{--tone:var(--na)}
 [hidden]{display:none!important}
 footer{margin-top:3rem;color:var(--soft);font-size:.85rem}
-@media(max-width:40rem){.body{padding-left:.9rem}dl{gap:.15rem .7rem}.banner{padding:1rem}h1{font-size:1.4rem}}
-@media print{.chips,.copy{display:none}details{break-inside:avoid}}
+@media(max-width:40rem){.brief{padding-left:0}.body{padding-left:.9rem}dl{gap:.15rem .7rem}.banner{padding:1rem}h1{font-size:1.4rem}}
+@media print{.chips,.copy,.all{display:none}details{break-inside:avoid}}
 `;
 
 /** Filtering by outcome and copying of commands; the report reads the same without it. */
@@ -66,6 +69,18 @@ for(const chip of chips)chip.addEventListener('click',()=>{
     section.hidden=!any;
     if(wanted!==undefined&&any)section.open=true;
   }
+});
+for(const button of document.querySelectorAll('.all')){
+  button.hidden=false;
+  button.addEventListener('click',()=>{
+    const open=button.textContent==='open all';
+    for(const finding of button.closest('section').querySelectorAll('.finding'))finding.open=open;
+    button.textContent=open?'close all':'open all';
+  });
+}
+for(const link of document.querySelectorAll('.check a'))link.addEventListener('click',()=>{
+  const finding=document.getElementById(link.hash.slice(1));
+  if(finding)finding.open=true;
 });
 for(const button of document.querySelectorAll('.copy')){
   button.hidden=!navigator.clipboard;

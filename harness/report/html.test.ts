@@ -14,6 +14,20 @@ test('the page is complete: every check, every finding, and nothing from anywher
   expect(page).not.toMatch(/<(link|img|iframe)\b|\ssrc=|url\(|@import|fetch\(/);
 });
 
+test('a few failures are told at length; of many the first, the others in a line each', () => {
+  const cards = (count: number): string[] => {
+    const failing = Array.from({ length: count }, (_, index) => sampleFailure({ id: `device.f${index}` }));
+    return [
+      ...htmlReport(sampleReport(failing), options).matchAll(/<details class="finding fail" id="\S+" (open)?>/g),
+    ].map(([, open]) => open ?? 'closed');
+  };
+  expect(cards(3)).toEqual(['open', 'open', 'open']);
+  expect(cards(5)).toEqual(['open', 'closed', 'closed', 'closed', 'closed']);
+  expect(htmlReport(sampleReport([sampleFailure()]), options)).toContain(
+    '<span class="brief">the first event has id 7</span>',
+  );
+});
+
 test('what a target says stays text', () => {
   const actual = `</pre><script>alert(1)</script>" onload='x' &amp;`;
   const page = htmlReport(sampleReport([sampleFailure({ actual, counterexample: actual, curl: actual })]), options);

@@ -19,12 +19,15 @@ import { html, type Markup, NOTHING, raw } from './html-text.ts';
 import { printable, seconds } from './style.ts';
 import { againOf, type Format } from './types.ts';
 
+/** So many failures are told at length at once; of more, the first. */
+const AT_ONCE = 3;
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 export const htmlReport: Format = (report, options) => {
   const { word } = verdict(report);
-  const card = (result: CheckResult): Markup => findingCard(result, againLine(againOf(options), report, result));
+  const card = (result: CheckResult, open: boolean): Markup =>
+    findingCard(result, againLine(againOf(options), report, result), open);
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${word}: ${report.api} ${report.target.address}</title>
@@ -62,9 +65,14 @@ function chips(report: Report): Markup {
   )}</div>`;
 }
 
-function findings(heading: string, report: Report, outcome: Outcome, card: (result: CheckResult) => Markup): Markup {
+type Card = (result: CheckResult, open: boolean) => Markup;
+
+function findings(heading: string, report: Report, outcome: 'fail' | 'warn', card: Card): Markup {
   const found = report.checks.filter((check) => check.outcome === outcome);
-  return found.length === 0 ? NOTHING : html`<h2>${heading} (${found.length})</h2>${found.map(card)}`;
+  if (found.length === 0) return NOTHING;
+  const whole = outcome === 'warn' ? 0 : found.length <= AT_ONCE ? found.length : 1;
+  const more = found.length > 1 ? html` <button class="all" type="button" hidden>open all</button>` : NOTHING;
+  return html`<section><h2>${heading} (${found.length})${more}</h2>${found.map((result, index) => card(result, index < whole))}</section>`;
 }
 
 function section({ section: number, title, checks }: SectionGroup): Markup {

@@ -3,7 +3,7 @@ import type { CheckResult } from '../check/types.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { bodyLines, headline } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
-import { hanging, type Paint, printable, seconds, wrap } from './style.ts';
+import { cutTo, hanging, type Paint, printable, seconds, wrap } from './style.ts';
 
 const LABEL = 11;
 const EXCHANGES = 3;
@@ -58,12 +58,6 @@ export function briefLines(result: CheckResult, { paint, columns, again }: Findi
       : [`    ${label(paint, 'actual')}${paint('red', cutTo(printable(result.actual), columns - 4 - LABEL))}`]),
     `    ${label(paint, 'again')}${again}`,
   ];
-}
-
-/** On one line, as far as there is room. */
-export function cutTo(text: string, columns: number): string {
-  const line = text.replaceAll(/\s+/g, ' ');
-  return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
 }
 
 const label = (paint: Paint, text: string): string => paint('dim', text) + ' '.repeat(Math.max(1, LABEL - text.length));

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { CheckResult, Report } from '../check/types.ts';
 import { againLine } from './again.ts';
 import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, tally, verdict, worst } from './groups.ts';
-import { briefLines, cutTo, findingLines } from './pretty-finding.ts';
+import { briefLines, findingLines } from './pretty-finding.ts';
 import { Progress } from './progress.ts';
-import { hanging, type Paint, painter, printable, seconds, wrap } from './style.ts';
+import { cutTo, hanging, type Paint, painter, printable, seconds, wrap } from './style.ts';
 import { againOf, type Output, type Reporter, type ReporterOptions } from './types.ts';
 
 const WIDEST = 110;

@@ -46,6 +46,12 @@ export function hanging(label: string, text: readonly string[], indent: number, 
   );
 }
 
+/** On one line, as far as there is room. */
+export function cutTo(text: string, columns: number): string {
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
+}
+
 /** Control characters would let a target write to the reader's terminal. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what has to be made visible
