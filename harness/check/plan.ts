@@ -38,15 +38,16 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   if (only.length > 0) narrowed.add(`--only ${only.join(' ')}`);
   if (sections.length > 0) narrowed.add(`--section ${sections.join(' ')}`);
   const planned = chosen.map((check): Planned<Context> => {
+    // First, since a target that may only be read declares nothing that writes: it's the option that leaves this out.
+    if (options.readOnly === true && check.writes === true) {
+      narrowed.add('--read-only');
+      return { check, skip: 'not run: --read-only leaves out what writes' };
+    }
     const missing = (check.needs ?? []).filter((need) => !options.capabilities.has(need));
     if (missing.length > 0) return { check, skip: `needs ${missing.join(', ')}, which the target does not declare` };
     if (options.fast === true && check.waits === true) {
       narrowed.add('--fast');
       return { check, skip: 'not run: --fast leaves out what has to wait' };
-    }
-    if (options.readOnly === true && check.writes === true) {
-      narrowed.add('--read-only');
-      return { check, skip: 'not run: --read-only leaves out what writes' };
     }
     return { check };
   });

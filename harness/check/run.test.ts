@@ -207,6 +207,17 @@ describe('plan', () => {
     expect(plan.narrowedBy).toEqual(['--fast']);
   });
 
+  it('blames --read-only, not the target, for what may not write', () => {
+    const writing = define(
+      requirement('platform.group.tree', 'MUST', '9', 'x'),
+      { needs: ['write'], writes: true },
+      async () => {},
+    );
+    const plan = makePlan(suite<object>('platform', [[writing]]), { capabilities: none, readOnly: true });
+    expect(plan.checks.map(({ skip }) => skip)).toEqual([expect.stringContaining('--read-only')]);
+    expect(plan.narrowedBy).toEqual(['--read-only']);
+  });
+
   it('takes patterns and sections', () => {
     const ids = (options: object): string[] =>
       makePlan(all, { capabilities: none, ...options }).checks.map(({ check }) => check.id);

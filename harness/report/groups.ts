@@ -108,9 +108,13 @@ export function verdict(report: Report): Verdict {
       meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} holds${why}${known}`,
     };
   }
+  const undecided = report.checks.filter(
+    (check) => check.level === 'MUST' && check.outcome === 'not_applicable',
+  ).length;
+  const apart = undecided === 0 ? '' : `; ${undecided} checks of a MUST do not apply, as listed`;
   return {
     word: 'CONFORMANT',
     good: true,
-    meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} holds that applies to this target${summary.warn > 0 ? `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not` : ''}`,
+    meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} holds that applies to this target${apart}${summary.warn > 0 ? `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not` : ''}`,
   };
 }
