@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish, stir } from './support/drive.ts';
-import { distinct, sameEvents } from './support/events.ts';
+import { distinct, readEvent, sameEvents } from './support/events.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
 
 export const types = requirement(
@@ -15,6 +15,13 @@ export const types = requirement(
 
 /** A type that no device sends: listed beside others it changes nothing. */
 const UNHEARD_OF = 'muster.unheard_of';
+
+/** Types that begin or go on like one that is sent, and are others. */
+const near = (type: string): string[] =>
+  [`${type}_late`, type.slice(0, -2), `x${type}`].filter((other) => /.\../.test(other));
+
+/** A stream begins at once with what it has. Silence proves nothing, so that nothing is concluded from it. */
+const QUIET_MS = 150;
 
 export default [
   check(types, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
@@ -53,6 +60,27 @@ export default [
         },
         { runs: 8, examples: [[known.slice(0, 1)], [known.slice(-1)], [listable]] },
       );
+    }),
+  ),
+
+  check(types, { aspect: 'near', needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { cursor, live } = await anchor(context, streams);
+      await stir(context);
+      await follow(live, await publish(context, 1));
+      const known = new Set(live.events.map(({ type }) => type));
+      for (const listed of [...known].flatMap(near).filter((type) => !known.has(type))) {
+        const filtered = await streams.try({ after: cursor, types: [listed] });
+        if (filtered.status !== 200) return context.notApplicable('a filter that names an unknown type is refused');
+        await follow(live, await publish(context, 1));
+        await filtered.idle(QUIET_MS, { within: 1000, for: 'what a filter lets through' });
+        const [stray] = filtered.frames.flatMap((frame) => readEvent(context, frame) ?? []);
+        context.must(stray === undefined || stray.type === listed, {
+          expected: `no event of another type for ${describeOpen({ after: cursor, types: [listed] })}`,
+          actual: `event ${stray?.id} of type ${stray?.type}`,
+        });
+        await filtered.close();
+      }
     }),
   ),
 ];

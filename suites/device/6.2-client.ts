@@ -4,7 +4,7 @@ import { type ClientMessage, EventSourceClient } from '../../harness/client/even
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish, room, stir } from './support/drive.ts';
-import { distinct } from './support/events.ts';
+import { distinct, parseObject, sameEnvelope } from './support/events.ts';
 import { withStreams } from './support/streams.ts';
 
 const client = requirement(
@@ -35,7 +35,9 @@ export default [
         );
         for (const event of due) {
           const same = (message: ClientMessage): boolean =>
-            message.lastEventId === String(event.id) && message.type === event.type && message.data === event.text;
+            message.lastEventId === String(event.id) &&
+            message.type === event.type &&
+            sameEnvelope(parseObject(message.data), event.envelope);
           await source
             .until(same, { within: context.patienceMs, for: `event ${event.id} (${event.type})` })
             .catch((error: unknown) => {

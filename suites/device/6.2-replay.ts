@@ -1,9 +1,10 @@
 /** Section 6.2, rule 2, and section 4.1: replay after a cursor. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
+import type { EventStream } from '../../harness/client/sse.ts';
 import { check, type Device } from './support/context.ts';
-import { anchor, follow, type Published, publish, room } from './support/drive.ts';
-import { distinct, type SeenEvent, sameEvents, showIds } from './support/events.ts';
+import { anchor, follow, type Published, publish, room, stir } from './support/drive.ts';
+import { distinct, readEvent, type SeenEvent, sameEvents, showIds } from './support/events.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
 export const exclusive = requirement(
@@ -51,6 +52,8 @@ interface Recording {
 /** A stretch of the log that a live subscriber has seen, to compare replays with. */
 async function record(context: Device, streams: Streams, count: number): Promise<Recording> {
   const { cursor, live: subscription } = await anchor(context, streams);
+  // Deployments that have changed since: a replay tells what was sent, not what is.
+  await stir(context);
   const published = await publish(context, room(context, count));
   await follow(subscription, published);
   return { all: distinct(subscription.events), cursor, published };
@@ -62,6 +65,19 @@ async function record(context: Device, streams: Streams, count: number): Promise
  */
 const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
   fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
+
+/** A replay begins at once. Silence proves nothing, so that nothing is concluded from it. */
+export const QUIET_MS = 150;
+
+/** Ends the check when the stream, which was opened with a cursor beyond it, gave an event that was there before. */
+export function nothingUpTo(context: Device, stream: EventStream, newest: bigint, after: bigint): void {
+  if (stream.status !== 200) return;
+  const old = stream.frames.flatMap((frame) => readEvent(context, frame) ?? []).filter(({ id }) => id <= newest);
+  context.must(old.length === 0, {
+    expected: `no event of the past for after=${after}, which lies beyond the newest event ${newest}: replay holds events after the cursor`,
+    actual: `the replay of ${showIds(old)}`,
+  });
+}
 
 export default [
   check(exclusive, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
@@ -81,6 +97,21 @@ export default [
         },
         { runs: 12 },
       );
+    }),
+  ),
+
+  check(exclusive, { aspect: 'future', needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { all, cursor } = await record(context, streams, 5);
+      const newest = all.at(-1)?.id ?? cursor;
+      for (const distance of [1n, 1_000_000n]) {
+        const after = newest + distance;
+        const stream = await streams.try({ after });
+        await stream.idle(QUIET_MS, { within: context.patienceMs, for: 'the end of a replay' });
+        if (stream.status !== 200) context.note(`a cursor beyond the newest event gets ${stream.status}`);
+        nothingUpTo(context, stream, newest, after);
+        await stream.close();
+      }
     }),
   ),
 

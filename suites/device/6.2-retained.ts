@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { types } from './4.1-types.ts';
-import { afterWins, complete, exclusive, header } from './6.2-replay.ts';
+import { afterWins, complete, exclusive, header, nothingUpTo, QUIET_MS } from './6.2-replay.ts';
 import { check, type Device } from './support/context.ts';
 import { distinct, readEvent, type SeenEvent, sameEvents } from './support/events.ts';
 import { retained } from './support/retained.ts';
@@ -117,6 +117,17 @@ export default [
         },
         { runs: 6 },
       );
+    }),
+  ),
+
+  check(exclusive, { aspect: 'future.retained', sharing: 'shared' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const newest = (await past(context, streams)).at(-1)?.id;
+      if (newest === undefined) return context.notApplicable('the device replays no event that it retained');
+      const after = newest + 2n ** 40n;
+      const stream = await streams.try({ after });
+      await stream.idle(QUIET_MS, { within: context.patienceMs, for: 'the end of a replay' });
+      nothingUpTo(context, stream, newest, after);
     }),
   ),
 

@@ -86,9 +86,9 @@ export default [
     withStreams(context, async (streams) => {
       const { live } = await anchor(context, streams);
       let tried = 0;
-      for (const state of ['staged', 'archived'] as const) {
+      for (const state of ['staged', 'queued', 'archived'] as const) {
         const other = await context.control
-          .deploy({ activity_status: state, target_status: state })
+          .deploy({ activity_status: state, target_status: state === 'queued' ? 'deployed' : state })
           .catch((error: unknown) => {
             if (error instanceof ControlError) return undefined;
             throw error;
@@ -96,10 +96,20 @@ export default [
         if (other === undefined || other.activity_status !== state) continue;
         tried += 1;
         // One that is deployed after it, and whose event must come, ends the wait.
-        const { before } = await deploy(context, live);
-        context.must(!before.some((event) => isDeployed(event, other.id)), {
+        const { id, before } = await deploy(context, live);
+        // What is queued is going to be deployed, and may have been by now; then the event says so.
+        const early = before.find(
+          (event) =>
+            isDeployed(event, other.id) && (state !== 'queued' || payloadOf(event)['activity_status'] === state),
+        );
+        context.must(early === undefined, {
           expected: `no deployment.deployed of ${other.id}, which is ${state}`,
-          actual: 'one came',
+          actual: `one came: ${early?.text.slice(0, 400)}`,
+        });
+        const again = (await follow(live, await publish(context, 1))).find((event) => isDeployed(event, id));
+        context.should(again === undefined, {
+          expected: `one deployment.deployed of ${id}, which was deployed once`,
+          actual: `a second one, event ${again?.id}`,
         });
       }
       if (tried === 0) context.notApplicable('control cannot make a deployment that is not deployed');

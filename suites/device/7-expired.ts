@@ -23,6 +23,13 @@ const boundary = requirement(
   'The earliest retained id and every later one is served, not 410, and replays all that follows it.',
 );
 
+const only = requirement(
+  'device.events.expired.only',
+  'SHOULD',
+  '7',
+  '410 is for cursors older than the earliest retained event: one beyond the newest gets another answer.',
+);
+
 const zero = requirement(
   'device.events.expired.zero',
   'INFO',
@@ -97,6 +104,20 @@ export default [
       );
       const before = await streams.try({ after: earliest - 1n });
       context.note(`the cursor one before the earliest retained event gets ${before.status}`);
+    }),
+  ),
+
+  check(only, { sharing: 'shared' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      await (await streams.open()).close();
+      for (const options of [{ after: 2n ** 62n }, { lastEventId: 2n ** 62n }]) {
+        const stream = await streams.try(options);
+        context.must(stream.status !== 410, {
+          expected: `another answer than 410 for ${describeOpen(options)}, which is not older than any event`,
+          actual: await describeAnswer(context, stream),
+        });
+        await stream.close();
+      }
     }),
   ),
 

@@ -5,7 +5,7 @@ export const framePayloadOnly: DeviceDefect = {
   name: 'frame-payload-only',
   side: 'device',
   summary: 'Sends the payload where the envelope belongs.',
-  breaks: ['device.events.frame', 'device.events.envelope'],
+  breaks: ['device.events.envelope'],
   behaviour: (right) => ({
     ...right,
     stream: {

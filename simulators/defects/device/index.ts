@@ -3,11 +3,14 @@ import { badMethodFails } from './bad-method-fails.ts';
 import { badMethodHangs } from './bad-method-hangs.ts';
 import { batchReversed } from './batch-reversed.ts';
 import { boundaryOffByOne } from './boundary-off-by-one.ts';
+import { boundaryTooLenient } from './boundary-too-lenient.ts';
 import { closesIdleStreams } from './closes-idle-streams.ts';
 import { compactionDropsNewest } from './compaction-drops-newest.ts';
 import { currentIsTheFirst } from './current-is-the-first.ts';
 import { cursorMovesBack } from './cursor-moves-back.ts';
 import { deployedForEveryState } from './deployed-for-every-state.ts';
+import { deployedToldTwice } from './deployed-told-twice.ts';
+import { deployedWhenQueued } from './deployed-when-queued.ts';
 import { deploymentAsText } from './deployment-as-text.ts';
 import { deploymentIdsBare } from './deployment-ids-bare.ts';
 import { deploymentObjectMissing } from './deployment-object-missing.ts';
@@ -40,6 +43,8 @@ import { frameIdPrefixed } from './frame-id-prefixed.ts';
 import { framePayloadOnly } from './frame-payload-only.ts';
 import { frameWithoutEvent } from './frame-without-event.ts';
 import { frameWithoutId } from './frame-without-id.ts';
+import { futureCursorExpired } from './future-cursor-expired.ts';
+import { futureCursorReplaysAll } from './future-cursor-replays-all.ts';
 import { headerIgnored } from './header-ignored.ts';
 import { headerInclusive } from './header-inclusive.ts';
 import { headerWins } from './header-wins.ts';
@@ -101,6 +106,7 @@ import { tornLineGlued } from './torn-line-glued.ts';
 import { typeUnderscore } from './type-underscore.ts';
 import { typeWithVersion } from './type-with-version.ts';
 import type { DeviceDefect } from './types.ts';
+import { typesByPrefix } from './types-by-prefix.ts';
 import { typesByResource } from './types-by-resource.ts';
 import { typesFirstOnly } from './types-first-only.ts';
 import { typesIgnored } from './types-ignored.ts';
@@ -230,6 +236,12 @@ export const deviceDefects: readonly DeviceDefect[] = [
   badEscapeFails,
   fewConnections,
   subscribersLeak,
+  boundaryTooLenient,
+  futureCursorReplaysAll,
+  futureCursorExpired,
+  deployedWhenQueued,
+  deployedToldTwice,
+  typesByPrefix,
 ];
 
 /** Throws RangeError that names the known ones. */

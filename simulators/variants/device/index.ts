@@ -3,6 +3,7 @@ import { beforeEarliestExpired } from './before-earliest-expired.ts';
 import { byteByByte } from './byte-by-byte.ts';
 import { byteOrderMark } from './byte-order-mark.ts';
 import { charsetNamed } from './charset-named.ts';
+import { closesEachConnection } from './closes-each-connection.ts';
 import { dataInLines } from './data-in-lines.ts';
 import { extraFields } from './extra-fields.ts';
 import { fieldsInOtherOrder } from './fields-in-other-order.ts';
@@ -21,6 +22,7 @@ import { removedNeverSent } from './removed-never-sent.ts';
 import { removedWithoutPayload } from './removed-without-payload.ts';
 import { replayWithoutCursor } from './replay-without-cursor.ts';
 import { retryField } from './retry-field.ts';
+import { saysWhenItAnswered } from './says-when-it-answered.ts';
 import { silentAtOpen } from './silent-at-open.ts';
 import { timesInSeconds } from './times-in-seconds.ts';
 import { timesWithOffset } from './times-with-offset.ts';
@@ -59,6 +61,8 @@ export const deviceVariants: readonly DeviceVariant[] = [
   idsWithGaps,
   timesWithOffset,
   timesInSeconds,
+  saysWhenItAnswered,
+  closesEachConnection,
 ];
 
 /** Throws RangeError that names the known ones. */

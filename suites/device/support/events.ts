@@ -1,5 +1,6 @@
 /** An event as it came over the wire, read far enough to follow it: its number, its type, its envelope. */
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import { isIso8601 } from '../../../harness/contract/shape.ts';
 import { isObject } from './ask.ts';
 import type { Device } from './context.ts';
 
@@ -90,6 +91,30 @@ export function sameJson(left: unknown, right: unknown): boolean {
   );
 }
 
+/** The members of section 2.3. What else an envelope carries may say something about its delivery, so it need not stay. */
+const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
+
+export function sameEnvelope(
+  left: Record<string, unknown> | undefined,
+  right: Record<string, unknown> | undefined,
+): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return MEMBERS.every((name) => sameTold(left[name], right[name]));
+}
+
+/** Equality of what is told, not of how: a moment may be written anew, to the millisecond, once it has been stored. */
+function sameTold(left: unknown, right: unknown): boolean {
+  if (typeof left === 'string' && typeof right === 'string')
+    return left === right || (isIso8601(left) && isIso8601(right) && Date.parse(left) === Date.parse(right));
+  if (isObject(left) && isObject(right)) {
+    const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+    return [...names].every(
+      (name) => Object.hasOwn(left, name) === Object.hasOwn(right, name) && sameTold(left[name], right[name]),
+    );
+  }
+  return sameJson(left, right);
+}
+
 /** Each event once, where it came first: delivery is at least once. */
 export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
   const seen = new Set<bigint>();
@@ -114,7 +139,7 @@ export function sameEvents(
   });
   for (const event of came) {
     const before = known.get(event.id);
-    context.must(before?.type === event.type && sameJson(before.envelope, event.envelope), {
+    context.must(before?.type === event.type && sameEnvelope(before.envelope, event.envelope), {
       expected: `event ${event.id} as it was sent before: ${before?.type} ${before?.text.slice(0, 300)}`,
       actual: `${event.type} ${event.text.slice(0, 300)}`,
     });

@@ -62,7 +62,7 @@ export function judgeEnvelope(context: Device, frame: SseFrame): void {
   });
   context.must(DECIMAL.test(frame.id ?? '') && integerIn(text, 'id') === BigInt(frame.id ?? ''), {
     expected: `the envelope's id equals the SSE id ${frame.id}`,
-    actual: `id ${integerIn(text, 'id') ?? JSON.stringify(envelope?.['id'])}`,
+    actual: `id ${integerIn(text, 'id') ?? `${JSON.stringify(envelope?.['id'])}, which is not written as an integer,`} in ${text.slice(0, 300)}`,
   });
   context.must(envelope?.['type'] === frame.event, {
     expected: `the envelope's type equals the SSE event ${JSON.stringify(frame.event)}`,

@@ -4,14 +4,15 @@ import { HttpClient } from '../../../harness/client/http.ts';
 import { type DiscoveryFile, discoveryFile } from '../../../harness/contract/discovery.ts';
 import type { Device } from './context.ts';
 
-/** The client for where the agent is now: the check's own, unless the discovery file names another place. */
-export async function reached(context: Device): Promise<HttpClient> {
+/** Points the context to where the agent is now, as the discovery file names it, and gives back the client for it. */
+export async function relocate(context: { -readonly [name in keyof Device]: Device[name] }): Promise<HttpClient> {
   const { transport, http } = context;
   if (transport.kind !== 'loopback') return http;
   const found = await readDiscovery(transport.discovery);
   if (found === undefined || (found.port === transport.port && found.token === transport.token)) return http;
   http.recorder.redactor.add(found.token);
-  return new HttpClient({
+  context.transport = { ...transport, port: found.port, token: found.token };
+  context.http = new HttpClient({
     endpoint: { origin: `http://127.0.0.1:${found.port}` },
     basePath: http.basePath,
     headers: { authorization: `Bearer ${found.token}` },
@@ -19,6 +20,7 @@ export async function reached(context: Device): Promise<HttpClient> {
     timeoutMs: context.patienceMs,
     signal: context.signal,
   });
+  return context.http;
 }
 
 /** Undefined when the file is no discovery file: that is for the check of its requirement to say. */
@@ -42,5 +44,5 @@ export async function restart(
   } finally {
     await context.control.start();
   }
-  return reached(context);
+  return relocate(context);
 }

@@ -13,7 +13,6 @@ import { mediaType } from './ask.ts';
 import type { Device } from './context.ts';
 import { DECIMAL, readEvent, type SeenEvent, showIds } from './events.ts';
 import { patience, waitedInVain } from './patience.ts';
-import { reached } from './restart.ts';
 
 export class Subscription {
   readonly stream: EventStream;
@@ -120,9 +119,8 @@ export interface Streams {
 /** Runs `use`, and closes every stream it opened, however it ends. */
 export async function withStreams<T>(context: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   const opened: EventStream[] = [];
-  // A check that ran before may have restarted the agent.
-  let standard = await reached(context);
-  const attempt = async (options: OpenEvents = {}, http = standard): Promise<EventStream> => {
+  let standard: HttpClient | undefined;
+  const attempt = async (options: OpenEvents = {}, http = standard ?? context.http): Promise<EventStream> => {
     try {
       const stream = await openEvents(http, { within: patience(context), ...options });
       opened.push(stream);
@@ -141,7 +139,7 @@ export async function withStreams<T>(context: Device, use: (streams: Streams) =>
       },
       follow: (stream) => new Subscription(context, stream),
       try: attempt,
-      open: async (options = {}, http = standard) => {
+      open: async (options = {}, http = standard ?? context.http) => {
         const stream = await attempt(options, http);
         await mustBeServed(context, stream, options);
         return new Subscription(context, stream);

@@ -3,7 +3,7 @@ import type { HttpClient } from '../../../harness/client/http.ts';
 import type { Device } from '../../device/support/context.ts';
 import type { Published } from '../../device/support/drive.ts';
 import type { SeenEvent } from '../../device/support/events.ts';
-import { reached } from '../../device/support/restart.ts';
+import { relocate } from '../../device/support/restart.ts';
 import { describeOpen, type Streams, type Subscription } from '../../device/support/streams.ts';
 
 export interface LogModel {
@@ -86,7 +86,7 @@ export async function connect(
 
 /** After the agent has been down: everybody is cut off, and the witness comes back with the last id it saw. */
 export async function comeBack(model: LogModel, real: LogReality): Promise<void> {
-  const http: HttpClient = await reached(real.context);
+  const http: HttpClient = await relocate(real.context);
   real.streams.use(http);
   model.clients.length = 0;
   real.witness = await real.streams.open({ after: model.newest });
