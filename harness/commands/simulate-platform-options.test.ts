@@ -4,11 +4,12 @@ import { UsageError } from './errors.ts';
 import { platformOptions, type SimulatePlatformArguments } from './simulate-platform-options.ts';
 
 const log = pino({ level: 'silent' });
-const read = (args: Partial<SimulatePlatformArguments>) => platformOptions({ port: 0, dialect: 'spec', ...args }, log);
+const read = (args: Partial<SimulatePlatformArguments>) =>
+  platformOptions({ port: 0, dialect: 'spec', 'log-level': 'silent', ...args }, log);
 
 describe('the options of simulate platform', () => {
   it('are those of the simulator', async () => {
-    const keys = ['admin', 'viewer=devices:read,releases:read', 'a=b=devices:manage', 'a=b'];
+    const keys = ['admin', 'viewer=devices:read,releases:read', 'a=b=devices:manage', 'c=b', 'aGVsbG8=='];
     expect(
       await read({
         'api-key': keys,
@@ -24,7 +25,8 @@ describe('the options of simulate platform', () => {
         { key: 'admin', scopes: 'all' },
         { key: 'viewer', scopes: ['devices:read', 'releases:read'] },
         { key: 'a=b', scopes: ['devices:manage'] },
-        { key: 'a=b', scopes: 'all' },
+        { key: 'c=b', scopes: 'all' },
+        { key: 'aGVsbG8==', scopes: 'all' },
       ],
       devices: 5,
       seed: 's',
@@ -48,6 +50,14 @@ describe('the options of simulate platform', () => {
     [{ devices: Number.NaN }, '--devices: accepted are whole numbers'],
     [{ 'min-key-bits': 1 }, '--min-key-bits: accepted are whole numbers from 512'],
     [{ 'api-key': ['k=devices:fly'] }, '--api-key: unknown scope "devices:fly"; accepted are '],
+    [{ 'api-key': ['k=devices:read,releases'] }, '--api-key: unknown scope "releases"; accepted are '],
+    [{ 'api-key': ['k=devices'] }, '--api-key: unknown scope "devices"; accepted are '],
+    [{ 'api-key': ['k=device:read'] }, '--api-key: unknown scope "device:read"; accepted are '],
+    [{ 'api-key': ['k=devices:read,'] }, '--api-key: unknown scope ""; accepted are '],
+    [{ 'api-key': ['k', 'k=devices:read'] }, '--api-key: an API key is given twice'],
+    [{ db: '' }, '--db: accepted is the path of a file'],
+    [{ mqtt: 'none', 'mqtt-port': 1883 }, '--mqtt and --mqtt-port: '],
+    [{ defect: 'default-limit-20', variant: 'created-201' }, '--defect and --variant: give one'],
     [{ 'api-key': ['=devices:read'] }, '--api-key: accepted are KEY and KEY=scope,scope…'],
     [{ 'api-key': [''] }, '--api-key: accepted are'],
     [{ mqtt: 'http://localhost' }, '--mqtt: accepted are mqtt://HOST'],

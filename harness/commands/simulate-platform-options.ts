@@ -20,6 +20,7 @@ export interface SimulatePlatformArguments {
   defect?: string;
   variant?: string;
   fault?: string[];
+  'log-level': string;
 }
 
 type Arguments = SimulatePlatformArguments;
@@ -27,11 +28,12 @@ type Arguments = SimulatePlatformArguments;
 /** Throws UsageError, which names the option and what is accepted. */
 export async function platformOptions(args: Arguments, log: Logger): Promise<PlatformOptions> {
   const { parseFaults } = await import('../../simulators/platform/faults.ts');
-  const { KeyRing } = await import('../../simulators/platform/keys.ts');
+  const { KeyRing, SCOPES } = await import('../../simulators/platform/keys.ts');
   const behaviour = await behaviourOf(args);
   const tls = tlsOf(args);
-  const keys = args['api-key']?.map(keyOf);
+  const keys = args['api-key']?.map((text) => keyOf(text, SCOPES));
   usage('--api-key', () => new KeyRing(keys ?? []));
+  if (args.db === '') throw new UsageError('--db: accepted is the path of a file');
   return {
     port: wholeNumber('--port', args.port, 0, 65_535),
     dialect: args.dialect,
@@ -52,16 +54,25 @@ export async function platformOptions(args: Arguments, log: Logger): Promise<Pla
   };
 }
 
-/** The key itself may contain `=`: scopes are what follows the last one. */
-function keyOf(text: string): { key: string; scopes: readonly string[] | 'all' } {
+/**
+ * The key itself may contain `=`: scopes are what follows the last one, where that begins with the name of a resource that has any.
+ * A wrong scope is then an error, and no part of a key that may do everything.
+ */
+function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');
-  const scopes = mark === -1 ? [] : text.slice(mark + 1).split(',');
-  const scoped = scopes.length > 0 && scopes.every((scope) => /^[a-z_]+:[a-z]+$/.test(scope));
-  if (text === '' || mark === 0) throw new UsageError('--api-key: accepted are KEY and KEY=scope,scope…');
-  return scoped ? { key: text.slice(0, mark), scopes } : { key: text, scopes: 'all' };
+  const scopes = text.slice(mark + 1).split(',');
+  const resource = scopes[0]?.split(':')[0] ?? '';
+  const scoped = mark !== -1 && (scopes[0]?.includes(':') || known.some((scope) => scope.startsWith(`${resource}:`)));
+  const key = scoped ? text.slice(0, mark) : text;
+  if (key === '' || mark === 0) throw new UsageError('--api-key: accepted are KEY and KEY=scope,scope…');
+  return { key, scopes: scoped ? scopes : 'all' };
 }
 
 function mqttOf(args: Arguments): Pick<PlatformOptions, 'mqtt'> {
+  if (args['mqtt-port'] !== undefined && args.mqtt !== undefined)
+    throw new UsageError(
+      '--mqtt and --mqtt-port: the embedded broker has a port, one elsewhere has an address; give one',
+    );
   if (args['mqtt-port'] !== undefined)
     return { mqtt: { port: wholeNumber('--mqtt-port', args['mqtt-port'], 0, 65_535) } };
   if (args.mqtt === undefined) return {};
@@ -82,6 +93,7 @@ function readable(option: string, path: string): string {
 }
 
 async function behaviourOf({ defect, variant }: Arguments): Promise<PlatformOptions['behaviour']> {
+  if (defect !== undefined && variant !== undefined) throw new UsageError('--defect and --variant: give one');
   const { rightBehaviour } = await import('../../simulators/platform/right.ts');
   if (defect !== undefined) {
     const { platformDefect } = await import('../../simulators/defects/platform/index.ts');

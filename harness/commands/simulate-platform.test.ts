@@ -91,9 +91,13 @@ describe('muster simulate platform', () => {
     const started = run('--port', '70000');
     expect(await started.exited).toBe(64);
     expect(started.stderr()).toContain('muster: --port: accepted are whole numbers from 0 to 65535');
+    // A key that a script left empty is not the absence of the option.
+    const keyless = run('--api-key');
+    expect(await keyless.exited).toBe(64);
+    expect(keyless.stderr()).toContain('api-key');
   });
 
-  it('says when its port or its database is not to be had', async () => {
+  it('says when a port, its database, broker or certificate is not to be had', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -107,6 +111,20 @@ describe('muster simulate platform', () => {
       const spoilt = run('--db', file);
       expect(await spoilt.exited).toBe(64);
       expect(spoilt.stderr()).toContain(`--db: ${file}: file is not a database`);
+      const mqttTaken = run('--mqtt-port', String(port));
+      expect(await mqttTaken.exited).toBe(64);
+      expect(mqttTaken.stderr()).toContain(`--mqtt-port: ${port} is in use`);
+      const broker = run('--mqtt', 'mqtt://127.0.0.1:1');
+      expect(await broker.exited).toBe(64);
+      expect(broker.stderr()).toContain('--mqtt: the MQTT broker at 127.0.0.1:1 cannot be used: ');
+      const certificate = run('--tls-cert', file, '--tls-key', file);
+      expect(await certificate.exited).toBe(64);
+      expect(certificate.stderr()).toContain('--tls-cert, --tls-key: cannot be used: ');
+      const db = join(folder, 'platform.db');
+      await ready(run('--db', db));
+      const second = run('--db', db);
+      expect(await second.exited).toBe(64);
+      expect(second.stderr()).toContain(`--db: ${db}: another process has it open`);
     } finally {
       server.close();
       rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { destination, pino } from 'pino';
-import type { CommandModule } from 'yargs';
-import { DIALECTS, type Dialect } from '../contract/versions.ts';
+import type { CommandModule, Options } from 'yargs';
+import { DIALECT_NAMES, DIALECTS, type Dialect, NEWEST_VERSION } from '../contract/versions.ts';
 import { UsageError } from './errors.ts';
 import { type SimulatePlatformArguments as Arguments, platformOptions } from './simulate-platform-options.ts';
 
@@ -11,49 +11,70 @@ const SECRETS = NAMES.flatMap((name) =>
   name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
 );
 
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+const API = 'Platform API:';
+const AGENTS = 'Agents:';
+const WRONG = 'Wrong:';
+const OPTIONS = {
+  port: { type: 'number', default: 0, describe: 'Port on loopback; 0 takes any free one', group: API },
+  'api-key': {
+    type: 'string',
+    array: true,
+    describe: 'KEY, or KEY=scope,scope… for a key of limited scope; repeat for more',
+    defaultDescription: 'one generated key',
+    group: API,
+  },
+  db: { type: 'string', describe: 'SQLite file that keeps the state', defaultDescription: 'in memory', group: API },
+  devices: { type: 'number', describe: 'Seed a workspace of that many devices, when there are none yet', group: API },
+  seed: { type: 'string', describe: 'Drives ids, the seeded workspace and faults', group: API },
+  dialect: { choices: DIALECTS, default: 'spec' as Dialect, describe: 'Names of headers and claims', group: API },
+  'tls-cert': { type: 'string', describe: 'Certificate (PEM): HTTP and the embedded broker speak TLS', group: API },
+  'tls-key': { type: 'string', describe: 'Its private key (PEM)', group: API },
+  'mqtt-port': {
+    type: 'number',
+    describe: 'Port of the embedded broker',
+    defaultDescription: 'any free one',
+    group: AGENTS,
+  },
+  mqtt: {
+    type: 'string',
+    describe: 'mqtt(s)://… of a broker to use in place of the embedded one; or none',
+    group: AGENTS,
+  },
+  'min-key-bits': {
+    type: 'number',
+    describe: 'Smallest RSA key of a device',
+    defaultDescription: '2048',
+    group: AGENTS,
+  },
+  defect: { type: 'string', describe: 'Be wrong in a known way; a wrong name lists them all', group: WRONG },
+  variant: { type: 'string', describe: 'Make another legal choice; a wrong name lists them all', group: WRONG },
+  fault: {
+    type: 'string',
+    array: true,
+    describe: 'latency=MS, 429, 5xx, reset or slow-body; each may end in @RATE',
+    group: WRONG,
+  },
+  'log-level': { choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
+} as const satisfies Record<string, Options>;
+
 export const simulatePlatformCommand: CommandModule<object, Arguments> = {
   builder: (argv) =>
     argv
-      .options({
-        port: { type: 'number', default: 0, describe: 'Port on loopback; 0 takes any free one' },
-        'api-key': {
-          type: 'string',
-          array: true,
-          describe: 'KEY, or KEY=scope,scope… for a key of limited scope; repeat for more',
-          defaultDescription: 'one generated key',
-        },
-        db: { type: 'string', describe: 'SQLite file that keeps the state', defaultDescription: 'in memory' },
-        devices: { type: 'number', describe: 'Seed a workspace of that many devices, when there are none yet' },
-        seed: { type: 'string', describe: 'Drives ids, the seeded workspace and faults' },
-        'mqtt-port': { type: 'number', describe: 'Port of the embedded broker', defaultDescription: 'any free one' },
-        mqtt: { type: 'string', describe: 'mqtt(s)://… of a broker to use in place of the embedded one; or none' },
-        'tls-cert': { type: 'string', describe: 'Certificate (PEM): HTTP and the embedded broker speak TLS' },
-        'tls-key': { type: 'string', describe: 'Its private key (PEM)' },
-        dialect: { choices: DIALECTS, default: 'spec' as Dialect, describe: 'Names of headers and claims' },
-        'min-key-bits': { type: 'number', describe: 'Smallest RSA key of a device', defaultDescription: '2048' },
-        defect: { type: 'string', describe: 'Deviate in one named way (for testing a suite)' },
-        variant: { type: 'string', describe: 'Take another legal choice where the specification is silent' },
-        fault: {
-          type: 'string',
-          array: true,
-          describe: 'latency=MS, 429, 5xx, reset or slow-body; each may end in @RATE',
-        },
-      })
+      .options(OPTIONS)
+      .requiresArg(Object.keys(OPTIONS))
       .epilogue(
-        'Config schemas in CUE are stored and accepted, but content is not checked against them. A seeded device is never online: ' +
-          'nothing is connected.',
+        `Ready is one line of JSON on stdout: url is the base of the Platform API, api_key the key where none was given. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against config schemas in CUE. Seeded devices are never online: nothing is connected.`,
       )
-      .conflicts('mqtt', 'mqtt-port')
-      .conflicts('defect', 'variant')
-      .example('$0 simulate platform --port 8080 --devices 500 --seed 7', 'a workspace to develop against')
-      .example(
-        '$0 simulate platform --api-key admin --api-key viewer=devices:read,releases:read',
-        'a second key that may only look',
-      ) as never,
+      .example('$0 simulate platform --devices 500 --seed 7', 'a workspace to develop against')
+      .example('$0 simulate platform --api-key a --api-key b=devices:read', 'a second key that may only look') as never,
   handler: async (args) => {
     const { simulatePlatform } = await import('../../simulators/platform/index.ts');
-    const level = process.env['LOG_LEVEL'] ?? 'info';
-    const log = pino({ name: 'platform', level, redact: { paths: SECRETS, censor: '[secret]' } }, destination(2));
+    const log = pino(
+      { name: 'platform', level: args['log-level'], redact: { paths: SECRETS, censor: '[secret]' } },
+      destination(2),
+    );
     const options = await platformOptions(args, log);
     const platform = await simulatePlatform(options).catch((error: unknown) => {
       throw startProblem(error, args);
@@ -77,9 +98,12 @@ export const simulatePlatformCommand: CommandModule<object, Arguments> = {
 };
 
 function startProblem(error: unknown, args: Arguments): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') return new UsageError(`--port: ${args.port} is in use (or --mqtt-port is)`);
-  if (code === 'EACCES') return new UsageError(`--port: ${args.port} may not be bound`);
-  if (code === 'ERR_SQLITE_ERROR') return new UsageError(`--db: ${args.db}: ${(error as Error).message}`);
+  const { code, message, name, port } = error as NodeJS.ErrnoException & { port?: number };
+  const option = port !== undefined && port === args['mqtt-port'] ? '--mqtt-port' : '--port';
+  if (code === 'EADDRINUSE') return new UsageError(`${option}: ${port} is in use`);
+  if (code === 'EACCES') return new UsageError(`${option}: ${port} may not be bound`);
+  if (code?.startsWith('ERR_OSSL')) return new UsageError(`--tls-cert, --tls-key: cannot be used: ${message}`);
+  if (name === 'DatabaseError') return new UsageError(`--db: ${message}`);
+  if (name === 'BrokerError') return new UsageError(`--mqtt: ${message}`);
   return error;
 }

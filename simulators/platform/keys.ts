@@ -31,7 +31,10 @@ export class KeyRing {
   readonly keys: readonly ApiKey[];
   readonly #presented = Buffer.alloc(64);
 
+  /** Throws RangeError for an empty or repeated key, or a scope that there is none of. Says no key. */
   constructor(options: readonly KeyOption[]) {
+    const texts = new Set(options.map(({ key }) => key));
+    if (texts.size < options.length) throw new RangeError('an API key is given twice');
     this.keys = options.map(({ key, name, scopes }, index) => {
       if (key.length === 0) throw new RangeError('an API key must not be empty');
       const unknown = scopes === 'all' ? undefined : scopes.find((scope) => !SCOPES.includes(scope));

@@ -4,7 +4,7 @@
  * device must learn is retained, and its agent subscribes again after every CONNACK, so nothing needs to be queued for it.
  */
 import { type EventEmitter, once } from 'node:events';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { Aedes, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
 import { agentTopics } from '../../../harness/contract/agent.ts';
@@ -69,17 +69,19 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   });
 
   const accept = (socket: Socket) => void aedes.handle(socket.setNoDelay(true));
-  const server = options.tls ? createTlsServer(options.tls, accept) : createTcpServer(accept);
   const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
+  let server: Server;
   try {
+    server = options.tls ? createTlsServer(options.tls, accept) : createTcpServer(accept);
+    server.on('connection', (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    });
+    server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
     await once(server, 'listening');
   } catch (error) {
-    aedes.close();
+    // A broker that is never used would keep the process alive.
+    await new Promise<void>((resolve) => aedes.close(resolve));
     throw error;
   }
   const { port } = server.address() as AddressInfo;

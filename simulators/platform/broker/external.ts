@@ -23,6 +23,11 @@ export interface ExternalBrokerOptions {
   ca?: string | Buffer;
 }
 
+/** The broker cannot be used; the message says which, and why. */
+export class BrokerError extends Error {
+  override name = 'BrokerError';
+}
+
 interface ExternalBrokerEvents extends BrokerEvents {
   /** Anybody whom the broker lets publish may name a device that does not exist. */
   isDevice(deviceId: string): boolean;
@@ -30,7 +35,7 @@ interface ExternalBrokerEvents extends BrokerEvents {
   probe(deviceId: string): void;
 }
 
-/** Rejects when the broker cannot be reached within 10 s, or refuses. Reconnects by itself afterwards. */
+/** Rejects with BrokerError when the broker cannot be reached within 10 s, or refuses. Reconnects by itself afterwards. */
 export async function externalBroker(
   options: ExternalBrokerOptions,
   events: ExternalBrokerEvents,
@@ -38,7 +43,7 @@ export async function externalBroker(
 ): Promise<Broker> {
   const address = new URL(options.url);
   if (address.protocol !== 'mqtt:' && address.protocol !== 'mqtts:') {
-    throw new Error(`${address.protocol}//${address.host} is no MQTT address: mqtt:// and mqtts:// are accepted`);
+    throw new BrokerError(`${address.protocol}//${address.host} is no MQTT address: mqtt:// and mqtts:// are accepted`);
   }
   const client = await open(options, address.host);
   const devices = presence({ clock, onConnected: events.onConnected, probe: events.probe });
@@ -80,7 +85,7 @@ async function open({ url, ...credentials }: ExternalBrokerOptions, host: string
     return client;
   } catch (error) {
     await client?.endAsync(true);
-    throw new Error(`the MQTT broker at ${host} cannot be used: ${(error as Error).message}`, { cause: error });
+    throw new BrokerError(`the MQTT broker at ${host} cannot be used: ${(error as Error).message}`, { cause: error });
   }
 }
 
