@@ -62,8 +62,9 @@ async function judgeNothing(name: NullServerName): Promise<Report> {
 }
 
 /** What concerns the loopback transport shows there alone. */
-const transportOf = (about: readonly string[]): Transport =>
-  about.some((text) => /loopback|token|40[13]/.test(text)) ? 'loopback' : 'unix';
+const transportOf = (requirements: readonly string[]): Transport =>
+  requirements.some((id) => id.startsWith('device.loopback.')) ? 'loopback' : 'unix';
+const ON_LOOPBACK = ['unauthorized-is-403'];
 
 export function deviceSubjects(): Subject[] {
   const common = { api: 'device' as const };
@@ -93,7 +94,7 @@ export function deviceSubjects(): Subject[] {
       ({ name, summary, behaviour: make }): Subject => ({
         ...common,
         ...{ kind: 'variant', name, summary },
-        judge: (only) => judgeDevice({ make, only, transport: transportOf([name]) }),
+        judge: (only) => judgeDevice({ make, only, transport: ON_LOOPBACK.includes(name) ? 'loopback' : 'unix' }),
       }),
     ),
     ...(Object.keys(NULL_SERVERS) as NullServerName[]).map(

@@ -70,6 +70,7 @@ const inRange = check(IN_RANGE, {}, async (t: Platform) => {
         actual: `offset ${answer.offset}`,
         counterexample: describe({ collection, limit, offset }),
       });
+      if (offset > 0 && answer.data.length > 0) await beginsThere(t, { collection, limit, offset });
     },
     {
       runs: collections.length * 3 + 15,
@@ -82,6 +83,28 @@ const inRange = check(IN_RANGE, {}, async (t: Platform) => {
     },
   );
 });
+
+/** The item at that place on a page from the beginning is the first one here. */
+async function beginsThere(t: Platform, { collection, limit, offset }: Window): Promise<void> {
+  const look = async () => {
+    const here = await page(t, collection, { limit, offset });
+    const whole = await page(t, collection, { limit: offset + 1, offset: 0 });
+    return { first: ids(here.data)[0], due: ids(whole.data)[offset] };
+  };
+  await undisturbed(t, collection, async () => {
+    const seen = await look();
+    if (seen.first === seen.due) return { agrees: true };
+    return {
+      agrees: false,
+      changed: JSON.stringify(seen) !== JSON.stringify(await look()),
+      finding: {
+        expected: `a page that begins with ${seen.due ?? 'nothing'}, the item at offset ${offset} when it's read from the beginning`,
+        actual: `it begins with ${seen.first ?? 'nothing'}`,
+        counterexample: describe({ collection, limit, offset }),
+      },
+    };
+  });
+}
 
 const HAS_MORE = requirement(
   'platform.list.has-more',

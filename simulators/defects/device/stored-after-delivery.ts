@@ -5,7 +5,7 @@ export const storedAfterDelivery: DeviceDefect = {
   name: 'stored-after-delivery',
   side: 'device',
   summary: 'Delivers events at once, and writes them to the log a little later.',
-  breaks: ['device.log.crash', 'device.log.jsonl'],
+  breaks: ['device.log.crash'],
   behaviour: (right) => ({
     ...right,
     log: {
