@@ -1,135 +1,129 @@
-/** The workflow of the README, run as a runner would run it: the action's own shell lines, with the inputs that the workflow gives. */
-import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** The workflow of the README in a repository of its own, run as a runner would run it, against an agent that is built there. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { type Action, runWorkflow, stepsOf, type WorkflowRun } from './testing/workflow.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ACTION = '.github/actions/check';
+const NAME = '.github/actions/check';
 const folder = mkdtempSync(join(tmpdir(), 'muster-gate-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const CLI = `'${process.execPath}' '${join(ROOT, 'harness/cli.ts')}'`;
 
-interface Step {
-  uses?: string;
-  run?: string;
-  with?: Record<string, string>;
-  env?: Record<string, string>;
-}
-interface Action {
-  inputs: Record<string, { default?: string; required?: boolean }>;
-  runs: { using: string; steps: Step[] };
-}
-
-const action = parse(readFileSync(join(ROOT, ACTION, 'action.yml'), 'utf8')) as Action;
+const action = parse(readFileSync(join(ROOT, NAME, 'action.yml'), 'utf8')) as Action;
 /** Every place that shows the workflow. */
-const shown = ['README.md', `${ACTION}/README.md`].flatMap((file) => {
+const shown = ['README.md', `${NAME}/README.md`].flatMap((file) => {
   const blocks = readFileSync(join(ROOT, file), 'utf8').matchAll(/```ya?ml\n((?:.|\n)*?)```/g);
   return [...blocks]
     .map(([, text = '']) => text)
-    .filter((text) => text.includes(ACTION))
+    .filter((text) => text.includes(NAME))
     .map((text) => ({ file, text }));
 });
+const workflow = shown.find(({ file }) => file === 'README.md')?.text ?? '';
 
-function stepIn(text: string): Step {
-  const workflow = parse(text) as { jobs?: Record<string, { steps: Step[] }> } | Step[];
-  const steps = Array.isArray(workflow) ? workflow : Object.values(workflow.jobs ?? {}).flatMap((job) => job.steps);
-  const step = steps.find(({ uses }) => uses?.includes(ACTION));
-  if (step === undefined) throw new Error('no step uses the action');
-  return step;
+/** A checkout of Muster where a runner puts it, with its packages installed. */
+function checkout(): string {
+  const home = join(folder, 'actions/OWNER/muster/main');
+  mkdirSync(home, { recursive: true });
+  cpSync(join(ROOT, NAME), join(home, NAME), { recursive: true });
+  for (const name of ['harness', 'suites', 'simulators', 'package.json', 'node_modules'])
+    symlinkSync(join(ROOT, name), join(home, name));
+  return join(home, NAME);
 }
+const actions = { [NAME]: checkout() };
 
-/** As a runner does: inputs into the environment, the shell lines through bash. */
-function runAction(
-  cwd: string,
-  inputs: Record<string, string>,
-): Promise<{ code: number; out: string; output: string }> {
-  const bin = join(cwd, 'bin');
-  mkdirSync(bin, { recursive: true });
-  // Stands in for the registry: runs this checkout in place of the package.
-  script(join(bin, 'npx'), `shift 2\nexec '${process.execPath}' '${join(ROOT, 'harness/cli.ts')}' "$@"`);
-  const given = Object.fromEntries(
-    Object.entries(action.inputs).map(([name, input]) => [name, inputs[name] ?? input.default ?? '']),
-  );
-  const fill = (text: string): string =>
-    text.replaceAll(/\$\{\{ inputs\.(\w+) \}\}/g, (_, name: string) => given[name] ?? '');
-  const [step] = action.runs.steps.filter(({ run }) => run !== undefined);
-  const env = {
-    ...process.env,
-    PATH: [bin, process.env['PATH']].join(delimiter),
-    GITHUB_ACTIONS: 'true',
-    GITHUB_OUTPUT: join(cwd, 'output'),
-    GITHUB_STEP_SUMMARY: join(cwd, 'summary.md'),
-    ...Object.fromEntries(Object.entries(step?.env ?? {}).map(([name, value]) => [name, fill(value)])),
-  };
-  return new Promise((resolve) => {
-    execFile('bash', ['-eo', 'pipefail', '-c', step?.run ?? ''], { cwd, env }, (error, out, err) => {
-      const output = existsSync(env.GITHUB_OUTPUT) ? readFileSync(env.GITHUB_OUTPUT, 'utf8') : '';
-      resolve({ code: error === null ? 0 : Number(error.code), out: out + err, output });
-    });
-  });
-}
-
-function script(file: string, text: string): void {
-  writeFileSync(file, `#!/bin/bash\n${text}\n`);
-  chmodSync(file, 0o755);
-}
-
-/** The `./agent` of the workflow: a simulated one. */
-function withAgent(name: string): string {
+/** A team's repository: `make agent` builds an agent from `agent.sh`, the workflow stands where GitHub looks for it. */
+function repository(name: string, agent: string): string {
   const cwd = join(folder, name);
-  mkdirSync(cwd);
-  script(
-    join(cwd, 'agent'),
-    `exec '${process.execPath}' '${join(ROOT, 'harness/cli.ts')}' simulate device --dir '${cwd}/robot' "$@"`,
-  );
+  mkdirSync(join(cwd, '.github/workflows'), { recursive: true });
+  const write = (file: string, text: string): void => writeFileSync(join(cwd, file), text);
+  write('agent.sh', `#!/bin/bash\n${agent}\n`);
+  write('Makefile', 'agent: agent.sh\n\tcp agent.sh agent\n\tchmod +x agent\n');
+  write('muster.baseline.yaml', 'known: []\n');
+  write('.github/workflows/gate.yml', workflow);
+  execFileSync('git', ['init', '--quiet'], { cwd });
   return cwd;
 }
 
+/** As the workflow stands, but with a faster choice of checks. */
+function push(cwd: string, more: string, change: (text: string) => string = (text) => text): Promise<WorkflowRun> {
+  const text = readFileSync(join(cwd, '.github/workflows/gate.yml'), 'utf8');
+  const path = [join(cwd, 'bin'), dirname(process.execPath), process.env['PATH']].join(delimiter);
+  const env = { ...process.env, PATH: path };
+  return runWorkflow(change(text.replace(/^( *options: .*)$/m, `$1 ${more}`)), cwd, actions, env);
+}
+
+const simulated = `exec ${CLI} simulate device --dir "$PWD/robot" "$@"`;
+
 test('the workflow is shown, in at most ten lines', () => {
-  expect(shown.length).toBeGreaterThan(0);
+  expect(shown.map(({ file }) => file)).toEqual(['README.md', `${NAME}/README.md`]);
   for (const { file, text } of shown) expect(text.trim().split('\n').length, file).toBeLessThanOrEqual(10);
+  expect(new Set(shown.map(({ text }) => text)).size).toBe(1);
 });
 
 test('every input that is shown is one of the action, and every required one is given', () => {
-  for (const { text } of shown) {
-    const given = Object.keys(stepIn(text).with ?? {});
-    expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(given));
-    const required = Object.entries(action.inputs).filter(([, input]) => input.required === true);
-    expect(given).toEqual(expect.arrayContaining(required.map(([name]) => name)));
-  }
+  const given = Object.keys(stepsOf(workflow).find(({ uses }) => uses?.includes(NAME))?.with ?? {});
+  expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(given));
+  const required = Object.entries(action.inputs).filter(([, input]) => input.required === true);
+  expect(given).toEqual(expect.arrayContaining(required.map(([name]) => name)));
 });
 
 test('a conforming agent passes the gate, and leaves its reports', async () => {
-  const [first] = shown;
-  const inputs = stepIn(first?.text ?? '').with ?? {};
-  const cwd = withAgent('good');
-  writeFileSync(join(cwd, 'muster.baseline.yaml'), 'known: []\n');
-  const { code, out, output } = await runAction(cwd, {
-    ...inputs,
-    options: `${inputs['options']} --fast --section 2.1 9`,
-  });
+  const cwd = repository('good', simulated);
+  const { code, out, outputs, summary, used } = await push(cwd, '--fast --section 2.1 9');
   expect(out).toContain('NO FAILURE FOUND');
   expect(code).toBe(0);
-  expect(output).toBe('exit-code=0\n');
-  for (const file of ['junit.xml', 'report.html', 'report.json'])
-    expect(existsSync(join(cwd, 'muster-report', file)), file).toBe(true);
-  expect(readFileSync(join(cwd, 'summary.md'), 'utf8')).toContain('✅ NO FAILURE FOUND');
+  expect(outputs).toEqual({ 'exit-code': '0' });
+  expect(summary).toContain('✅ NO FAILURE FOUND');
+  expect(used.map(({ uses }) => uses.replace(/@.*/, ''))).toEqual([
+    'actions/checkout',
+    'actions/setup-node',
+    'actions/upload-artifact',
+  ]);
+  const upload = used.at(-1)?.with;
+  expect(upload).toMatchObject({ name: 'muster-report', path: 'muster-report' });
+  const reports = (file: string): string => readFileSync(join(cwd, upload?.['path'] ?? '', file), 'utf8');
+  expect(reports('junit.xml')).toContain('<testsuites ');
+  expect(reports('report.html')).toContain('NO FAILURE FOUND');
+  expect(JSON.parse(reports('report.json'))).toMatchObject({ exit_code: 0 });
 });
 
-test('one that does not conform is stopped, and annotated', async () => {
-  const cwd = withAgent('bad');
-  script(
-    join(cwd, 'agent'),
+test('one that does not conform is stopped, annotated, and its reports are kept', async () => {
+  const cwd = repository(
+    'bad',
     `exec '${process.execPath}' -e '
     require("node:http").createServer((q, s) => { s.setHeader("content-type", "application/json"); s.end("{}"); }).listen(process.argv[2])' x "\${@: -1}"`,
   );
-  const { code, out, output } = await runAction(cwd, {
-    options: "--command './agent --socket {socket}' --only device.deployment.shape",
-  });
+  const { code, out, outputs, summary, used } = await push(cwd, '--only device.deployment.shape');
   expect(code).toBe(1);
-  expect(output).toBe('exit-code=1\n');
+  expect(outputs).toEqual({ 'exit-code': '1' });
   expect(out).toMatch(/^::error title=device.deployment.shape \(MUST%2C section 2.1\)::/m);
-  expect(readFileSync(join(cwd, 'summary.md'), 'utf8')).toContain('❌ NOT CONFORMANT');
+  expect(summary).toContain('❌ NOT CONFORMANT');
+  expect(used.at(-1)?.uses).toContain('upload-artifact');
+  expect(readFileSync(join(cwd, 'muster-report/report.html'), 'utf8')).toContain('NOT CONFORMANT');
+});
+
+test('one that dies is undecided, and its last words are told', async () => {
+  const { code, out } = await push(repository('dead', 'echo "no such device" >&2; exit 3'), '--fast');
+  expect(code).toBe(2);
+  expect(out.replaceAll(/\s+/g, ' ')).toMatch(
+    /ended with exit code 3 before it served .*; its last words: no such device/,
+  );
+});
+
+test('another package can be named, which npx runs', async () => {
+  const cwd = repository('packaged', simulated);
+  const bin = join(cwd, 'bin');
+  mkdirSync(bin);
+  // Stands in for the registry.
+  writeFileSync(join(bin, 'npx'), `#!/bin/bash\necho "npx $1 $2" >&2; shift 2\nexec ${CLI} "$@"\n`, { mode: 0o755 });
+  const name = 'https://example.com/muster.tgz';
+  const { code, out } = await push(cwd, '--only device.version.prefix', (text) =>
+    text.replace(/^( *)options:/m, `$1package: ${name}\n$1options:`),
+  );
+  expect(out).toContain(`npx --yes ${name}`);
+  expect(code).toBe(0);
 });
