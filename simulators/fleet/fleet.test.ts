@@ -147,6 +147,8 @@ describe('a scenario', () => {
     expect(metrics['ping.ms']?.count).toBe(40);
     expect(metrics['schedule.lateness.ms']?.count).toBe(12 + 60);
     expect(measured_seconds).toBeLessThan(fleet.elapsedMs / 1000);
+    // Seconds are kept although nobody listens to them.
+    expect(fleet.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
   });
 
   it('rolls out over a polling uplink, which uses the public API alone', async () => {

@@ -295,6 +295,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   #second(): void {
-    this.options.onSecond?.(this.progress.second(this.elapsedMs, this.#phase, this.robots));
+    const tick = this.progress.second(this.elapsedMs, this.#phase, this.robots);
+    this.options.onSecond?.(tick);
   }
 }
