@@ -5,7 +5,7 @@ import { timestamp } from '../common/clock.ts';
 import { type Random, random } from '../common/random.ts';
 import type { DeviceBehaviour } from './behaviour.ts';
 import type { Surroundings } from './faults/apply.ts';
-import { Home, KilledError } from './home.ts';
+import { type Home, KilledError } from './home.ts';
 import { adopt, type RequestHandler, type Transport } from './http/hub.ts';
 import { serve } from './http/routes.ts';
 import { EventLog } from './log/event-log.ts';
@@ -38,8 +38,8 @@ export class Agent implements RequestHandler {
   #unix: Listener | undefined;
   #loopback: LoopbackListener | undefined;
 
-  /** Takes and reads the robot's directory. Throws DirectoryInUseError, or what it cannot be read for. */
-  constructor(settings: Settings, identity: () => Identity, around: Surroundings) {
+  /** Reads the robot's directory. Throws the system's error when it cannot be read. */
+  constructor(settings: Settings, identity: () => Identity, around: Surroundings, home: Home) {
     const { dir: directory, behaviour, retain, retainBytes, log, retryMs, failedMs } = settings;
     const { clock } = around;
     const durable = settings.durability === 'sync';
@@ -48,8 +48,8 @@ export class Agent implements RequestHandler {
     this.#around = around;
     this.behaviour = behaviour;
     this.log = log;
-    const io = new Home(directory, around.io);
-    this.#home = io;
+    const io = home;
+    this.#home = home;
     const onNotice = (notice: string, error?: unknown) => log.warn(error ? { err: error } : {}, notice);
     const fanOut = new FanOut(behaviour.stream);
     const onStored = fanOut.publish.bind(fanOut);

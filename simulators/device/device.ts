@@ -14,6 +14,7 @@ import { withControlErrors } from './control/errors.ts';
 import type { ControlAddress, ControlServer } from './control/server.ts';
 import { ControlError, type ControlTarget } from './control/target.ts';
 import { type Surroundings, withFaults } from './faults/apply.ts';
+import { Home, KilledError } from './home.ts';
 import { disk } from './log/io.ts';
 import { LOG_FILE } from './log/log-file.ts';
 import { type DeviceOptions, type Identity, type Settings, settle } from './options.ts';
@@ -42,6 +43,8 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   readonly #around: Surroundings;
   #identity: Identity | undefined;
   #agent: Agent | undefined;
+  /** Not serving yet. */
+  #rising: Agent | undefined;
   #control: ControlServer | undefined;
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
@@ -119,8 +122,9 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   /** Ends the agent as after SIGKILL: nothing is flushed or tidied up, connections break, the socket file stays. */
   kill(): void {
-    this.#agent?.kill();
+    (this.#agent ?? this.#rising)?.kill();
     this.#agent = undefined;
+    this.#rising = undefined;
   }
 
   /** Publishes that many events: deployments that come and go again without touching the current one. */
@@ -188,9 +192,22 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   }
 
   async #start(): Promise<void> {
-    const agent = new Agent(this.#settings, () => this.identity, this.#around);
+    const agent = this.#rise();
+    this.#rising = agent;
     await agent.start();
+    if (this.#rising !== agent) throw new KilledError('the agent was killed while it started');
+    this.#rising = undefined;
     this.#agent = agent;
+  }
+
+  #rise(): Agent {
+    const home = new Home(this.#settings.dir, this.#around.io);
+    try {
+      return new Agent(this.#settings, () => this.identity, this.#around, home);
+    } catch (error) {
+      home.release();
+      throw error;
+    }
   }
 
   #up(): Agent {

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../common/clock.ts';
 import type { DeviceBehaviour } from './behaviour.ts';
 import { behaviour } from './behaviour.ts';
 import { type Fault, parseFault } from './faults/parse.ts';
+import type { DiskIo } from './log/io.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
 
 /** The part of a pino logger that is used; secrets are never passed to it. */
@@ -19,6 +20,8 @@ export interface Identity {
   name: string;
   /** The robot's own directory, where an uplink may keep its keys. */
   directory: string;
+  /** How it is written; out of reach once the agent is killed. */
+  io?: DiskIo;
 }
 
 export interface DeviceOptions {

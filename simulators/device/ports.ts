@@ -54,6 +54,8 @@ export interface Uplink extends AsyncDisposable {
   /** Provisions if needed, connects, subscribes and syncs once; resolves when online. Idempotent. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Stops as when the robot is killed: without a goodbye. Default: `stop`. */
+  abandon?(): Promise<void>;
   /** Syncs now; calls at the same time share one sync. */
   sync(): Promise<SyncResult>;
 }

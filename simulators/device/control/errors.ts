@@ -1,5 +1,6 @@
 /** What can go wrong when a device is driven, as the HTTP status that the control API answers. */
-import { EventLogError } from '../log/event-log.ts';
+import { KilledError } from '../home.ts';
+import { AgentDownError, EventLogError } from '../log/event-log.ts';
 import { DeployError } from '../ports.ts';
 import { UnknownDeploymentError } from '../state/deployments.ts';
 import { ControlError, type ControlTarget } from './target.ts';
@@ -11,6 +12,7 @@ export function controlError(error: unknown): ControlError {
   if (error instanceof RangeError) return as(400, 'invalid_body');
   if (error instanceof UnknownDeploymentError) return as(404, 'deployment_not_found');
   if (error instanceof DeployError) return as(422, 'not_deployable');
+  if (error instanceof AgentDownError || error instanceof KilledError) return as(409, 'agent_down');
   if (error instanceof EventLogError) return as(503, 'event_log_unavailable');
   return as(500, 'internal_error');
 }

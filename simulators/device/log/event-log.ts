@@ -31,6 +31,11 @@ export class EventLogError extends Error {
   override name = 'EventLogError';
 }
 
+/** There is no agent any more that could store anything. */
+export class AgentDownError extends EventLogError {
+  override name = 'AgentDownError';
+}
+
 interface Pending {
   events: StoredEvent[];
   resolve(range: { first: number; last: number }): void;
@@ -46,7 +51,7 @@ export class EventLog {
   readonly #file: LogFile;
   #next: number;
   #appends: Pending[] = [];
-  #compactions: (() => void)[] = [];
+  #compactions: PromiseWithResolvers<void>[] = [];
   #working: Promise<void> | undefined;
   #state: 'open' | 'closing' | 'down' = 'open';
 
@@ -87,7 +92,7 @@ export class EventLog {
    * and in order. Rejects with EventLogError when they could not be stored; then none of them is delivered.
    */
   append(drafts: readonly EventDraft[]): Promise<{ first: number; last: number }> {
-    if (this.#state !== 'open') return Promise.reject(new EventLogError('the robot is down, its log takes no events'));
+    if (this.#state !== 'open') return Promise.reject(new AgentDownError('the robot is down, its log takes no events'));
     const { clock, behaviour } = this.#options;
     const occurredAt = behaviour.deployments.occurredAt(timestamp(clock));
     const events = drafts.map((draft) => {
@@ -104,11 +109,12 @@ export class EventLog {
 
   /** Compacts now to 80 % of what there is (never below one event), whatever the retention; resolves when it is done. */
   compact(): Promise<void> {
-    if (this.#state !== 'open') return Promise.reject(new EventLogError('the robot is down, its log is not compacted'));
-    return new Promise((resolve) => {
-      this.#compactions.push(resolve);
-      this.#work();
-    });
+    if (this.#state !== 'open')
+      return Promise.reject(new AgentDownError('the robot is down, its log is not compacted'));
+    const compaction = Promise.withResolvers<void>();
+    this.#compactions.push(compaction);
+    this.#work();
+    return compaction.promise;
   }
 
   /** Stores what is pending and writes the exact mark. */
@@ -170,9 +176,9 @@ export class EventLog {
         resolve({ first: events[0]?.id ?? this.latest + 1, last: events.at(-1)?.id ?? this.latest });
       }
     }
-    for (const done of this.#compactions.splice(0)) {
+    while (this.#compactions.length > 0 && !this.#down) {
       await this.#keep(Math.floor(this.count * SHARE_KEPT));
-      done();
+      this.#compactions.shift()?.resolve();
     }
   }
 
@@ -236,6 +242,7 @@ export class EventLog {
 
   #fail(error: Error): void {
     for (const { reject } of this.#appends.splice(0)) reject(error);
+    if (this.#down) for (const { reject } of this.#compactions.splice(0)) reject(error);
   }
 
   /** Compacts when there are more events, or bytes, than the log may keep. */
@@ -256,9 +263,10 @@ export class EventLog {
     try {
       if (from > earliest) await this.#file.keep(from);
     } catch (error) {
+      if (this.#down) return;
       this.#options.onNotice(`cannot compact ${this.path} (${errorCode(error) ?? error}); it stays as it is`, error);
     }
   }
 }
 
-const killed = (): EventLogError => new EventLogError('the robot was killed before the event was stored');
+const killed = (): EventLogError => new AgentDownError('the robot was killed before the event was stored');

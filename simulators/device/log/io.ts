@@ -19,6 +19,12 @@ export interface DiskIo {
   write(fd: number, buffer: Uint8Array, position: number): void;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
+  /** Makes a directory and those above it, unless they are there. */
+  makeDirectory(path: string, mode?: number): void;
+  /** Makes a symbolic link at `path`. */
+  link(target: string, path: string): void;
+  /** Removes what is there, if anything: a file, a link, a directory with all that is in it. */
+  remove(path: string): void;
   /** Resolves once the file's data is on the disk. */
   sync(fd: number): Promise<void>;
   /** Resolves once the directory's entries are on the disk. */
@@ -40,6 +46,14 @@ export const disk: DiskIo = {
   },
   truncate: (fd, length) => fs.ftruncateSync(fd, length),
   rename: (from, to) => fs.renameSync(from, to),
+  makeDirectory: (path, mode = 0o777) => void fs.mkdirSync(path, { recursive: true, mode }),
+  link: (target, path) => fs.symlinkSync(target, path),
+  remove: (path) => {
+    // Cheaper than an error, or than rmSync, for thousands of robots that have nothing to remove.
+    const found = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory()) fs.rmSync(path, { recursive: true, force: true });
+    else if (found) fs.unlinkSync(path);
+  },
   sync: (fd) => fdatasync(fd),
   syncDirectory: async (path) => {
     const fd = fs.openSync(path, 'r');
@@ -56,6 +70,11 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
+const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT']);
+
+/** Whether a disk takes nothing now: full, read-only, or not ours. What is on it may still be read. */
+export const isUnwritable = (error: unknown): boolean => UNWRITABLE.has(errorCode(error) ?? '');
+
 /** Runs `read` when there is something at `path`, and gives undefined otherwise. Cheaper than an error for thousands of new robots. */
 export function ifPresent<T>(path: string, read: () => T): T | undefined {
   if (!fs.existsSync(path)) return undefined;
@@ -65,11 +84,6 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/** Removes a file that may be there. */
-export function removeFile(path: string): void {
-  ifPresent(path, () => fs.unlinkSync(path));
 }
 
 /**

@@ -1,10 +1,10 @@
 /** The file of an event log: opened when it is needed, written at its durable end, replaced by compaction. */
-import { mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { LogBehaviour } from '../behaviour.ts';
 import { compactedName, copyTail } from './compaction.ts';
 import { type Generation, SparseIndex } from './generation.ts';
 import { LogHandle } from './handles.ts';
-import { type DiskIo, ifPresent, removeFile } from './io.ts';
+import { type DiskIo, ifPresent, isUnwritable } from './io.ts';
 import { type Mark, nextBlock, readMark, writeMark } from './mark.ts';
 import { recover } from './recover.ts';
 
@@ -15,7 +15,7 @@ export interface LogFileOptions {
   io: DiskIo;
   durable: boolean;
   behaviour: LogBehaviour;
-  onNotice(notice: string): void;
+  onNotice(notice: string, error?: unknown): void;
 }
 
 export class LogFile {
@@ -27,8 +27,10 @@ export class LogFile {
   #handle: LogHandle | undefined;
   #reserved = 0;
   #block = 0;
-  /** A write that has not succeeded may have left anything behind. */
+  /** Behind the last stored event may be anything: a torn line, or what a write that failed has left. */
   #uncut = false;
+  /** The last stored event lacks its line break. */
+  #unended = false;
   /** The name leads to a new file, and the disk may not know that yet. */
   #unsynced = false;
 
@@ -37,18 +39,22 @@ export class LogFile {
     const { directory, io } = options;
     this.#options = options;
     this.path = `${directory}/${LOG_FILE}`;
-    removeFile(`${directory}/${compactedName(LOG_FILE)}`);
     const mark = readMark(directory);
-    const fd = ifPresent(this.path, () => io.open(this.path, 'r+'));
+    const fd = ifPresent(this.path, () => io.open(this.path, 'r'));
     if (fd === undefined) {
-      const latest = options.behaviour.highest(0, mark, true);
-      this.generation = emptyAfter(latest);
-      return;
+      this.generation = emptyAfter(options.behaviour.highest(0, mark, true));
+    } else {
+      try {
+        this.generation = this.#recover(fd, mark);
+      } finally {
+        io.close(fd);
+      }
     }
     try {
-      this.generation = this.#recover(fd, mark);
-    } finally {
-      io.close(fd);
+      this.#tidy();
+    } catch (error) {
+      if (!isUnwritable(error)) throw error;
+      options.onNotice(`${this.path} takes no events as it is`, error);
     }
   }
 
@@ -56,7 +62,6 @@ export class LogFile {
   async reserve(id: number): Promise<void> {
     if (id <= this.#reserved) return;
     const { io, directory, durable } = this.#options;
-    mkdirSync(directory, { recursive: true });
     this.#block = nextBlock(this.#block);
     const mark = { highest: id + this.#block, from: this.generation.latest, clean: false };
     await writeMark(io, directory, mark, durable);
@@ -66,7 +71,7 @@ export class LogFile {
   /** Writes `lines` behind what is stored and waits until they are as durable as the log promises; they are not read yet. */
   async write(lines: Buffer): Promise<void> {
     const fd = await this.#open();
-    if (this.#uncut) this.cutBack(fd);
+    this.#repair(fd);
     this.#uncut = true;
     this.#options.io.write(fd, lines, this.generation.bytes);
     if (this.#options.durable) await this.#options.io.sync(fd);
@@ -74,10 +79,8 @@ export class LogFile {
   }
 
   /** Cuts off whatever a failed write has left behind the last stored event; until that succeeds nothing more is written. */
-  cutBack(fd = this.#handle?.fd): void {
-    if (fd === undefined || !this.#uncut) return;
-    this.#options.io.truncate(fd, this.generation.bytes);
-    this.#uncut = false;
+  cutBack(): void {
+    if (this.#handle) this.#repair(this.#handle.fd);
   }
 
   /** Compacts to the events from `from` on. */
@@ -116,17 +119,33 @@ export class LogFile {
     const size = io.size(fd);
     const opening = behaviour.opening(generation.bytes < size);
     if (opening === 'keep') return { ...generation, bytes: size };
-    if (opening === 'empty') {
-      io.truncate(fd, 0);
-      return emptyAfter(generation.latest);
+    this.#unended = unended && opening === 'repair';
+    this.#uncut = opening === 'empty' || generation.bytes < size;
+    return opening === 'empty' ? emptyAfter(generation.latest) : generation;
+  }
+
+  /** Removes what a crash has left, in a directory that can be written. */
+  #tidy(): void {
+    const { io, directory } = this.#options;
+    const beside = `${directory}/${compactedName(LOG_FILE)}`;
+    if (existsSync(beside)) io.remove(beside);
+    if (!this.#uncut && !this.#unended) return;
+    const fd = io.open(this.path, 'r+');
+    try {
+      this.#repair(fd);
+    } finally {
+      io.close(fd);
     }
-    if (unended) {
-      io.write(fd, Buffer.from('\n'), generation.bytes);
-      generation.bytes += 1;
-    } else if (generation.bytes < size) {
-      io.truncate(fd, generation.bytes);
-    }
-    return generation;
+  }
+
+  #repair(fd: number): void {
+    const { io } = this.#options;
+    if (this.#uncut) io.truncate(fd, this.generation.bytes);
+    this.#uncut = false;
+    if (!this.#unended) return;
+    io.write(fd, Buffer.from('\n'), this.generation.bytes);
+    this.generation.bytes += 1;
+    this.#unended = false;
   }
 
   async #open(): Promise<number> {

@@ -6,10 +6,11 @@ import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import pino from 'pino';
 import { controlError } from '../control/errors.ts';
-import { type SimulatedDevice, simulateDevice } from '../index.ts';
+import type { SimulatedDevice } from '../index.ts';
 import type { Call, Reply } from './messages.ts';
 import { readyOf } from './ready.ts';
-import { deviceOptions, type ProcessSettings } from './settings.ts';
+import type { ProcessSettings } from './settings.ts';
+import { startDevice } from './start.ts';
 
 let device: SimulatedDevice | undefined;
 
@@ -28,8 +29,7 @@ process.once('disconnect', () => void end());
 async function begin(settings: ProcessSettings): Promise<void> {
   const log = pino({ level: settings.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
   try {
-    const onCrash = () => process.kill(process.pid, 'SIGKILL');
-    device = await simulateDevice({ ...(await deviceOptions(settings, log)), onCrash });
+    device = await startDevice(settings, log);
   } catch (error) {
     reply({ kind: 'broken', message: error instanceof Error ? error.message : String(error) });
     process.exitCode = 1;

@@ -2,10 +2,10 @@
 import process from 'node:process';
 import pino from 'pino';
 import { type ControlAddress, type ControlServer, serveControl } from '../control/server.ts';
-import { simulateDevice } from '../index.ts';
 import type { Ready } from './messages.ts';
 import { readyOf } from './ready.ts';
-import { deviceOptions, type ProcessSettings } from './settings.ts';
+import type { ProcessSettings } from './settings.ts';
+import { startDevice } from './start.ts';
 import { SupervisedDevice } from './supervisor.ts';
 
 /**
@@ -35,8 +35,7 @@ export async function runDevice(settings: ProcessSettings, control: ControlAddre
 }
 
 async function alone(settings: ProcessSettings, log: pino.Logger) {
-  const onCrash = () => process.kill(process.pid, 'SIGKILL');
-  const device = await simulateDevice({ ...(await deviceOptions(settings, log)), onCrash });
+  const device = await startDevice(settings, log);
   return { ready: readyOf(device, settings.device), close: () => device[Symbol.asyncDispose]() };
 }
 

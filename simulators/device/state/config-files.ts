@@ -2,9 +2,9 @@
  * Config files on the robot's disk, all or none: a set is written to a directory of its own, made durable, and put in place by
  * renaming one symbolic link over another. A reader sees the old set or the new one, also after a crash at any moment.
  */
-import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type DiskIo, errorCode, ifPresent, removeFile } from '../log/io.ts';
+import { type DiskIo, errorCode, ifPresent } from '../log/io.ts';
 import { type ConfigFile, DeployError } from '../ports.ts';
 import { relativePaths } from './filepath.ts';
 
@@ -40,13 +40,13 @@ export class ConfigFiles {
     const name = `${SETS}/${this.#newest() + 1}`;
     const set = `${this.#directory}/${name}`;
     try {
-      mkdirSync(set, { recursive: true });
+      this.#io.makeDirectory(set);
       const directories = new Set([set]);
       for (const [at, file] of files.entries())
         await this.#write(`${set}/${paths[at]}`, file.content, set, directories);
       if (this.#durable) for (const directory of directories) await this.#io.syncDirectory(directory);
     } catch (error) {
-      rmSync(set, { recursive: true, force: true });
+      this.#io.remove(set);
       const cause = errorCode(error) ?? String(error);
       throw new DeployError(`cannot write the config files: ${cause}`, cause !== 'ENAMETOOLONG', { cause: error });
     }
@@ -56,9 +56,9 @@ export class ConfigFiles {
   /** Puts a set in place of the one before, in one step. */
   async swap(name: string): Promise<void> {
     const beside = `${this.root}.new`;
-    removeFile(beside);
+    this.#io.remove(beside);
     this.#adopt();
-    symlinkSync(name, beside);
+    this.#io.link(name, beside);
     this.#io.rename(beside, this.root);
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
@@ -66,7 +66,7 @@ export class ConfigFiles {
   /** Goes back to the set that the robot's state names, if a crash came between the two; undefined is none. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
-      if (name === undefined) removeFile(this.root);
+      if (name === undefined) this.#io.remove(this.root);
       else if (existsSync(`${this.#directory}/${name}`)) await this.swap(name);
     }
     this.prune();
@@ -76,13 +76,13 @@ export class ConfigFiles {
   prune(): void {
     const keep = this.current;
     for (const set of this.#sets()) {
-      if (`${SETS}/${set}` !== keep) rmSync(`${this.#directory}/${SETS}/${set}`, { recursive: true, force: true });
+      if (`${SETS}/${set}` !== keep) this.#io.remove(`${this.#directory}/${SETS}/${set}`);
     }
   }
 
   async #write(path: string, content: Uint8Array, set: string, directories: Set<string>): Promise<void> {
     const parent = dirname(path);
-    if (!directories.has(parent)) mkdirSync(parent, { recursive: true });
+    if (!directories.has(parent)) this.#io.makeDirectory(parent);
     for (let made = parent; made.length > set.length && !directories.has(made); made = dirname(made))
       directories.add(made);
     const fd = this.#io.open(path, 'wx');
@@ -112,7 +112,7 @@ export class ConfigFiles {
   #adopt(): void {
     const found = lstatSync(this.root, { throwIfNoEntry: false });
     if (!found || found.isSymbolicLink()) return;
-    mkdirSync(`${this.#directory}/${SETS}`, { recursive: true });
+    this.#io.makeDirectory(`${this.#directory}/${SETS}`);
     this.#io.rename(this.root, `${this.#directory}/${SETS}/${this.#newest() + 1}`);
   }
 

@@ -225,7 +225,7 @@ describe('driven', () => {
 
   test('with files that can never be written it fails', async () => {
     await using on = await robot();
-    mkdirSync(`${on.dir}/outside`);
+    mkdirSync(`${on.dir}/outside`, { recursive: true });
     await on.device.deploy({ config_instances: [{ filepath: '/ok', content: '1' }] });
     symlinkSync(`${on.dir}/outside`, `${on.dir}/root/link`);
     for (const filepath of ['../x', 'a\0b', `/${'n'.repeat(300)}`, '/link/x']) {

@@ -3,7 +3,6 @@
  * one, and the events that tell of it. Changes happen one at a time, and in this order: files in place, state on disk, events
  * in the log. A crash between two of them is made good at the next start.
  */
-import { mkdirSync } from 'node:fs';
 import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
@@ -306,7 +305,6 @@ export class Deployments implements DeploymentPort {
   async #save(): Promise<void> {
     const { io, directory, durable } = this.#options;
     this.#unsaved = true;
-    mkdirSync(directory, { recursive: true });
     await writeState(io, directory, this.#state, durable);
     this.#unsaved = false;
   }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { basename, dirname } from 'node:path';
 import type { TransportBehaviour } from '../behaviour.ts';
-import { disk, ifPresent, removeFile, replaceFile } from '../log/io.ts';
+import { disk, ifPresent, replaceFile } from '../log/io.ts';
 import { type Listener, listening } from './unix.ts';
 
 export interface LoopbackListener extends Listener {
@@ -17,6 +17,7 @@ export async function listenLoopback(
   discovery: string,
   rules: TransportBehaviour,
   onConnection: (socket: net.Socket) => void,
+  check: () => void = () => {},
 ): Promise<LoopbackListener> {
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
   await listening(server, { port: 0, host: rules.host, backlog: 4_096 });
@@ -25,6 +26,7 @@ export async function listenLoopback(
   const token = randomBytes(32).toString('hex');
   const content = `${JSON.stringify(rules.discovery({ port, token }))}\n`;
   try {
+    check();
     await replaceFile(disk, dirname(discovery), basename(discovery), content, false, 0o600);
   } catch (error) {
     server.close();
@@ -35,7 +37,7 @@ export async function listenLoopback(
     token,
     close: () => {
       server.close();
-      if (ifPresent(discovery, () => readFileSync(discovery, 'utf8')) === content) removeFile(discovery);
+      if (ifPresent(discovery, () => readFileSync(discovery, 'utf8')) === content) disk.remove(discovery);
     },
     abandon: () => {
       server.close();

@@ -1,7 +1,7 @@
 /** The Device API on a unix socket (specification section 5): who may open the file may speak, no token is used. */
 import { lstatSync, renameSync } from 'node:fs';
 import net from 'node:net';
-import { removeFile } from '../log/io.ts';
+import { disk } from '../log/io.ts';
 
 /** Kernel limit of a socket address, less its end and the one byte that a name in preparation is longer. */
 const LONGEST_PATH = 106;
@@ -15,13 +15,15 @@ export interface Listener {
 }
 
 /**
- * Listens on `path`, whose permissions `permit` sets. A socket that a dead process left behind is taken over; one that someone answers on is refused. The
- * socket appears under its name with its mode set and ready to accept.
+ * Listens on `path`, whose permissions `permit` sets. A socket that a dead process left behind is taken over; one that someone
+ * answers on is refused. The socket appears under its name with its mode set and ready to accept. `check` throws when it is no
+ * longer wanted.
  */
 export async function listenUnix(
   path: string,
   permit: (path: string) => void,
   onConnection: (socket: net.Socket) => void,
+  check: () => void = () => {},
 ): Promise<Listener> {
   if (Buffer.byteLength(path) > LONGEST_PATH) {
     throw new Error(
@@ -29,11 +31,13 @@ export async function listenUnix(
     );
   }
   await claim(path);
+  check();
   const beside = `${path}~`;
-  removeFile(beside);
+  disk.remove(beside);
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
   await listening(server, { path: beside, backlog: BACKLOG });
   try {
+    check();
     permit(beside);
     renameSync(beside, path);
   } catch (error) {
@@ -44,7 +48,7 @@ export async function listenUnix(
   return {
     close: () => {
       server.close();
-      if (lstatSync(path, { throwIfNoEntry: false })?.ino === own) removeFile(path);
+      if (lstatSync(path, { throwIfNoEntry: false })?.ino === own) disk.remove(path);
     },
     abandon: () => {
       server.close();

@@ -1,0 +1,21 @@
+/** A process that takes a directory's lock when it is told, and says whether it got it. For tests only. */
+import process from 'node:process';
+import { type Lock, lockDirectory } from '../lock.ts';
+
+let lock: Lock | undefined;
+
+process.on('message', (message: { take: string } | { release: true }) => {
+  if ('release' in message) {
+    lock?.release();
+    lock = undefined;
+    process.send?.('released');
+    return;
+  }
+  try {
+    lock = lockDirectory(message.take);
+    process.send?.('got it');
+  } catch (error) {
+    process.send?.(error instanceof Error ? error.name : String(error));
+  }
+});
+process.send?.('ready');
