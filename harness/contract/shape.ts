@@ -36,7 +36,7 @@ export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
     name,
     schema,
     is: (value): value is Static<T> => validator().Check(value),
-    problems: (value) => (validator().Check(value) ? [] : validator().Errors(value).map(readable)),
+    problems: (value) => (validator().Check(value) ? [] : placed(validator().Errors(value)).map(readable)),
   };
 }
 
@@ -45,6 +45,12 @@ interface ErrorLike {
   instancePath: string;
   message: string;
   params: object;
+}
+
+/** An unknown member is told once, where it is, and not again for the object that it is in. */
+function placed(errors: ErrorLike[]): ErrorLike[] {
+  const others = errors.filter(({ keyword }) => keyword !== 'additionalProperties');
+  return others.length > 0 ? others : errors;
 }
 
 function readable(error: ErrorLike): Problem {
@@ -56,6 +62,8 @@ function readable(error: ErrorLike): Problem {
       return { path: error.instancePath, message: `must be one of ${list(params['allowedValues'])}` };
     case 'const':
       return { path: error.instancePath, message: `must be ${JSON.stringify(params['allowedValue'])}` };
+    case 'boolean':
+      return { path: error.instancePath, message: 'is not known here' };
     case 'format':
       return { path: error.instancePath, message: 'must be an ISO 8601 date-time' };
     default:

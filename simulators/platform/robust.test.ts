@@ -77,8 +77,15 @@ describe('a body', () => {
     expect(reply.body).toMatchObject({
       error: { code: 'invalid_request', message: expect.stringContaining('name: ') },
     });
+    expect((await platform.call('POST', '/devices', { name: 'x', group_id: null })).body).toMatchObject({
+      error: {
+        code: 'invalid_request',
+        message: 'group_id: is not known here; members are name',
+        params: { problems: [{ path: '/group_id', message: 'is not known here' }] },
+      },
+    });
     expect((await platform.call('POST', '/devices', { nam: 'x' })).body).toMatchObject({
-      error: { code: 'invalid_request' },
+      error: { code: 'invalid_request', message: expect.stringContaining('lacks "name"') },
     });
   });
 
@@ -118,6 +125,9 @@ describe('a path', () => {
     const status = async (method: string, path: string) => (await platform.call(method, path)).status;
     expect(await status('GET', '/nothing')).toBe(404);
     expect(await status('DELETE', '/devices')).toBe(405);
+    expect((await platform.call('DELETE', '/devices')).headers.get('allow')).toBe('GET,POST');
+    const outside = await fetch(`${platform.agentUrl}/devices`);
+    expect(await outside.json()).toMatchObject({ error: { message: expect.stringContaining('is under /beta') } });
     expect(await status('PUT', '/groups/grp_1/move')).toBe(405);
     expect(await status('GET', '/devices/')).toBe(404);
     expect(await status('GET', `/devices/${'x'.repeat(10_000)}`)).toBe(404);

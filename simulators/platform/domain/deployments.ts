@@ -64,7 +64,12 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
 export function archiveDeployment(core: Core, id: string): DeploymentRow {
   const row = find(core, 'deployment', id);
   if (row.activity_status !== 'staged' && row.activity_status !== 'drifted') {
-    throw conflict('invalid_transition', `a deployment that is ${row.activity_status} cannot be archived`, { id });
+    const remedy = row.activity_status === 'archived' ? '' : '; deploying another replaces it';
+    throw conflict(
+      'invalid_transition',
+      `a deployment that is ${row.activity_status} cannot be archived, only one that is staged or drifted${remedy}`,
+      { id },
+    );
   }
   return core.store.write(() => advance(core, row, { target: 'archived', activity: 'archived' }));
 }

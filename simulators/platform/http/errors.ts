@@ -25,6 +25,7 @@ export function answerError(
   const facts = factsOf(error);
   if (facts.status >= 500) onFailure(error, request);
   const { status, body } = core.behaviour.error(facts);
+  if (facts.status === 405) reply.header('allow', String(facts.params['allowed']));
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
 }
 

@@ -77,8 +77,13 @@ function readBody(core: Core, operation: Operation, expected: Shape | undefined,
   const problems = core.behaviour.bodyProblems(operation.id, value, () => expected.problems(value));
   if (problems.length === 0) return value;
   const [first] = problems;
-  const where = first?.path ? `${first.path.slice(1).replaceAll('/', '.')}: ` : '';
-  throw new PlatformError(400, 'invalid_request', `${where}${first?.message}`, { problems: problems.slice(0, 20) });
+  const at = (first?.path ?? '').slice(1).replaceAll('/', '.');
+  const members = Object.keys((expected.schema as { properties?: object }).properties ?? {});
+  const where = at === '' ? '' : `${at}: `;
+  const accepted = at === '' || at.includes('.') || members.includes(at) ? '' : `; members are ${members.join(', ')}`;
+  throw new PlatformError(400, 'invalid_request', `${where}${first?.message}${accepted}`, {
+    problems: problems.slice(0, 20),
+  });
 }
 
 function shaped({ behaviour }: Core, operation: string, answered: Answered): Answered {

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import type { Core } from '../core.ts';
 import type { PlatformFaults } from '../faults.ts';
@@ -59,21 +60,22 @@ export function buildServer({
       if (faults) addFaults(scope, faults, seed);
       registerRoutes(scope, core, renderer, keys);
       serveDocuments(scope, core.names, BASE_PATH);
-      refuseOthers(scope);
+      refuseOthers(scope, 'there is nothing at this path');
       done();
     },
     { prefix: BASE_PATH },
   );
   registerAgent?.(app);
   serveDocuments(app, core.names, BASE_PATH);
-  refuseOthers(app);
+  const agents = registerAgent === undefined ? '' : `, that of agents under ${AGENT_BASE_PATH}`;
+  refuseOthers(app, `there is nothing at this path: the Platform API is under ${BASE_PATH}${agents}`);
   return app;
 }
 
 /** A route of its own rather than the router's "not found": it answers before a body is read. */
-function refuseOthers(app: FastifyInstance): void {
+function refuseOthers(app: FastifyInstance, nothing: string): void {
   app.all('/*', {
-    onRequest: (request, _reply, done) => done(unknownRoute(request.method, request.raw.url ?? '')),
+    onRequest: (request, _reply, done) => done(unknownRoute(request.method, request.raw.url ?? '', nothing)),
     handler: () => {},
   });
 }
@@ -83,9 +85,9 @@ const PATTERNS = OPERATIONS.map(({ method, path }) => ({
   pattern: new RegExp(`^${BASE_PATH}${path.replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-function unknownRoute(method: string, url: string): PlatformError {
+function unknownRoute(method: string, url: string, nothing: string): PlatformError {
   const path = url.split('?')[0] ?? '';
   const allowed = PATTERNS.filter(({ pattern }) => pattern.test(path)).map((operation) => operation.method);
-  if (allowed.length === 0) return new PlatformError(404, 'unknown_route', 'there is nothing at this path');
+  if (allowed.length === 0) return new PlatformError(404, 'unknown_route', nothing);
   return new PlatformError(405, 'method_not_allowed', `${method} is not served here`, { allowed });
 }
