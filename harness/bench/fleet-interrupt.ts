@@ -1,10 +1,13 @@
 /** Ctrl-C with a fleet running, as a terminal does it: to every process at once. How long until nothing is left, and is it nothing? */
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { roomFor } from '../../simulators/fleet/place.ts';
+
+const BYTES_EACH = 64 * 1024;
 
 export interface Interrupted {
   /** From the interrupt to the end of the last process. */
@@ -27,13 +30,13 @@ interface Left {
 /** Runs `muster fleet` with its own platform until all robots are online, then interrupts it. Rejects when they never are. */
 export async function interruptFleet(robots: number, stateDir: string): Promise<Interrupted> {
   const place = mkdtempSync(join(tmpdir(), 'muster-bench-interrupt-'));
+  // Where a fleet keeps its files by itself, but in a folder that nobody else looks into.
+  const temporary = mkdtempSync(join(roomFor(robots * BYTES_EACH), 'muster-bench-interrupt-'));
   const seconds = Math.max(2, Math.ceil(robots / 300));
   const scenario = join(place, 'scenario.yaml');
   const options = { scenario, platform: 'embedded', robots: String(robots), state: stateDir, out: join(place, 'out') };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
   try {
-    const temporary = join(place, 'tmp');
-    mkdirSync(temporary);
     writeFileSync(
       scenario,
       `name: interrupt\nkey_bits: 1024\nphases:\n  - { do: ramp, over: ${seconds}s }\n  - { do: hold, for: 1h, ping: 20/s, lists: 5/s }\n`,
@@ -57,7 +60,7 @@ export async function interruptFleet(robots: number, stateDir: string): Promise<
       if (leftOf(group, temporary).processes > 0) process.kill(-group, 'SIGKILL');
     }
   } finally {
-    rmSync(place, { recursive: true, force: true });
+    for (const folder of [place, temporary]) rmSync(folder, { recursive: true, force: true });
   }
 }
 
