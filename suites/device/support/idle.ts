@@ -4,7 +4,7 @@ import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import { CURRENT } from './ask.ts';
 import type { Device } from './context.ts';
-import { DECIMAL, parseObject } from './events.ts';
+import { DECIMAL, parseObject, showFrame } from './events.ts';
 import type { Subscription } from './streams.ts';
 
 /** A comment this long after the last sign of life came by the clock, and not because the stream was opened. */
@@ -40,7 +40,7 @@ export async function heartbeats(
         if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
         context.must(false, {
           expected: `a comment line within ${(LATE * interval) / 1000} s on an idle stream (an interval of ${context.heartbeatSeconds} s is declared)`,
-          actual: error instanceof StreamEnded ? error.message : `none for ${Math.round(performance.now() - since)} ms`,
+          actual: error instanceof StreamEnded ? error.message : noneSince(subscription, since),
         });
       }
       const { comments, frames } = stream;
@@ -61,6 +61,13 @@ export async function heartbeats(
   } finally {
     slowness.stop();
   }
+}
+
+/** What came in place of a comment tells most. */
+function noneSince({ stream }: Subscription, since: number): string {
+  const none = `none for ${Math.round(performance.now() - since)} ms`;
+  const instead = stream.frames.filter((frame) => frame.at > since && !isTraffic(frame)).at(-1);
+  return instead === undefined ? none : `${none}; in its place came ${showFrame(instead)}`;
 }
 
 /** An event that has happened, rather than a heartbeat in the guise of one. */
