@@ -180,9 +180,11 @@ async function interruptible(
 ): Promise<Measured | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Measured | undefined>();
   const onAbort = (): void => {
-    const late = new Promise<never>((_, give) => setTimeout(give, LAST_WORDS_MS, new Error('no answer in time')));
-    Promise.race([fleet.measured(), late])
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(late.reject, LAST_WORDS_MS, new Error('no answer in time'));
+    Promise.race([fleet.measured(), late.promise])
       .catch(() => fleet.measuredNothing())
+      .finally(() => clearTimeout(timer))
       .then(async (measured) => {
         await fleet.stop('abandon');
         resolve(measured);
