@@ -9,16 +9,20 @@ const SHAPE = requirement(
   'platform.deployment.shape',
   'MUST',
   '2.1',
-  'Every deployment that is listed has all fields of a deployment, with their types, prefixes, enumerations and date-times.',
+  'The fields that section 2.1 shows of a deployment have their types, prefixes, enumerations and date-times in every deployment that is listed.',
 );
 const shape = check(SHAPE, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
   for (const item of await some(t)) {
     const problems = deploymentShape.problems(item).map(({ path, message }) => `${path} ${message}`.trim());
-    t.must(problems.length === 0, {
+    // Section 2.1 says of the Device API which fields are required; a platform may show fewer.
+    const lacking = problems.filter((problem) => problem.startsWith('lacks '));
+    const finding = {
       expected: 'a deployment: object, id, description, four statuses, device_id, release_id, created_at',
       actual: `${problems.slice(0, 5).join('; ')}: ${JSON.stringify(item)}`,
       counterexample: item.id,
-    });
+    };
+    t.must(problems.length === lacking.length, finding);
+    t.should(lacking.length === 0, finding);
   }
 });
 
@@ -32,13 +36,15 @@ const merge = check(MERGE, { sharing: 'exclusive', profile: 'core' }, async (t: 
   const seen = new Set<string>();
   for (const item of await some(t)) {
     const { status, activity_status: activity, error_status: error } = item;
+    if (activity === undefined || error === undefined || status === undefined) continue;
     seen.add(`${activity}/${error}`);
-    t.must(activity !== undefined && error !== undefined && status === (error === 'none' ? activity : error), {
+    t.must(status === (error === 'none' ? activity : error), {
       expected: `status ${error === 'none' ? activity : error} with activity_status ${activity} and error_status ${error}`,
       actual: `status ${status}`,
       counterexample: item.id,
     });
   }
+  if (seen.size === 0) t.notApplicable('no deployment that is listed shows status, activity_status and error_status');
   t.note(`pairs of activity and error seen: ${[...seen].sort().join(', ')}`);
 });
 

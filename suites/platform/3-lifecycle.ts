@@ -11,7 +11,7 @@ import { read } from './support/read.ts';
 
 const FORWARD = requirement(
   'platform.deployment.forward-only',
-  'MUST',
+  'SHOULD',
   '3',
   'The target and the activity of a deployment never move backwards, whatever is done with it and its neighbours.',
 );
