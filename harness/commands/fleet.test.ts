@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import yargs from 'yargs';
+import { eventually } from '../../simulators/common/testing/eventually.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import { type FleetResult, fleetResult } from '../load/result.ts';
 import { writeAlive, writeResult } from '../load/shards.ts';
@@ -141,6 +142,17 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(out).toContain('the run was interrupted');
     expect(resultIn(join(dir, 'out'))).toMatchObject({ complete: false });
     expect(workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+    expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
+  });
+
+  it('leaves no process, socket or file when it is killed', async () => {
+    const { child, ended, err } = start(fleet('  - { do: hold, for: 1h }\n', { workers: '2' }));
+    const { promise: holding, resolve } = Promise.withResolvers<void>();
+    child.stderr?.on('data', () => /phase 2\/2 hold · robots online 8/.test(err()) && resolve());
+    await Promise.race([holding, ended]);
+    const others = childrenOf(child.pid ?? 0);
+    child.kill('SIGKILL');
+    await eventually(() => expect(others.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]));
     expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 /** Hosts robots in this process: carries out the phases of a scenario on them and measures. */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Metrics, type Snapshot } from '../../harness/load/metrics.ts';
 import { SaturationSampler } from '../../harness/load/saturation.ts';
 import { monotonicMs, runSchedule } from '../../harness/load/scheduler.ts';
@@ -129,6 +129,15 @@ export class RobotHost implements Host {
       throw new AggregateError(failures, `${this.name}: ${failures.length} robots did not end cleanly`);
   }
 
+  /** Call after `stop`. The folder of the fleet goes with the last of its hosts. */
+  removeFiles(): void {
+    const { robotsDir, socketsDir } = this.#config;
+    for (const own of [robotsDir, socketsDir]) {
+      rmSync(own, { recursive: true, force: true, maxRetries: 3 });
+      for (const above of [dirname(own), dirname(dirname(own))]) removeIfEmpty(above);
+    }
+  }
+
   get #keys(): KeyStore {
     const { stateDir, keyBits, namePrefix } = this.#config;
     return { dir: join(stateDir, 'keys', namePrefix, String(keyBits)), bits: keyBits };
@@ -186,4 +195,12 @@ async function defectsOf({ members, defects }: HostConfig): Promise<Map<number, 
   if (wanted.length === 0) return new Map();
   const { deviceDefect } = await import('../defects/device/index.ts');
   return new Map(wanted.map((robot) => [robot, deviceDefect(defects[robot] ?? '')]));
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Another host still has files there, or has removed it.
+  }
 }

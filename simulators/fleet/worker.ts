@@ -39,7 +39,11 @@ process.on('message', (message) => {
 // A terminal sends its interrupt to every process; the coordinator decides what it means.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('disconnect', () => {
-  const end = (): void => process.exit();
+  // Nobody may be left to remove what lies in memory: a coordinator that was killed removes nothing.
+  const end = (): void => {
+    host?.removeFiles();
+    process.exit();
+  };
   if (host === undefined) end();
   else host.stop('abandon').then(end, end);
 });
