@@ -11,7 +11,7 @@ describe('paging', () => {
     ['101', '9', { limit: 100, offset: 9 }],
     ['9'.repeat(400), '9'.repeat(400), { limit: 100, offset: Number.MAX_SAFE_INTEGER }],
     ['abc', '1e3', { limit: 10, offset: 0 }],
-    ['5.9', '0x10', { limit: 5, offset: 0 }],
+    ['5.9', '0x10', { limit: 10, offset: 0 }],
   ])('of limit=%s and offset=%s', (limit, offset, expected) => {
     expect(paging({ limit, offset })).toEqual(expected);
   });

@@ -4,8 +4,8 @@ import {
   type DeploymentActivityStatus,
   isDeploymentActivityStatus,
 } from '../../../harness/contract/enums.ts';
-import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
 import { PlatformError } from '../ports.ts';
+import { rightBehaviour } from '../right.ts';
 
 export type Query = Record<string, string | string[] | undefined>;
 
@@ -14,18 +14,11 @@ const values = (query: Query, name: string): string[] => {
   return given === undefined ? [] : [given].flat();
 };
 
-/** The nearest valid integer to whatever text was sent; the default when it is no number at all. */
-function clamp(texts: string[], low: number, high: number, fallback: number): number {
-  const text = texts.at(-1)?.trim() ?? '';
-  if (!/^[+-]?\d+(\.\d*)?$/.test(text)) return fallback;
-  return Math.min(high, Math.max(low, Math.trunc(Number(text))));
-}
-
+/** As on the Platform API. */
 export function paging(query: Query): { limit: number; offset: number } {
-  const { limitMinimum, limitMaximum, limitDefault, offsetMinimum, offsetDefault } = LIST_LIMITS;
   return {
-    limit: clamp(values(query, 'limit'), limitMinimum, limitMaximum, limitDefault),
-    offset: clamp(values(query, 'offset'), offsetMinimum, Number.MAX_SAFE_INTEGER, offsetDefault),
+    limit: rightBehaviour.clampLimit(values(query, 'limit')),
+    offset: rightBehaviour.clampOffset(values(query, 'offset')),
   };
 }
 
