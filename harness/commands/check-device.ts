@@ -88,9 +88,7 @@ async function open(
     return openDeviceTarget(options);
   }
   const { openEnrolledDevice } = await import('./control-platform.ts');
-  // What an agent that is started by hand needs has to be readable, the token too.
-  const announce = (text: string): void => void (args.command === undefined && process.stderr.write(`${text}\n`));
-  return openEnrolledDevice(options, { redactor, signal, announce });
+  return openEnrolledDevice(options, { redactor, signal });
 }
 
 export function deviceOptions(

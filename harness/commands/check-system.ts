@@ -10,7 +10,7 @@ import { openPlatformTarget } from '../target/open-platform.ts';
 import { type DeviceArguments, deviceOptions, deviceTargetOptions, judgedDevice } from './check-device.ts';
 import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
 import { judgedPlatform } from './check-platform.ts';
-import { startControlPlatform } from './control-platform.ts';
+import { announcer, openAgent, startControlPlatform, startsAgent } from './control-platform.ts';
 import { UsageError } from './errors.ts';
 import { type Judged, judge } from './run-suite.ts';
 
@@ -71,6 +71,7 @@ async function open(
   const patienceMs = args.patience * 1000;
   const deviceTarget = deviceOptions(args, redactor, signal, notify);
   const dialect = args.dialect ?? 'spec';
+  const started = args.platform !== undefined || (await startsAgent(deviceTarget, redactor));
   const stack = new AsyncDisposableStack();
   try {
     const links: CuttableLink[] = [];
@@ -81,8 +82,7 @@ async function open(
               redactor,
               dialect,
               signal,
-              // What an agent that is started by hand needs has to be readable, the token too.
-              announce: (text) => void (args.command === undefined && process.stderr.write(`${text}\n`)),
+              announce: announcer(started),
               relay: async (url) => {
                 const link = stack.use(await CuttableLink.to(url));
                 links.push(link);
@@ -91,15 +91,11 @@ async function open(
             }),
           )
         : undefined;
-    const device = judgedDevice(
-      stack.use(
-        await openDeviceTarget({
-          ...deviceTarget,
-          ...(own === undefined ? {} : { env: { ...process.env, ...own.env } }),
-        }),
-      ),
-      patienceMs,
-    );
+    const opened =
+      own === undefined
+        ? await openDeviceTarget(deviceTarget)
+        : await openAgent(own, { ...deviceTarget, env: { ...process.env, ...own.env } }, started);
+    const device = judgedDevice(stack.use(opened), patienceMs);
     const deviceId = device.unreachable === undefined ? (args['device-id'] ?? (await own?.enrolled())) : undefined;
     if (deviceId === undefined && device.unreachable === undefined) {
       throw new UsageError('--device-id: missing; with --platform, which of its devices is this agent?');

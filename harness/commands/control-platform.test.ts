@@ -1,52 +1,62 @@
 /** An agent in a process of its own, which speaks nothing but its uplink, is enrolled, driven through deployments and certified. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { deviceSuite } from '../../suites/device/index.ts';
-import { seal } from '../certificate/dsse.ts';
-import { generateKey, readPrivateKey, readPublicKey } from '../certificate/keys.ts';
-import { statementOf } from '../certificate/statement.ts';
-import { suitesDigest } from '../certificate/suites-digest.ts';
-import { verifyCertificate } from '../certificate/verify.ts';
-import { makePlan } from '../check/plan.ts';
-import { runSuite } from '../check/run.ts';
+import type { Report } from '../check/types.ts';
 import { Redactor } from '../client/redact.ts';
-import { judgedDevice } from './check-device.ts';
 import { openEnrolledDevice } from './control-platform.ts';
+import { muster, Running } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-enrolled-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const file = join(import.meta.dirname, '../../fixtures/targets/enrolled-agent.yaml');
 
 test('an unmodified agent is certified over its uplink alone', async () => {
-  const redactor = new Redactor();
-  const said: string[] = [];
-  const env = { ...process.env, AGENT_DIR: folder };
-  const announce = (text: string): void => void said.push(text);
-  await using target = await openEnrolledDevice({ redactor, target: file, env }, { redactor, announce });
-  expect(target.unreachable).toBeUndefined();
-  expect(said.join()).toMatch(/MUSTER_PLATFORM_URL=http:.*\n.*MUSTER_MQTT_URL=mqtt:.*\n.*MUSTER_TOKEN=/);
-  expect([...target.capabilities]).toEqual(expect.arrayContaining(['unix', 'drive', 'restart', 'log']));
-  expect(target.description.control).toBe('platform + process');
-
-  const { capabilities, context, description } = judgedDevice(target, 10_000);
-  const report = await runSuite(deviceSuite, {
-    plan: makePlan(deviceSuite, { capabilities, profile: 'core' }),
-    ...{ context, redactor, target: description, profile: 'core', seed: 1, version: '0.1.0' },
-  });
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.json')];
+  expect((await muster('keygen', key)).code).toBe(0);
+  const env = { AGENT_DIR: folder };
+  const words = ['--target', file, '--control', 'platform', '--profile', 'core', '--report', 'pretty'];
+  const reports = ['--report', `json=${join(folder, 'report.json')}`];
+  const signed = ['--certificate', certificate, '--key', key];
+  const run = new Running(['check', 'device', ...words, ...reports, ...signed], { env });
+  const { code, stdout, stderr } = await run.ended;
+  const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Report;
   const red = report.checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked');
   expect(red.map(({ id, actual, reason }) => ({ id, actual, reason }))).toEqual([]);
-  expect(report.exit_code).toBe(0);
+  expect(stdout).toContain('CONFORMANT');
+  expect(code).toBe(0);
   expect(report.summary.pass).toBeGreaterThan(15);
+  expect(report.target.capabilities).toEqual(expect.arrayContaining(['unix', 'drive', 'restart', 'log']));
+  // An agent that is started for the run finds its token in its environment: nobody has to read it.
+  expect(stderr).not.toContain('MUSTER_TOKEN');
 
-  const key = join(folder, 'key.pem');
-  generateKey(key);
-  const statement = statementOf(report, suitesDigest());
-  const certificate = seal(Buffer.from(JSON.stringify(statement)), readPrivateKey(key));
-  const { predicate } = verifyCertificate(certificate, readPublicKey(`${key}.pub`));
-  expect(predicate.failedTests).toEqual([]);
-  expect(predicate.muster.control).toBe('platform + process');
+  const verified = await muster('verify', certificate, '--key', `${key}.pub`);
+  expect(verified.stdout).toMatch(/^CONFORMANT in profile core: simulated-agent 0.1.0 with the Device API\n/);
+  expect(verified.stdout).toMatch(/driven by: platform \+ process/);
+  expect(verified.code).toBe(0);
+});
+
+test('an agent that is started by hand is awaited, and told what it needs', async () => {
+  const [socket, dir] = [join(folder, 'hand.sock'), join(folder, 'hand')];
+  const words = ['--socket', socket, '--control', 'platform', '--only', 'device.deployment.shape.driven'];
+  const checking = new Running(['check', 'device', ...words]);
+  const told = await checking.said(/MUSTER_PLATFORM_URL=(\S+)\n +MUSTER_MQTT_URL=(\S+)\n +MUSTER_TOKEN=(\S+)\n/);
+  const [, platform = '', mqtt = '', token = ''] = told;
+  const uplink = ['--uplink', 'agent', '--platform', platform, '--mqtt', mqtt, '--log-level', 'warn'];
+  const env = { MUSTER_TOKEN: token };
+  await using agent = new Running(['simulate', 'device', '--socket', socket, '--dir', dir, ...uplink], { env });
+  await agent.ready();
+  const { code, stdout } = await checking.ended;
+  expect(stdout).toContain('1 passed');
+  expect(stdout).not.toContain(token);
+  expect(code).toBe(0);
+});
+
+test('a container is refused before anything is started', async () => {
+  const { code, stderr } = await muster('check', 'device', '--image', 'example/agent', '--control', 'platform');
+  expect(stderr).toContain('docker run --rm --network host');
+  expect(code).toBe(64);
 });
 
 test('an agent that never enrols is told of, with what it needs', async () => {

@@ -9,6 +9,7 @@ import type { DeviceTargetOptions, OpenDeviceTarget } from '../target/open.ts';
 import { openDeviceTarget } from '../target/open-device.ts';
 import { PlatformControl } from '../target/platform-control.ts';
 import { PlatformKit } from '../target/platform-kit.ts';
+import { UsageError } from './errors.ts';
 
 export interface ControlPlatformOptions {
   redactor: Redactor;
@@ -38,6 +39,7 @@ export interface ControlPlatform extends AsyncDisposable {
 
 const ENROL_MS = 240_000;
 const POLL_MS = 100;
+const SERVE_MS = 10_000;
 
 export async function startControlPlatform(options: ControlPlatformOptions): Promise<ControlPlatform> {
   const { redactor, dialect = 'spec', relay = async (url) => url } = options;
@@ -78,7 +80,7 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
     ].join('\n'),
   );
 
-  const enrolled = async (): Promise<string> => {
+  const awaited = async (): Promise<string> => {
     const deadline = performance.now() + (options.enrolMs ?? ENROL_MS);
     for (;;) {
       options.signal?.throwIfAborted();
@@ -92,6 +94,11 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
       await sleep(POLL_MS);
     }
   };
+  let enrolling: Promise<string> | undefined;
+  const enrolled = (): Promise<string> => {
+    enrolling ??= awaited();
+    return enrolling;
+  };
   return {
     env,
     url: platform.url,
@@ -102,16 +109,64 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
   };
 }
 
+/** Whether Muster starts the agent. Throws UsageError for a container, whose loopback is another one. */
+export async function startsAgent(
+  { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
+  redactor: Redactor,
+): Promise<boolean> {
+  const { loadTargetFile } = await import('../target/file.ts');
+  const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file.device;
+  if (command === undefined && (image ?? file?.image) !== undefined) {
+    throw new UsageError(
+      "--image: a container cannot reach Muster's own platform, which listens on loopback. Start it yourself: --command 'docker run --rm --network host --env MUSTER_PLATFORM_URL --env MUSTER_MQTT_URL --env MUSTER_TOKEN …'",
+    );
+  }
+  return (command ?? file?.command) !== undefined;
+}
+
+/** An agent that Muster starts finds what it needs in its environment; to one that is started by hand it is told, the token too. */
+export const announcer =
+  (started: boolean) =>
+  (text: string): void =>
+    void (started || process.stderr.write(`${text}\n`));
+
+/** Opens an agent that is to enrol: starts it, or waits for whoever starts it. */
+export async function openAgent(
+  platform: ControlPlatform,
+  target: DeviceTargetOptions,
+  started: boolean,
+): Promise<OpenDeviceTarget> {
+  if (started) return openDeviceTarget(target);
+  const trouble = await platform.enrolled().then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof ControlError) return error.message;
+      throw error;
+    },
+  );
+  // It may enrol before it serves.
+  const deadline = performance.now() + SERVE_MS;
+  for (;;) {
+    const opened = await openDeviceTarget(target);
+    if (trouble !== undefined) return { ...opened, unreachable: trouble };
+    if (opened.unreachable === undefined || performance.now() > deadline) return opened;
+    await opened.close();
+    await sleep(POLL_MS);
+  }
+}
+
 /** A device target whose agent is enrolled in a platform of Muster's own, which ends with it. */
 export async function openEnrolledDevice(
   target: DeviceTargetOptions,
-  options: ControlPlatformOptions,
+  options: Omit<ControlPlatformOptions, 'announce'> & Partial<Pick<ControlPlatformOptions, 'announce'>>,
 ): Promise<OpenDeviceTarget> {
-  const platform = await startControlPlatform(options);
+  const started = await startsAgent(target, options.redactor);
+  const platform = await startControlPlatform({ announce: announcer(started), ...options });
   try {
     const { control: _, ...rest } = target;
     const env = { ...(target.env ?? process.env), ...platform.env };
-    const opened = await openDeviceTarget({ ...rest, env, attach: (device) => platform.attach(device) });
+    const attach = (device: HttpClient) => platform.attach(device);
+    const opened = await openAgent(platform, { ...rest, env, attach }, started);
     let closing: Promise<void> | undefined;
     const close = (): Promise<void> => {
       // The agent goes first: it would only see its platform fail.

@@ -30,6 +30,7 @@ export class Running implements AsyncDisposable {
     });
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text;
+      for (const waiter of this.#waiters) waiter();
     });
     this.ended = new Promise((resolve, reject) => {
       this.child.once('error', reject);
@@ -41,12 +42,21 @@ export class Running implements AsyncDisposable {
   }
 
   /** Resolves with the first line of stdout that fits; rejects when the process ends without one. */
-  async line(fits: (line: string) => boolean): Promise<string> {
+  line(fits: (line: string) => boolean): Promise<string> {
+    return this.#until(() => this.#stdout.split('\n').slice(0, -1).find(fits));
+  }
+
+  /** Resolves when stderr holds what fits. */
+  said(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#until(() => pattern.exec(this.#stderr) ?? undefined);
+  }
+
+  async #until<T>(find: () => T | undefined): Promise<T> {
     for (;;) {
-      const found = this.#stdout.split('\n').slice(0, -1).find(fits);
+      const found = find();
       if (found !== undefined) return found;
       if (this.child.exitCode !== null || this.child.signalCode !== null) {
-        throw new Error(`ended before the line came; stderr: ${this.#stderr}`);
+        throw new Error(`ended before it came; stderr: ${this.#stderr}`);
       }
       await new Promise<void>((resolve) => {
         const waiter = (): void => {
