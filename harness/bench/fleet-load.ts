@@ -7,6 +7,7 @@ import { Pool } from 'undici';
 import { random } from '../../simulators/common/random.ts';
 import { atRate, ranks } from '../load/arrivals.ts';
 import { histogram, recordMs, type Summary, summary } from '../load/histograms.ts';
+import { SaturationSampler } from '../load/saturation.ts';
 import { monotonicMs, runSchedule } from '../load/scheduler.ts';
 
 export interface OpenLoop {
@@ -15,21 +16,34 @@ export interface OpenLoop {
   answered: number;
   /** Cores this process used. */
   cpu: number;
+  /** Share of the time in which it waited for a processor that others had. */
+  waited: number;
 }
 
 /** As many streams as a worker has robots. */
 const ROBOTS = 5000;
 
-/** Keeps up `rate` requests a second for `durationMs` against a bare server in another process, after a warm-up. */
+/** A process that was kept from its core says nothing about itself: it is measured again, a few times at most. */
+const MAX_WAITED = 0.05;
+const ATTEMPTS = 5;
+
+/**
+ * Keeps up `rate` requests a second for `durationMs` against a bare server in another process, after a warm-up. Resolves with
+ * the attempt that had to wait least for a processor.
+ */
 export async function openLoop(rate: number, durationMs: number): Promise<OpenLoop> {
   const server = fork(fileURLToPath(import.meta.url));
   try {
     const [{ port }] = (await once(server, 'message')) as [{ port: number }];
     const pool = new Pool(`http://127.0.0.1:${port}`, { connections: 32, pipelining: 8 });
     await measure(pool, rate, Math.min(durationMs, 2000));
-    const measured = await measure(pool, rate, durationMs);
+    let best = await measure(pool, rate, durationMs);
+    for (let attempt = 1; attempt < ATTEMPTS && best.waited > MAX_WAITED; attempt += 1) {
+      const again = await measure(pool, rate, durationMs);
+      if (again.waited < best.waited) best = again;
+    }
     await pool.destroy();
-    return measured;
+    return best;
   } finally {
     server.kill();
   }
@@ -43,8 +57,7 @@ async function measure(pool: Pool, rate: number, durationMs: number): Promise<Op
   const streams = Array.from({ length: ROBOTS }, (_, robot) =>
     atRate({ rate, robots: ROBOTS, rank: rank[robot] ?? 0, durationMs, arrivals: 'poisson', draw: random(robot) }),
   );
-  const cpu = process.cpuUsage();
-  const began = performance.now();
+  const sampler = new SaturationSampler();
   const open = new Set<Promise<void>>();
   await runSchedule({
     epoch: monotonicMs() + 20,
@@ -65,10 +78,9 @@ async function measure(pool: Pool, rate: number, durationMs: number): Promise<Op
       open.add(request);
     },
   });
-  const used = process.cpuUsage(cpu);
-  const elapsedMs = performance.now() - began;
+  const { cpu, cpu_wait: waited } = sampler.take();
   await Promise.all(open);
-  return { lateness: summary(late), started, answered, cpu: (used.user + used.system) / 1000 / elapsedMs };
+  return { lateness: summary(late), started, answered, cpu, waited };
 }
 
 if (import.meta.main) {
