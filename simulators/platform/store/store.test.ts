@@ -2,12 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareText } from './facets.ts';
 import { type OrderTerm, totalOrder } from './order.ts';
 import type { DeviceRow } from './rows.ts';
+import { openDatabase } from './sqlite.ts';
 import { Store } from './store.ts';
 
 const STATUSES = ['inactive', 'online', 'offline', 'archived'] as const;
@@ -130,7 +130,7 @@ describe('a database file', () => {
       expect(again.collections.device.bySeq(1)).toMatchObject({ name: 'robot-1', status: 'offline' });
       expect(again.collections.device.query({ group_id: ['grp_1'] }, totalOrder([])).count()).toBe(1);
       again.close();
-      const other = new DatabaseSync(path);
+      const other = openDatabase(path);
       other.exec('PRAGMA user_version = 99');
       other.close();
       expect(() => new Store(path)).toThrow(/platform\.db: written by another version/);
