@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import { random } from '../../simulators/common/random.ts';
+import { WORKER_FLAGS } from '../../simulators/fleet/process-host.ts';
 import { atRate, ranks } from '../load/arrivals.ts';
 import { histogram, recordMs, type Summary, summary } from '../load/histograms.ts';
 import { SaturationSampler } from '../load/saturation.ts';
@@ -20,6 +21,7 @@ export interface OpenLoop {
   waited: number;
 }
 
+const SELF = fileURLToPath(import.meta.url);
 /** As many streams as a worker has robots. */
 const ROBOTS = 5000;
 
@@ -32,7 +34,17 @@ const ATTEMPTS = 5;
  * the attempt that had to wait least for a processor.
  */
 export async function openLoop(rate: number, durationMs: number): Promise<OpenLoop> {
-  const server = fork(fileURLToPath(import.meta.url));
+  const worker = fork(SELF, ['generate', String(rate), String(durationMs)], { execArgv: WORKER_FLAGS });
+  try {
+    const [measured] = (await once(worker, 'message')) as [OpenLoop];
+    return measured;
+  } finally {
+    worker.kill();
+  }
+}
+
+async function generate(rate: number, durationMs: number): Promise<OpenLoop> {
+  const server = fork(SELF, ['serve']);
   try {
     const [{ port }] = (await once(server, 'message')) as [{ port: number }];
     const pool = new Pool(`http://127.0.0.1:${port}`, { connections: 32, pipelining: 8 });
@@ -83,7 +95,7 @@ async function measure(pool: Pool, rate: number, durationMs: number): Promise<Op
   return { lateness: summary(late), started, answered, cpu, waited };
 }
 
-if (import.meta.main) {
+function serve(): void {
   const answer = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -95,4 +107,10 @@ if (import.meta.main) {
   });
   server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as { port: number }).port }));
   process.on('disconnect', () => process.exit());
+}
+
+if (import.meta.main) {
+  const [role, rate, durationMs] = process.argv.slice(2);
+  if (role === 'serve') serve();
+  else void generate(Number(rate), Number(durationMs)).then((measured) => process.send?.(measured));
 }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { startEmbeddedPlatform } from '../../simulators/fleet/embedded-platform.ts';
 import { Fleet } from '../../simulators/fleet/fleet.ts';
 import { roomFor } from '../../simulators/fleet/place.ts';
+import { WORKER_FLAGS } from '../../simulators/fleet/process-host.ts';
 import { descriptorLimit } from '../load/saturation.ts';
 import type { Phase, Scenario } from '../load/scenario.ts';
 import type { Figure } from './figure.ts';
@@ -200,7 +201,7 @@ function trend(points: readonly (readonly [number, number])[]): { slope: number;
 type Task = FleetTask extends infer T ? (T extends unknown ? Omit<T, 'dir' | 'stateDir'> : never) : never;
 
 async function inProcess(task: Task, stateDir = tmpdir()): Promise<FleetMeasurement> {
-  const child = fork(fileURLToPath(new URL('fleet-process.ts', import.meta.url)));
+  const child = fork(fileURLToPath(new URL('fleet-process.ts', import.meta.url)), { execArgv: WORKER_FLAGS });
   try {
     return await new Promise<FleetMeasurement>((resolve, reject) => {
       child.once('message', (message) => resolve(message as FleetMeasurement));

@@ -11,10 +11,10 @@ const sibling = (name: string): URL =>
 const STOP_MS = 60_000;
 
 /**
- * A larger young generation keeps for good what a burst once needed, times the number of workers; a smaller one costs a few
- * more collections of what dies young anyway.
+ * How a worker's node is started. A larger young generation keeps for good what a burst once needed, and stops the event loop
+ * for several milliseconds each time it is collected, in which every action starts late.
  */
-const WORKER_FLAGS = ['--max-semi-space-size=4'];
+export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
 /** Starts a module of this folder as a process with an IPC channel; secrets are not handed down in its environment. */
 export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
