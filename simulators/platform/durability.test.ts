@@ -7,10 +7,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
-import { startPlatform } from './testing/client.ts';
-import { createDevice, createKit, deploy } from './testing/kit.ts';
+import { type Json, startPlatform } from './testing/client.ts';
+import { createDevice, createKit, deploy, deploymentBody } from './testing/kit.ts';
 
 const KEY = 'durable';
+const ROUNDS = 3;
+/** Answers until the process is killed. */
+const ANSWERS = 60;
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'muster-durability-'));
@@ -33,30 +36,48 @@ async function startProcess(db: string): Promise<{ child: ChildProcess; url: str
 describe('a database file', () => {
   it('loses nothing that was answered before SIGKILL', async () => {
     const db = join(folder, 'platform.db');
-    const answered: string[] = [];
-    for (let round = 0; round < 3; round++) {
+    const kit = await (async () => {
+      await using platform = await startPlatform({ db });
+      return await createKit(platform);
+    })();
+    /** Path → what was answered last. What is under way may have happened or not. */
+    const answered = new Map<string, object>();
+    for (let round = 0; round < ROUNDS; round++) {
       const { child, url } = await startProcess(db);
-      const headers = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
       const ended = once(child, 'exit');
+      let answers = 0;
+      const send = async (method: string, path: string, body?: object): Promise<Json & { id: string }> => {
+        const headers = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
+        const init = body === undefined ? {} : { body: JSON.stringify(body) };
+        const response = await fetch(url + path, { method, headers, ...init });
+        const answer = (await response.json()) as Json & { id: string };
+        if (++answers === ANSWERS) child.kill('SIGKILL');
+        if (response.status !== 200) throw new Error(`${method} ${path} answered ${JSON.stringify(answer)}`);
+        return answer;
+      };
+      const change = async (path: string, method: string, at: string, body?: object): Promise<void> => {
+        answered.delete(path);
+        answered.set(path, await send(method, at, body));
+      };
       const writer = async (lane: number) => {
         for (let number = 0; ; number++) {
-          const body = JSON.stringify({ name: `robot-${round}-${lane}-${number}` });
-          const response = await fetch(`${url}/devices`, { method: 'POST', headers, body });
-          answered.push(((await response.json()) as { id: string }).id);
-          if (answered.length === (round + 1) * 40) child.kill('SIGKILL');
+          const name = `robot-${round}-${lane}-${number}`;
+          const device = await send('POST', '/devices', { name });
+          answered.set(`/devices/${device.id}`, device);
+          const deployment = await send('POST', '/deployments', deploymentBody(kit, device.id, 'staged'));
+          answered.set(`/deployments/${deployment.id}`, deployment);
+          await change(`/devices/${device.id}`, 'PATCH', `/devices/${device.id}`, { name: `${name}-renamed` });
+          const act = number % 2 === 0 ? 'archive' : 'deploy';
+          await change(`/deployments/${deployment.id}`, 'POST', `/deployments/${deployment.id}/${act}`);
         }
       };
-      await Promise.allSettled([0, 1, 2, 3].map(writer));
+      const lanes = await Promise.allSettled([0, 1, 2, 3].map(writer));
+      // Each lane ends with the process, not before.
+      for (const lane of lanes) expect(String((lane as PromiseRejectedResult).reason)).not.toMatch(/answered/);
       await ended;
+      expect(answers).toBeGreaterThanOrEqual(ANSWERS);
       await using platform = await startPlatform({ db });
-      const ids = new Set<string>();
-      for (let more = true; more; ) {
-        const { body } = await platform.get(`/devices?limit=100&offset=${ids.size}`);
-        for (const { id } of body['data'] as { id: string }[]) ids.add(id);
-        more = body['has_more'] as boolean;
-      }
-      expect(answered.length).toBeGreaterThanOrEqual((round + 1) * 40);
-      expect(answered.filter((id) => !ids.has(id))).toEqual([]);
+      for (const [path, answer] of answered) expect((await platform.get(path)).body).toEqual(answer);
     }
   });
 
