@@ -44,8 +44,9 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
   const document = parseDocument(readFileSync(path, 'utf8'), { lineCounter: lines, schema: 'core' });
   const [error] = document.errors;
   if (error !== undefined) {
+    const { line, col } = lines.linePos(error.pos[0]);
     throw new UsageError(
-      `--baseline ${path}:${lines.linePos(error.pos[0]).line}: ${error.message.split('\n')[0] ?? 'no YAML'}`,
+      `--baseline ${path}:${line}:${col}: ${error.message.split(/ at line \d+|\n/)[0] ?? 'no YAML'}`,
     );
   }
   const content: unknown = document.toJS();

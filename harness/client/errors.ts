@@ -44,7 +44,8 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-function describe(error: unknown): string {
+/** In words. */
+export function describe(error: unknown): string {
   const code = codeOf(error);
   switch (code) {
     case 'ENOENT':
@@ -53,6 +54,7 @@ function describe(error: unknown): string {
       return 'connection refused';
     case 'EACCES':
       return 'permission denied';
+    case 'HPE_INVALID_EOF_STATE':
     case 'UND_ERR_SOCKET':
     case 'ECONNRESET':
     case 'EPIPE':

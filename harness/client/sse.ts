@@ -1,4 +1,5 @@
 /** A subscription to an event stream that owns the bytes: nothing is buffered to the end, and every wait has a bound and a reason. */
+import { describe } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import { type SseComment, type SseFrame, type SseFraming, SseParser } from './sse-parser.ts';
 
@@ -233,7 +234,7 @@ export class EventStream {
       }
       this.#end('server', 'the server ended the stream');
     } catch (error) {
-      this.#end('error', error instanceof Error ? error.message : String(error));
+      this.#end('error', describe(error));
     }
   }
 

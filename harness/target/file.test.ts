@@ -56,10 +56,13 @@ test('environment variables are filled in, and those that hold secrets are known
 });
 
 test.each([
-  ['a: [', /bad\.yaml:\d+: /],
+  ['a: [', /bad\.yaml:1:5: Flow sequence/],
+  ['name: x\nname: y\n', /bad\.yaml:2:1: Map keys must be unique$/],
   ['- a\n', /must be a map/],
-  ['devise: {}\n', /devise/],
-  ['device: {socket: 7}\n', /\/device\/socket/],
+  ['name: x\ndevise: {}\n', /bad\.yaml:2:1: \/devise is not known here; accepted are .*device, control, platform/],
+  ['device:\n  sokcet: a\n', /bad\.yaml:2:3: \/device\/sokcet is not known here; accepted are socket, discovery, url/],
+  ['device: {image: {nam: a}}\n', /bad\.yaml:1:\d+: \/device\/image/],
+  ['device: {socket: 7}\n', /bad\.yaml:1:10: \/device\/socket/],
   ['capabilities: [fly]\n', /must be one of .*"drive"/],
   ['extends: bad.yaml\n', /a circle/],
   ['extends: gone.yaml\n', /gone\.yaml: no such file \(extended by/],
@@ -68,6 +71,13 @@ test.each([
   const path = file('bad.yaml', text);
   expect(() => load(path)).toThrow(words);
   expect(() => load(path)).toThrow(UsageError);
+});
+
+test('what a base has wrong is placed in the base', () => {
+  file('wrong.yaml', 'name: x\ndevice:\n  start_seconds: soon\n');
+  expect(() => load(file('over-wrong.yaml', 'extends: wrong.yaml\nversion: "1"\n'))).toThrow(
+    /\/wrong\.yaml:3:3: \/device\/start_seconds must be number/,
+  );
 });
 
 test('every target file of the project is one', () => {

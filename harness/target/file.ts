@@ -5,6 +5,7 @@ import { isMap, LineCounter, parseDocument } from 'yaml';
 import type { Redactor } from '../client/redact.ts';
 import { UsageError } from '../commands/errors.ts';
 import { type TargetFile, targetFile } from './file-schema.ts';
+import { knownBeside, type Parsed, placeOf } from './places.ts';
 
 type Json = Record<string, unknown>;
 
@@ -35,14 +36,28 @@ export function loadTargetFile(
   redactor: Redactor,
 ): LoadedTarget {
   const full = resolve(path);
-  const merged = read(full, env, redactor, []);
+  const files: Parsed[] = [];
+  const merged = read(full, { env, redactor, files }, []);
   const [problem] = targetFile.problems(merged);
-  if (problem !== undefined) throw new UsageError(`--target ${path}: ${problem.path || '/'} ${problem.message}`);
+  if (problem !== undefined) {
+    const known = problem.message.includes('not known') ? knownBeside(problem.path, targetFile.schema) : [];
+    const accepted = known.length === 0 ? '' : `; accepted are ${known.join(', ')}`;
+    throw new UsageError(
+      `--target ${placeOf(problem.path, files)}: ${problem.path || '/'} ${problem.message}${accepted}`,
+    );
+  }
   for (const field of SECRETS) redactor.add(at(merged, field));
   return { file: merged as TargetFile, folder: dirname(full) };
 }
 
-function read(file: string, env: Record<string, string | undefined>, redactor: Redactor, chain: string[]): Json {
+interface Reading {
+  env: Record<string, string | undefined>;
+  redactor: Redactor;
+  /** Filled with what was read; what wins comes last. */
+  files: Parsed[];
+}
+
+function read(file: string, reading: Reading, chain: string[]): Json {
   if (chain.includes(file)) throw new UsageError(`--target: ${[...chain, file].join(' extends ')}: a circle`);
   if (!existsSync(file)) {
     throw new UsageError(`--target ${file}: no such file${chain.length > 0 ? ` (extended by ${chain.at(-1)})` : ''}`);
@@ -51,18 +66,18 @@ function read(file: string, env: Record<string, string | undefined>, redactor: R
   const document = parseDocument(readFileSync(file, 'utf8'), { lineCounter: lines });
   const [error] = document.errors;
   if (error !== undefined) {
-    const { line } = lines.linePos(error.pos[0]);
-    throw new UsageError(`--target ${file}:${line}: ${error.message.split('\n')[0]}`);
+    const { line, col } = lines.linePos(error.pos[0]);
+    const [what = ''] = error.message.split(/ at line \d+|\n/);
+    throw new UsageError(`--target ${file}:${line}:${col}: ${what}`);
   }
   if (!isMap(document.contents))
     throw new UsageError(`--target ${file}: must be a map (name, device, platform, control)`);
-  const own = absolute(fill(document.toJS() as Json, env, redactor, file) as Json, dirname(file));
+  const own = absolute(fill(document.toJS() as Json, reading.env, reading.redactor, file) as Json, dirname(file));
   const { extends: bases, ...rest } = own;
   const list = bases === undefined ? [] : [bases].flat();
-  return list
-    .map((base) => read(resolve(dirname(file), String(base)), env, redactor, [...chain, file]))
-    .concat(rest)
-    .reduce(merge, {});
+  const below = list.map((base) => read(resolve(dirname(file), String(base)), reading, [...chain, file]));
+  reading.files.push({ file, document, lines });
+  return [...below, rest].reduce(merge, {});
 }
 
 /** `${NAME}` and `${NAME:-default}` in every string. A variable named like a secret is treated as one. */
