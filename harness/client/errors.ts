@@ -24,6 +24,7 @@ const CONNECT_CODES = new Set([
   'EAGAIN',
   'EPROTOTYPE',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ]);
 
 /** Sorts what node and undici throw; anything else is a fault of ours and is thrown on. */
@@ -59,6 +60,11 @@ export function describe(error: unknown): string {
     case 'ECONNRESET':
     case 'EPIPE':
       return 'the connection was closed before a whole answer came';
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+      return 'its certificate is signed by an authority that is not trusted here; --ca FILE names one to trust';
     case 'UND_ERR_HEADERS_TIMEOUT':
       return 'no answer in time';
     case 'UND_ERR_BODY_TIMEOUT':

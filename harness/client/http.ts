@@ -12,6 +12,8 @@ export interface Endpoint {
   socketPath?: string;
   /** PEM of certificate authorities to trust besides the system's. */
   ca?: string;
+  /** The file that the user named for it, for those who repeat a request. */
+  caFile?: string | undefined;
 }
 
 export interface HttpRequest {
@@ -210,6 +212,7 @@ export class HttpClient {
         method,
         url,
         socketPath: this.endpoint.socketPath,
+        caFile: this.endpoint.caFile,
         headers,
         body: sent === undefined ? undefined : this.recorder.redactor.excerpt(sent, CURL_BODY),
         stream: headers['accept'] === 'text/event-stream',

@@ -30,6 +30,7 @@ export interface CurlParts {
   /** With the socket transport the URL's host is `localhost`. */
   url: string;
   socketPath?: string | undefined;
+  caFile?: string | undefined;
   headers: Record<string, string>;
   /** As it is shown: a secret has to be masked before the text is cut. */
   body?: string | undefined;
@@ -54,6 +55,7 @@ function credential(name: string, value: string, { variable }: CurlParts): strin
 export function curlLine(parts: CurlParts): string {
   const words = ['curl', parts.stream === true ? '-sN' : '-s', '-i'];
   if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));
+  if (parts.caFile !== undefined) words.push('--cacert', quote(parts.caFile));
   if (parts.method !== 'GET') words.push('-X', quote(parts.method));
   for (const [name, value] of Object.entries(parts.headers)) {
     words.push('-H', credential(name, value, parts) ?? quote(`${name}: ${value}`));

@@ -35,7 +35,8 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   const device = loaded?.file.device ?? {};
   const named: DeviceAddress = oneAddress(options) ?? { ...pick(device, ['socket', 'discovery', 'url']) };
   const token = options.token ?? device.token;
-  const ca = readCa(options.ca ?? device.ca);
+  const caFile = options.ca ?? device.ca;
+  const ca = readCa(caFile);
   redactor.add(token, 'MUSTER_TOKEN');
   const filled = fillPlaces(options.command ?? device.command ?? '');
   const command = filled?.command ?? options.command ?? device.command;
@@ -85,7 +86,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   const place: DeviceAddress = {
     ...(started?.address ?? address),
     ...(token === undefined ? {} : { token }),
-    ...(ca === undefined ? {} : { ca }),
+    ...(ca === undefined ? {} : { ca, caFile }),
   };
   let transport: DeviceTransport;
   let http: HttpClient;

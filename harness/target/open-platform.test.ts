@@ -116,7 +116,9 @@ test('over https a certificate is trusted that --ca names, and no other', async 
   expect(trusting.unreachable).toBeUndefined();
   expect(trusting.onlineDevice).toBe('dvc_2');
   await using wary = await openPlatformTarget({ ...options(), url });
-  expect(wary.unreachable).toMatch(/self-signed certificate/);
+  expect(wary.unreachable).toMatch(/signed by an authority that is not trusted here; --ca FILE names one/);
+  await trusting.http.get('/devices');
+  expect(trusting.http.recorder.exchanges.at(-1)?.curl).toContain(`curl -s -i --cacert ${ca} `);
   await expect(openPlatformTarget({ ...options(), url, ca: '/nonexistent' })).rejects.toThrow(
     /--ca \/nonexistent: cannot be read/,
   );

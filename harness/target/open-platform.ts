@@ -36,7 +36,8 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   const dialect = options.dialect ?? file.dialect ?? 'spec';
   const apiVersion = options.apiVersion ?? file.api_version ?? NEWEST_VERSION;
   const readOnly = options.readOnly === true || file.read_only === true;
-  const ca = readCa(options.ca ?? file.ca);
+  const caFile = options.ca ?? file.ca;
+  const ca = readCa(caFile);
   const { versionHeader } = DIALECT_NAMES[dialect];
   const command = options.command ?? file.command;
   const image = options.image ?? file.image;
@@ -78,7 +79,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   const url = new URL(address);
   const basePath = url.pathname === '/' ? BASE_PATH : url.pathname;
   const http = new HttpClient({
-    endpoint: { origin: url.origin, ...(ca === undefined ? {} : { ca: trusted(ca) }) },
+    endpoint: { origin: url.origin, ...(ca === undefined ? {} : { ca: trusted(ca), caFile }) },
     basePath,
     headers: { 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
     recorder: new Recorder(redactor),

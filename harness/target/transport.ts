@@ -17,6 +17,7 @@ export interface DeviceAddress {
   token?: string;
   /** PEM, the text itself. */
   ca?: string;
+  caFile?: string | undefined;
 }
 
 /** Reads the discovery file where there is one; throws Error when it is missing or no discovery file. */
@@ -67,7 +68,10 @@ export function deviceClient(transport: DeviceTransport, address: DeviceAddress,
       const url = new URL(transport.url);
       redactor.add(address.token, 'MUSTER_TOKEN');
       return new HttpClient({
-        endpoint: { origin: url.origin, ...(address.ca === undefined ? {} : { ca: trusted(address.ca) }) },
+        endpoint: {
+          origin: url.origin,
+          ...(address.ca === undefined ? {} : { ca: trusted(address.ca), caFile: address.caFile }),
+        },
         basePath: url.pathname === '/' ? DEVICE_API_PREFIX : url.pathname.replace(/\/$/, ''),
         ...(address.token === undefined ? {} : { headers: { authorization: `Bearer ${address.token}` } }),
         recorder,
