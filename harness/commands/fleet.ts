@@ -70,7 +70,7 @@ export const fleet: CommandModule<object, FleetArguments> = {
       process.stdout.write(summaryText(result, out, painter(process.stdout, process.env)));
       process.exitCode = interrupt.signal.aborted ? 130 : exitCode(result);
     } catch (error) {
-      if (error instanceof PreflightError) throw new UsageError(`${error.message}\n--force goes on all the same`);
+      if (error instanceof PreflightError) throw new UsageError(error.message);
       if (!interrupt.signal.aborted) throw error;
       process.stderr.write('stopped before the fleet was up; nothing is left running\n');
       process.exitCode = 130;

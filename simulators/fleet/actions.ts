@@ -54,13 +54,14 @@ export class Actions {
   readonly #waits: Waits;
   readonly #keys: KeyStore | undefined;
   readonly #onExhausted: () => void;
-  readonly rollouts = new Rollouts();
+  readonly rollouts: Rollouts;
 
   constructor({ config, client, waits, keys, onExhausted }: ActionsOptions) {
     this.#config = config;
     this.#client = client;
     this.#waits = waits;
     this.#keys = keys;
+    this.rollouts = new Rollouts({ reports: (config.scenario.uplink ?? 'agent') === 'agent' });
     this.#onExhausted = onExhausted;
   }
 

@@ -8,7 +8,7 @@ const IDLE_BYTES = 10 * 1024;
 const UPLINK_BYTES = 10 * 1024;
 /** Both ends of a stream are in this process. */
 const SUBSCRIBER_DESCRIPTORS = 2;
-const SUBSCRIBER_BYTES = 50 * 1024;
+const SUBSCRIBER_BYTES = 60 * 1024;
 /** Event log, mark, state, config files, key, device record: a block each, and their directories. */
 const FILES = 10;
 const BLOCK_BYTES = 4096;

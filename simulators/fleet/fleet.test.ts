@@ -157,7 +157,11 @@ describe('a scenario', () => {
     });
     await runAll(fleet);
     expect(fleet.missed).toEqual([]);
-    expect((await fleet.measured()).metrics['rollout.ms']?.count).toBe(4);
+    const { metrics } = await fleet.measured();
+    expect(metrics['rollout.ms']?.count).toBe(4);
+    // Nobody tells the platform, so nothing is claimed about it.
+    expect(metrics['rollout.report.ms']).toBeUndefined();
+    expect(fleet.phases.at(-1)?.rollouts.map(({ report_ms }) => report_ms)).toEqual([null, null, null, null]);
   });
 
   it('names robots that read no event of their roll-out in time', async () => {

@@ -16,7 +16,13 @@ interface Pending {
 }
 
 export class Rollouts {
+  readonly #reports: boolean;
   readonly #pending = new Map<string, Pending>();
+
+  /** `reports`: whether robots tell the platform what they did; a polling uplink has no way to. */
+  constructor({ reports }: { reports: boolean }) {
+    this.#reports = reports;
+  }
 
   /**
    * Resolves when the robot's first subscriber has read the event and the platform has been told, or after `deadline`
@@ -49,9 +55,11 @@ export class Rollouts {
       record.time('rollout.write.ms', row.write_ms);
       record.time('rollout.event.ms', row.event_ms);
     }
-    if (moments.reported === 0) return;
-    row.report_ms = moments.reported - moments.read;
-    record.time('rollout.report.ms', row.report_ms);
+    if (this.#reports) {
+      if (moments.reported === 0) return;
+      row.report_ms = moments.reported - moments.read;
+      record.time('rollout.report.ms', row.report_ms);
+    }
     pending.settle();
   }
 }

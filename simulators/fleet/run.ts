@@ -68,7 +68,8 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   screen.write(
     `preflight: ${workers} workers here hold ${list(capacity)} robots; ${members.toLocaleString('en')} are wanted\n`,
   );
-  if (problems.length > 0 && options.force !== true) throw new PreflightError(problems.join('\n'));
+  if (problems.length > 0 && options.force !== true)
+    throw new PreflightError([...problems, '--force goes on all the same'].join('\n'));
 
   const startedAt = new Date().toISOString();
   await using stack = new AsyncDisposableStack();
