@@ -3,8 +3,10 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { validate } from 'ctrf';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { behaviour, simulateDevice } from '../../simulators/device/index.ts';
+import { jsonProblems, junitProblems } from './testing/valid.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-check-'));
 const good = join(folder, 'good.sock');
@@ -55,6 +57,10 @@ test('1: a MUST fails, and every report tells it', async () => {
   for (const format of ['json', 'junit', 'ctrf', 'html']) {
     expect(readFileSync(at(`bad.${format}`), 'utf8')).toContain('device.deployment.shape');
   }
+  const text = (format: string): string => readFileSync(at(`bad.${format}`), 'utf8');
+  expect(jsonProblems('report.schema.json', text('json'))).toEqual([]);
+  expect(await junitProblems(text('junit'))).toEqual([]);
+  expect(validate(JSON.parse(text('ctrf')))).toMatchObject({ valid: true });
 });
 
 test('a baseline excuses it; when it holds again, the entry is red', async () => {

@@ -7,6 +7,7 @@ import type { Report } from '../check/types.ts';
 import { Redactor } from '../client/redact.ts';
 import { openEnrolledDevice } from './control-platform.ts';
 import { muster, Running } from './testing/muster.ts';
+import { jsonProblems } from './testing/valid.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-enrolled-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -31,6 +32,10 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   // An agent that is started for the run finds its token in its environment: nobody has to read it.
   expect(stderr).not.toContain('MUSTER_TOKEN');
 
+  const envelope = JSON.parse(readFileSync(certificate, 'utf8')) as { payload: string };
+  const statement = Buffer.from(envelope.payload, 'base64').toString('utf8');
+  expect(jsonProblems('statement.schema.json', statement)).toEqual([]);
+  expect(jsonProblems('report.schema.json', JSON.stringify(report))).toEqual([]);
   const verified = await muster('verify', certificate, '--key', `${key}.pub`);
   expect(verified.stdout).toMatch(/^CONFORMANT in profile core: simulated-agent 0.1.0 with the Device API\n/);
   expect(verified.stdout).toMatch(/driven by: platform \+ process/);

@@ -61,6 +61,18 @@ test('Markdown shows target text as text', () => {
   expect(text).toContain('\\| a \\| b \\| \\| - \\|');
 });
 
+test('of many failures the first is open, the others tell what came in a line', () => {
+  const failing = Array.from({ length: 4 }, (_, index) =>
+    sampleFailure({ id: `device.f${index}`, actual: 'the <first> event has id 7' }),
+  );
+  const text = markdownReport(sampleReport(failing), {});
+  expect(text.match(/<details open>/g)).toHaveLength(1);
+  expect(text).toContain(
+    '<details><summary><b>device.f3</b> · MUST · section 6.2 · the &lt;first&gt; event has id 7</summary>',
+  );
+  expect(markdownReport(sampleReport(failing.slice(1)), {}).match(/<details open>/g)).toHaveLength(3);
+});
+
 test('a summary never exceeds what GitHub takes', () => {
   const long = 'x'.repeat(30_000);
   const failing = Array.from({ length: 60 }, (_, index) => sampleFailure({ id: `device.f${index}`, actual: long }));

@@ -2,6 +2,9 @@
 import { type CheckResult, OUTCOMES, type Outcome, type Report, type Summary } from '../check/types.ts';
 import { sectionTitle } from '../contract/sections.ts';
 
+/** So many failures are told at length at once; of more, the first, and the others in a line each. */
+export const AT_ONCE = 3;
+
 export interface SectionGroup {
   section: string;
   title: string;

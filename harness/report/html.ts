@@ -2,6 +2,7 @@
 import type { CheckResult, Outcome, Report } from '../check/types.ts';
 import { againLine } from './again.ts';
 import {
+  AT_ONCE,
   BY_WEIGHT,
   byReason,
   bySection,
@@ -19,8 +20,6 @@ import { html, type Markup, NOTHING, raw } from './html-text.ts';
 import { printable, seconds } from './style.ts';
 import { againOf, type Format } from './types.ts';
 
-/** So many failures are told at length at once; of more, the first. */
-const AT_ONCE = 3;
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 

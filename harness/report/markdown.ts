@@ -3,12 +3,13 @@ import type { CheckResult, Report } from '../check/types.ts';
 import { type Again, againLine } from './again.ts';
 import { bodyLines, headline } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
-import { byReason, bySection, counts, SYMBOLS, tally, verdict, worst } from './groups.ts';
-import { printable, seconds } from './style.ts';
+import { AT_ONCE, byReason, bySection, counts, SYMBOLS, tally, verdict, worst } from './groups.ts';
+import { cutTo, printable, seconds } from './style.ts';
 
 /** GitHub cuts a step's summary off at 1 MiB. */
 const LIMIT = 1_000_000;
 const SHOWN = 50;
+const BRIEF = 120;
 
 export function markdownReport(report: Report, again: Again): string {
   const { word, good, meaning } = verdict(report);
@@ -38,19 +39,20 @@ export function markdownReport(report: Report, again: Again): string {
 function details(heading: string, results: readonly CheckResult[], report: Report, again: Again): string[] {
   if (results.length === 0) return [];
   const rest = results.length - SHOWN;
+  const whole = results.length <= AT_ONCE ? results.length : 1;
   return [
     `### ${heading} (${results.length})`,
     '',
-    ...results.slice(0, SHOWN).flatMap((result) => one(result, againLine(again, report, result))),
+    ...results.slice(0, SHOWN).flatMap((result, index) => one(result, againLine(again, report, result), index < whole)),
     ...(rest > 0 ? [`… and ${rest} more.`, ''] : []),
   ];
 }
 
-function one(result: CheckResult, again: string): string[] {
+function one(result: CheckResult, again: string, open: boolean): string[] {
   const smallest = counterexample(result);
   const exchanges = (result.exchanges ?? []).slice(-3);
   return [
-    `<details open><summary><b>${html(result.id)}</b> · ${result.level} · section ${result.section}</summary>`,
+    `<details${open ? ' open' : ''}><summary><b>${html(result.id)}</b> · ${result.level} · section ${result.section}${brief(result, open)}</summary>`,
     '',
     cell(result.requirement),
     '',
@@ -72,6 +74,10 @@ function one(result: CheckResult, again: string): string[] {
     '',
   ];
 }
+
+/** What a closed one tells. */
+const brief = ({ actual, reason }: CheckResult, open: boolean): string =>
+  open ? '' : ` · ${html(cutTo(printable(actual ?? reason ?? ''), BRIEF))}`;
 
 function grouped(heading: string, report: Report, outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known'): string[] {
   const groups = byReason(report.checks, outcome);
