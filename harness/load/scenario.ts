@@ -59,7 +59,11 @@ export const phaseShapes = {
     down: Type.Optional(duration('A killed robot starts again after this time; default 1s')),
   }),
   'kill-worker': phase('kill-worker', {
-    down: Type.Optional(duration('The killed worker process starts again after this time; default 1s')),
+    down: Type.Optional(
+      duration(
+        'One worker process, picked by seed among --workers, is killed and starts again after this time; default 1s',
+      ),
+    ),
   }),
   'clock-skew': phase('clock-skew', {
     share,

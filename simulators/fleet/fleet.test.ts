@@ -10,6 +10,7 @@ import { type SimulatedPlatform, simulatePlatform } from '../platform/index.ts';
 import { Fleet, type FleetOptions } from './fleet.ts';
 import type { TracedAction } from './host.ts';
 import { startFleet } from './index.ts';
+import { PlatformClient } from './platform-client.ts';
 
 let platform: SimulatedPlatform;
 let state: string;
@@ -150,6 +151,29 @@ describe('a scenario', () => {
     // Seconds are kept although nobody listens to them.
     expect(fleet.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
   });
+
+  it.each(['agent', 'polling'])(
+    'is the same devices again in another run with the same keys and names (%s)',
+    async (uplink) => {
+      const client = new PlatformClient(platform);
+      const devices = async (): Promise<number> =>
+        (await client.listDevices(100, 0)) + (await client.listDevices(100, 100));
+      const before = await devices();
+      try {
+        for (const shards of [1, 2]) {
+          for (let index = 1; index <= shards; index += 1) {
+            const shard = { index, count: shards };
+            await using fleet = fleetWith(`uplink: ${uplink}\n`, { robots: 6, namePrefix: `again-${uplink}`, shard });
+            await runAll(fleet);
+            expect(fleet.notStarted).toBe(0);
+          }
+        }
+        expect(await devices()).toBe(before + 6);
+      } finally {
+        await client.close();
+      }
+    },
+  );
 
   it('rolls out over a polling uplink, which uses the public API alone', async () => {
     await using fleet = fleetWith('  - { do: rollout, over: 100ms }\nuplink: polling\npoll_every: 100ms\n', {
