@@ -24,9 +24,9 @@ const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
 const SHOWN = ['ping.ms', 'http.ms', 'sync.ms', 'reconnect.ms'];
 
 const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
-  valid: ['✓', 'green', 'the generator kept up, the figures are what it met'],
-  suspect: ['!', 'yellow', 'the generator was late at times, read the figures with care'],
-  invalid: ['✗', 'red', 'the generator saturated, the figures are its own'],
+  valid: ['✓', 'green', 'the generator kept up'],
+  suspect: ['!', 'yellow', 'the generator was late at times: read the figures with care'],
+  invalid: ['✗', 'red', 'the generator saturated: the figures are its own'],
 };
 
 const EXIT_WORDS: Record<ReturnType<typeof exitCode>, string> = {

@@ -18,13 +18,11 @@ export function resultOf(
   const notes = fleet.errors.map((error) => `failed: ${error}`);
   const uplink = scenario.uplink ?? 'agent';
   if (options.platform === 'embedded') {
-    notes.push(
-      "The platform is Muster's own and shared this machine with the fleet: latencies include what that costs.",
-    );
+    notes.push("The platform is Muster's own, on the same machine: latencies include what that costs.");
   }
   if (uplink === 'agent' && options.keyBits < 2048) {
     notes.push(
-      `Robots used ${options.keyBits}-bit keys, which a real platform refuses: signing was cheaper than it is there.`,
+      `Robots used ${options.keyBits}-bit keys: signing was cheaper than with the 2048 bits that a platform asks for.`,
     );
   }
   for (const [robot, defect] of Object.entries(options.defects ?? {})) {
