@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
+import { afterAll, beforeAll, expect, type TestContext, test, vi } from 'vitest';
 import { buildImage } from '../../fixtures/container/build.ts';
 import { Redactor } from '../client/redact.ts';
 import { openDeviceTarget } from '../target/resolve.ts';
@@ -11,6 +11,8 @@ import { check, deviceSuite, openDevice } from './library.ts';
 import { muster, Running } from './testing/muster.ts';
 
 const IMAGE = 'muster-test:scratch';
+// Where every layer is copied, a container takes its time.
+vi.setConfig({ testTimeout: 400_000 });
 const folder = mkdtempSync(join(tmpdir(), 'muster-image-test-'));
 
 function docker(...args: string[]): boolean {

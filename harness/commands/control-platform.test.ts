@@ -40,7 +40,7 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(verified.stdout).toMatch(/^CONFORMANT in profile core: simulated-agent 0.1.0 with the Device API\n/);
   expect(verified.stdout).toMatch(/driven by: platform \+ process/);
   expect(verified.code).toBe(0);
-});
+}, 400_000);
 
 test('an agent that is started by hand is awaited, and told what it needs', async () => {
   const [socket, dir] = [join(folder, 'hand.sock'), join(folder, 'hand')];
