@@ -21,7 +21,9 @@ export interface CheckRun<Context> {
 
 /** Where a counterexample was found, as its finding says. */
 export interface Replay {
-  seed: number;
+  /** Id of the check; the coordinates mean nothing to another one. */
+  check?: string;
+  seed?: number;
   path?: string;
   replay_path?: string;
 }

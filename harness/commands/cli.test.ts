@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Report } from '../check/types.ts';
 import { type Ended, muster, Running } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
@@ -119,6 +120,30 @@ describe('a simulated device', () => {
       ]),
     });
     expect(code).toBe(0);
+  });
+});
+
+describe('a replay', () => {
+  it('runs exactly what failed, with its counterexample', async () => {
+    const socket = join(folder, 'inclusive.sock');
+    const control = join(folder, 'inclusive-control.sock');
+    const dir = join(folder, 'inclusive');
+    const at = ['--socket', socket, '--control', control];
+    await using device = new Running(['simulate', 'device', ...at, '--dir', dir, '--defect', 'replay-inclusive']);
+    await device.ready();
+    const file = join(folder, 'run.json');
+    const id = 'device.events.replay.exclusive';
+    const first = await muster('check', 'device', ...at, '--only', id, '--report', `json=${file}`);
+    expect(first.code).toBe(1);
+    const failed = (JSON.parse(readFileSync(file, 'utf8')) as Report).checks.filter(
+      ({ outcome }) => outcome === 'fail',
+    );
+    expect(failed.length).toBeGreaterThan(1);
+    const { code, stdout } = await muster('replay', file, '--only', id);
+    expect(stdout).toMatch(/NOT CONFORMANT {2}1 failed/);
+    expect(stdout).toContain(`✗ ${id}  MUST`);
+    expect(code).toBe(1);
+    expect((await muster('replay', file, '--only', 'device.version.prefix')).code).toBe(64);
   });
 });
 

@@ -57,18 +57,19 @@ function readReport(file: string): Report {
 /** A process of its own, so that each replay opens the target just as the run did; options after `--` win. */
 function again(report: Report, check: CheckResult, more: readonly string[]): Promise<number> {
   const coordinates: Replay = {
-    seed: check.seed ?? report.seed,
+    check: check.id,
+    ...(check.seed === undefined ? {} : { seed: check.seed }),
     ...(check.path === undefined ? {} : { path: check.path }),
     ...(check.replay_path === undefined ? {} : { replay_path: check.replay_path }),
   };
-  const replayOption = check.seed === undefined ? [] : ['--replay', JSON.stringify(coordinates)];
   const words = [
     ...forAnotherRun(withoutNarrowing(report.arguments ?? [])),
     '--only',
     check.id,
     '--seed',
     String(report.seed),
-    ...replayOption,
+    '--replay',
+    JSON.stringify(coordinates),
     ...more,
   ];
   const child = spawn(process.execPath, [process.argv[1] ?? '', ...words], { stdio: 'inherit' });

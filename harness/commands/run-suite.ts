@@ -1,6 +1,6 @@
 /** From parsed options and an opened target to reports and an exit code. */
 import process from 'node:process';
-import { makePlan } from '../check/plan.ts';
+import { makePlan, type Plan } from '../check/plan.ts';
 import { runSuite } from '../check/run.ts';
 import type { Replay } from '../check/run-check.ts';
 import type { Capability, Report, Suite, TargetDescription } from '../check/types.ts';
@@ -49,13 +49,14 @@ export async function judge<Context>(
     verbose: args.verbose,
     again: redactor.text(commandLine(process.argv.slice(2))),
   });
+  const replay = args.replay === undefined ? undefined : (JSON.parse(args.replay) as Replay);
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
   const interrupt = interruptSignal();
   try {
     await using target = await open(interrupt.signal, (text) => process.stderr.write(`${redactor.text(text)}\n`));
     evidence.opened(target.description);
     const report = await runSuite(suite, {
-      plan: makePlan(suite, { ...shape, capabilities: target.capabilities }),
+      plan: only(replay?.check, makePlan(suite, { ...shape, capabilities: target.capabilities })),
       target: target.description,
       context: target.context,
       redactor,
@@ -67,7 +68,7 @@ export async function judge<Context>(
       listeners: reporters,
       settle: evidence.settle,
       arguments: withoutSecrets(process.argv.slice(2)),
-      ...(args.replay === undefined ? {} : { replay: JSON.parse(args.replay) as Replay }),
+      ...(replay === undefined ? {} : { replay }),
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
     });
     if (report.exit_code !== 0) {
@@ -82,3 +83,7 @@ export async function judge<Context>(
     interrupt.release();
   }
 }
+
+/** `--only` takes a requirement for all its checks; a counterexample is one check's alone. */
+const only = <Context>(id: string | undefined, plan: Plan<Context>): Plan<Context> =>
+  id === undefined ? plan : { ...plan, checks: plan.checks.filter(({ check }) => check.id === id) };

@@ -35,7 +35,7 @@ export function againLine({ start, replay }: Again, report: Report, result: Chec
 }
 
 /** Coordinates of the very counterexample, where the check is a property. */
-function counterexample({ seed, path, replay_path }: CheckResult): string[] {
+function counterexample({ id, seed, path, replay_path }: CheckResult): string[] {
   if (seed === undefined || path === undefined) return [];
-  return ['--replay', `'${JSON.stringify({ seed, path, replay_path })}'`];
+  return ['--replay', `'${JSON.stringify({ check: id, seed, path, replay_path })}'`];
 }

@@ -21,7 +21,7 @@ test('a failure reads: requirement with section, expected, actual, smallest coun
     "try        curl -sN -i --unix-socket /run/agent.sock -H 'accept: text/event-stream' 'http://localhost/v0.2/events?after=7'",
     'exchange   GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)',
     '< id: 7',
-    `again      muster check device --socket /run/agent.sock --only device.events.replay.exclusive --seed 4711 --replay '{"seed":-1093459,"path":"3:0:1","replay_path":"A:B"}'`,
+    `again      muster check device --socket /run/agent.sock --only device.events.replay.exclusive --seed 4711 --replay '{"check":"device.events.replay.exclusive","seed":-1093459,"path":"3:0:1","replay_path":"A:B"}'`,
     'NOT CONFORMANT  1 failed · 1 blocked · 1 stale in the baseline · 1 warned · 1 known · 4 passed · 2 not applicable',
     'exit 1: a MUST does not hold',
   ];
