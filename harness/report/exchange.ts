@@ -1,10 +1,14 @@
 /** One recorded exchange in a few lines. */
+import type { CheckResult } from '../check/types.ts';
 import type { Recorded } from '../client/recorder.ts';
 import { printable, seconds } from './style.ts';
 
 const LINES = 6;
 /** Of a line of a body, unless there is less room. */
 const COLUMNS = 160;
+const PATH = 200;
+/** Nobody reads a longer line, and a shell may not take it. */
+const TRY = 4000;
 
 /** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
 export function headline(exchange: Recorded): string {
@@ -13,7 +17,8 @@ export function headline(exchange: Recorded): string {
     exchange.status === undefined
       ? (exchange.error ?? 'no answer')
       : [exchange.status, exchange.response_headers?.['content-type'] ?? ''].join(' ').trim();
-  return printable(`${exchange.method} ${url.pathname}${url.search} → ${answer} (${seconds(exchange.duration_ms)})`);
+  const path = shortened(url.pathname + url.search, PATH);
+  return printable(`${exchange.method} ${path} → ${answer} (${seconds(exchange.duration_ms)})`);
 }
 
 /** The bodies, shortened, `>` for what was sent and `<` for what came back. */
@@ -24,6 +29,13 @@ export function bodyLines(exchange: Recorded, columns: number = COLUMNS): string
     ...(exchange.error !== undefined && exchange.status !== undefined ? [`< ${printable(exchange.error)}`] : []),
   ];
 }
+
+/** The line that repeats a request, as far as it can be read; the JSON report has it whole. */
+export const tryLine = ({ curl }: CheckResult): string | undefined =>
+  curl === undefined ? undefined : printable(shortened(curl, TRY));
+
+const shortened = (text: string, limit: number): string =>
+  text.length <= limit ? text : `${text.slice(0, PATH)}… (${text.length} characters)`;
 
 /** Empty lines, as between the frames of a stream, tell nothing. */
 function excerpt(body: string | undefined, columns: number): string[] {

@@ -1,6 +1,6 @@
 /** A finding as plain text, for reports that have one field for all of it. */
 import type { CheckResult } from '../check/types.ts';
-import { bodyLines, headline } from './exchange.ts';
+import { bodyLines, headline, tryLine } from './exchange.ts';
 import { printable } from './style.ts';
 
 export function findingText(result: CheckResult, again?: string): string {
@@ -12,7 +12,7 @@ export function findingText(result: CheckResult, again?: string): string {
     ...line('actual', result.actual),
     ...line('smallest', counterexample(result)),
     ...line('reason', result.reason),
-    ...line('try', result.curl),
+    ...line('try', tryLine(result)),
     ...(result.exchanges ?? []).flatMap((exchange) => [
       ...line('exchange', headline(exchange)),
       ...bodyLines(exchange).map((body) => `           ${body}`),

@@ -2,6 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import type { CheckResult, Report } from '../check/types.ts';
 import { writeWhole } from './destination.ts';
+import { tryLine } from './exchange.ts';
 import { verdict } from './groups.ts';
 import { markdownReport } from './markdown.ts';
 import { againOf, type Reporter, type ReporterOptions } from './types.ts';
@@ -43,12 +44,9 @@ function limited(kind: 'error' | 'warning', results: readonly CheckResult[]): st
 
 function words(result: CheckResult): string {
   const found = result.expected === undefined ? [] : [`Expected: ${result.expected}`, `Actual: ${result.actual ?? ''}`];
-  return [
-    result.requirement,
-    ...found,
-    ...(result.reason === undefined ? [] : [result.reason]),
-    ...(result.curl === undefined ? [] : [result.curl]),
-  ].join('\n');
+  return [result.requirement, ...found, ...(result.reason === undefined ? [] : [result.reason]), tryLine(result) ?? []]
+    .flat()
+    .join('\n');
 }
 
 function notice(report: Report): string {

@@ -3,7 +3,7 @@
 import type { CheckResult } from '../check/types.ts';
 import type { Recorded } from '../client/recorder.ts';
 import { sectionTitle } from '../contract/sections.ts';
-import { bodyLines, headline } from './exchange.ts';
+import { bodyLines, headline, tryLine } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
 import { SYMBOLS } from './groups.ts';
 import { html, type Markup, NOTHING } from './html-text.ts';
@@ -18,12 +18,13 @@ export function findingCard(result: CheckResult, again: string, open: boolean): 
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
   const exchanges = result.exchanges ?? [];
+  const line = tryLine(result);
   return html`<details class="finding ${result.outcome}" id="${result.id}" ${open ? html`open` : NOTHING}>
 <summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${seconds(result.duration_ms)}</span><span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body"><p>${printable(result.requirement)}</p>
 <dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : html`<p class="soft">Smallest counterexample</p><pre>${printable(smallest)}</pre>`}
-${result.curl === undefined ? NOTHING : html`<p class="soft">Try it</p>${copied(printable(result.curl))}`}
+${line === undefined ? NOTHING : html`<p class="soft">Try it</p>${copied(line)}`}
 ${exchanges.length === 0 ? NOTHING : html`<p class="soft">Exchanges</p><pre>${exchanges.map(exchange).join('\n\n')}</pre>`}
 <p class="soft">Run it again</p>${copied(again)}</div></details>
 `;

@@ -1,7 +1,7 @@
 /** The report as Markdown, for a job summary or a merge request. */
 import type { CheckResult, Report } from '../check/types.ts';
 import { type Again, againLine } from './again.ts';
-import { bodyLines, headline } from './exchange.ts';
+import { bodyLines, headline, tryLine } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
 import { AT_ONCE, byReason, bySection, counts, SYMBOLS, tally, verdict, worst } from './groups.ts';
 import { cutTo, printable, seconds } from './style.ts';
@@ -62,7 +62,7 @@ function one(result: CheckResult, again: string, open: boolean): string[] {
     ...(result.reason === undefined ? [] : [`- **Reason** ${cell(result.reason)}`]),
     '',
     ...fence([
-      ...(result.curl === undefined ? [] : [printable(result.curl)]),
+      ...[tryLine(result) ?? []].flat(),
       ...exchanges.flatMap((exchange) => [
         `# ${headline(exchange)}`,
         ...bodyLines(exchange).map((line) => `#   ${line}`),

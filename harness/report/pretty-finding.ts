@@ -1,7 +1,7 @@
 /** How one check that did not hold reads in a terminal. */
 import type { CheckResult } from '../check/types.ts';
 import { sectionTitle } from '../contract/sections.ts';
-import { bodyLines, headline } from './exchange.ts';
+import { bodyLines, headline, tryLine } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
 import { cutTo, hanging, type Paint, printable, seconds, wrap } from './style.ts';
 
@@ -30,6 +30,7 @@ export function findingLines(result: CheckResult, style: FindingStyle): string[]
           LABEL,
         );
   const exchanges = (result.exchanges ?? []).slice(-EXCHANGES);
+  const line = tryLine(result);
   const dropped = (result.exchanges?.length ?? 0) - exchanges.length;
   return [
     `  ${mark} ${paint('bold', result.id)}  ${paint('dim', where)}`,
@@ -39,7 +40,7 @@ export function findingLines(result: CheckResult, style: FindingStyle): string[]
     ...field('smallest', counterexample(result)),
     ...field('reason', result.reason),
     // Commands stay on one line: a terminal may break them, a copy must not.
-    ...(result.curl === undefined ? [] : [`    ${label(paint, 'try')}${printable(result.curl)}`]),
+    ...(line === undefined ? [] : [`    ${label(paint, 'try')}${line}`]),
     ...exchanges.flatMap((exchange, index) => [
       `    ${label(paint, index === 0 ? (dropped > 0 ? `last ${EXCHANGES}` : 'exchange') : '')}${headline(exchange)}`,
       ...bodyLines(exchange, room).map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),

@@ -4,7 +4,7 @@ import { Redactor } from '../client/redact.ts';
 import { againLine } from './again.ts';
 import { prettyReporter, prettyText } from './pretty.ts';
 import { Progress } from './progress.ts';
-import { sampleChecks, sampleFailure, sampleReport, sampleResult } from './samples.ts';
+import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './samples.ts';
 import { painter, wantsColour } from './style.ts';
 
 const plain = { paint: painter({ write: () => {} }, {}), columns: 100 };
@@ -40,6 +40,14 @@ test('of many failures the first are told in full, the others so that they can b
   expect(text.match(/^ {4}actual /gm)).toHaveLength(8);
   expect(text.match(/^ {4}again .*--only device\.f\d/gm)).toHaveLength(8);
   expect(prettyText(sampleReport(failing), { ...plain, verbose: true }).match(/^ {4}expected /gm)).toHaveLength(8);
+});
+
+test('a request of enormous length floods no report', () => {
+  const url = `http://localhost/v0.2/${'a'.repeat(65_536)}`;
+  const flood = sampleFailure({ curl: `curl -s -i '${url}'`, exchanges: [sampleExchange({ url })] });
+  const text = prettyText(sampleReport([flood]), plain);
+  expect(text.length).toBeLessThan(4000);
+  expect(text).toMatch(/GET \/v0\.2\/a+… \(65542 characters\) → 200/);
 });
 
 test('where a JSON report is written, a failure is replayed from it', () => {
