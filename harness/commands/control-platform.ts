@@ -75,7 +75,7 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
   };
   options.announce(
     [
-      'waiting for the agent to enrol; it finds in its environment:',
+      'waiting for the agent to enrol; start it with this in its environment:',
       ...Object.entries(env).map(([name, value]) => `  ${name}=${value}`),
     ].join('\n'),
   );

@@ -79,6 +79,8 @@ export async function judge<Context>(
       ...report,
       exit_code: evidence.finish(report, (text) => process.stderr.write(`${redactor.text(text)}\n`)),
     };
+  } catch (error) {
+    throw redacted(error, redactor);
   } finally {
     interrupt.release();
   }
@@ -87,3 +89,12 @@ export async function judge<Context>(
 /** `--only` takes a requirement for all its checks; a counterexample is one check's alone. */
 const only = <Context>(id: string | undefined, plan: Plan<Context>): Plan<Context> =>
   id === undefined ? plan : { ...plan, checks: plan.checks.filter(({ check }) => check.id === id) };
+
+/** Whatever goes wrong is printed in the end. */
+function redacted(error: unknown, redactor: Redactor): unknown {
+  if (!(error instanceof Error)) return error;
+  const stack = redactor.text(error.stack ?? '');
+  error.message = redactor.text(error.message);
+  error.stack = stack;
+  return error;
+}

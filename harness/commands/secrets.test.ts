@@ -53,6 +53,16 @@ exit 7
   expectNothingTold({ stdout, stderr, ...texts });
 });
 
+test('trouble in Muster itself', async () => {
+  const words = ['check', 'platform', '--url', 'http://127.0.0.1:1/beta', '--only', 'platform.list.envelope'];
+  const env = { MUSTER_API_KEY: SECRET };
+  const broken = ['--report', 'json=/dev/full', '--name', SECRET];
+  const trouble = await new Running([...words, ...broken], { env }).ended;
+  expect(trouble.stderr).toContain('ENOSPC');
+  expect(trouble.code).toBe(3);
+  expectNothingTold({ trouble: trouble.stderr + trouble.stdout });
+});
+
 test('a key too short to be found in text is still in no report', async () => {
   const file = join(folder, 'short.json');
   const running = new Running([
