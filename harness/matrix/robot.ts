@@ -40,8 +40,10 @@ export async function startRobot(options: {
   );
   if (options.fresh !== true) {
     await device.publish(PAST_EVENTS);
-    await device.deploy();
     await device.compact();
+    await device.deploy();
+    // Only where there is an error does it show how statuses are merged.
+    await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
   }
   const all = starting.move();
   return { place: { ...reached, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
