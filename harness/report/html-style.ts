@@ -52,7 +52,7 @@ ul.ids{margin:.2rem 0 .8rem;padding:0;list-style:none;display:flex;flex-wrap:wra
 .pass{--tone:var(--pass)}.fail,.fixed{--tone:var(--fail)}.warn{--tone:var(--warn)}.blocked{--tone:var(--blocked)}.known{--tone:var(--known)}.not_applicable{--tone:var(--na)}
 [hidden]{display:none!important}
 footer{margin-top:3rem;color:var(--soft);font-size:.85rem}
-@media(max-width:40rem){.brief{padding-left:0}.body{padding-left:.9rem}dl{gap:.15rem .7rem}.banner{padding:1rem}h1{font-size:1.4rem}}
+@media(max-width:40rem){.observed{grid-template-columns:minmax(0,1fr)}.observed dd{margin-bottom:.5rem}.brief{padding-left:0}.body{padding-left:.9rem}dl{gap:.15rem .7rem}.banner{padding:1rem}h1{font-size:1.4rem}}
 @media print{.chips,.copy,.all{display:none}details{break-inside:avoid}}
 `;
 

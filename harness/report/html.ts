@@ -98,7 +98,7 @@ function grouped(heading: string, report: Report, outcome: 'blocked' | 'fixed' |
 function observed(report: Report): Markup {
   const noted = report.checks.filter((result) => (result.observations?.length ?? 0) > 0 && result.outcome !== 'warn');
   if (noted.length === 0) return NOTHING;
-  return html`<h2>Observed, where the specification is silent</h2><dl>${noted.map(
+  return html`<h2>Observed, where the specification is silent</h2><dl class="observed">${noted.map(
     (result) => html`<dt><code>${result.id}</code></dt><dd>${printable((result.observations ?? []).join('; '))}</dd>`,
   )}</dl>`;
 }
