@@ -137,9 +137,9 @@ export class Agent implements RequestHandler {
     if (failures.length > 0) throw new AggregateError(failures, 'the agent did not end cleanly');
   }
 
-  /** Ends as after SIGKILL: nothing is flushed or tidied up, connections break. */
-  kill(): void {
-    this.#home.cut();
+  /** Ends as after SIGKILL: nothing is flushed or tidied up, connections break. The result is that of `Home.cut`. */
+  kill(): Promise<void> | undefined {
+    const writing = this.#home.cut();
     this.events.abandon();
     this.deployments.abandon();
     this.#unix?.abandon();
@@ -149,6 +149,7 @@ export class Agent implements RequestHandler {
     (this.uplink?.abandon?.() ?? this.uplink?.stop())?.catch((error: unknown) =>
       this.log.debug({ err: error }, 'the uplink of a killed agent'),
     );
+    return writing;
   }
 
   handle(request: IncomingMessage, response: ServerResponse, transport: Transport): void {

@@ -43,6 +43,8 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   readonly #around: Surroundings;
   #identity: Identity | undefined;
   #agent: Agent | undefined;
+  /** What a killed agent has begun to write. */
+  #dying: Promise<void> | undefined;
   /** Not serving yet. */
   #rising: Agent | undefined;
   #control: ControlServer | undefined;
@@ -122,7 +124,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   /** Ends the agent as after SIGKILL: nothing is flushed or tidied up, connections break, the socket file stays. */
   kill(): void {
-    (this.#agent ?? this.#rising)?.kill();
+    this.#dying = (this.#agent ?? this.#rising)?.kill() ?? this.#dying;
     this.#agent = undefined;
     this.#rising = undefined;
   }
@@ -192,6 +194,8 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   }
 
   async #start(): Promise<void> {
+    await this.#dying;
+    this.#dying = undefined;
     const agent = this.#rise();
     this.#rising = agent;
     await agent.start();

@@ -19,6 +19,7 @@ export class Home implements DiskIo {
   readonly #io: DiskIo;
   #lock: Lock | undefined;
   #killed = false;
+  #writing: Promise<void> | undefined;
   /** The topmost directory that was made, until its name is on the disk. */
   #made: string | undefined;
 
@@ -41,10 +42,14 @@ export class Home implements DiskIo {
     if (this.#killed) throw new KilledError('the agent was killed');
   }
 
-  /** Puts the directory out of reach, and leaves it as a crash does. */
-  cut(): void {
+  /**
+   * Puts the directory out of reach, and leaves it as a crash does. A write that the kernel has begun is finished even for a
+   * process that is killed: the result resolves when it is; undefined when there is none.
+   */
+  cut(): Promise<void> | undefined {
     this.#killed = true;
     this.#lock?.abandon();
+    return this.#writing;
   }
 
   /** Gives the directory back, at the end of an orderly stop. */
@@ -53,7 +58,7 @@ export class Home implements DiskIo {
     this.#lock = undefined;
   }
 
-  open(path: string, flags: string, mode?: number): number {
+  open(path: string, flags: string | number, mode?: number): number {
     if (flags !== 'r') this.#claim();
     return this.#io.open(path, flags, mode);
   }
@@ -73,6 +78,14 @@ export class Home implements DiskIo {
   write(fd: number, buffer: Uint8Array, position: number): void {
     this.check();
     this.#io.write(fd, buffer, position);
+  }
+
+  async store(fd: number, buffer: Uint8Array, position: number): Promise<void> {
+    this.check();
+    const writing = this.#io.store(fd, buffer, position);
+    this.#writing = writing.catch(() => {});
+    await writing;
+    this.#writing = undefined;
   }
 
   truncate(fd: number, length: number): void {

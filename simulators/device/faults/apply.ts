@@ -54,11 +54,11 @@ function apply(around: Surroundings, fault: Fault, random: Random, crash: () => 
         ),
       };
     case 'torn-write':
-      return { ...around, io: { ...around.io, write: tearing(around.io, fault.chance, random, crash) } };
+      return { ...around, io: writing(around.io, tearing(around.io, fault.chance, random, crash)) };
     case 'crash':
       return { ...around, io: { ...around.io, rename: crashing(around.io, fault, crash) } };
     case 'enospc':
-      return { ...around, io: { ...around.io, write: filling(around.io, fault.bytes) } };
+      return { ...around, io: writing(around.io, filling(around.io, fault.bytes)) };
   }
 }
 
@@ -73,6 +73,10 @@ function cutting(around: Surroundings, limit: () => number, end: (socket: Socket
     return more;
   };
 }
+
+const writing = (io: DiskIo, write: DiskIo['write']): DiskIo => {
+  return { ...io, write, store: async (fd, buffer, position) => write(fd, buffer, position) };
+};
 
 function tearing(io: DiskIo, chance: number, random: Random, crash: () => void): DiskIo['write'] {
   return (fd, buffer, position) => {

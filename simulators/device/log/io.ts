@@ -2,14 +2,15 @@
  * The file operations of a robot's disk. Everything that must survive a crash goes through here, so that a fault can tear a
  * write, fill the disk or stop the process between two steps.
  *
- * Writes and renames are synchronous: they only reach the page cache, in microseconds. What waits for the disk (fdatasync,
- * fsync) is asynchronous, so that one robot's disk never holds up another's.
+ * Writes and renames are synchronous: they only reach the page cache, in microseconds. What waits for the disk is asynchronous,
+ * so that one robot's disk never holds up another's.
  */
 import fs from 'node:fs';
+import process from 'node:process';
 import { promisify } from 'node:util';
 
 export interface DiskIo {
-  open(path: string, flags: string, mode?: number): number;
+  open(path: string, flags: string | number, mode?: number): number;
   close(fd: number): void;
   /** Bytes in the open file. */
   size(fd: number): number;
@@ -17,6 +18,8 @@ export interface DiskIo {
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
   /** Writes all of `buffer` at `position`, or throws; after a throw any part of it may be in the file. */
   write(fd: number, buffer: Uint8Array, position: number): void;
+  /** Writes all of `buffer` to a file that was opened with `DURABLE`, and resolves once it is on the disk. */
+  store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
   /** Makes a directory and those above it, unless they are there. */
@@ -31,8 +34,15 @@ export interface DiskIo {
   syncDirectory(path: string): Promise<void>;
 }
 
+const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 const fsync = promisify(fs.fsync);
+
+/** A write to a file that is opened so ends when it is on the disk: one wait instead of two. Elsewhere that promises less. */
+const SYNCS_BY_ITSELF = process.platform === 'linux';
+
+/** Flags for a file that is written by `store`. */
+export const DURABLE = fs.constants.O_RDWR | (SYNCS_BY_ITSELF ? fs.constants.O_DSYNC : 0);
 
 export const disk: DiskIo = {
   open: (path, flags, mode = 0o644) => fs.openSync(path, flags, mode),
@@ -43,6 +53,12 @@ export const disk: DiskIo = {
     for (let done = 0; done < buffer.length; ) {
       done += fs.writeSync(fd, buffer, done, buffer.length - done, position + done);
     }
+  },
+  store: async (fd, buffer, position) => {
+    for (let done = 0; done < buffer.length; ) {
+      done += (await write(fd, buffer, done, buffer.length - done, position + done)).bytesWritten;
+    }
+    if (!SYNCS_BY_ITSELF) await fdatasync(fd);
   },
   truncate: (fd, length) => fs.ftruncateSync(fd, length),
   rename: (from, to) => fs.renameSync(from, to),

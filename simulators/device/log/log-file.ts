@@ -1,10 +1,10 @@
 /** The file of an event log: opened when it is needed, written at its durable end, replaced by compaction. */
-import { existsSync } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import type { LogBehaviour } from '../behaviour.ts';
 import { compactedName, copyTail } from './compaction.ts';
 import { type Generation, SparseIndex } from './generation.ts';
 import { LogHandle } from './handles.ts';
-import { type DiskIo, ifPresent, isUnwritable } from './io.ts';
+import { type DiskIo, DURABLE, ifPresent, isUnwritable } from './io.ts';
 import { type Mark, nextBlock, readMark, writeMark } from './mark.ts';
 import { recover } from './recover.ts';
 
@@ -73,8 +73,9 @@ export class LogFile {
     const fd = await this.#open();
     this.#repair(fd);
     this.#uncut = true;
-    this.#options.io.write(fd, lines, this.generation.bytes);
-    if (this.#options.durable) await this.#options.io.sync(fd);
+    const { io, durable } = this.#options;
+    if (durable) await io.store(fd, lines, this.generation.bytes);
+    else io.write(fd, lines, this.generation.bytes);
     this.#uncut = false;
   }
 
@@ -86,6 +87,7 @@ export class LogFile {
   /** Compacts to the events from `from` on. */
   async keep(from: number): Promise<void> {
     const { io, directory, durable } = this.#options;
+    await this.reserve(this.generation.latest);
     const fd = await this.#open();
     const next = await copyTail({ io, directory, name: LOG_FILE, fd, generation: this.generation, from, durable });
     if (!next) return;
@@ -124,12 +126,15 @@ export class LogFile {
     return opening === 'empty' ? emptyAfter(generation.latest) : generation;
   }
 
-  /** Removes what a crash has left, in a directory that can be written. */
+  /**
+   * Tidies up after a crash. A torn end stays until the next write: it tells every start that ids were given up, until the
+   * mark does.
+   */
   #tidy(): void {
     const { io, directory } = this.#options;
     const beside = `${directory}/${compactedName(LOG_FILE)}`;
     if (existsSync(beside)) io.remove(beside);
-    if (!this.#uncut && !this.#unended) return;
+    if (!this.#unended) return;
     const fd = io.open(this.path, 'r+');
     try {
       this.#repair(fd);
@@ -150,9 +155,10 @@ export class LogFile {
 
   async #open(): Promise<number> {
     if (!this.#handle) {
-      const { io } = this.#options;
-      const existing = ifPresent(this.path, () => io.open(this.path, 'r+'));
-      const fd = existing ?? io.open(this.path, 'w+');
+      const { io, durable } = this.#options;
+      const flags = durable ? DURABLE : constants.O_RDWR;
+      const existing = ifPresent(this.path, () => io.open(this.path, flags));
+      const fd = existing ?? io.open(this.path, flags | constants.O_CREAT | constants.O_TRUNC);
       if (existing === undefined) this.#begin();
       this.#handle = new LogHandle(io, fd, () => this.#giveUp());
     }

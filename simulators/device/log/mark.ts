@@ -16,7 +16,7 @@ export interface Mark {
 
 export const MARK_FILE = 'events.mark';
 
-const FIRST_BLOCK = 256;
+const FIRST_BLOCK = 1_024;
 const LARGEST_BLOCK = 16_384;
 
 /** The mark in `directory`; undefined when there is none, or none that can be read. */

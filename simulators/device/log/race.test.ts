@@ -20,6 +20,10 @@ class HeldDisk {
     ...disk,
     sync: () => this.#wait(),
     syncDirectory: () => this.#wait(),
+    store: (fd, buffer, position) => {
+      disk.write(fd, buffer, position);
+      return this.#wait();
+    },
   };
 
   /** Lets the oldest go, and everything that follows from it up to the next wait. */

@@ -130,13 +130,20 @@ describe('through the port', () => {
 
 /** Lets writes fail whose bytes are of a kind, until `free` is called. */
 async function withFullDisk(kind: (bytes: string) => boolean, run: (free: () => void) => Promise<void>): Promise<void> {
-  const { write } = disk;
-  disk.write = (fd, buffer, position) => {
+  const { write, store } = disk;
+  const refuse = (buffer: Uint8Array): void => {
     if (kind(Buffer.from(buffer).toString())) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+  };
+  disk.write = (fd, buffer, position) => {
+    refuse(buffer);
     write(fd, buffer, position);
   };
+  disk.store = async (fd, buffer, position) => {
+    refuse(buffer);
+    await store(fd, buffer, position);
+  };
   const free = () => {
-    disk.write = write;
+    Object.assign(disk, { write, store });
   };
   await run(free).finally(free);
 }
