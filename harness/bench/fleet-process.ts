@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { PlatformAddress } from '../../simulators/fleet/host.ts';
@@ -21,25 +22,41 @@ export interface FleetMeasurement {
 }
 
 /** Started before the memory is looked at, so that code and shared tables are not counted as a robot's. */
-const WARM_UP = 1000;
+const WARM_UP = 500;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
-const memory = (): number => {
-  collect();
-  return process.memoryUsage.rss();
-};
+
+interface Memory {
+  resident: number;
+  /** On the heap and tied to it; the kernel's part and the allocator's are not in it. */
+  heap: number;
+}
+
+/** Keys, sockets and buffers outside the heap are only given back some turns after they are collected. */
+async function memory(): Promise<Memory> {
+  for (let round = 0; round < 5; round++) {
+    collect();
+    await wait(100);
+  }
+  const { rss, heapUsed, external } = process.memoryUsage();
+  return { resident: rss, heap: heapUsed + external };
+}
+
+/** What the warm-up left free is taken again before the process grows, so that growth alone may say too little. */
+const grown = (before: Memory, after: Memory): number =>
+  Math.max(after.resident - before.resident, after.heap - before.heap);
 
 process.once('message', async (message) => {
   const task = message as FleetTask;
   const place = mkdtempSync(join(task.dir, 'muster-bench-'));
   process.on('disconnect', () => process.exit());
   const warm = await (task.kind === 'sockets' ? sockets(place, 'w', WARM_UP) : robots(place, 'w', WARM_UP, task));
-  const before = memory();
+  const before = await memory();
   const measured = await (task.kind === 'sockets'
     ? sockets(place, 'm', task.count)
     : robots(place, 'm', task.count, task));
-  const bytesEach = (memory() - before) / task.count;
+  const bytesEach = grown(before, await memory()) / task.count;
   await Promise.all([warm.stop(), measured.stop()]);
   rmSync(place, { recursive: true, force: true });
   process.send?.({ startMs: measured.ms, bytesEach } satisfies FleetMeasurement);
