@@ -61,6 +61,10 @@ export const checkDevice: CommandModule<object, Arguments> = {
     typed<Arguments>(
       withPlanOptions(argv.options(deviceTargetOptions))
         .example('$0 check device --socket /run/agent.sock', 'what a black box can show')
+        .example(
+          "$0 check device --command './agent --socket {socket}' --control platform",
+          'driven over its own uplink',
+        )
         .example('$0 check device --socket a.sock --control c.sock --report junit=muster.xml', 'everything, for CI'),
     ),
   handler: async (args) => {
