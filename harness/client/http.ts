@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import { Agent, type Dispatcher } from 'undici';
 import { classify, NoAnswer } from './errors.ts';
 import { curlLine, type Recorded, Recorder } from './recorder.ts';
+import { bodyOf, flatten, mergeHeaders, parse, type Query, queryText } from './request-parts.ts';
 
 export interface Endpoint {
   /** `http://host:port` or `https://…`; with a socket path the host is only a name. */
@@ -23,7 +24,7 @@ export interface HttpRequest {
   /** Leaves the base path out. */
   absolute?: boolean;
   /** Name and value pairs, encoded here; a string is sent as it is. */
-  query?: Record<string, string | number | readonly string[]> | string;
+  query?: Query;
   /** Added to the client's own; `undefined` removes one of those. */
   headers?: Record<string, string | undefined>;
   /** An object is sent as JSON; text and bytes as they are. */
@@ -271,50 +272,4 @@ function agentFor(endpoint: Endpoint): Agent {
       ...(endpoint.ca === undefined ? {} : { ca: endpoint.ca }),
     },
   });
-}
-
-function mergeHeaders(
-  base: Record<string, string>,
-  change: Record<string, string | undefined> = {},
-): Record<string, string> {
-  const merged = new Map(Object.entries(base).map(([name, value]) => [name.toLowerCase(), value]));
-  for (const [name, value] of Object.entries(change)) {
-    if (value === undefined) merged.delete(name.toLowerCase());
-    else merged.set(name.toLowerCase(), value);
-  }
-  return Object.fromEntries(merged);
-}
-
-function queryText(query: HttpRequest['query']): string {
-  if (query === undefined) return '';
-  if (typeof query === 'string') return query === '' ? '' : `?${query}`;
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map(
-      (item) => `${encodeURIComponent(name)}=${encodeURIComponent(String(item))}`,
-    ),
-  );
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
-}
-
-function bodyOf(body: unknown, headers: Record<string, string>): string | Buffer | undefined {
-  if (body === undefined) return undefined;
-  if (body instanceof Uint8Array) return Buffer.from(body);
-  headers['content-type'] ??= 'application/json';
-  return typeof body === 'string' ? body : JSON.stringify(body);
-}
-
-function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
-    ),
-  );
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -7,7 +7,7 @@ import { keyId, readPublicKey } from '../certificate/keys.ts';
 import { suitesDigest } from '../certificate/suites-digest.ts';
 import { type VerifyOptions, verifyCertificate } from '../certificate/verify.ts';
 import { type Paint, painter, wrap } from '../report/style.ts';
-import { digestOf } from '../target/open-device.ts';
+import { digestOf } from '../target/digest.ts';
 import { VERSION } from '../version.ts';
 import { loadSuites } from './catalogue.ts';
 import { UsageError } from './errors.ts';

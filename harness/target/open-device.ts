@@ -1,6 +1,4 @@
 /** From options to a Device API that can be checked. */
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { Capability, TargetDescription } from '../check/types.ts';
 import { Unreachable } from '../client/errors.ts';
@@ -10,10 +8,12 @@ import { UsageError } from '../commands/errors.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import { declared, isCapability } from './capability.ts';
+import { closeAll } from './close-all.ts';
 import { startCommand } from './command.ts';
 import { CommandControl } from './command-control.ts';
 import { type Control, ControlError, HttpControl } from './control.ts';
 import type { DeviceTransport } from './device.ts';
+import { digestOf } from './digest.ts';
 import { type LoadedTarget, loadTargetFile } from './file.ts';
 import { startDeviceImage } from './image.ts';
 import { noControl } from './no-control.ts';
@@ -223,20 +223,4 @@ function describe(transport: DeviceTransport): string {
     case 'url':
       return transport.url;
   }
-}
-
-export function digestOf(file: string | undefined): string | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return `sha256:${createHash('sha256').update(readFileSync(file)).digest('hex')}`;
-  } catch (error) {
-    throw new UsageError(`artifact ${file}: cannot be read (${error instanceof Error ? error.message : error})`);
-  }
-}
-
-/** Closes everything, whatever fails; throws what failed, together. */
-export async function closeAll(closers: readonly (() => Promise<void> | undefined)[]): Promise<void> {
-  const results = await Promise.allSettled(closers.map((close) => close()));
-  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-  if (errors.length > 0) throw new AggregateError(errors, 'the target could not be closed cleanly');
 }

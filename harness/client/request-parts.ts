@@ -1,0 +1,50 @@
+/** The parts of a request and of an answer, as HTTP has them and as a program does. */
+
+/** Name and value pairs, encoded here; a string is sent as it is. */
+export type Query = Record<string, string | number | readonly string[]> | string;
+
+export function mergeHeaders(
+  base: Record<string, string>,
+  change: Record<string, string | undefined> = {},
+): Record<string, string> {
+  const merged = new Map(Object.entries(base).map(([name, value]) => [name.toLowerCase(), value]));
+  for (const [name, value] of Object.entries(change)) {
+    if (value === undefined) merged.delete(name.toLowerCase());
+    else merged.set(name.toLowerCase(), value);
+  }
+  return Object.fromEntries(merged);
+}
+
+export function queryText(query: Query | undefined): string {
+  if (query === undefined) return '';
+  if (typeof query === 'string') return query === '' ? '' : `?${query}`;
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map(
+      (item) => `${encodeURIComponent(name)}=${encodeURIComponent(String(item))}`,
+    ),
+  );
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+export function bodyOf(body: unknown, headers: Record<string, string>): string | Buffer | undefined {
+  if (body === undefined) return undefined;
+  if (body instanceof Uint8Array) return Buffer.from(body);
+  headers['content-type'] ??= 'application/json';
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}
+
+export function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
+
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
