@@ -41,8 +41,9 @@ function muster(...words: string[]): Promise<{ code: number; out: string; err: s
 const shape = ['--only', 'device.deployment.shape'];
 
 test('0: what ran holds, and the report says what was left out', async () => {
-  const { code, out } = await muster('check', 'device', '--socket', good, ...shape);
+  const { code, out } = await muster('check', 'device', '--socket', good, ...shape, '--verbose');
   expect(code).toBe(0);
+  expect(out).toMatch(/✓ 2.1 .*\n +✓ device.deployment.shape\n/);
   expect(out).toMatch(/NO FAILURE FOUND {2}1 passed(.|\n)*left out: --only device.deployment.shape/);
 });
 
