@@ -38,7 +38,9 @@ export default [
       })();
       try {
         for (let round = 0; round < 24 && rest > 0; round += 1) {
-          opened.push(await streams.open(round % 2 === 0 ? { after: cursor } : { lastEventId: cursor }));
+          const one = await streams.another(round % 2 === 0 ? { after: cursor } : { lastEventId: cursor });
+          if (one === undefined) break;
+          opened.push(one);
         }
       } finally {
         publishing = false;

@@ -28,11 +28,13 @@ export default [
   check(concurrent, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
     withStreams(context, async (streams) => {
       const { cursor, live } = await anchor(context, streams);
-      const others = await Promise.all(
-        Array.from({ length: 8 }, (_, index) =>
-          streams.open(index % 2 === 0 ? { after: cursor } : { lastEventId: cursor }),
+      const first = await streams.open({ lastEventId: cursor });
+      const more = await Promise.all(
+        Array.from({ length: 7 }, (_, index) =>
+          streams.another(index % 2 === 0 ? { after: cursor } : { lastEventId: cursor }),
         ),
       );
+      const others = [first, ...more.filter((one) => one !== undefined)];
       await stir(context);
       await Promise.all([publish(context, room(context, 10)), publish(context, room(context, 10))]);
       await deploy(context, live);

@@ -190,7 +190,9 @@ export default [
   check(robust, { aspect: 'come-and-go', sharing: 'shared' }, (context: Device) =>
     withStreams(context, async (streams) => {
       for (let round = 0; round < 10; round += 1) {
-        const some = await Promise.all(Array.from({ length: 10 }, () => streams.open()));
+        const some = [await streams.open()];
+        const more = await Promise.all(Array.from({ length: 9 }, () => streams.another({})));
+        some.push(...more.filter((one) => one !== undefined));
         await Promise.all(some.map((subscription) => subscription.close()));
       }
       await streams.open();

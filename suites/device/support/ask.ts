@@ -1,6 +1,7 @@
 /** Requests whose answer is judged: silence and a dropped connection are the target's doing, and end the check as a finding. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
+import { persist } from './busy.ts';
 import type { Device } from './context.ts';
 import { patience, waitedInVain } from './patience.ts';
 
@@ -13,7 +14,11 @@ export async function ask(
   http: HttpClient = context.http,
 ): Promise<HttpResponse> {
   try {
-    return await http.request({ timeoutMs: patience(context), ...request });
+    return await persist(
+      context,
+      () => http.request({ timeoutMs: patience(context), ...request }),
+      () => false,
+    );
   } catch (error) {
     if (!(error instanceof NoAnswer) || context.signal.aborted) throw error;
     waitedInVain(context);

@@ -5,9 +5,11 @@ import { type Streams, Subscription } from './streams.ts';
 /** Silence that ends the sample. What is judged is what came; nothing is concluded from what did not. */
 const QUIET_MS = 250;
 const SAMPLE_MS = 3000;
+/** Of a long log a stretch is enough. */
+const SAMPLE_BYTES = 500_000;
 
 /**
- * Opens a replay from as early as the target serves, and reads until it falls silent. Undefined when there is no cursor to be
+ * Opens a replay from as early as the target serves, and reads until it falls silent, or there is enough. Undefined when there is no cursor to be
  * found that is served, or nothing is retained.
  */
 export async function retained(
@@ -16,7 +18,7 @@ export async function retained(
 ): Promise<{ sample: Subscription; cursor: bigint } | undefined> {
   const cursor = await earliestServed(streams);
   if (cursor === undefined) return undefined;
-  const stream = await streams.try({ after: cursor });
+  const stream = await streams.try({ after: cursor, cutAfterBytes: SAMPLE_BYTES });
   if (stream.status !== 200) return undefined;
   await stream.idle(QUIET_MS, { within: Math.min(SAMPLE_MS, context.patienceMs), for: 'the end of the replay' });
   return stream.frames.length === 0 ? undefined : { sample: new Subscription(context, stream), cursor };
@@ -25,7 +27,7 @@ export async function retained(
 /** 0, or where that is expired the smallest cursor that is not, by doubling and halving. */
 async function earliestServed(streams: Streams): Promise<bigint | undefined> {
   const served = async (cursor: bigint): Promise<boolean | undefined> => {
-    const stream = await streams.try({ after: cursor });
+    const stream = await streams.try({ after: cursor, cutAfterBytes: 1 });
     await stream.close();
     return stream.status === 200 ? true : stream.status === 410 ? false : undefined;
   };

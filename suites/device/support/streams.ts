@@ -10,6 +10,7 @@ import {
 } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { mediaType } from './ask.ts';
+import { persist, puttingOff } from './busy.ts';
 import type { Device } from './context.ts';
 import { DECIMAL, readEvent, type SeenEvent, showIds } from './events.ts';
 import { patience, waitedInVain } from './patience.ts';
@@ -110,20 +111,75 @@ export interface Streams {
   use(http: HttpClient): void;
   /** Opens a stream that must be served: 200 and an event stream. */
   open(options?: OpenEvents, http?: HttpClient): Promise<Subscription>;
+  /** Opens one more beside those that are open, up to as many as the device serves at once; undefined when it puts off. */
+  another(options: OpenEvents): Promise<Subscription | undefined>;
   /** Reads on in a stream that `try` opened. */
   follow(stream: EventStream): Subscription;
   /** Opens one whatever the answer, for the check to judge. */
   try(options?: OpenEvents, http?: HttpClient): Promise<EventStream>;
 }
 
-/** Runs `use`, and closes every stream it opened, however it ends. */
+/** Of all checks that run now. */
+const everyStream = new Set<EventStream>();
+
+/** A device takes a moment to see that a stream has been closed, and to have room for another one. */
+const NOTICED_MS = 2000;
+let lastServed = Number.NEGATIVE_INFINITY;
+const justClosed = (): boolean => performance.now() - lastServed < NOTICED_MS;
+
+/** The device serves no more streams at once, and other checks hold some: this one gives its own back, and begins again. */
+class PutOff extends Error {
+  override name = 'PutOff';
+}
+
+/** Ends when the last of those that were put off has had its turn. */
+let turns: Promise<unknown> = Promise.resolve();
+
+const stillOpen = (streams: Iterable<EventStream>): number =>
+  [...streams].filter(({ status, ended }) => status === 200 && ended === undefined).length;
+
+/**
+ * Runs `use`, and closes every stream it opened, however it ends. Where a device puts it off for the streams of other checks, it
+ * runs again, one such check at a time: whoever waits holding what another waits for would wait for ever.
+ */
 export async function withStreams<T>(context: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
+  try {
+    return await withOwn(context, use, false);
+  } catch (error) {
+    if (!(error instanceof PutOff)) throw error;
+    const turn = turns.then(() => withOwn(context, use, true));
+    turns = turn.catch(() => {});
+    return await turn;
+  }
+}
+
+async function withOwn<T>(context: Device, use: (streams: Streams) => Promise<T>, patiently: boolean): Promise<T> {
   const opened: EventStream[] = [];
+  let putOff = false;
   let standard: HttpClient | undefined;
-  const attempt = async (options: OpenEvents = {}, http = standard ?? context.http): Promise<EventStream> => {
+  const attempt = async (
+    options: OpenEvents = {},
+    http = standard ?? context.http,
+    needed = true,
+  ): Promise<EventStream> => {
+    if (putOff) throw new PutOff();
     try {
-      const stream = await openEvents(http, { within: patience(context), ...options });
+      // Own streams are not going to end while this one is waited for.
+      const others = (): boolean => stillOpen(everyStream) > stillOpen(opened);
+      const stream = await persist(
+        context,
+        () => openEvents(http, { within: patience(context), ...options }),
+        () => needed && ((patiently && others()) || (stillOpen(everyStream) === 0 && justClosed())),
+        (refused) => refused.close(),
+      );
+      if (puttingOff(stream.status) && needed && !patiently && others()) {
+        putOff = true;
+        await stream.close();
+        throw new PutOff();
+      }
       opened.push(stream);
+      everyStream.add(stream);
+      if (stream.status === 200) lastServed = performance.now();
       return stream;
     } catch (error) {
       if (!(error instanceof NoAnswer) || context.signal.aborted) throw error;
@@ -138,7 +194,17 @@ export async function withStreams<T>(context: Device, use: (streams: Streams) =>
         standard = http;
       },
       follow: (stream) => new Subscription(context, stream),
-      try: attempt,
+      try: (options, http) => attempt(options, http),
+      another: async (options) => {
+        const stream = await attempt(options, undefined, stillOpen(opened) === 0);
+        if (puttingOff(stream.status) && stillOpen(opened) > 0) {
+          await stream.close();
+          context.note(`no more than ${stillOpen(opened)} streams are served at once (${stream.status})`);
+          return undefined;
+        }
+        await mustBeServed(context, stream, options);
+        return new Subscription(context, stream);
+      },
       open: async (options = {}, http = standard ?? context.http) => {
         const stream = await attempt(options, http);
         await mustBeServed(context, stream, options);
@@ -147,6 +213,8 @@ export async function withStreams<T>(context: Device, use: (streams: Streams) =>
     });
   } finally {
     await Promise.all(opened.map((stream) => stream.close()));
+    for (const stream of opened) everyStream.delete(stream);
+    if (opened.some(({ status }) => status === 200)) lastServed = performance.now();
   }
 }
 
