@@ -53,7 +53,19 @@ export class Agent implements RequestHandler {
     const onNotice = (notice: string, error?: unknown) => log.warn(error ? { err: error } : {}, notice);
     const fanOut = new FanOut(behaviour.stream);
     const onStored = fanOut.publish.bind(fanOut);
-    this.events = new EventLog({ directory, retain, retainBytes, durable, io, clock, behaviour, onStored, onNotice });
+    const { isNew } = home;
+    this.events = new EventLog({
+      directory,
+      retain,
+      retainBytes,
+      durable,
+      io,
+      isNew,
+      clock,
+      behaviour,
+      onStored,
+      onNotice,
+    });
     this.stream = {
       log: this.events,
       io,
@@ -79,7 +91,7 @@ export class Agent implements RequestHandler {
         failedMs,
         onNotice,
       },
-      behaviour.deployments.remembers ? readState(directory) : undefined,
+      behaviour.deployments.remembers && !isNew ? readState(directory) : undefined,
     );
   }
 

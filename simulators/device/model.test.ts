@@ -35,21 +35,40 @@ const commands: fc.Arbitrary<Command>[] = [
   start,
 ];
 
+let executed = 0;
+const counted = (command: Command): Command => ({
+  check: (model) => command.check(model),
+  run: async (model, real) => {
+    executed += 1;
+    await command.run(model, real);
+  },
+  toString: () => command.toString(),
+});
+
 const RETAIN = 40;
 
 const property = (options: Partial<DeviceOptions>, patienceMs?: number) =>
-  fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: 'max' }), async (list) => {
-    await using on = await robot({ retain: RETAIN, ...options }, patienceMs);
-    const real: Real = { robot: on, subscribers: [], seen: new Map() };
-    const model: Model = { up: true, events: [], highest: 0, retain: RETAIN };
-    await fc.asyncModelRun(() => ({ model, real }), list);
-  });
+  fc.asyncProperty(
+    fc.commands(
+      commands.map((one) => one.map(counted)),
+      { maxCommands: 60, size: 'max' },
+    ),
+    async (list) => {
+      await using on = await robot({ retain: RETAIN, ...options }, patienceMs);
+      const real: Real = { robot: on, subscribers: [], seen: new Map() };
+      const model: Model = { up: true, events: [], highest: 0, retain: RETAIN };
+      await fc.asyncModelRun(() => ({ model, real }), list);
+    },
+  );
 
 test.for([
-  { durability: 'os', numRuns: 60 },
-  { durability: 'sync', numRuns: 25 },
-] as const)('holds with durability $durability', async ({ durability, numRuns }) => {
+  { durability: 'os', numRuns: 200, atLeast: 2_000 },
+  { durability: 'sync', numRuns: 60, atLeast: 600 },
+] as const)('holds with durability $durability, over thousands of commands', async (given) => {
+  const { durability, numRuns, atLeast } = given;
+  executed = 0;
   await fc.assert(property({ durability }), { numRuns });
+  expect(executed).toBeGreaterThan(atLeast);
 });
 
 test.for([

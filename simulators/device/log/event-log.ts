@@ -18,6 +18,8 @@ export interface EventLogOptions {
   /** Stored means on the disk; otherwise in the page cache, which outlives the process but not the machine. */
   durable: boolean;
   io: DiskIo;
+  /** The directory is new, and nothing of before is looked for in it. */
+  isNew?: boolean;
   clock: Clock;
   behaviour: DeviceBehaviour;
   /** Called in order with events that are stored, in the same tick in which they become readable. */
@@ -58,8 +60,8 @@ export class EventLog {
   /** Opens the log in the directory, repairing what a crash left. Throws the system's error when it cannot be read. */
   constructor(options: EventLogOptions) {
     this.#options = options;
-    const { directory, io, durable, onNotice } = options;
-    this.#file = new LogFile({ directory, io, durable, behaviour: options.behaviour.log, onNotice });
+    const { directory, io, durable, isNew = false, onNotice } = options;
+    this.#file = new LogFile({ directory, io, durable, isNew, behaviour: options.behaviour.log, onNotice });
     this.#next = this.latest + this.#step;
   }
 

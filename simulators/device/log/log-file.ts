@@ -14,6 +14,7 @@ export interface LogFileOptions {
   directory: string;
   io: DiskIo;
   durable: boolean;
+  isNew: boolean;
   behaviour: LogBehaviour;
   onNotice(notice: string, error?: unknown): void;
 }
@@ -39,6 +40,10 @@ export class LogFile {
     const { directory, io } = options;
     this.#options = options;
     this.path = `${directory}/${LOG_FILE}`;
+    if (options.isNew) {
+      this.generation = emptyAfter(options.behaviour.highest(0, undefined, true));
+      return;
+    }
     const mark = readMark(directory);
     const fd = ifPresent(this.path, () => io.open(this.path, 'r'));
     if (fd === undefined) {
