@@ -44,6 +44,24 @@ const given = check(SLOTS, options, async (run: Platform) => {
     expected: 'instance_slots instead of instance_filepath',
     actual: `instance_filepath ${JSON.stringify(schema['instance_filepath'])}`,
   });
+  const several = [newPath(), newPath()];
+  const instance_slots = several.map((path, at) => ({
+    key: `slot_${at}`,
+    name: `Slot ${at}`,
+    filepath: path,
+    required: true,
+  }));
+  const body = { ...schemaBody(t, (await createConfigType(t)).id), instance_slots };
+  const made = created(await send(t, { method: 'POST', path: '/config_schemas', body }));
+  if (made === undefined) return t.note('a schema with two instance_slots is refused');
+  const both = await read(t, 'config_schemas', made.id);
+  t.must(
+    several.every((path) => slotPaths(both).includes(path)),
+    {
+      expected: `instance_slots with the filepaths ${several.join(' and ')} that were given`,
+      actual: JSON.stringify(both),
+    },
+  );
 });
 
 const derived = check(SLOTS, { ...options, aspect: 'derived' }, async (run: Platform) => {

@@ -80,6 +80,7 @@ import { replacedIsStagedAgain } from './replaced-is-staged-again.ts';
 import { replacedStaysDeployed } from './replaced-stays-deployed.ts';
 import { reportsDropped } from './reports-dropped.ts';
 import { scopeIgnored } from './scope-ignored.ts';
+import { slotsFirstOnly } from './slots-first-only.ts';
 import { slotsInRainier } from './slots-in-rainier.ts';
 import { slotsOfPreviousSchema } from './slots-of-previous-schema.ts';
 import { slotsWithoutFilepath } from './slots-without-filepath.ts';
@@ -194,6 +195,7 @@ export const platformDefects: readonly PlatformDefect[] = [
   slugPatchIgnored,
   slotsOfPreviousSchema,
   slotsInRainier,
+  slotsFirstOnly,
   slotsWithoutFilepath,
   yamlRefused,
   yamlBecomesJson,

@@ -6,6 +6,7 @@ import { charsetNamed } from './charset-named.ts';
 import { closesEachConnection } from './closes-each-connection.ts';
 import { dataInLines } from './data-in-lines.ts';
 import { extraFields } from './extra-fields.ts';
+import { fewStreams } from './few-streams.ts';
 import { fieldsInOtherOrder } from './fields-in-other-order.ts';
 import { futureCursorRefused } from './future-cursor-refused.ts';
 import { heartbeatUnspaced } from './heartbeat-unspaced.ts';
@@ -63,6 +64,7 @@ export const deviceVariants: readonly DeviceVariant[] = [
   timesInSeconds,
   saysWhenItAnswered,
   closesEachConnection,
+  fewStreams,
 ];
 
 /** Throws RangeError that names the known ones. */

@@ -1,5 +1,6 @@
 /** The event log as the specification has it: events in order, the oldest of which may be gone, and clients somewhere in it. */
 import type { HttpClient } from '../../../harness/client/http.ts';
+import { puttingOff } from '../../device/support/busy.ts';
 import type { Device } from '../../device/support/context.ts';
 import type { Published } from '../../device/support/drive.ts';
 import type { SeenEvent } from '../../device/support/events.ts';
@@ -74,6 +75,8 @@ export async function connect(
   const context: Device = real.context;
   const options = byHeader ? { lastEventId: cursor } : { after: cursor };
   const stream = await real.streams.try(options);
+  // Beside the clients that are there no more may be served at once.
+  if (puttingOff(stream.status) && model.clients.length > 0) return stream.close();
   const due = fate(model, cursor);
   const right = due === 'either' ? [200, 410] : due === 'served' ? [200] : [410];
   context.must(right.includes(stream.status), {
