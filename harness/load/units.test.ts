@@ -24,6 +24,10 @@ describe('units', () => {
     expect(() => shareOf(text)).toThrow(/0% to 100%/);
   });
 
+  it('rounds to the next unit, never to sixty of one', () => {
+    expect([999.7, 59_980, 119_999].map(readableMs)).toEqual(['1.00 s', '1 min 0 s', '2 min 0 s']);
+  });
+
   it('writes times for people', () => {
     expect([0.5, 12.34, 450, 4500, 125_000].map(readableMs)).toEqual([
       '500 µs',
