@@ -191,7 +191,7 @@ describe('muster simulate device', () => {
       .fail((text, error) => {
         throw error ?? new UsageError(text);
       })
-      .command(simulateDeviceCommand);
+      .command({ command: 'device', ...simulateDeviceCommand });
     const parsing = (async () => await cli.parseAsync())();
     await expect(parsing).rejects.toThrow(message);
     await expect(parsing).rejects.toMatchObject({ name: expect.stringMatching(/^(UsageError|YError)$/) });
