@@ -7,7 +7,7 @@
 import { SimulatedDevice } from './device.ts';
 import type { DeviceOptions } from './options.ts';
 
-/** Starts a device; resolves when it serves. Rejects when its directory or a socket cannot be used. */
+/** Starts a device; resolves when it serves. Rejects when its directory (DirectoryInUseError) or a socket cannot be used. */
 export async function simulateDevice(options: DeviceOptions): Promise<SimulatedDevice> {
   const device = new SimulatedDevice(options);
   try {
@@ -25,6 +25,7 @@ export type { ControlAddress, ControlServer } from './control/server.ts';
 export { ControlError, type ControlTarget } from './control/target.ts';
 export { type DeviceStats, SimulatedDevice } from './device.ts';
 export { FAULTS } from './faults/parse.ts';
-export { EventLogError } from './log/event-log.ts';
+export { DirectoryInUseError } from './lock.ts';
+export { AgentDownError, EventLogError } from './log/event-log.ts';
 export type { DeviceOptions, Identity, Logger } from './options.ts';
 export { type ConfigFile, DeployError, type DeploymentPort, type Uplink } from './ports.ts';

@@ -25,7 +25,10 @@ export interface Identity {
 }
 
 export interface DeviceOptions {
-  /** The robot's directory: event log, high-water mark, state, and below `root` the config files. Made when missing. */
+  /**
+   * The robot's directory: event log, high-water mark, state, and below `root` the config files. When missing it is made with
+   * the first thing to write. One device at a time may use it; another one is refused with DirectoryInUseError.
+   */
   dir: string;
   /** Unix socket to serve on; `mode` is the permission of the file, default 0o660. */
   socket?: string | { path: string; mode?: number };
