@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** `muster`: puts the commands together. Exit codes and messages for wrong use are decided here, once. */
 import './node22.ts';
-import { enableCompileCache } from 'node:module';
 import process from 'node:process';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
@@ -10,8 +9,6 @@ import { EXIT } from './commands/exit.ts';
 import { loadNamed, NAMES, register } from './commands/index.ts';
 import { VERSION } from './version.ts';
 
-// Commands are loaded below: from the second run on, already compiled.
-enableCompileCache();
 const words = hideBin(process.argv);
 // What completion is asked for stands after its option and the name of the program.
 const asked = words.indexOf('--get-yargs-completions');
