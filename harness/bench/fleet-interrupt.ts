@@ -23,7 +23,7 @@ interface Left {
   processes: number;
   /** Unix sockets below the fleet's folder that the kernel knows. TCP sockets go with their process. */
   sockets: number;
-  /** Folders and files for a time. */
+  /** Folders and files for a time; the cache of compiled code that Node keeps there is not one of them. */
   folders: number;
 }
 
@@ -83,7 +83,7 @@ function leftOf(group: number, temporary: string): Left {
   return {
     processes,
     sockets: unix.filter((line) => line.includes(temporary)).length,
-    folders: readdirSync(temporary).length,
+    folders: readdirSync(temporary).filter((name) => name.startsWith('muster-')).length,
   };
 }
 

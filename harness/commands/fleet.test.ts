@@ -14,6 +14,7 @@ import { UsageError } from './errors.ts';
 import { shardFrom } from './fleet-options.ts';
 import { register } from './index.ts';
 
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/muster', import.meta.url));
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url));
 let dir: string;
 beforeEach(() => {
@@ -34,7 +35,8 @@ const start = (
 ): { child: ChildProcess; ended: Promise<Ended>; err(): string } => {
   mkdirSync(join(dir, 'tmp'), { recursive: true });
   const child = spawn(process.execPath, [CLI, ...args], {
-    env: { ...process.env, MUSTER_API_KEY: '', TMPDIR: join(dir, 'tmp'), ...env },
+    // Code that Node compiled once is kept on purpose, so it is no leftover.
+    env: { ...process.env, MUSTER_API_KEY: '', TMPDIR: join(dir, 'tmp'), NODE_COMPILE_CACHE: CACHE, ...env },
     cwd: dir,
   });
   let [out, err] = ['', ''];
