@@ -67,6 +67,7 @@ await Promise.all(
     for (const subject of queue) {
       const verdict = await judge(subject, values.whole);
       verdicts.push(verdict);
+      if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${subjects.length}\r`);
       if (values.verbose || verdict.problems.length > 0) process.stdout.write(row(verdict));
     }
   }),

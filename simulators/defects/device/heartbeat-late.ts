@@ -3,7 +3,7 @@ import type { DeviceDefect } from './types.ts';
 export const heartbeatLate: DeviceDefect = {
   name: 'heartbeat-late',
   side: 'device',
-  summary: 'Sends heartbeats three times as seldom as declared.',
+  summary: 'Takes the seconds between heartbeats for minutes.',
   breaks: ['device.events.heartbeat'],
-  behaviour: (right) => ({ ...right, stream: { ...right.stream, heartbeatMs: (configured) => configured * 3 } }),
+  behaviour: (right) => ({ ...right, stream: { ...right.stream, heartbeatMs: (configured) => configured * 60 } }),
 };
