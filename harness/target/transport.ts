@@ -40,11 +40,19 @@ export function readDiscovery(file: string): DiscoveryFile {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     throw new Error(missing ? `${file}: no such discovery file` : `${file} is no JSON`, { cause: error });
   }
-  if (!discoveryFile.is(content)) {
+  // A port in quotes still leads there; that it should be an integer is for the check of discovery files to say.
+  const usable = withNumericPort(content);
+  if (!discoveryFile.is(usable)) {
     const [problem] = discoveryFile.problems(content);
     throw new Error(`${file} is no discovery file: ${problem?.path ?? ''} ${problem?.message ?? ''}`);
   }
-  return content;
+  return usable;
+}
+
+function withNumericPort(content: unknown): unknown {
+  if (typeof content !== 'object' || content === null || !('port' in content)) return content;
+  const { port } = content;
+  return typeof port === 'string' && /^\d{1,5}$/.test(port) ? { ...content, port: Number(port) } : content;
 }
 
 /** The client of a device: base path and credentials as the transport needs them. */

@@ -20,6 +20,7 @@ import { deploymentTimeNotIso } from './deployment-time-not-iso.ts';
 import { deploymentWithoutTarget } from './deployment-without-target.ts';
 import { deploymentWrapped } from './deployment-wrapped.ts';
 import { deploymentsForgotten } from './deployments-forgotten.ts';
+import { discoveryPortAsText } from './discovery-port-as-text.ts';
 import { discoveryTokenStale } from './discovery-token-stale.ts';
 import { envelopeDataAsText } from './envelope-data-as-text.ts';
 import { envelopeIdAsText } from './envelope-id-as-text.ts';
@@ -242,6 +243,7 @@ export const deviceDefects: readonly DeviceDefect[] = [
   deployedWhenQueued,
   deployedToldTwice,
   typesByPrefix,
+  discoveryPortAsText,
 ];
 
 /** Throws RangeError that names the known ones. */
