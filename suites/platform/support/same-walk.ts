@@ -2,6 +2,7 @@
 import { type Item, ids, totalCount } from './lists.ts';
 import type { Platform } from './platform.ts';
 import { undisturbed } from './quiet.ts';
+import { ok, send } from './send.ts';
 import { walk } from './walk.ts';
 
 /** A walk turns no more pages than that: with small limits only one end of a large collection is walked. */
@@ -37,7 +38,10 @@ export async function sameWalk(t: Platform, collection: string, plan: WalkPlan):
     const after = await totalCount(t, collection);
     return {
       agrees: false,
-      changed: before !== after || rewritten([first.items, walked.items, second.items], before),
+      changed:
+        before !== after ||
+        rewritten([first.items, walked.items, second.items], before) ||
+        (await replaced(t, collection, first.items, second.items)),
       finding: {
         expected: `a walk through ${collection} with limit ${limit} to give each item once, in the order of a walk with limit ${REFERENCE_LIMIT}`,
         actual: difference,
@@ -55,6 +59,24 @@ function rewritten(walks: readonly Item[][], count: number | undefined): boolean
     sightings.set(item.id, text);
   }
   return count === undefined && walks.some((items) => new Set(ids(items)).size !== sightings.size);
+}
+
+const LOOKED_AT = 5;
+
+/**
+ * As many were deleted as created, so that the count is what it was: of two walks alike the second lacks items of the first, and
+ * these can't be read any more. Where nothing can be read by its id, that they are missing has to do.
+ */
+async function replaced(t: Platform, collection: string, first: Item[], second: Item[]): Promise<boolean> {
+  const still = new Set(ids(second));
+  const there = first.find(({ id }) => still.has(id));
+  const missing = first.filter(({ id }) => !still.has(id)).slice(0, LOOKED_AT);
+  if (missing.length === 0) return false;
+  const readable = async ({ id }: Item): Promise<boolean> =>
+    ok(await send(t, { path: `/${collection}/${encodeURIComponent(id)}` }));
+  if (there === undefined || !(await readable(there))) return true;
+  const read = await Promise.all(missing.map(readable));
+  return read.includes(false);
 }
 
 function repeated(walked: readonly string[]): string | undefined {
