@@ -23,8 +23,10 @@ export async function runProperty<T>(
 ): Promise<void> {
   const details = await fc.check(fc.asyncProperty(arbitrary, predicate), {
     seed: run.seed,
-    numRuns: Math.max(1, Math.round((options.runs ?? DEFAULT_RUNS) * run.runs)),
-    ...(run.path === undefined ? {} : { path: run.path }),
+    // A replay runs the one counterexample, and looks for no smaller one.
+    ...(run.path === undefined
+      ? { numRuns: Math.max(1, Math.round((options.runs ?? DEFAULT_RUNS) * run.runs)) }
+      : { path: run.path, numRuns: 1, endOnFailure: true }),
     ...(options.examples === undefined ? {} : { examples: options.examples as [T][] }),
   });
   if (!details.failed) return;

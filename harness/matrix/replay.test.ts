@@ -47,7 +47,7 @@ describe.concurrent('a counterexample is replayed', () => {
     ['unknown-query-refused', 'device.deployment.safe'],
     ['malformed-is-none', 'device.events.cursor.malformed'],
     ['non-ascii-lost', 'device.events.framing-safe'],
-    ['replay-newest-first', 'device.events.replay.complete.sequences'],
+    ['replay-skips-first', 'device.events.replay.complete.sequences'],
   ] as const)('of a device: %s by %s', async ([defect, only]) => {
     await using robot = await startRobot({ transport: 'unix', behaviour: deviceDefect(defect).behaviour(rightDevice) });
     const place = ['--patience', '2', ...Object.entries(robot.place).flatMap(([name, value]) => [`--${name}`, value])];
