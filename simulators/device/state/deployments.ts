@@ -13,7 +13,7 @@ import type { DiskIo } from '../log/io.ts';
 import type { EventDraft } from '../log/line.ts';
 import { type ConfigFile, DeployError, type DeploymentPort } from '../ports.ts';
 import type { ConfigFiles } from './config-files.ts';
-import { deployedEvent, deploymentOf, removedEvent } from './payloads.ts';
+import { deployedEvent, deploymentOf, releaseOf, removedEvent } from './payloads.ts';
 import { notYetPublished } from './published.ts';
 import { isActive, markArchived, recordFrom, recordOf } from './record.ts';
 import { Retries } from './retry.ts';
@@ -154,7 +154,7 @@ export class Deployments implements DeploymentPort {
   }
 
   remember(release: AgentRelease): void {
-    this.#state.releases = [...this.#state.releases.filter(({ id }) => id !== release.id), release];
+    this.#state.releases = [...this.#state.releases.filter(({ id }) => id !== release.id), releaseOf(release)];
   }
 
   /** What tells this incarnation from any before it. */
@@ -163,7 +163,10 @@ export class Deployments implements DeploymentPort {
   }
 
   release(id: string): AgentRelease | undefined {
-    return this.#state.releases.find((release) => release.id === id);
+    const found = this.#state.releases.find((release) => release.id === id);
+    if (found === undefined) return undefined;
+    const { git_commit: _apart, ...release } = found;
+    return release;
   }
 
   gitCommit(id: string): AgentGitCommit | undefined {

@@ -1,4 +1,5 @@
-/** Deployments and their events as they go over the wire (specification sections 2.1 and 2.4). */
+/** Deployments and their events as they go over the wire (specification sections 2.1 and 2.4), releases without what only platforms tell. */
+import type { AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import type { DeployedPayload, RemovedPayload } from '../../../harness/contract/events.ts';
 import type { DeploymentBehaviour } from '../behaviour.ts';
@@ -33,3 +34,13 @@ export const removedEvent = (deployment: Deployment, archived_at: string): Event
   type: 'deployment.removed',
   data: { ...common(deployment), archived_at } satisfies RemovedPayload,
 });
+
+/** A platform tells more of a release and its git commit than a device shows. */
+export function releaseOf({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): AgentRelease {
+  const release = { object, id, version, git_commit_id, created_at };
+  return git_commit == null ? release : { ...release, git_commit: gitCommitOf(git_commit) };
+}
+
+function gitCommitOf({ object, id, sha, message, commit_url, created_at }: AgentGitCommit): AgentGitCommit {
+  return { object, id, sha, message, commit_url, created_at };
+}
