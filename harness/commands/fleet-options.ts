@@ -8,6 +8,7 @@ import { type Scenario, UPLINKS, type UplinkKind } from '../load/scenario.ts';
 import { parseScenario, ScenarioError } from '../load/scenario-file.ts';
 import { parseThreshold } from '../load/thresholds.ts';
 import { UsageError } from './errors.ts';
+import { planted } from './planted.ts';
 
 export interface FleetArguments {
   robots?: number;
@@ -143,7 +144,7 @@ export async function defectsFrom(
   robots: number,
 ): Promise<Record<number, string> | undefined> {
   if (texts === undefined) return undefined;
-  const { deviceDefect } = await import('../../simulators/defects/device/index.ts');
+  const { deviceDefects } = await import('../../simulators/defects/device/index.ts');
   return Object.fromEntries(
     texts.map((text) => {
       const [, name = '', index = ''] = /^([a-z0-9-]+)@(\d+)$/.exec(text) ?? [];
@@ -152,11 +153,7 @@ export async function defectsFrom(
           `--defect: '${text}' is none; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, e.g. seam-gap@0`,
         );
       }
-      try {
-        return [Number(index), deviceDefect(name).name];
-      } catch (error) {
-        throw new UsageError(`--defect: ${(error as Error).message}`);
-      }
+      return [Number(index), planted('--defect', name, deviceDefects).name];
     }),
   );
 }

@@ -248,7 +248,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     [{ 'key-bits': '512' }, /--key-bits: must be a whole number from 1024 to 8192/],
     [{ 'name-prefix': 'a b' }, /--name-prefix: must be 1 to 40/],
     [{ defect: 'seam-gap@8' }, /--defect: 'seam-gap@8' is none; accepted: NAME@INDEX with an index from 0 to 7/],
-    [{ defect: 'nonsense@1' }, /--defect: no defect of the device is called "nonsense"; known: /],
+    [{ defect: 'nonsense@1' }, /--defect nonsense: there is none of that name; accepted are/],
     [{ 'metrics-port': '70000' }, /--metrics-port: must be a whole number from 0 to 65535/],
   ])('refuses %j and leaves nothing', async (change, message) => {
     expect(await refusal(fleet('', change))).toMatch(message);

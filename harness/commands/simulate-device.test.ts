@@ -173,8 +173,16 @@ describe('muster simulate device', () => {
     ['bytes', ['--socket', 'a', '--retain-bytes', 'lots'], /--retain-bytes lots: a size is accepted/],
     ['a mode', ['--socket', 'a', '--socket-mode', '999'], /--socket-mode 999: three octal digits/],
     ['a durability', ['--socket', 'a', '--durability', 'maybe'], /durability/],
-    ['a defect', ['--socket', 'a', '--defect', 'all'], /--defect all: accepted are .*ids-restart-at-one/],
-    ['a variant', ['--socket', 'a', '--variant', 'all'], /--variant all: accepted are .*byte-by-byte/],
+    [
+      'a defect',
+      ['--socket', 'a', '--defect', 'all'],
+      /--defect all: there is none of that name; accepted are\n[\s\S]*ids-restart-at-one/,
+    ],
+    [
+      'a variant',
+      ['--socket', 'a', '--variant', 'all'],
+      /--variant all: there is none of that name; accepted are\n[\s\S]*byte-by-byte/,
+    ],
     ['a fault', ['--socket', 'a', '--fault', 'x'], /--fault x: .*torn-write=0\.01/s],
     ['a name', ['--socket', 'a', '--name', 'n'.repeat(49)], /--name: 1 to 48 characters/],
     ['a device id', ['--socket', 'a', '--device-id', 'x'], /--device-id x: an id that begins with dvc_/],

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { PlatformOptions } from '../../simulators/platform/index.ts';
 import type { Dialect } from '../contract/versions.ts';
 import { UsageError } from './errors.ts';
+import { planted } from './planted.ts';
 
 export interface SimulatePlatformArguments {
   port: number;
@@ -96,12 +97,12 @@ async function behaviourOf({ defect, variant }: Arguments): Promise<PlatformOpti
   if (defect !== undefined && variant !== undefined) throw new UsageError('--defect and --variant: give one');
   const { rightBehaviour } = await import('../../simulators/platform/right.ts');
   if (defect !== undefined) {
-    const { platformDefect } = await import('../../simulators/defects/platform/index.ts');
-    return usage('--defect', () => platformDefect(defect)).behaviour(rightBehaviour);
+    const { platformDefects } = await import('../../simulators/defects/platform/index.ts');
+    return planted('--defect', defect, platformDefects).behaviour(rightBehaviour);
   }
   if (variant !== undefined) {
-    const { platformVariant } = await import('../../simulators/variants/platform/index.ts');
-    return usage('--variant', () => platformVariant(variant)).behaviour(rightBehaviour);
+    const { platformVariants } = await import('../../simulators/variants/platform/index.ts');
+    return planted('--variant', variant, platformVariants).behaviour(rightBehaviour);
   }
   return undefined;
 }
