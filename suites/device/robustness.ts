@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import { exchange, type RawExchange, requestText } from '../../harness/client/raw.ts';
 import { CURRENT, isServed } from './support/ask.ts';
+import { persist } from './support/busy.ts';
 import { check, type Device } from './support/context.ts';
 import { withStreams } from './support/streams.ts';
 
@@ -131,9 +132,11 @@ function judge(context: Device, trial: Trial, result: RawExchange): void {
 }
 
 async function stillServes(context: Device, after: string): Promise<void> {
-  const next = await context.http
-    .get(CURRENT, { timeoutMs: context.patienceMs })
-    .catch((error: unknown) => String(error));
+  const next = await persist(
+    context,
+    () => context.http.get(CURRENT, { timeoutMs: context.patienceMs }),
+    () => false,
+  ).catch((error: unknown) => String(error));
   context.must(typeof next !== 'string' && isServed(next), {
     expected: `the next request works after ${after}`,
     actual: typeof next === 'string' ? next : next.status,
