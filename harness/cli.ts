@@ -4,9 +4,9 @@ import './node22.ts';
 import process from 'node:process';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { UsageError } from './commands/errors.ts';
 import { EXIT } from './commands/exit.ts';
 import { loadNamed, NAMES, register } from './commands/index.ts';
+import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
 const words = hideBin(process.argv);

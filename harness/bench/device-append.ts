@@ -2,12 +2,9 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
 import { systemClock } from '../../simulators/common/clock.ts';
-import { behaviour } from '../../simulators/device/behaviour.ts';
-import { EventLog } from '../../simulators/device/log/event-log.ts';
-import { disk } from '../../simulators/device/log/io.ts';
 import { eventLine } from '../../simulators/device/log/line.ts';
 import { fillerEvents } from '../../simulators/device/state/filler.ts';
-import { inScratch, median } from './device-scratch.ts';
+import { eventLog, inScratch, median } from './device-scratch.ts';
 import type { Figure } from './figure.ts';
 
 const ROBOTS = 32;
@@ -53,19 +50,7 @@ async function rawFiles(directory: string): Promise<number> {
 async function logs(directory: string): Promise<number> {
   const open = Array.from({ length: ROBOTS }, (_, at) => {
     fs.mkdirSync(`${directory}/${at}`, { recursive: true });
-    return new EventLog({
-      directory: `${directory}/${at}`,
-      retain: Number.MAX_SAFE_INTEGER,
-      retainBytes: Number.MAX_SAFE_INTEGER,
-      durable: true,
-      io: disk,
-      clock: systemClock,
-      behaviour,
-      onStored: () => {},
-      onNotice: (notice) => {
-        throw new Error(notice);
-      },
-    });
+    return eventLog(`${directory}/${at}`, Number.MAX_SAFE_INTEGER);
   });
   const drafts = fillerEvents(0, BATCH, systemClock);
   // The first append makes the files; what is measured is a log in use.

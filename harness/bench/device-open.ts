@@ -1,13 +1,10 @@
 /** Opening a log of a million events, against reading its file once. Both find it in the page cache. */
 import fs from 'node:fs';
 import { systemClock } from '../../simulators/common/clock.ts';
-import { behaviour } from '../../simulators/device/behaviour.ts';
-import { EventLog } from '../../simulators/device/log/event-log.ts';
-import { disk } from '../../simulators/device/log/io.ts';
 import { eventLine } from '../../simulators/device/log/line.ts';
 import { LOG_FILE } from '../../simulators/device/log/log-file.ts';
 import { fillerEvents } from '../../simulators/device/state/filler.ts';
-import { inScratch, median } from './device-scratch.ts';
+import { eventLog, inScratch, median } from './device-scratch.ts';
 import type { Figure } from './figure.ts';
 
 const EVENTS = 1_000_000;
@@ -51,19 +48,7 @@ function read(path: string): void {
 }
 
 function open(directory: string): void {
-  const log = new EventLog({
-    directory,
-    retain: EVENTS,
-    retainBytes: Number.MAX_SAFE_INTEGER,
-    durable: true,
-    io: disk,
-    clock: systemClock,
-    behaviour,
-    onStored: () => {},
-    onNotice: (notice) => {
-      throw new Error(notice);
-    },
-  });
+  const log = eventLog(directory, EVENTS);
   if (log.count !== EVENTS) throw new Error(`the log was opened with ${log.count} events`);
 }
 

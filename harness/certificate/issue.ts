@@ -1,8 +1,8 @@
 /** `--certificate FILE --key FILE`: from a finished run to a signed file. */
 import type { KeyObject } from 'node:crypto';
 import type { Report } from '../check/types.ts';
-import { UsageError } from '../commands/errors.ts';
 import { prepareFile, writeWhole } from '../report/destination.ts';
+import { UsageError } from '../usage-error.ts';
 import { seal } from './dsse.ts';
 import { keyId, readPrivateKey } from './keys.ts';
 import { statementOf } from './statement.ts';

@@ -1,7 +1,7 @@
 /** Ed25519 keys that sign certificates: made, kept, read, named. */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** Lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
 export function keyId(key: KeyObject): string {

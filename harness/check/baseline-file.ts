@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import Type from 'typebox';
 import { LineCounter, parseDocument, stringify } from 'yaml';
-import { UsageError } from '../commands/errors.ts';
 import { shape } from '../contract/shape.ts';
+import { UsageError } from '../usage-error.ts';
 import type { Baseline } from './baseline.ts';
 
 export const baselineFile = shape(

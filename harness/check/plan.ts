@@ -1,5 +1,5 @@
 /** Which checks run, and why the others do not. Nothing is left out in silence. */
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 import type { Capability, Check, Requirement, Suite } from './types.ts';
 
 export interface PlanOptions {

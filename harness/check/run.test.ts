@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
 import { Redactor } from '../client/redact.ts';
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { checks, requirement, suite } from './define.ts';
 import { makePlan } from './plan.ts';
 import { type RunOptions, runSuite } from './run.ts';

@@ -1,7 +1,7 @@
 /** Options that every `muster check` has, and how they become a run. */
 import process from 'node:process';
 import type { Argv, Options } from 'yargs';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 
 export const planOptions = {
   only: {

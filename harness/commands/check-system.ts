@@ -7,11 +7,11 @@ import type { SystemContext } from '../target/device.ts';
 import { CuttableLink } from '../target/link.ts';
 import { openDeviceTarget } from '../target/open-device.ts';
 import { openPlatformTarget } from '../target/open-platform.ts';
+import { UsageError } from '../usage-error.ts';
 import { type DeviceArguments, deviceOptions, deviceTargetOptions, judgedDevice } from './check-device.ts';
 import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
 import { judgedPlatform } from './check-platform.ts';
 import { announcer, openAgent, startControlPlatform, startsAgent } from './control-platform.ts';
-import { UsageError } from './errors.ts';
 import { type Judged, judge } from './run-suite.ts';
 
 interface Arguments extends PlanArguments, DeviceArguments {

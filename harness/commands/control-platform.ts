@@ -9,7 +9,7 @@ import type { DeviceTargetOptions, OpenDeviceTarget } from '../target/open.ts';
 import { openDeviceTarget } from '../target/open-device.ts';
 import { PlatformControl } from '../target/platform-control.ts';
 import { PlatformKit } from '../target/platform-kit.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 
 export interface ControlPlatformOptions {
   redactor: Redactor;

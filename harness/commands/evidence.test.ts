@@ -8,7 +8,7 @@ import { checks, requirement, suite } from '../check/define.ts';
 import { summarise } from '../check/run.ts';
 import type { CheckResult, Report, Suite } from '../check/types.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../report/samples.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { type EvidenceArguments, prepareEvidence } from './evidence.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-evidence-'));

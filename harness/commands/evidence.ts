@@ -6,7 +6,7 @@ import { applyBaseline, type Baseline, updatedBaseline } from '../check/baseline
 import { readBaseline, writeBaseline } from '../check/baseline-file.ts';
 import type { CheckResult, Report, Suite, TargetDescription } from '../check/types.ts';
 import { prepareFile, writeWhole } from '../report/destination.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { EXIT } from './exit.ts';
 
 export interface EvidenceArguments {

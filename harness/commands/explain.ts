@@ -3,6 +3,7 @@ import type { CommandModule } from 'yargs';
 import { nearest } from '../check/plan.ts';
 import { hanging, type Paint, painter, wrap } from '../report/style.ts';
 import { CAPABILITY_MEANINGS } from '../target/capability.ts';
+import { UsageError } from '../usage-error.ts';
 import {
   type Catalogue,
   type CataloguedCheck,
@@ -10,7 +11,6 @@ import {
   catalogue,
   loadSuites,
 } from './catalogue.ts';
-import { UsageError } from './errors.ts';
 
 export const explain: CommandModule<object, { id: string }> = {
   builder: (argv) =>

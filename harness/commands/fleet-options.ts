@@ -7,7 +7,7 @@ import { DIALECTS, type Dialect } from '../contract/versions.ts';
 import { type Scenario, UPLINKS, type UplinkKind } from '../load/scenario.ts';
 import { parseScenario, ScenarioError } from '../load/scenario-file.ts';
 import { parseThreshold } from '../load/thresholds.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { planted } from './planted.ts';
 
 export interface FleetArguments {

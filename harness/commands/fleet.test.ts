@@ -10,7 +10,7 @@ import { simulatePlatform } from '../../simulators/platform/index.ts';
 import { type FleetResult, fleetResult } from '../load/result.ts';
 import { writeAlive, writeResult } from '../load/shards.ts';
 import { resultWith } from '../load/testing/result.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { shardFrom } from './fleet-options.ts';
 import { register } from './index.ts';
 

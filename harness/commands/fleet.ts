@@ -5,9 +5,9 @@ import type { CommandModule } from 'yargs';
 import type { PlatformAddress } from '../../simulators/fleet/index.ts';
 import { exitCode } from '../load/result.ts';
 import { painter } from '../report/style.ts';
+import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
 import { interruptSignal, typed } from './check-options.ts';
-import { UsageError } from './errors.ts';
 import {
   defectsFrom,
   type FleetArguments,

@@ -8,8 +8,8 @@ import { exitCode } from '../load/result.ts';
 import { findShards, ResultError, watchShards, writeResult, writeWhole } from '../load/shards.ts';
 import { durationMs } from '../load/units.ts';
 import { painter } from '../report/style.ts';
+import { UsageError } from '../usage-error.ts';
 import { interruptSignal, typed } from './check-options.ts';
-import { UsageError } from './errors.ts';
 import { thresholdsFrom, whole } from './fleet-options.ts';
 import { summaryText } from './fleet-summary.ts';
 

@@ -1,6 +1,6 @@
 /** Defects and legal choices by the names that `--defect` and `--variant` take. */
 import { nearest } from '../check/plan.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 
 interface Named {
   name: string;

@@ -5,7 +5,7 @@ import process from 'node:process';
 import type { CommandModule } from 'yargs';
 import type { Replay } from '../check/run-check.ts';
 import type { CheckResult, Report } from '../check/types.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { forAnotherRun } from './own-arguments.ts';
 
 interface Arguments {

@@ -7,7 +7,7 @@ import { duration, FAULTS, parseFault, size } from '../../simulators/device/faul
 import type { ProcessSettings } from '../../simulators/device/process/settings.ts';
 import { deviceVariants } from '../../simulators/variants/device/index.ts';
 import { DIALECTS, type Dialect } from '../contract/versions.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { planted } from './planted.ts';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import yargs from 'yargs';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { simulateDeviceCommand } from './simulate-device.ts';
 
 const CLI = new URL('../cli.ts', import.meta.url).pathname;

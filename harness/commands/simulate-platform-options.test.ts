@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { platformOptions, type SimulatePlatformArguments } from './simulate-platform-options.ts';
 
 const log = pino({ level: 'silent' });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { PlatformOptions } from '../../simulators/platform/index.ts';
 import type { Dialect } from '../contract/versions.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { planted } from './planted.ts';
 
 export interface SimulatePlatformArguments {

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { destination, pino } from 'pino';
 import type { CommandModule, Options } from 'yargs';
 import { DIALECT_NAMES, DIALECTS, type Dialect, NEWEST_VERSION } from '../contract/versions.ts';
-import { UsageError } from './errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { type SimulatePlatformArguments as Arguments, platformOptions } from './simulate-platform-options.ts';
 
 /** Nothing logs these on purpose; if something ever does, they stay unsaid. */

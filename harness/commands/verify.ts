@@ -8,9 +8,9 @@ import { suitesDigest } from '../certificate/suites-digest.ts';
 import { type VerifyOptions, verifyCertificate } from '../certificate/verify.ts';
 import { type Paint, painter, wrap } from '../report/style.ts';
 import { digestOf } from '../target/digest.ts';
+import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
 import { loadSuites } from './catalogue.ts';
-import { UsageError } from './errors.ts';
 import { EXIT } from './exit.ts';
 
 interface Arguments {

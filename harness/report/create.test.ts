@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { createReporters } from './create.ts';
 import { sampleReport } from './samples.ts';
 

@@ -1,5 +1,5 @@
 /** `--report FORMAT[=FILE]` to reporters. */
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { ctrfReport } from './ctrf.ts';
 import { prepareFile, writeWhole } from './destination.ts';
 import { githubReporter } from './github.ts';

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** Makes the folder and tries it before the run: a report that can't be written is better known at once. */
 export function prepareFile(option: string, path: string): string {

@@ -2,7 +2,7 @@
 
 import { nearest } from '../check/plan.ts';
 import { CAPABILITIES, type Capability } from '../check/types.ts';
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 

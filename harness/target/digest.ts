@@ -1,7 +1,7 @@
 /** What identifies a file in a certificate. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** `sha256:…`. Throws UsageError when the file cannot be read. */
 export function digestOf(file: string | undefined): string | undefined {

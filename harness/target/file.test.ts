@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { loadTargetFile } from './file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-file-'));

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { isMap, LineCounter, parseDocument } from 'yaml';
 import type { Redactor } from '../client/redact.ts';
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { type TargetFile, targetFile } from './file-schema.ts';
 import { knownBeside, type Parsed, placeOf } from './places.ts';
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { UsageError } from '../commands/errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { type ContainerPlan, runContainer } from './docker.ts';
 import type { ImageOptions } from './open.ts';
 import { accepts } from './reach.ts';

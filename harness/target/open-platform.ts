@@ -2,8 +2,8 @@
 import type { Capability, TargetDescription } from '../check/types.ts';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
-import { UsageError } from '../commands/errors.ts';
 import { DIALECT_NAMES, NEWEST_VERSION, type SUPPORTED_VERSIONS } from '../contract/versions.ts';
+import { UsageError } from '../usage-error.ts';
 import { declared } from './capability.ts';
 import { closeAll } from './close-all.ts';
 import { startCommand } from './command.ts';

@@ -5,9 +5,9 @@ import { rootCertificates } from 'node:tls';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
-import { UsageError } from '../commands/errors.ts';
 import { type DiscoveryFile, discoveryFile } from '../contract/discovery.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
+import { UsageError } from '../usage-error.ts';
 import type { DeviceTransport } from './device.ts';
 
 export interface DeviceAddress {
