@@ -2,7 +2,7 @@
 import type { Api } from '../check/types.ts';
 import { type Paint, seconds, width } from '../report/style.ts';
 import { neverRed } from './judge.ts';
-import type { SubjectKind, Verdict } from './types.ts';
+import type { Problem, SubjectKind, Verdict } from './types.ts';
 
 /** One API with its subjects, and the ids of those of its checks that can turn red. */
 export interface Part {
@@ -16,7 +16,7 @@ const good = (verdicts: readonly Verdict[]): number => verdicts.filter(({ proble
 const of = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
-export const unproven = ({ verdicts, checks = [] }: Part): string[] => neverRed(verdicts, checks);
+const unproven = ({ verdicts, checks = [] }: Part): string[] => neverRed(verdicts, checks);
 
 const HEADINGS = [
   '        ',
@@ -77,7 +77,30 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
   ].join('\n');
 }
 
-function shortcomings(parts: readonly Part[]): { where: string; what: string; todo: string }[] {
+interface Shortcoming extends Problem {
+  where: string;
+}
+
+/** Of a test run's result in JSON what `.ci/tally.mjs` adds up: each shortcoming counts as one failed test. */
+export function asTestResults(passed: number, wrong: readonly Shortcoming[]): object {
+  return {
+    numPassedTests: passed,
+    numFailedTests: wrong.length,
+    testResults: [
+      {
+        name: 'harness/matrix/run.ts',
+        assertionResults: wrong.map(({ where, what, todo }) => ({
+          fullName: where,
+          status: 'failed',
+          failureMessages: [`${what}\n${todo}`],
+        })),
+      },
+    ],
+  };
+}
+
+/** Everything that is not as it must be, in the order of the table. */
+export function shortcomings(parts: readonly Part[]): Shortcoming[] {
   return parts.flatMap((part) => [
     ...part.verdicts.flatMap(({ subject, problems }) =>
       problems.map((problem) => ({ where: `${subject.api} ${subject.kind} ${subject.name}`, ...problem })),

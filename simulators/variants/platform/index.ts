@@ -58,12 +58,4 @@ export const platformVariants: readonly PlatformVariant[] = [
   slugPatchRefusedAlways,
 ];
 
-/** Throws RangeError that names the known ones. */
-export function platformVariant(name: string): PlatformVariant {
-  const found = platformVariants.find((variant) => variant.name === name);
-  if (found) return found;
-  const known = platformVariants.map((variant) => variant.name).join(', ');
-  throw new RangeError(`no variant of the platform is called ${JSON.stringify(name)}; known: ${known}`);
-}
-
 export type { PlatformVariant } from './types.ts';
