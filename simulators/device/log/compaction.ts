@@ -2,6 +2,7 @@
  * Compaction: the newest events are copied beside the log, made durable, and renamed over it. A crash before the rename
  * leaves the old log, a crash after it the new one; both are whole.
  */
+import { gapsWithin } from './gaps.ts';
 import { type Generation, SparseIndex } from './generation.ts';
 import type { DiskIo } from './io.ts';
 import { parseLine } from './line.ts';
@@ -38,7 +39,13 @@ export async function copyTail(tail: Tail): Promise<Generation | undefined> {
   const index = new SparseIndex();
   if (cut.id !== undefined) index.note(cut.id, 0);
   index.takeOver(generation.index, cut.offset);
-  return { bytes: generation.bytes - cut.offset, earliest: cut.id, latest: generation.latest, index };
+  return {
+    bytes: generation.bytes - cut.offset,
+    earliest: cut.id,
+    latest: generation.latest,
+    gaps: gapsWithin(generation.gaps, cut.id ?? generation.latest),
+    index,
+  };
 }
 
 function copyBytes({ io, fd, generation }: Tail, from: number, copy: number): void {

@@ -295,6 +295,28 @@ describe('opening', () => {
     },
   );
 
+  test('ids that were given up do not count as events, so that a crash costs no event that may be kept', async () => {
+    using home = scratch();
+    const kept: number[] = [];
+    for (let crash = 0; crash < 4; crash += 1) {
+      const { log } = open(home.path, { retain: 20 });
+      expect(log.count).toBe(kept.length);
+      const { first } = await log.append(drafts(4));
+      expect(idsIn(log)).toEqual([...kept, first, first + 1, first + 2, first + 3]);
+      kept.push(first, first + 1, first + 2);
+      if (crash % 2 === 0) log.abandon();
+      else await log.close();
+      truncateSync(log.path, statSync(log.path).size - 20);
+    }
+    const { log } = open(home.path, { retain: 20 });
+    const { last } = await log.append(drafts(9));
+    // 80 % of 20 stay.
+    expect(idsIn(log)).toEqual([...kept.slice(-7), ...Array.from({ length: 9 }, (_, at) => last - 8 + at)]);
+    expect(log.count).toBe(16);
+    await log.close();
+    expect(open(home.path).log.count).toBe(16);
+  });
+
   test('keeps an event that lacks nothing but its line break', async () => {
     using home = scratch();
     const first = open(home.path);

@@ -4,6 +4,7 @@
  */
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
+import { givenUp, lowestOf } from './gaps.ts';
 import type { Generation } from './generation.ts';
 import { type DiskIo, errorCode } from './io.ts';
 import { type EventDraft, eventLine, type StoredEvent } from './line.ts';
@@ -84,9 +85,10 @@ export class EventLog {
     return this.generation.earliest ?? this.latest + 1;
   }
 
-  /** Events retained: exact as long as no ids were given up (after damage), and never too low. */
+  /** Events retained: exact as long as no line was damaged and the mark was not removed, and never too low. */
   get count(): number {
-    return this.generation.earliest === undefined ? 0 : Math.floor((this.latest - this.earliest) / this.#step) + 1;
+    const { earliest, latest, gaps } = this.generation;
+    return earliest === undefined ? 0 : Math.floor((latest - earliest - givenUp(gaps, earliest)) / this.#step) + 1;
   }
 
   /**
@@ -260,7 +262,7 @@ export class EventLog {
   async #keep(events: number): Promise<void> {
     const { earliest, latest } = this;
     if (this.#down || this.generation.earliest === undefined) return;
-    const ids = Math.max(1, events) * this.#step;
+    const ids = latest + 1 - lowestOf(Math.max(1, events) * this.#step, latest, this.generation.gaps);
     const from = this.#options.behaviour.log.keepFrom({ earliest, latest, ids });
     try {
       if (from > earliest) await this.#file.keep(from);

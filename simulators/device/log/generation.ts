@@ -1,3 +1,5 @@
+import type { Gap } from './gaps.ts';
+
 /**
  * One file of the log, from the compaction that made it to the one that supersedes it. A reader holds on to the generation
  * it began with and so reads the same file to its end, whatever happens to the name.
@@ -9,6 +11,8 @@ export interface Generation {
   earliest: number | undefined;
   /** Highest id ever given out, even when its event is gone. 0 before the first. */
   latest: number;
+  /** Among the ids from `earliest` to `latest`, oldest first. */
+  gaps: readonly Gap[];
   readonly index: SparseIndex;
 }
 

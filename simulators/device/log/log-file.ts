@@ -2,6 +2,7 @@
 import { constants, existsSync } from 'node:fs';
 import type { LogBehaviour } from '../behaviour.ts';
 import { compactedName, copyTail } from './compaction.ts';
+import { NO_GAPS } from './gaps.ts';
 import { type Generation, SparseIndex } from './generation.ts';
 import { LogHandle } from './handles.ts';
 import { type DiskIo, DURABLE, ifPresent, isUnwritable } from './io.ts';
@@ -68,7 +69,8 @@ export class LogFile {
     if (id <= this.#reserved) return;
     const { io, directory, durable } = this.#options;
     this.#block = nextBlock(this.#block);
-    const mark = { highest: id + this.#block, from: this.generation.latest, clean: false };
+    const { latest, gaps } = this.generation;
+    const mark = { highest: id + this.#block, from: latest, clean: false, gaps };
     await writeMark(io, directory, mark, durable);
     this.#reserved = mark.highest;
   }
@@ -109,8 +111,8 @@ export class LogFile {
     this.release();
     if (this.#reserved === 0) return;
     const { io, directory, durable } = this.#options;
-    const { latest } = this.generation;
-    await writeMark(io, directory, { highest: latest, from: latest, clean: true }, durable);
+    const { latest, gaps } = this.generation;
+    await writeMark(io, directory, { highest: latest, from: latest, clean: true, gaps }, durable);
     this.#reserved = 0;
   }
 
@@ -199,5 +201,5 @@ export class LogFile {
 }
 
 const emptyAfter = (latest: number): Generation => {
-  return { bytes: 0, earliest: undefined, latest, index: new SparseIndex() };
+  return { bytes: 0, earliest: undefined, latest, gaps: NO_GAPS, index: new SparseIndex() };
 };

@@ -3,6 +3,7 @@
  * log was deleted, emptied or torn. Ids are reserved in blocks; a clean stop writes down the exact one.
  */
 import { readFileSync } from 'node:fs';
+import { type Gap, NO_GAPS } from './gaps.ts';
 import { type DiskIo, ifPresent, replaceFile } from './io.ts';
 
 export interface Mark {
@@ -12,6 +13,8 @@ export interface Mark {
   from: number;
   /** Whether `highest` is exact (written by a clean stop) or the end of a reserved block. */
   clean: boolean;
+  /** Ids that were given up among those of the events in the log. */
+  gaps: readonly Gap[];
 }
 
 export const MARK_FILE = 'events.mark';
@@ -25,9 +28,14 @@ export function readMark(directory: string): Mark | undefined {
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
   if (text === undefined) return undefined;
   try {
-    const { highest, from, clean } = JSON.parse(text) as Record<string, unknown>;
+    const { highest, from, clean, gaps } = JSON.parse(text) as Record<string, unknown>;
     if (!isId(highest)) return undefined;
-    return { highest, from: isId(from) ? from : 0, clean: clean === true };
+    return {
+      highest,
+      from: isId(from) ? from : 0,
+      clean: clean === true,
+      gaps: Array.isArray(gaps) ? gaps.filter(isGap) : NO_GAPS,
+    };
   } catch {
     return undefined;
   }
@@ -52,5 +60,10 @@ export function highestGivenOut(last: number, mark: Mark | undefined, damaged: b
   const complete = !mark.clean && last > 0 && last >= mark.from && !damaged;
   return complete ? last : mark.highest;
 }
+
+const isGap = (value: unknown): value is Gap => {
+  const { after, through } = (value ?? {}) as Record<string, unknown>;
+  return isId(after) && isId(through) && after < through;
+};
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -1,5 +1,6 @@
 /** Opens whatever a stop, a crash or a hand has left of a log: finds its events, its torn end, and the next id. */
 import type { LogBehaviour } from '../behaviour.ts';
+import { gapsWithin, NO_GAPS } from './gaps.ts';
 import { type Generation, INDEX_SPACING, SparseIndex } from './generation.ts';
 import type { DiskIo } from './io.ts';
 import { parseLine } from './line.ts';
@@ -28,7 +29,9 @@ export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviou
   if (latest > tail.id) {
     notices.push(`ids up to ${latest} may have been given out, the log ends with ${tail.id}; the rest stays unused`);
   }
-  return { generation: { bytes: tail.end, earliest, latest, index }, unended: tail.unended, notices };
+  const before = earliest === undefined ? NO_GAPS : gapsWithin(mark?.gaps ?? NO_GAPS, earliest, tail.id);
+  const gaps = earliest !== undefined && latest > tail.id ? [...before, { after: tail.id, through: latest }] : before;
+  return { generation: { bytes: tail.end, earliest, latest, gaps, index }, unended: tail.unended, notices };
 }
 
 /** The first whole event of every stretch of 64 KiB. */

@@ -62,9 +62,10 @@ export async function settle(model: Model, real: Real): Promise<void> {
     note(real, stream);
   }
   if (!model.up) return;
-  const { events: retained, latestId } = real.robot.device.stats();
+  const { events: retained, earliestId, latestId } = real.robot.device.stats();
   expect(latestId).toBe(model.highest);
   expect(retained).toBeLessThanOrEqual(model.retain);
+  expect(retained).toBe(events.filter((id) => id >= earliestId).length);
 }
 
 /** Remembers what a stream has shown, and that it is what was shown before. */
