@@ -15,7 +15,7 @@ const limits: Limits = {
 describe('preflight', () => {
   it('says what the machine holds', () => {
     expect(preflight(1000, 1, cost, limits)).toEqual({
-      capacity: { descriptors: 4150, memory: 340_000, ports: 23_800, disk: 1_416_666 },
+      capacity: { descriptors: 4150, memory: 338_993, ports: 23_800, disk: 1_416_666 },
       robots: 4150,
       problems: [],
     });
@@ -25,10 +25,15 @@ describe('preflight', () => {
     const { problems } = preflight(30_000, 2, cost, { ...limits, memoryBytes: 1e9, diskBytes: 1e8 });
     expect(problems).toEqual([
       "30,000 robots do not fit: descriptors of this machine hold 8,300; use --workers 8 or more, or raise 'ulimit -n' (now 20000 a process)",
-      expect.stringMatching(/memory of this machine holds 17,000; .*--shard/),
+      expect.stringMatching(/memory of this machine holds 14,986; .*--shard/),
       expect.stringMatching(/ports of this machine hold 23,800; .*--shard/),
       expect.stringMatching(/disk of this machine holds 4,250; free space/),
     ]);
+  });
+
+  it('counts what workers take themselves', () => {
+    const { problems } = preflight(1000, 400, cost, limits);
+    expect(problems).toEqual([expect.stringMatching(/memory of this machine holds 0; .*fewer --workers \(now 400\)/)]);
   });
 
   it('does not check what the system does not tell', () => {

@@ -38,6 +38,8 @@ export interface Preflight {
 const USABLE = 0.85;
 /** Descriptors of a worker beside its robots: connections to the platform, files, pipes. */
 const DESCRIPTORS_A_WORKER = 400;
+/** Memory of a worker beside its robots. */
+const BYTES_A_WORKER = 48 * 1024 * 1024;
 
 export function machineLimits(dir: string): Limits {
   const disk = statfsSync(existing(dir));
@@ -59,13 +61,16 @@ export function preflight(robots: number, workers: number, cost: RobotCost, limi
     available === 0 || each === 0 ? Number.POSITIVE_INFINITY : Math.floor((available * USABLE) / each);
   const capacity = {
     descriptors: limits.descriptors === 0 ? Number.POSITIVE_INFINITY : perProcess * processes,
-    memory: fits(limits.memoryBytes, cost.memoryBytes),
+    memory:
+      limits.memoryBytes === 0
+        ? Number.POSITIVE_INFINITY
+        : Math.floor(Math.max(0, limits.memoryBytes * USABLE - workers * BYTES_A_WORKER) / cost.memoryBytes),
     ports: fits(limits.ports, cost.ports),
     disk: Math.min(fits(limits.diskBytes, cost.diskBytes), fits(limits.inodes, cost.inodes)),
   };
   const remedies = {
     descriptors: `use --workers ${Math.ceil(robots / Math.max(perProcess, 1))} or more, or raise 'ulimit -n' (now ${limits.descriptors} a process)`,
-    memory: 'use a machine with more memory, or spread the fleet with --shard',
+    memory: `use a machine with more memory, spread the fleet with --shard${workers > limits.cores ? `, or use fewer --workers (now ${workers})` : ''}`,
     ports: 'spread the fleet over more machines with --shard: each robot needs a local port towards the platform',
     disk: 'free space or inodes where robots keep their files (--dir)',
   };

@@ -63,7 +63,8 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const cost = robotCost(scenario);
   const base = roomFor(members * cost.diskBytes, options.dir);
   const limits = machineLimits(base);
-  const workers = options.workers ?? sensibleWorkers(members, cost, limits, ROBOTS_A_CORE);
+  // One without a robot would have nothing to do.
+  const workers = Math.min(options.workers ?? sensibleWorkers(members, cost, limits, ROBOTS_A_CORE), members);
   const { capacity, problems } = preflight(members, workers, cost, limits);
   screen.write(
     `preflight: ${workers} workers here hold ${list(capacity)} robots; ${members.toLocaleString('en')} are wanted\n`,
