@@ -140,6 +140,24 @@ describe('properties', () => {
     expect(drawn[0]).not.toEqual(drawn[2]);
   });
 
+  it.for([
+    ['a violation', (context: CheckContext) => context.must(false, { expected: 'a', actual: 'b' }), 'b'],
+    ['no answer', () => Promise.reject(new NoAnswer('GET /: closed')), 'GET /: closed'],
+  ] as const)('report %s of a target that is gone once it happened', async ([, happens, actual]) => {
+    let alive = true;
+    const check = one((context) =>
+      context.property(fc.nat(), async (value) => {
+        if (!alive) throw new Unreachable('gone');
+        if (value < 10) return;
+        alive = false;
+        await happens(context);
+      }),
+    );
+    const [result] = (await run([check])).checks;
+    expect(result).toMatchObject({ outcome: 'fail', actual });
+    expect(Number(result?.counterexample)).toBeGreaterThanOrEqual(10);
+  });
+
   it('do not shrink trouble into a verdict', async () => {
     const check = one((context) =>
       context.property(fc.nat(), async () => {
