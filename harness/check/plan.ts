@@ -1,4 +1,5 @@
 /** Which checks run, and why the others do not. Nothing is left out in silence. */
+import { nearest } from '../nearest.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Capability, Check, Requirement, Suite } from './types.ts';
 
@@ -82,31 +83,4 @@ function refuseUnknown<Context>(suite: Suite<Context>, only: readonly string[], 
     );
     throw new UsageError(`--section ${section}: the ${suite.api} suite has the sections ${known.join(', ')}`);
   }
-}
-
-/** The closest of `known`, when it is close enough to be what was meant. */
-export function nearest(text: string, known: readonly string[]): string | undefined {
-  let best: string | undefined;
-  let least = Math.max(2, Math.floor(text.length / 3));
-  for (const candidate of known) {
-    const distance = editDistance(text, candidate);
-    if (distance <= least && (best === undefined || distance < least)) {
-      best = candidate;
-      least = distance;
-    }
-  }
-  return best;
-}
-
-function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const substitution = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[right.length] ?? 0;
 }

@@ -11,6 +11,8 @@ export interface PropertyRun {
   /** Multiplier of the number of runs. */
   runs: number;
   redactor: Redactor;
+  /** A counterexample was found that is smaller than any before; what is tried next may pass. */
+  onFound(): void;
 }
 
 const DEFAULT_RUNS = 25;
@@ -22,7 +24,7 @@ function weight(error: unknown): number {
 }
 
 /** While a counterexample is made smaller, what says less than it did is no smaller one: a target that fell over at it, say. */
-function neverLess<T>(predicate: (value: T) => Promise<void>): (value: T) => Promise<void> {
+function neverLess<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
   let most = 0;
   return async (value) => {
     try {
@@ -30,6 +32,7 @@ function neverLess<T>(predicate: (value: T) => Promise<void>): (value: T) => Pro
     } catch (error) {
       if (weight(error) < most && !(error instanceof fc.PreconditionFailure)) return;
       most = Math.max(most, weight(error));
+      onFound();
       throw error;
     }
   };
@@ -41,7 +44,7 @@ export async function runProperty<T>(
   run: PropertyRun,
   options: PropertyOptions = {},
 ): Promise<void> {
-  const details = await fc.check(fc.asyncProperty(arbitrary, neverLess(predicate)), {
+  const details = await fc.check(fc.asyncProperty(arbitrary, neverLess(predicate, run.onFound)), {
     seed: run.seed,
     // A replay runs the one counterexample, and looks for no smaller one.
     ...(run.path === undefined

@@ -37,7 +37,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   const { redactor } = recorder;
   const started = performance.now();
   const observations: string[] = [];
-  let soft: Finding | undefined;
+  let soft: Partial<CheckResult> | undefined;
   const limit = new AbortController();
   const signal = AbortSignal.any([run.signal, limit.signal]);
   const seed = run.replay?.seed ?? seedOf(run.seed, check.id);
@@ -45,13 +45,18 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   const [replayed = '', replayPath] = run.replay?.path?.split('/') ?? [];
   let properties = 0;
 
+  const evidence = (): Partial<CheckResult> => {
+    const exchanges = recorder.exchanges.slice(-8);
+    const last = exchanges.at(-1);
+    return exchanges.length === 0 ? {} : { exchanges, ...(last === undefined ? {} : { curl: last.curl }) };
+  };
   const tools: CheckContext = {
     must(holds, finding): asserts holds {
       if (!holds) throw new Violation({ ...finding, actual: show(finding.actual, SHOWN, redactor) });
     },
     should(holds, finding) {
       if (holds) return;
-      soft ??= { expected: finding.expected, actual: show(finding.actual, SHOWN, redactor) };
+      soft ??= { ...evidence(), expected: finding.expected, actual: show(finding.actual, SHOWN, redactor) };
       observations.push(`should: expected ${finding.expected}; actual: ${show(finding.actual, 200, redactor)}`);
     },
     note: (observation) => void observations.push(observation),
@@ -63,19 +68,24 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     },
     async property(arbitrary, predicate, options) {
       const index = properties++;
+      let found = recorder.exchanges;
+      const onFound = (): void => {
+        found = [...recorder.exchanges];
+      };
       const path = replayPath !== undefined && Number(replayed) === index ? { path: replayPath } : {};
       try {
         await runProperty(
           arbitrary,
           async (value) => {
-            // Only the exchanges of the failing run tell anything; those before it passed.
+            // Only the exchanges of the failing run tell anything; those of others passed.
             recorder.clear();
             await predicate(value);
           },
-          { seed, runs: run.runs, redactor, ...path },
+          { seed, runs: run.runs, redactor, onFound, ...path },
           options,
         );
       } catch (error) {
+        recorder.restore(found);
         if (error instanceof Violation && error.finding.path !== undefined)
           error.finding.path = `${index}/${error.finding.path}`;
         throw error;
@@ -100,11 +110,6 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
       ...(observations.length === 0 ? {} : { observations: [...new Set(observations)] }),
       ...(check.needs === undefined ? {} : { needs: [...check.needs] }),
     });
-  const evidence = (): Partial<CheckResult> => {
-    const exchanges = recorder.exchanges.slice(-8);
-    const last = exchanges.at(-1);
-    return exchanges.length === 0 ? {} : { exchanges, ...(last === undefined ? {} : { curl: last.curl }) };
-  };
   const violated = (finding: Finding): CheckResult => {
     if (requirement.level === 'INFO') {
       observations.push(`${finding.actual} (usual: ${finding.expected})`);
@@ -127,7 +132,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   try {
     const body = check.run(Object.assign(Object.create(null), run.context, tools));
     await Promise.race([body, tooLong, interrupted]);
-    if (soft !== undefined) return result('warn', { ...evidence(), ...soft });
+    if (soft !== undefined) return result('warn', soft);
     return result('pass');
   } catch (error) {
     if (error instanceof Violation) return violated(error.finding);

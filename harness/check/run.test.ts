@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
+import type { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
 import { UsageError } from '../usage-error.ts';
 import { checks, requirement, suite } from './define.ts';
@@ -101,6 +102,31 @@ describe('properties', () => {
     expect(result?.path).toBeTruthy();
     const again = await run([smallerThan10], { replay: { seed: result?.seed ?? 0, path: result?.path ?? '' } });
     expect(again.checks[0]).toMatchObject({ outcome: 'fail', counterexample: '10', seed: result?.seed });
+  });
+
+  it('show the exchanges of the counterexample, not of what was tried after it', async () => {
+    let sent = (_: string): void => {};
+    const asking = one((context: CheckContext) =>
+      context.property(fc.nat(), async (value) => {
+        sent(`/${value}`);
+        context.should(value < 5, { expected: 'less than 5', actual: value });
+        context.must(value < 10, { expected: 'less than 10', actual: value });
+      }),
+    );
+    const context = (recorder: Recorder): object => {
+      sent = (url) =>
+        void recorder.add({ method: 'GET', url, request_headers: {}, duration_ms: 0, curl: `curl ${url}` });
+      return {};
+    };
+    const [failed] = (await run([asking], { context })).checks;
+    expect(failed).toMatchObject({ counterexample: '10', curl: 'curl /10' });
+    expect(failed?.exchanges?.map(({ url }) => url)).toEqual(['/10']);
+    const warning = one(async (tools) => {
+      sent('/first');
+      tools.should(false, { expected: 'a', actual: 'b' });
+      sent('/second');
+    });
+    expect((await run([warning], { context })).checks[0]).toMatchObject({ outcome: 'warn', curl: 'curl /first' });
   });
 
   it('replay in the property that failed, when a check has several', async () => {

@@ -62,7 +62,7 @@ export class EventSourceClient {
       });
     }
     this.#source.addEventListener('error', (event) => {
-      this.errors.push('message' in event ? String(event.message) : 'error');
+      this.errors.push((event as { message?: string }).message ?? 'the connection ended');
       this.#tell();
     });
   }

@@ -103,4 +103,9 @@ export class Recorder {
   clear(): void {
     this.#exchanges.length = 0;
   }
+
+  /** Goes back to exchanges that were kept before. */
+  restore(exchanges: readonly Recorded[]): void {
+    this.#exchanges.splice(0, this.#exchanges.length, ...exchanges);
+  }
 }
