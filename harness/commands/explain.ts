@@ -1,6 +1,6 @@
 import process from 'node:process';
 import type { CommandModule } from 'yargs';
-import { nearest } from '../check/plan.ts';
+import { nearest } from '../nearest.ts';
 import { hanging, type Paint, painter, wrap } from '../report/style.ts';
 import { CAPABILITY_MEANINGS } from '../target/capability.ts';
 import { UsageError } from '../usage-error.ts';

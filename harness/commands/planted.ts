@@ -1,5 +1,5 @@
 /** Defects and legal choices by the names that `--defect` and `--variant` take. */
-import { nearest } from '../check/plan.ts';
+import { nearest } from '../nearest.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface Named {

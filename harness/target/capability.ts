@@ -1,7 +1,7 @@
 /** `--capability NAME`: what a target declares. */
 
-import { nearest } from '../check/plan.ts';
 import { CAPABILITIES, type Capability } from '../check/types.ts';
+import { nearest } from '../nearest.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
