@@ -1,6 +1,6 @@
 /** Every command, in the order in which help shows them. */
 import type { Argv, CommandModule } from 'yargs';
-import { type LazyCommand, lazy } from './lazy.ts';
+import { type LazyCommand, lazy, positionalsOf } from './lazy.ts';
 
 const check = [
   lazy(
@@ -102,19 +102,31 @@ export function register(cli: Argv): Argv {
   return commands.reduce((argv, command) => argv.command(command), cli);
 }
 
-/** Loads the command that a command line names, if it names one. */
-export async function loadNamed(words: readonly string[]): Promise<void> {
-  const [first, second] = words;
-  const named = commands.find(({ command }) => nameOf(command) === first);
-  if (named === undefined) return;
-  if ('load' in named) await named.load();
-  else await named.members.find(({ command }) => command === second)?.load();
+export interface Found {
+  /** The words that are a command, as far as they are. */
+  path: string[];
+  /** What the command takes beside options. */
+  positionals: string[];
+  load?(): Promise<unknown>;
+  /** The word where a command should stand and none does; with those that could stand there. */
+  stranger?: { word: string; known: string[] };
 }
 
-/** Names of commands, for messages. */
-export const NAMES: ReadonlySet<string> = new Set(
-  [...commands, ...check, ...simulate].map(({ command }) => nameOf(command)),
-);
+/** The command that a command line names. An option where a command should stand is left to the parser. */
+export function find(words: readonly string[]): Found {
+  const path: string[] = [];
+  let among: readonly (LazyCommand | Group)[] = commands;
+  for (const word of words) {
+    if (word.startsWith('-')) break;
+    const named = among.find(({ command }) => nameOf(command) === word);
+    if (named === undefined)
+      return { path, positionals: [], stranger: { word, known: among.map(({ command }) => nameOf(command)) } };
+    path.push(word);
+    if ('load' in named) return { path, positionals: positionalsOf(named.command), load: () => named.load() };
+    among = named.members;
+  }
+  return { path, positionals: [] };
+}
 
 function nameOf(command: string): string {
   return command.split(' ', 1)[0] ?? command;

@@ -1,5 +1,6 @@
 /** Commands whose code is loaded when they are named, so that help and small commands start at once. */
 import type { Argv, CommandModule } from 'yargs';
+import { strictValues } from './values.ts';
 
 /** What the file of a command exports: its options, and what it does. */
 type Body = Pick<CommandModule<object, never>, 'builder' | 'handler'>;
@@ -21,10 +22,18 @@ export function lazy(command: string, describe: string, load: () => Promise<obje
     describe,
     load: body,
     builder: ((argv: Argv) =>
-      loaded === undefined ? body().then((own) => options(own, argv)) : options(loaded, argv)) as never,
+      loaded === undefined
+        ? body().then((own) => options(own, argv, positionalsOf(command)))
+        : options(loaded, argv, positionalsOf(command))) as never,
     handler: async (args) => (await body()).handler(args as never),
   };
 }
 
-const options = ({ builder }: Body, argv: Argv): unknown =>
-  typeof builder === 'function' ? builder(argv) : argv.options(builder ?? {});
+/** `merge <dir..>` takes `dir`. */
+export const positionalsOf = (command: string): string[] =>
+  [...command.matchAll(/[<[]([\w-]+)(?:\.\.)?[>\]]/g)].map(([, name = '']) => name);
+
+function options({ builder }: Body, argv: Argv, positionals: readonly string[]): Argv {
+  const own = typeof builder === 'function' ? builder(argv) : argv.options(builder ?? {});
+  return strictValues(own as Argv, positionals);
+}
