@@ -73,10 +73,9 @@ export const checkDevice: CommandModule<object, Arguments> = {
       import('./run-suite.ts'),
       import('../../suites/device/index.ts'),
     ]);
-    const report = await judge(deviceSuite, args, redactor, async (signal, notify) =>
+    process.exitCode = await judge(deviceSuite, args, redactor, async (signal, notify) =>
       judgedDevice(await open(args, redactor, signal, notify), args.patience * 1000),
     );
-    process.exitCode = report.exit_code;
   },
 };
 

@@ -72,10 +72,9 @@ export const checkPlatform: CommandModule<object, Arguments> = {
       import('../../suites/platform/index.ts'),
       import('../target/open-platform.ts'),
     ]);
-    const report = await judge(platformSuite, args, redactor, async (signal, notify) =>
+    process.exitCode = await judge(platformSuite, args, redactor, async (signal, notify) =>
       judgedPlatform(await openPlatformTarget(platformOptions(args, redactor, signal, notify)), args.patience * 1000),
     );
-    process.exitCode = report.exit_code;
   },
 };
 

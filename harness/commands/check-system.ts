@@ -56,8 +56,9 @@ export const checkSystem: CommandModule<object, Arguments> = {
   handler: async (args) => {
     const redactor = new Redactor();
     const { systemSuite } = await import('../../suites/system/index.ts');
-    const report = await judge(systemSuite, args, redactor, (signal, notify) => open(args, redactor, signal, notify));
-    process.exitCode = report.exit_code;
+    process.exitCode = await judge(systemSuite, args, redactor, (signal, notify) =>
+      open(args, redactor, signal, notify),
+    );
   },
 };
 

@@ -1,5 +1,5 @@
 /** An agent in a process of its own, which speaks nothing but its uplink, is enrolled, driven through deployments and certified. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -30,7 +30,7 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(report.summary.pass).toBeGreaterThan(15);
   expect(report.target.capabilities).toEqual(expect.arrayContaining(['unix', 'drive', 'restart', 'log']));
   // An agent that is started for the run finds its token in its environment: nobody has to read it.
-  expect(stderr).not.toContain('MUSTER_TOKEN');
+  expect(stderr).not.toContain('MUSTER_TOKEN=');
 
   const envelope = JSON.parse(readFileSync(certificate, 'utf8')) as { payload: string };
   const statement = Buffer.from(envelope.payload, 'base64').toString('utf8');
@@ -62,6 +62,20 @@ test('a container is refused before anything is started', async () => {
   const { code, stderr } = await muster('check', 'device', '--image', 'example/agent', '--control', 'platform');
   expect(stderr).toContain('docker run --rm --network host');
   expect(code).toBe(64);
+});
+
+test('an interrupt while an agent is awaited ends it as well', async () => {
+  const [socket, dir, pidFile] = [join(folder, 'waits.sock'), join(folder, 'waits'), join(folder, 'waits.pid')];
+  const agent = `node ${join(import.meta.dirname, '../cli.ts')} simulate device --socket ${socket} --dir ${dir} --log-level warn`;
+  const command = `echo $$ > ${pidFile}; exec ${agent}`;
+  const checking = new Running(['check', 'device', '--command', command, '--socket', socket, '--control', 'platform']);
+  await checking.said(/waiting for it to enrol, with MUSTER_PLATFORM_URL/);
+  checking.child.kill('SIGINT');
+  const { code, stderr } = await checking.ended;
+  expect(stderr).toMatch(/\nmuster: interrupted before anything was checked; nothing is left running\n$/);
+  expect(code).toBe(130);
+  expect(existsSync(socket)).toBe(false);
+  expect(() => process.kill(Number(readFileSync(pidFile, 'utf8')), 0)).toThrow('ESRCH');
 });
 
 test('an agent that never enrols is told of, with what it needs', async () => {

@@ -38,6 +38,8 @@ export interface ControlPlatform extends AsyncDisposable {
 }
 
 const ENROL_MS = 240_000;
+/** An agent that Muster started serves already when its enrolment is awaited. */
+const STARTED_ENROL_MS = 60_000;
 const POLL_MS = 100;
 const SERVE_MS = 10_000;
 
@@ -161,11 +163,19 @@ export async function openEnrolledDevice(
   options: Omit<ControlPlatformOptions, 'announce'> & Partial<Pick<ControlPlatformOptions, 'announce'>>,
 ): Promise<OpenDeviceTarget> {
   const started = await startsAgent(target, options.redactor);
-  const platform = await startControlPlatform({ announce: announcer(started), ...options });
+  const platform = await startControlPlatform({
+    announce: announcer(started),
+    ...(started ? { enrolMs: STARTED_ENROL_MS } : {}),
+    ...options,
+  });
   try {
     const { control: _, ...rest } = target;
     const env = { ...(target.env ?? process.env), ...platform.env };
-    const attach = (device: HttpClient) => platform.attach(device);
+    const attach = (device: HttpClient) => {
+      if (started)
+        target.notify?.('waiting for it to enrol, with MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN');
+      return platform.attach(device);
+    };
     const opened = await openAgent(platform, { ...rest, env, attach }, started);
     let closing: Promise<void> | undefined;
     const close = (): Promise<void> => {

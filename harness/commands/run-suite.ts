@@ -3,13 +3,14 @@ import process from 'node:process';
 import { makePlan, type Plan } from '../check/plan.ts';
 import { runSuite } from '../check/run.ts';
 import type { Replay } from '../check/run-check.ts';
-import type { Capability, Report, Suite, TargetDescription } from '../check/types.ts';
+import type { Capability, Suite, TargetDescription } from '../check/types.ts';
 import type { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import { createReporters } from '../report/create.ts';
 import { VERSION } from '../version.ts';
 import { interruptSignal, type PlanArguments, positive, seedFrom } from './check-options.ts';
 import { prepareEvidence } from './evidence.ts';
+import { EXIT } from './exit.ts';
 import { commandLine, withoutSecrets } from './own-arguments.ts';
 
 /** An opened target, seen from a suite. */
@@ -22,13 +23,13 @@ export interface Judged<Context> extends AsyncDisposable {
   context(recorder: Recorder, signal: AbortSignal): Context;
 }
 
-/** The target is opened here, so that an interrupt while it starts also closes it. */
+/** The target is opened here, so that an interrupt while it starts also closes it. Resolves with the exit code. */
 export async function judge<Context>(
   suite: Suite<Context>,
   args: PlanArguments,
   redactor: Redactor,
   open: (signal: AbortSignal, notify: (text: string) => void) => Promise<Judged<Context>>,
-): Promise<Report> {
+): Promise<number> {
   const seed = seedFrom(args.seed);
   const runs = positive('runs', args.runs);
   positive('patience', args.patience);
@@ -75,11 +76,12 @@ export async function judge<Context>(
       const said = target.diagnostics().trim();
       if (said !== '') process.stderr.write(`\nThe target wrote:\n${said.split('\n').slice(-20).join('\n')}\n`);
     }
-    return {
-      ...report,
-      exit_code: evidence.finish(report, (text) => process.stderr.write(`${redactor.text(text)}\n`)),
-    };
+    return evidence.finish(report, (text) => process.stderr.write(`${redactor.text(text)}\n`));
   } catch (error) {
+    if (interrupt.signal.aborted && isAbort(error, interrupt.signal)) {
+      process.stderr.write('muster: interrupted before anything was checked; nothing is left running\n');
+      return EXIT.interrupted;
+    }
     throw redacted(error, redactor);
   } finally {
     interrupt.release();
@@ -89,6 +91,9 @@ export async function judge<Context>(
 /** `--only` takes a requirement for all its checks; a counterexample is one check's alone. */
 const only = <Context>(id: string | undefined, plan: Plan<Context>): Plan<Context> =>
   id === undefined ? plan : { ...plan, checks: plan.checks.filter(({ check }) => check.id === id) };
+
+const isAbort = (error: unknown, signal: AbortSignal): boolean =>
+  error === signal.reason || (error instanceof Error && error.name === 'AbortError');
 
 /** Whatever goes wrong is printed in the end. */
 function redacted(error: unknown, redactor: Redactor): unknown {

@@ -26,7 +26,9 @@ const started = {
   command: text('Shell line that starts it; it is ended with all its children'),
   cwd: text('Folder in which the command runs. Default: the folder of this file'),
   image: Type.Optional(Type.Union([Type.String({ minLength: 1 }), image])),
-  start_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'How long it may take to serve' })),
+  start_seconds: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'How long it may take to serve' }),
+  ),
   ca: text('PEM file of certificate authorities to trust besides the system’s'),
 };
 
@@ -66,7 +68,7 @@ export const targetFile = shape(
             stop: text('Shell line that stops the agent; $MUSTER_SIGNAL is SIGTERM or SIGKILL'),
             start: text('Shell line that starts the agent and ends when it serves'),
             retention: Type.Optional(Type.Integer({ minimum: 1, description: 'Events the log keeps at most' })),
-            heartbeat_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+            heartbeat_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 })),
             event_log: text('Path of the JSONL event log'),
             config_root: text('Folder below which config files are written'),
           },

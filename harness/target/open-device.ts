@@ -8,7 +8,7 @@ import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import { UsageError } from '../usage-error.ts';
 import { declared, isCapability } from './capability.ts';
-import { closeAll } from './close-all.ts';
+import { opening } from './close-all.ts';
 import { startCommand } from './command.ts';
 import { CommandControl } from './command-control.ts';
 import { type Control, ControlError, HttpControl } from './control.ts';
@@ -60,98 +60,99 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     notify: options.notify ?? (() => {}),
     signal: options.signal,
   };
-  let started: Started | undefined;
-  let trouble: string | undefined;
-  try {
-    if (command !== undefined) {
-      const cwd = options.command === undefined ? (device.cwd ?? loaded?.folder) : undefined;
-      started = await startCommand({
-        ...common,
-        line: command,
-        cwd,
-        address,
-        control: controlAddress,
-      });
-    } else if (image !== undefined) {
-      const place = typeof image === 'string' ? { name: image } : image;
-      const port = options.port === undefined ? {} : { port: options.port };
-      const socket = options.socket === undefined ? {} : { socket: options.socket };
-      const control = inside && options.control !== undefined ? { control: options.control } : {};
-      started = await startDeviceImage({ ...common, image: { ...place, ...port, ...socket, ...control } });
-    }
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== 'StartFailed') throw error;
-    trouble = error.message;
-  }
-  const place: DeviceAddress = {
-    ...(started?.address ?? address),
-    ...(token === undefined ? {} : { token }),
-    ...(ca === undefined ? {} : { ca, caFile }),
-  };
-  let transport: DeviceTransport;
-  let http: HttpClient;
-  try {
-    // What did not start may never have said where it would serve.
-    if (trouble !== undefined) throw new Error(trouble);
-    transport = transportOf(place, redactor);
-    http = deviceClient(transport, place, redactor);
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    trouble ??= error instanceof Error ? error.message : String(error);
-    transport = nowhere(place);
-    http = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:1' }, recorder: new Recorder(redactor) });
-  }
-  trouble ??= await whyUnreachable(http, hintFor(transport));
-
-  let control: Control = noControl;
-  let info: ControlInfo = { capabilities: [] };
-  if (trouble === undefined) {
+  return opening(async (closers, close): Promise<OpenDeviceTarget> => {
+    if (filled !== undefined) closers.push(async () => filled.forget());
+    let started: Started | undefined;
+    let trouble: string | undefined;
     try {
-      control = await controlFor(options, controlAddress ?? started?.control, loaded, started, env, http);
-      info = withDeclared(await control.info(), loaded?.file.control ?? {});
+      if (command !== undefined) {
+        const cwd = options.command === undefined ? (device.cwd ?? loaded?.folder) : undefined;
+        started = await startCommand({
+          ...common,
+          line: command,
+          cwd,
+          address,
+          control: controlAddress,
+        });
+      } else if (image !== undefined) {
+        const place = typeof image === 'string' ? { name: image } : image;
+        const port = options.port === undefined ? {} : { port: options.port };
+        const socket = options.socket === undefined ? {} : { socket: options.socket };
+        const control = inside && options.control !== undefined ? { control: options.control } : {};
+        started = await startDeviceImage({ ...common, image: { ...place, ...port, ...socket, ...control } });
+      }
     } catch (error) {
-      if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
-      trouble = `${error.message}. The device answers, but its control does not: without --control the black-box checks still run.`;
+      if (!(error instanceof Error) || error.name !== 'StartFailed') throw error;
+      trouble = error.message;
     }
-  }
-  if (transport.kind === 'unix') capabilities.add('unix');
-  if (transport.kind === 'loopback') capabilities.add('loopback');
-  if (transport.kind === 'unix' && process.getuid?.() === 0) capabilities.add('root');
-  for (const name of info.capabilities) if (isCapability(name)) capabilities.add(name);
+    closers.push(() => started?.close());
+    const place: DeviceAddress = {
+      ...(started?.address ?? address),
+      ...(token === undefined ? {} : { token }),
+      ...(ca === undefined ? {} : { ca, caFile }),
+    };
+    let transport: DeviceTransport;
+    let http: HttpClient;
+    try {
+      // What did not start may never have said where it would serve.
+      if (trouble !== undefined) throw new Error(trouble);
+      transport = transportOf(place, redactor);
+      http = deviceClient(transport, place, redactor);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      trouble ??= error instanceof Error ? error.message : String(error);
+      transport = nowhere(place);
+      http = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:1' }, recorder: new Recorder(redactor) });
+    }
+    trouble ??= await whyUnreachable(http, hintFor(transport));
 
-  const name = options.name ?? loaded?.file.name;
-  const version = options.version ?? loaded?.file.version;
-  const digest = started?.digest ?? digestOf(options.artifact ?? loaded?.file.artifact);
-  const description: TargetDescription = {
-    kind: started?.kind ?? transport.kind,
-    address: describe(transport),
-    capabilities: [...capabilities],
-    control: control.kind,
-    api_version: DEVICE_API_PREFIX.slice(1),
-    ...(name === undefined ? {} : { name }),
-    ...(version === undefined ? {} : { version }),
-    ...(digest === undefined ? {} : { digest }),
-  };
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => {
-    closing ??= closeAll([() => http.close(), () => control.close(), () => started?.close()]).finally(() =>
-      filled?.forget(),
+    let control: Control = noControl;
+    closers.push(
+      () => http.close(),
+      () => control.close(),
     );
-    return closing;
-  };
-  return {
-    transport,
-    http,
-    control,
-    info,
-    capabilities,
-    description: redactor.value(description),
-    heartbeatSeconds: info.heartbeat_seconds ?? HEARTBEAT_SECONDS,
-    unreachable: trouble === undefined ? undefined : redactor.text(trouble),
-    diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+    let info: ControlInfo = { capabilities: [] };
+    if (trouble === undefined) {
+      try {
+        control = await controlFor(options, controlAddress ?? started?.control, loaded, started, env, http);
+        info = withDeclared(await control.info(), loaded?.file.control ?? {});
+      } catch (error) {
+        if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
+        trouble = `${error.message}. The device answers, but its control does not: without --control the black-box checks still run.`;
+      }
+    }
+    if (transport.kind === 'unix') capabilities.add('unix');
+    if (transport.kind === 'loopback') capabilities.add('loopback');
+    if (transport.kind === 'unix' && process.getuid?.() === 0) capabilities.add('root');
+    for (const name of info.capabilities) if (isCapability(name)) capabilities.add(name);
+
+    const name = options.name ?? loaded?.file.name;
+    const version = options.version ?? loaded?.file.version;
+    const digest = started?.digest ?? digestOf(options.artifact ?? loaded?.file.artifact);
+    const description: TargetDescription = {
+      kind: started?.kind ?? transport.kind,
+      address: describe(transport),
+      capabilities: [...capabilities],
+      control: control.kind,
+      api_version: DEVICE_API_PREFIX.slice(1),
+      ...(name === undefined ? {} : { name }),
+      ...(version === undefined ? {} : { version }),
+      ...(digest === undefined ? {} : { digest }),
+    };
+    return {
+      transport,
+      http,
+      control,
+      info,
+      capabilities,
+      description: redactor.value(description),
+      heartbeatSeconds: info.heartbeat_seconds ?? HEARTBEAT_SECONDS,
+      unreachable: trouble === undefined ? undefined : redactor.text(trouble),
+      diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  });
 }
 
 /** A target file may say what control does not: limits, and where log and config files are. */

@@ -5,7 +5,7 @@ import { Recorder } from '../client/recorder.ts';
 import { DIALECT_NAMES, NEWEST_VERSION, type SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import { UsageError } from '../usage-error.ts';
 import { declared } from './capability.ts';
-import { closeAll } from './close-all.ts';
+import { opening } from './close-all.ts';
 import { startCommand } from './command.ts';
 import { digestOf } from './digest.ts';
 import { loadTargetFile } from './file.ts';
@@ -54,94 +54,93 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
     notify: options.notify ?? (() => {}),
     signal: options.signal,
   };
-  let started: Started | undefined;
-  let trouble: string | undefined;
-  try {
-    if (command !== undefined) {
-      const cwd = options.command === undefined ? (file.cwd ?? loaded?.folder) : undefined;
-      const address = given === undefined ? {} : { url: given };
-      started = await startCommand({ ...common, line: command, cwd, address });
-    } else if (image !== undefined) {
-      const { name, port, args, env: variables, user } = typeof image === 'string' ? { name: image } : image;
-      started = await onPort({
-        ...common,
-        image: name,
-        port: options.port ?? port ?? DEFAULT_PORT,
-        args,
-        user,
-        env: variables,
-      });
+  return opening(async (closers, close): Promise<OpenPlatformTarget> => {
+    let started: Started | undefined;
+    let trouble: string | undefined;
+    try {
+      if (command !== undefined) {
+        const cwd = options.command === undefined ? (file.cwd ?? loaded?.folder) : undefined;
+        const address = given === undefined ? {} : { url: given };
+        started = await startCommand({ ...common, line: command, cwd, address });
+      } else if (image !== undefined) {
+        const { name, port, args, env: variables, user } = typeof image === 'string' ? { name: image } : image;
+        started = await onPort({
+          ...common,
+          image: name,
+          port: options.port ?? port ?? DEFAULT_PORT,
+          args,
+          user,
+          env: variables,
+        });
+      }
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== 'StartFailed') throw error;
+      trouble = error.message;
     }
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== 'StartFailed') throw error;
-    trouble = error.message;
-  }
-  const address = webAddress('--url', started?.address.url ?? given ?? 'http://127.0.0.1:1');
-  const url = new URL(address);
-  const basePath = url.pathname === '/' ? BASE_PATH : url.pathname;
-  const http = new HttpClient({
-    endpoint: { origin: url.origin, ...(ca === undefined ? {} : { ca: trusted(ca), caFile }) },
-    basePath,
-    headers: { 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
-    recorder: new Recorder(redactor),
+    closers.push(() => started?.close());
+    const address = webAddress('--url', started?.address.url ?? given ?? 'http://127.0.0.1:1');
+    const url = new URL(address);
+    const basePath = url.pathname === '/' ? BASE_PATH : url.pathname;
+    const http = new HttpClient({
+      endpoint: { origin: url.origin, ...(ca === undefined ? {} : { ca: trusted(ca), caFile }) },
+      basePath,
+      headers: { 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
+      recorder: new Recorder(redactor),
+    });
+    closers.push(() => http.close());
+    trouble ??= await whyUnreachable(
+      http,
+      `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${url.origin}${basePath}/devices`,
+    );
+
+    const capabilities = new Set<Capability>(declared(options.capability));
+    for (const name of loaded?.file.capabilities ?? []) capabilities.add(name as Capability);
+    if (limitedKey !== undefined) capabilities.add('limited-key');
+    if (readOnly) capabilities.delete('write');
+    else capabilities.add('write').add('seed-data');
+    const seen =
+      trouble === undefined
+        ? await probePlatform(http, { versionHeader, readOnly })
+        : { versions: [], seedData: false, onlineDevice: undefined, offlineDevice: undefined };
+    for (const version of seen.versions) capabilities.add(codename(version));
+    if (seen.seedData) capabilities.add('seed-data');
+    const onlineDevice = options.onlineDevice ?? file.online_device ?? seen.onlineDevice;
+    const offlineDevice = options.offlineDevice ?? file.offline_device ?? seen.offlineDevice;
+    if (onlineDevice !== undefined) capabilities.add('online-device');
+    if (offlineDevice !== undefined) capabilities.add('offline-device');
+
+    const name = options.name ?? loaded?.file.name;
+    const version = options.version ?? loaded?.file.version;
+    const digest = started?.digest ?? digestOf(options.artifact ?? loaded?.file.artifact);
+    const description: TargetDescription = {
+      kind: started?.kind ?? 'url',
+      address: url.origin + basePath,
+      capabilities: [...capabilities],
+      control: readOnly ? 'none (read-only)' : 'the API itself',
+      api_version: apiVersion,
+      dialect,
+      ...(name === undefined ? {} : { name }),
+      ...(version === undefined ? {} : { version }),
+      ...(digest === undefined ? {} : { digest }),
+    };
+    return {
+      http,
+      dialect,
+      versionHeader,
+      apiVersion,
+      apiKey,
+      limitedKey,
+      onlineDevice,
+      offlineDevice,
+      readOnly,
+      capabilities,
+      description: redactor.value(description),
+      unreachable: trouble === undefined ? undefined : redactor.text(trouble),
+      diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
   });
-  trouble ??= await whyUnreachable(
-    http,
-    `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${url.origin}${basePath}/devices`,
-  );
-
-  const capabilities = new Set<Capability>(declared(options.capability));
-  for (const name of loaded?.file.capabilities ?? []) capabilities.add(name as Capability);
-  if (limitedKey !== undefined) capabilities.add('limited-key');
-  if (readOnly) capabilities.delete('write');
-  else capabilities.add('write').add('seed-data');
-  const seen =
-    trouble === undefined
-      ? await probePlatform(http, { versionHeader, readOnly })
-      : { versions: [], seedData: false, onlineDevice: undefined, offlineDevice: undefined };
-  for (const version of seen.versions) capabilities.add(codename(version));
-  if (seen.seedData) capabilities.add('seed-data');
-  const onlineDevice = options.onlineDevice ?? file.online_device ?? seen.onlineDevice;
-  const offlineDevice = options.offlineDevice ?? file.offline_device ?? seen.offlineDevice;
-  if (onlineDevice !== undefined) capabilities.add('online-device');
-  if (offlineDevice !== undefined) capabilities.add('offline-device');
-
-  const name = options.name ?? loaded?.file.name;
-  const version = options.version ?? loaded?.file.version;
-  const digest = started?.digest ?? digestOf(options.artifact ?? loaded?.file.artifact);
-  const description: TargetDescription = {
-    kind: started?.kind ?? 'url',
-    address: url.origin + basePath,
-    capabilities: [...capabilities],
-    control: readOnly ? 'none (read-only)' : 'the API itself',
-    api_version: apiVersion,
-    dialect,
-    ...(name === undefined ? {} : { name }),
-    ...(version === undefined ? {} : { version }),
-    ...(digest === undefined ? {} : { digest }),
-  };
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => {
-    closing ??= closeAll([() => http.close(), () => started?.close()]);
-    return closing;
-  };
-  return {
-    http,
-    dialect,
-    versionHeader,
-    apiVersion,
-    apiKey,
-    limitedKey,
-    onlineDevice,
-    offlineDevice,
-    readOnly,
-    capabilities,
-    description: redactor.value(description),
-    unreachable: trouble === undefined ? undefined : redactor.text(trouble),
-    diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
-    close,
-    [Symbol.asyncDispose]: close,
-  };
 }
 
 function codename(version: (typeof SUPPORTED_VERSIONS)[number]): 'tetons' | 'rainier' | 'everglades' {
