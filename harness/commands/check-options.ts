@@ -77,9 +77,16 @@ export interface PlanArguments {
   replay?: string;
 }
 
+/** A timer takes at most 24 days and more ends at once; no check needs nearly as much. */
+export const LONGEST_PATIENCE_SECONDS = 3600;
+const MOST: Readonly<Record<string, number>> = { patience: LONGEST_PATIENCE_SECONDS, runs: 10_000 };
+
 /** Numbers come as they are typed: says which option is wrong and what it takes. */
 export function positive(option: string, value: number, what = 'a number above 0'): number {
-  if (!Number.isFinite(value) || value <= 0) throw new UsageError(`--${option}: must be ${what}`);
+  const most = MOST[option] ?? Number.MAX_SAFE_INTEGER;
+  if (!(value > 0 && value <= most)) {
+    throw new UsageError(`--${option}: must be ${what}${option in MOST ? `, up to ${most}` : ''}`);
+  }
   return value;
 }
 

@@ -16,6 +16,7 @@ import type { Opened } from '../target/opened.ts';
 import { openDeviceTarget, openPlatformTarget } from '../target/resolve.ts';
 import { VERSION } from '../version.ts';
 import { judgedDevice } from './check-device.ts';
+import { LONGEST_PATIENCE_SECONDS } from './check-options.ts';
 import { judgedPlatform } from './check-platform.ts';
 
 export { deviceSuite } from '../../suites/device/index.ts';
@@ -30,13 +31,21 @@ export type { Opened } from '../target/opened.ts';
 
 const PATIENCE_MS = 10_000;
 
+/** Throws RangeError. */
+function patience(ms: number): number {
+  const most = LONGEST_PATIENCE_SECONDS * 1000;
+  if (ms > 0 && ms <= most) return ms;
+  throw new RangeError(`patienceMs must be a number above 0, up to ${most}, not ${ms}`);
+}
+
 /** Opens a Device API. Throws UsageError for options that make no target; an unreachable one is told in `unreachable`. */
 export async function openDevice(
   options: Omit<DeviceTargetOptions, 'redactor'>,
   patienceMs: number = PATIENCE_MS,
 ): Promise<Opened<DeviceContext>> {
   const redactor = new Redactor();
-  return { ...judgedDevice(await openDeviceTarget({ ...options, redactor }), patienceMs), redactor };
+  const waits = patience(patienceMs);
+  return { ...judgedDevice(await openDeviceTarget({ ...options, redactor }), waits), redactor };
 }
 
 /** Opens a Platform API, likewise. */
@@ -45,7 +54,8 @@ export async function openPlatform(
   patienceMs: number = PATIENCE_MS,
 ): Promise<Opened<PlatformContext>> {
   const redactor = new Redactor();
-  return { ...judgedPlatform(await openPlatformTarget({ ...options, redactor }), patienceMs), redactor };
+  const waits = patience(patienceMs);
+  return { ...judgedPlatform(await openPlatformTarget({ ...options, redactor }), waits), redactor };
 }
 
 export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {

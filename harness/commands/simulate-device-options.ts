@@ -10,6 +10,7 @@ import { DIALECTS, type Dialect } from '../contract/versions.ts';
 import { UsageError } from '../usage-error.ts';
 import { planted } from './planted.ts';
 
+const LONGEST_HEARTBEAT_MS = 86_400_000;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type DeviceArguments = ReturnType<typeof deviceArguments> extends Argv<infer A> ? A : never;
@@ -72,7 +73,9 @@ export function deviceArguments<T>(argv: Argv<T>) {
 /** Throws UsageError naming the option and what is accepted. */
 export function settingsOf(args: DeviceArguments): ProcessSettings {
   const heartbeatMs = duration(args.heartbeat);
-  if (!heartbeatMs) throw new UsageError(`--heartbeat ${args.heartbeat}: a duration is accepted, e.g. 500ms, 30s, 2m`);
+  if (heartbeatMs === undefined || heartbeatMs < 1 || heartbeatMs > LONGEST_HEARTBEAT_MS) {
+    throw new UsageError(`--heartbeat ${args.heartbeat}: a duration is accepted, e.g. 500ms, 30s, 2m, from 1ms to 1d`);
+  }
   if (!Number.isSafeInteger(args.retain) || args.retain < 1) {
     throw new UsageError(`--retain ${args.retain}: a number of events from 1 is accepted`);
   }

@@ -170,6 +170,7 @@ describe('muster simulate device', () => {
     ],
     ['a control port', ['--socket', 'a', '--control', '70000'], /--control 70000: a port up to 65535/],
     ['a retention', ['--socket', 'a', '--retain', '0'], /--retain 0: a number of events from 1/],
+    ['a heartbeat that no timer takes', ['--socket', 'a', '--heartbeat', '25d'], /--heartbeat 25d: .* from 1ms to 1d/],
     ['bytes', ['--socket', 'a', '--retain-bytes', 'lots'], /--retain-bytes lots: a size is accepted/],
     ['a mode', ['--socket', 'a', '--socket-mode', '999'], /--socket-mode 999: three octal digits/],
     ['a durability', ['--socket', 'a', '--durability', 'maybe'], /durability/],

@@ -12,7 +12,7 @@ export const controlInfo = shape(
   Type.Object({
     capabilities: Type.Array(Type.String()),
     retention: Type.Optional(Type.Integer({ minimum: 1, description: 'Events the log keeps at most' })),
-    heartbeat_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+    heartbeat_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 })),
     event_log: Type.Optional(Type.String({ description: 'Path of the JSONL event log' })),
     config_root: Type.Optional(Type.String({ description: 'Directory below which config files are written' })),
   }),

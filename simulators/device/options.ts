@@ -38,7 +38,7 @@ export interface DeviceOptions {
   retain?: number;
   /** Bytes kept at most, default unlimited. */
   retainBytes?: number;
-  /** Milliseconds between heartbeats of a stream, default 30 000. */
+  /** Milliseconds between heartbeats of a stream, default 30 000, at most a day. */
   heartbeatMs?: number;
   /** `sync` (default): an event is on the disk before it is delivered; `os`: in the page cache, for load. */
   durability?: 'sync' | 'os';
@@ -81,6 +81,9 @@ export interface Settings
   uplink: DeviceOptions['uplink'];
 }
 
+/** A day, in milliseconds. A timer that is asked for more than 24 of them ends at once. */
+const LONGEST_MS = 86_400_000;
+
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Applies the defaults. Throws RangeError naming the option and what is accepted. */
@@ -91,25 +94,26 @@ export function settle(options: DeviceOptions): Settings {
     dir,
     socket: socket && { path: socket.path, mode: socket.mode ?? 0o660 },
     loopback: options.loopback,
-    retain: atLeast('retain', options.retain ?? 2_000, 1),
-    retainBytes: atLeast('retainBytes', options.retainBytes ?? Number.MAX_SAFE_INTEGER, 1),
-    heartbeatMs: atLeast('heartbeatMs', options.heartbeatMs ?? 30_000, 1),
+    retain: within('retain', options.retain ?? 2_000, 1),
+    retainBytes: within('retainBytes', options.retainBytes ?? Number.MAX_SAFE_INTEGER, 1),
+    heartbeatMs: within('heartbeatMs', options.heartbeatMs ?? 30_000, 1, LONGEST_MS),
     durability: options.durability ?? 'sync',
     behaviour: options.behaviour ?? behaviour,
     faults: (options.faults ?? []).map(parseFault),
     clock: options.clock ?? systemClock,
     seed: options.seed ?? dir,
     log: options.log ?? silent,
-    subscriberBytes: atLeast('subscriberBytes', options.subscriberBytes ?? 4_194_304, 0),
-    retryMs: atLeast('retryMs', options.retryMs ?? 15_000, 0),
-    failedMs: atLeast('failedMs', options.failedMs ?? 1_000, 0),
+    subscriberBytes: within('subscriberBytes', options.subscriberBytes ?? 4_194_304, 0),
+    retryMs: within('retryMs', options.retryMs ?? 15_000, 0, LONGEST_MS),
+    failedMs: within('failedMs', options.failedMs ?? 1_000, 0, LONGEST_MS),
     deviceId: options.deviceId,
     name: options.name,
     uplink: options.uplink,
   };
 }
 
-function atLeast(name: string, value: number, least: number): number {
-  if (Number.isFinite(value) && value >= least) return value;
-  throw new RangeError(`${name} must be a number from ${least}, not ${value}`);
+function within(name: string, value: number, least: number, most = Number.MAX_SAFE_INTEGER): number {
+  if (value >= least && value <= most) return value;
+  const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`;
+  throw new RangeError(`${name} must be a number from ${least}${upTo}, not ${value}`);
 }

@@ -10,16 +10,19 @@ export type Fault =
 
 /** What each fault does, and how it is written. */
 export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
-  latency: 'latency=50ms or latency=20ms..2s: every answer is late by that much',
+  latency: 'latency=50ms or latency=20ms..2s, up to 1d: every answer is late by that much',
   reset: 'reset=1000 or reset=1..5000: an event stream is cut after that many bytes, in the middle of a frame',
   'half-open': 'half-open=1000: after that many bytes an event stream stays open and says nothing any more',
   'torn-write': 'torn-write=0.01: the chance that the agent crashes in the middle of a write',
   crash: 'crash=before-rename or crash=after-rename:3: the agent crashes there, the third time',
-  'clock-skew': 'clock-skew=+2h or clock-skew=-90s: the clock is wrong by that much',
+  'clock-skew': 'clock-skew=+2h or clock-skew=-90s, up to 36500d: the clock is wrong by that much',
   enospc: 'enospc=1MB: the disk is full after that many bytes',
 };
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+/** A timer takes no more than 24 days, a date of four digits for the year no more than that. */
+const LONGEST_LATENCY_MS = UNITS.d;
+const LARGEST_SKEW_MS = 36_500 * UNITS.d;
 const SIZES = { B: 1, kB: 1_000, KB: 1_000, MB: 1_000_000, GB: 1_000_000_000 } as const;
 
 /** Reads `name=value`. Throws RangeError that says what is accepted. */
@@ -34,7 +37,10 @@ export function parseFault(spec: string): Fault {
 const isKind = (name: string): name is Fault['kind'] => Object.hasOwn(FAULTS, name);
 
 const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = {
-  latency: (value) => range('latency', value, duration),
+  latency: (value) => {
+    const fault = range('latency', value, duration);
+    return fault && fault.high <= LONGEST_LATENCY_MS ? fault : undefined;
+  },
   reset: (value) => range('reset', value, size),
   'half-open': (value) => range('half-open', value, size),
   'torn-write': (value) => {
@@ -48,7 +54,9 @@ const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = 
   },
   'clock-skew': (value) => {
     const ms = duration(value.replace(/^[+-]/, ''));
-    return ms === undefined ? undefined : { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
+    return ms === undefined || ms > LARGEST_SKEW_MS
+      ? undefined
+      : { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
   },
   enospc: (value) => {
     const bytes = size(value);
