@@ -48,7 +48,7 @@ export const fleetOptions = {
   'key-bits': {
     type: 'number',
     describe: 'RSA key of a robot',
-    defaultDescription: "the scenario's, or 2048",
+    defaultDescription: "the scenario's, else 2048; 1024 for embedded",
     group: FLEET,
   },
   'name-prefix': { type: 'string', describe: 'Robots are called PREFIX-000042', group: FLEET },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { FleetResult } from '../load/result.ts';
+import { exitCode, type FleetResult } from '../load/result.ts';
 import { resultWith } from '../load/testing/result.ts';
 import { type Paint, width } from '../report/style.ts';
-import { summaryText } from './fleet-summary.ts';
+import { INTERRUPTED, summaryText } from './fleet-summary.ts';
 
 const plain: Paint = (_format, text) => text;
 const of = (p50: number) => ({
@@ -14,7 +14,10 @@ const of = (p50: number) => ({
   max: 5 * p50,
   unit: 'ms' as const,
 });
-const told = (change: Partial<FleetResult>): string => summaryText(resultWith(change), 'out', plain);
+const told = (change: Partial<FleetResult>, interrupted = false): string => {
+  const result = resultWith({ metrics: { 'start.ms': of(1) }, ...change });
+  return summaryText(result, { out: 'out', code: interrupted ? INTERRUPTED : exitCode(result) }, plain);
+};
 
 describe('the summary of a fleet', () => {
   it('tells what was measured: a roll-out, its legs in their order, and how late the generator was', () => {
@@ -63,6 +66,20 @@ describe('the summary of a fleet', () => {
   ])('tells what is wrong with %j, and how it ends', (change, reason, end) => {
     expect(told(change)).toMatch(reason);
     expect(told(change)).toMatch(end);
+  });
+
+  it('ends with the code that an interrupted command exits with', () => {
+    expect(told({ complete: false }, true)).toContain('exit 130: interrupted');
+  });
+
+  it('judges no threshold, and no generator, by a run that is not complete or measured nothing', () => {
+    const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
+    const cut = told({ complete: false, thresholds });
+    expect(cut).toMatch(/· not judged {2}rollout\.missed\.count==0 +0\n/);
+    expect(cut).not.toMatch(/✓|met/);
+    const empty = told({ complete: false, metrics: {} });
+    expect(empty).toContain('✗ incomplete (nothing was measured)');
+    expect(empty).not.toContain('valid');
   });
 
   it('tells errors beside their attempts', () => {

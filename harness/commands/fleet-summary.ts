@@ -1,7 +1,7 @@
 /** The result of a fleet on one screen: what was measured, what was wanted of it, and whether to believe it. */
 import { join, relative } from 'node:path';
 import { ROLLOUT_LEGS, thresholdValue } from '../load/report.ts';
-import { exitCode, type FleetResult } from '../load/result.ts';
+import { type exitCode, type FleetResult, measuredNothing } from '../load/result.ts';
 import { readableMs } from '../load/units.ts';
 import type { Verdict } from '../load/verdict.ts';
 import { hanging, type Paint, wrap } from '../report/style.ts';
@@ -29,18 +29,24 @@ const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' |
   invalid: ['✗', 'red', 'the generator saturated: the figures are its own'],
 };
 
-const EXIT_WORDS: Record<ReturnType<typeof exitCode>, string> = {
+/** As a shell says it of a command that an interrupt ended. */
+export const INTERRUPTED = 130;
+
+type Ending = ReturnType<typeof exitCode> | typeof INTERRUPTED;
+
+const EXIT_WORDS: Record<Ending, string> = {
   0: '',
   1: 'an event stream was not whole',
   2: 'the run is not complete',
   98: 'the generator saturated',
   99: 'a threshold was missed',
+  130: 'interrupted',
 };
 
 const count = (value: number): string => value.toLocaleString('en');
 
 /** Lines for a terminal, ready to be written. `paint`: see `painter`. */
-export function summaryText(result: FleetResult, out: string, paint: Paint): string {
+export function summaryText(result: FleetResult, { out, code }: { out: string; code: Ending }, paint: Paint): string {
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
   const head = `${count(result.robots)} robots${shard} · seed ${result.seed} · ${readableMs(result.duration_ms)}`;
   const sections = [
@@ -48,7 +54,7 @@ export function summaryText(result: FleetResult, out: string, paint: Paint): str
     figures(result, paint),
     [...thresholds(result, paint), ...wrong(result, paint)],
     verdict(result, paint),
-    [`report: ${relative(process.cwd(), join(out, 'report.html')) || 'report.html'}`, ...ending(result, paint)],
+    [`report: ${relative(process.cwd(), join(out, 'report.html')) || 'report.html'}`, ...ending(code, paint)],
   ];
   return `\n${sections
     .filter((lines) => lines.length > 0)
@@ -84,7 +90,11 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
 
 function thresholds(result: FleetResult, paint: Paint): string[] {
   return result.thresholds.map(({ expr, value, ok, reason }) => {
-    const met = ok ? paint('green', '✓ met   ') : paint('red', '✗ missed');
+    const met = !result.complete
+      ? paint('dim', '· not judged')
+      : ok
+        ? paint('green', '✓ met   ')
+        : paint('red', '✗ missed');
     return `${met}  ${expr.padEnd(NAME + 2)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
   });
 }
@@ -111,13 +121,12 @@ function verdict(result: FleetResult, paint: Paint): string[] {
   return [
     result.complete
       ? `${paint(format, mark)} ${paint(['bold', format], judged)} ${paint('dim', `(${words})`)}`
-      : `${paint('red', '✗')} ${paint(['bold', 'red'], 'incomplete')} ${paint('dim', `(${judged}: ${words})`)}`,
+      : `${paint('red', '✗')} ${paint(['bold', 'red'], 'incomplete')} ${paint('dim', `(${measuredNothing(result) ? 'nothing was measured' : `${judged}: ${words}`})`)}`,
     ...reasons.flatMap((reason) => hanging('-', wrap(reason, COLUMNS), 2, 2)),
     ...result.notes.flatMap((note) => hanging('·', wrap(note, COLUMNS), 2, 2)).map((line) => paint('dim', line)),
   ];
 }
 
-function ending(result: FleetResult, paint: Paint): string[] {
-  const code = exitCode(result);
+function ending(code: Ending, paint: Paint): string[] {
   return code === 0 ? [] : [paint('red', `exit ${code}: ${EXIT_WORDS[code]}`)];
 }

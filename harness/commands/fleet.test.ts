@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -143,6 +144,8 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(performance.now() - asked).toBeLessThan(5000);
     expect(code).toBe(130);
     expect(out).toContain('the run was interrupted');
+    expect(out).toContain('exit 130: interrupted');
+    expect(out).not.toContain('✓ met');
     expect(resultIn(join(dir, 'out'))).toMatchObject({ complete: false });
     expect(workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
     expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
@@ -181,10 +184,8 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     await using platform = await simulatePlatform({ mqtt: false, keys });
     const args = fleet('  - { do: hold, for: 1h, ping: 10/s }\n', { platform: platform.url, uplink: 'polling' });
     const { code, out } = await run(args, { MUSTER_API_KEY: key });
-    expect(out).toMatch(/✗ incomplete .*\n +- 8 of 8 robots did not come online/);
-    // What fails in the same way is told once.
-    expect(out.match(/failed:/g)).toHaveLength(1);
-    expect(out).toMatch(/failed: start of robot-00000\d: HTTP 403 [^·]*\(GET \/deployments\)/);
+    expect(out).toMatch(/✗ incomplete .*\n +- robot-000000, tried ahead of the others, did not come online/);
+    expect(out.replaceAll(/\s+/g, ' ')).toMatch(/no other would: HTTP 403 [^·]*\(GET \/deployments\)/);
     expect(out).toContain('exit 2: the run is not complete');
     expect(code).toBe(2);
   });
@@ -192,11 +193,11 @@ describe('muster fleet', { timeout: 60_000 }, () => {
   it('says at once that a platform cannot be reached, or does not take the key', async () => {
     const unreachable = fleet('', { platform: 'http://127.0.0.1:1/beta' });
     const first = await run(unreachable, { MUSTER_API_KEY: 'k' });
-    expect(first.err).toMatch(/the platform cannot be reached: GET \/devices.*ECONNREFUSED/);
-    expect(first.code).toBe(64);
+    expect(first.err).toMatch(/\nmuster: the platform cannot be reached at http:.*: GET \/devices.*ECONNREFUSED.*\n$/);
+    expect(first.code).toBe(2);
     await using platform = await simulatePlatform({ mqtt: false });
     const second = await run(fleet('', { platform: platform.url }), { MUSTER_API_KEY: 'some-other-key' });
-    expect(second.err).toMatch(/the platform does not take the API key: GET \/devices.* was answered 401/);
+    expect(second.err).toMatch(/--api-key: the platform does not take it: GET \/devices.* was answered 401/);
     expect(second.err).not.toContain('some-other-key');
     expect(second.code).toBe(64);
     expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
@@ -211,7 +212,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
 
   it('says what this machine holds, and refuses more', async () => {
     const { code, err } = await run(fleet('', { robots: '1000000' }));
-    expect(err).toMatch(/preflight: 1 workers here hold [\d,]+ \(descriptors\)/);
+    expect(err).toMatch(/preflight: 1 worker here holds [\d,]+ \(descriptors\)/);
     expect(err).toMatch(/1,000,000 robots do not fit: .*--workers \d+/);
     expect(code).toBe(64);
   });
@@ -234,6 +235,40 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(resultIn(join(dir, 'out')).counters['rollout.attempts']).toBe(8);
     const written = readdirSync(join(dir, 'out')).map((name) => readFileSync(join(dir, 'out', name), 'utf8'));
     expect([...seen, ...written, out, err()].filter((text) => text.includes(secret))).toEqual([]);
+  });
+
+  it('ends within seconds, and names the option, when every robot would be refused', async () => {
+    await using strict = await simulatePlatform();
+    const args = fleet('', { platform: strict.url, robots: '200', 'metrics-port': '0' });
+    const { code, out, err } = await run(args, { MUSTER_API_KEY: strict.apiKey });
+    expect(out.replaceAll(/\s+/g, ' ')).toMatch(/at least 2048 are required .*--key-bits 2048/);
+    expect(out).toContain('exit 2: the run is not complete');
+    expect(err).not.toContain('ramp');
+    expect(code).toBe(2);
+    expect(resultIn(join(dir, 'out')).incomplete_reasons).toHaveLength(1);
+    expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
+  });
+
+  it('names the option whose port or folder cannot be used, before anything starts', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const port = String((taken.address() as AddressInfo).port);
+    try {
+      const refused = [
+        await refusal(fleet('', { 'metrics-port': port })),
+        await refusal(fleet('', { dir: '/proc/x' })),
+        await refusal(fleet('', { state: '/proc/x' })),
+        await refusal(fleet('', { out: '/proc/x' })),
+      ];
+      expect(refused[0]).toBe(`--metrics-port: cannot listen on 127.0.0.1:${port} (EADDRINUSE); 0 takes any free port`);
+      for (const [index, option] of ['dir', 'state', 'out'].entries()) {
+        expect(refused[index + 1]).toMatch(new RegExp(`^--${option}: cannot write to /proc/x \\(ENOENT\\)`));
+      }
+      expect(existsSync(join(dir, 'out'))).toBe(false);
+      expect(existsSync(join(dir, 'state'))).toBe(false);
+    } finally {
+      taken.close();
+    }
   });
 
   it.each([

@@ -8,6 +8,7 @@ import { painter } from '../report/style.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
 import { interruptSignal, typed } from './check-options.ts';
+import { EXIT } from './exit.ts';
 import {
   defectsFrom,
   type FleetArguments,
@@ -18,7 +19,7 @@ import {
   urlFrom,
   whole,
 } from './fleet-options.ts';
-import { summaryText } from './fleet-summary.ts';
+import { INTERRUPTED, summaryText } from './fleet-summary.ts';
 
 export const fleet: CommandModule<object, FleetArguments> = {
   builder: (argv) =>
@@ -31,11 +32,11 @@ export const fleet: CommandModule<object, FleetArguments> = {
           'One of eight machines',
         )
         .epilogue(
-          'Exit codes: 0 all thresholds met · 99 one missed · 98 the generator saturated · 1 an event stream was not whole · 2 incomplete · 64 wrong use.',
+          'Exit codes: 0 all thresholds met · 99 one missed · 98 the generator saturated · 1 an event stream was not whole · 2 incomplete, or nobody at the platform · 64 wrong use · 130 interrupted · 3 Muster itself failed.',
         ),
     ),
   handler: async (args) => {
-    const { runFleet, PreflightError } = await import('../../simulators/fleet/run.ts');
+    const { runFleet, PreflightError, UnreachableError } = await import('../../simulators/fleet/run.ts');
     const given = scenarioFrom(args.scenario);
     const scenario = args.uplink === undefined ? given : { ...given, uplink: args.uplink };
     const robots = whole('robots', args.robots ?? scenario.robots ?? 0, 1, 1_000_000);
@@ -51,7 +52,7 @@ export const fleet: CommandModule<object, FleetArguments> = {
         robots,
         platform: platformFrom(args, (scenario.uplink ?? 'agent') !== 'none'),
         seed: whole('seed', args.seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-        keyBits: whole('key-bits', args['key-bits'] ?? scenario.key_bits ?? 2048, 1024, 8192),
+        keyBits: whole('key-bits', args['key-bits'] ?? scenario.key_bits ?? defaultKeyBits(args.platform), 1024, 8192),
         stateDir: resolve(args.state),
         // Every pod of a job has the same arguments, so each writes into a folder of its own.
         out: shard !== undefined && args.shard === 'auto' ? join(out, `shard-${shard.index}-of-${shard.count}`) : out,
@@ -67,13 +68,19 @@ export const fleet: CommandModule<object, FleetArguments> = {
         ...(args['name-prefix'] === undefined ? {} : { namePrefix: namePrefixFrom(args['name-prefix']) }),
         ...(metricsPort === undefined ? {} : { metrics: { port: metricsPort, host: args['metrics-host'] } }),
       });
-      process.stdout.write(summaryText(result, out, painter(process.stdout, process.env)));
-      process.exitCode = interrupt.signal.aborted ? 130 : exitCode(result);
+      const code = interrupt.signal.aborted ? INTERRUPTED : exitCode(result);
+      process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
+      process.exitCode = code;
     } catch (error) {
       if (error instanceof PreflightError) throw new UsageError(error.message);
+      if (error instanceof UnreachableError) {
+        process.stderr.write(`muster: ${error.message}\n`);
+        process.exitCode = EXIT.incomplete;
+        return;
+      }
       if (!interrupt.signal.aborted) throw error;
       process.stderr.write('stopped before the fleet was up; nothing is left running\n');
-      process.exitCode = 130;
+      process.exitCode = INTERRUPTED;
     } finally {
       interrupt.release();
     }
@@ -103,6 +110,9 @@ function platformFrom(args: FleetArguments, needed: boolean): PlatformAddress | 
     dialect: args.dialect,
   };
 }
+
+/** Making thousands of the longer keys, which any other platform asks for, takes minutes. */
+const defaultKeyBits = (platform: string | undefined): number => (platform === 'embedded' ? 1024 : 2048);
 
 function namePrefixFrom(text: string): string {
   if (/^[\w.-]{1,40}$/.test(text)) return text;

@@ -11,7 +11,7 @@ import { painter } from '../report/style.ts';
 import { UsageError } from '../usage-error.ts';
 import { interruptSignal, typed } from './check-options.ts';
 import { thresholdsFrom, whole } from './fleet-options.ts';
-import { summaryText } from './fleet-summary.ts';
+import { INTERRUPTED, summaryText } from './fleet-summary.ts';
 
 interface Arguments {
   dir: string[];
@@ -92,8 +92,9 @@ async function run(args: Arguments, signal: AbortSignal): Promise<number> {
   const out = resolve(args.out ?? args.dir[0] ?? '.');
   writeResult(out, result);
   writeWhole(out, 'report.html', reportHtml(result));
-  process.stdout.write(summaryText(result, out, painter(process.stdout, process.env)));
-  return signal.aborted ? 130 : exitCode(result);
+  const code = signal.aborted ? INTERRUPTED : exitCode(result);
+  process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
+  return code;
 }
 
 function read(dirs: string[]): Pick<Awaited<ReturnType<typeof watchShards>>, 'parts' | 'dead'> {

@@ -15,6 +15,7 @@ const state = (elapsedMs: number): LiveState => ({
   elapsedMs,
   remainingMs: 30_000,
   errors: 1,
+  trouble: undefined,
   violations: 0,
   tick: {
     at_ms: elapsedMs,

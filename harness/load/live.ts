@@ -12,6 +12,8 @@ export interface LiveState {
   remainingMs: number;
   errors: number;
   violations: number;
+  /** Why robots that should be online are not, when anybody has said. */
+  trouble: string | undefined;
 }
 
 /** Written to by LiveView; `process.stderr` fits. */
@@ -27,6 +29,7 @@ const LINE_EVERY_MS = 5000;
 export class LiveView {
   readonly #screen: Screen;
   #drawn = 0;
+  #lastProgress: number | undefined;
   #lastLine = Number.NEGATIVE_INFINITY;
 
   constructor(screen: Screen) {
@@ -48,12 +51,14 @@ export class LiveView {
   }
 
   /** Progress of something before or after the phases, e.g. making keys. */
-  progress(what: string, done: number, of: number): void {
+  progress(what: string, done: number, of: number, nowMs = performance.now()): void {
+    if (this.#lastProgress === undefined) this.#lastProgress = nowMs;
     const text = `${what} ${bar(done, of)} ${done}/${of}`;
     if (this.#screen.isTTY === true) {
       this.#screen.write(`${this.#erase()}${text}\n`);
       this.#drawn = 1;
-    } else if (done === of) {
+    } else if (done === of || nowMs - this.#lastProgress >= LINE_EVERY_MS) {
+      this.#lastProgress = nowMs;
       this.#screen.write(`${text}\n`);
     }
   }
@@ -83,13 +88,14 @@ function panel(state: LiveState): string[] {
   lines.push(
     `errors ${state.errors}  violations ${state.violations}  cpu ${tick.cpu.toFixed(2)} cores  memory ${Math.round(tick.rss_bytes / 2 ** 20)} MiB  loop stall ${readableMs(tick.loop_max_ms)}`,
   );
+  if (state.trouble !== undefined) lines.push(`not online: ${state.trouble}`);
   return lines;
 }
 
-function oneLine({ tick, phase, elapsedMs, remainingMs, errors, violations }: LiveState): string {
+function oneLine({ tick, phase, elapsedMs, remainingMs, errors, violations, trouble }: LiveState): string {
   const robots = entries(tick?.robots ?? {}, String);
   const p99 = entries(tick?.p99 ?? {}, readableMs);
-  return `${readableMs(elapsedMs)}, ${readableMs(remainingMs)} to go · phase ${phase?.number ?? '-'}/${phase?.of ?? '-'} ${phase?.name ?? ''} · robots ${robots} · p99 ${p99 || '-'} · errors ${errors} · violations ${violations}`;
+  return `${readableMs(elapsedMs)}, ${readableMs(remainingMs)} to go · phase ${phase?.number ?? '-'}/${phase?.of ?? '-'} ${phase?.name ?? ''} · robots ${robots} · p99 ${p99 || '-'} · errors ${errors} · violations ${violations}${trouble === undefined ? '' : ` · not online: ${trouble}`}`;
 }
 
 const entries = (map: Record<string, number>, write: (value: number) => string): string =>

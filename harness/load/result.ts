@@ -92,6 +92,10 @@ export const fleetResult = shape(
 );
 export type FleetResult = Static<typeof fleetResult.schema>;
 
+/** Then no verdict and no threshold says anything. */
+export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): boolean =>
+  Object.keys(metrics).length === 0;
+
 /**
  * 1: a subscriber saw a violation. 2: incomplete. 98: the generator saturated, its figures mean nothing. 99: a threshold was missed.
  * Correctness comes before figures, and figures that mean nothing before thresholds judged by them.

@@ -5,7 +5,7 @@ import type { Phase } from '../../harness/load/scenario.ts';
 import { monotonicMs } from '../../harness/load/scheduler.ts';
 import { durationMs } from '../../harness/load/units.ts';
 import { random } from '../common/random.ts';
-import type { HostConfig, PhaseOutcome, RolloutRow } from './host.ts';
+import { type HostConfig, masked, type PhaseOutcome, type RolloutRow } from './host.ts';
 import { installKey, type KeyStore, keyFile } from './keys.ts';
 import { type ActionKind, scheduleMs } from './plan.ts';
 import { type PlatformClient, PlatformFailure, type Rollable } from './platform-client.ts';
@@ -78,7 +78,7 @@ export class Actions {
     const { kind, robot, phase, record, intended } = action;
     switch (kind) {
       case 'start':
-        return this.#start(robot);
+        return this.start(robot);
       case 'ping':
         return this.#ping(action);
       case 'list':
@@ -87,19 +87,19 @@ export class Actions {
         return this.#rollout(action);
       case 'storm':
         await robot.storm();
-        return this.#untilOnline(record, intended, robot.whenOnline());
+        return this.#untilOnline(record, intended, robot);
       case 'partition':
         await robot.cutOff();
         await this.#waits.until(intended + scheduleMs(phase));
         robot.rejoin();
-        return this.#untilOnline(record, intended + scheduleMs(phase), robot.whenOnline());
+        return this.#untilOnline(record, intended + scheduleMs(phase), robot);
       case 'kill': {
         const down = phase.do === 'kill' && phase.down !== undefined ? durationMs(phase.down) : DEFAULT_DOWN_MS;
         robot.kill();
         await this.#waits.until(intended + down);
         if (this.#waits.ended) return;
         await robot.restart();
-        return this.#untilOnline(record, intended + down, robot.whenOnline());
+        return this.#untilOnline(record, intended + down, robot);
       }
       case 'clock-skew':
         if (phase.do === 'clock-skew') {
@@ -111,13 +111,14 @@ export class Actions {
     }
   }
 
-  async #start(robot: Robot): Promise<void> {
+  /** Rejects when the platform refuses the robot, or when it was not online in time. */
+  async start(robot: Robot): Promise<void> {
     if (this.#keys !== undefined) {
       const identity = join(this.#config.robotsDir, String(robot.index), 'identity', 'private-key.pem');
       await installKey(keyFile(this.#keys, robot.index), identity);
     }
     await robot.start();
-    await this.#atMost(robot.whenOnline());
+    await this.#atMost(robot);
   }
 
   async #ping({ robot, record, intended }: Action): Promise<void> {
@@ -192,36 +193,30 @@ export class Actions {
     }
   }
 
-  async #untilOnline(record: Recorder, from: number, online: Promise<void>): Promise<void> {
+  async #untilOnline(record: Recorder, from: number, robot: Robot): Promise<void> {
     try {
-      await this.#atMost(online);
+      await this.#atMost(robot);
     } finally {
       record.time('reconnect.ms', monotonicMs() - from);
     }
   }
 
-  async #atMost(online: Promise<void>): Promise<void> {
-    const came = await this.#waits.atMost(monotonicMs() + SETTLE_MS, online);
-    if (!came) throw new Error(`not online after ${SETTLE_MS / 1000} s`);
+  async #atMost(robot: Robot): Promise<void> {
+    const came = await this.#waits.atMost(monotonicMs() + SETTLE_MS, robot.whenOnline());
+    const { trouble } = robot;
+    if (!came) throw new Error(`not online after ${SETTLE_MS / 1000} s${trouble === undefined ? '' : `: ${trouble}`}`);
   }
 
   #failed({ kind, record, robot, outcome }: Action, error: unknown): void {
     if (this.#waits.ended) return;
     record.count(`${kind}.errors`);
     if (kind === 'start') outcome.notStarted += 1;
-    const words = this.#words(error);
+    const words = masked(error instanceof Error ? error.message : String(error), this.#config.platform);
     const known = outcome.errors.some((other) => other.startsWith(`${kind} of `) && other.endsWith(`: ${words}`));
     if (!known && outcome.errors.length < MAX_ERRORS) outcome.errors.push(`${kind} of ${robot.name}: ${words}`);
     if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
     for (let at = error; at instanceof Error; at = at.cause) {
       if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#onExhausted();
     }
-  }
-
-  /** A platform may repeat in its answer what it was sent. */
-  #words(error: unknown): string {
-    const text = error instanceof Error ? error.message : String(error);
-    const { platform } = this.#config;
-    return platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***');
   }
 }

@@ -15,6 +15,7 @@ import { makePlace, roomFor } from './place.ts';
 import { membersOf } from './plan.ts';
 import { PlatformClient, type Rollable } from './platform-client.ts';
 import { Progress } from './progress.ts';
+import { tryOut } from './try-out.ts';
 
 export interface FleetOptions {
   /** Of the whole fleet, over all shards. */
@@ -136,8 +137,16 @@ export class Fleet implements AsyncDisposable {
     return `${this.#namePrefix}-${String(index).padStart(6, '0')}`;
   }
 
+  /** See `tryOut`; undefined when the fleet may begin. Call before `prepare`. */
+  async tryOut(warnings: string[]): Promise<string | undefined> {
+    const { platform, scenario } = this.options;
+    if (platform === undefined || (scenario.uplink ?? 'agent') === 'none') return undefined;
+    return await tryOut(this.#hosts, { ...this.options, platform, nameOf: (robot) => this.robotName(robot), warnings });
+  }
+
   /** Makes keys and readies the hosts. */
   async prepare(): Promise<void> {
+    await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
     this.#clock = setInterval(() => this.#second(), SECOND_MS);
   }

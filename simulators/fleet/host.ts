@@ -6,6 +6,7 @@ import type { Phase, Scenario } from '../../harness/load/scenario.ts';
 import type { ActionKind } from './plan.ts';
 import type { Rollable } from './platform-client.ts';
 import type { RobotState } from './robot.ts';
+import type { TrialOutcome } from './trial.ts';
 
 /** Where the platform is. The API key travels over the channel between processes, never in arguments or the environment. */
 export interface PlatformAddress {
@@ -18,6 +19,10 @@ export interface PlatformAddress {
   apiKey: string;
   dialect?: 'spec' | 'miru';
 }
+
+/** A platform may repeat in its answer what it was sent. */
+export const masked = (text: string, platform: PlatformAddress | undefined): string =>
+  platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***');
 
 export interface HostConfig {
   /** Shown in results, e.g. `worker 2`. */
@@ -92,6 +97,8 @@ export interface HostTick {
   interval: Snapshot;
   load: LoadSample;
   measuring: boolean;
+  /** Why a robot that should be online is not. */
+  trouble?: string;
 }
 
 export interface HostEvents {
@@ -102,6 +109,8 @@ export interface HostEvents {
 
 export interface Host {
   readonly name: string;
+  /** Starts one of its robots ahead of all others and stops it again. Call before `prepare`. */
+  tryOut(robot: number): Promise<TrialOutcome>;
   /** Makes keys that are missing. */
   prepare(): Promise<void>;
   /** Carries out one phase; resolves when everything it set off has ended, or could not in time. */

@@ -1,5 +1,6 @@
 /** The hosts of a fleet, in this process or in workers: called together, lost one by one. */
 import { mkdirSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import type { Snapshot } from '../../harness/load/metrics.ts';
 import { monotonicMs } from '../../harness/load/scheduler.ts';
 import type { Host, HostConfig, HostEvents } from './host.ts';
@@ -29,7 +30,22 @@ export class Hosts {
 
   constructor(options: HostsOptions) {
     this.#options = options;
-    for (const config of options.configs) this.#add(config);
+  }
+
+  /** One of them, alone, and its robots; the others need not be there yet. */
+  first(): { host: Host; members: readonly number[] } {
+    const [config] = this.#options.configs;
+    if (config === undefined) throw new Error('a fleet without hosts');
+    return { host: this.#entries.get(config.name)?.host ?? this.#add(config), members: config.members };
+  }
+
+  /** Starts those that are not there yet, one after another: each process takes a moment, and an interrupt must not wait for all. */
+  async start(): Promise<void> {
+    for (const config of this.#options.configs) {
+      if (this.#stopping) return;
+      if (!this.#entries.has(config.name)) this.#add(config);
+      await setImmediate();
+    }
   }
 
   get names(): string[] {

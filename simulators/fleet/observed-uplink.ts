@@ -9,6 +9,8 @@ export interface UplinkListener {
   /** The device is as the platform wants it, and the platform has been told. */
   synced(): void;
   syncFailed(error: Error): void;
+  /** Neither enrolled nor connected for now; it is tried again. */
+  unreachable(error: Error): void;
   connecting(): void;
   online(): void;
   /** Enrolling or connecting ended for good. */
@@ -22,7 +24,7 @@ export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listen
 export const observedUplinks =
   (factory: UplinkFactory): MakeUplink =>
   (port, identity, listener) => {
-    const uplink = factory(port, identity) as Uplink & SyncEvents;
+    const uplink = factory(port, identity) as Uplink & SyncEvents & { onUnreachable?(error: Error): void };
     const { onSyncStarted, onSynced, onSyncFailed } = uplink;
     uplink.onSyncStarted = () => {
       listener.syncStarted();
@@ -36,6 +38,7 @@ export const observedUplinks =
       onSyncFailed.call(uplink, error);
       listener.syncFailed(error);
     };
+    uplink.onUnreachable = (error) => listener.unreachable(error);
     return uplink;
   };
 

@@ -11,11 +11,13 @@ export function resultOf(
   { startedAt, workers, interrupted }: { startedAt: string; workers: number; interrupted: boolean },
 ): FleetResult {
   const { scenario } = options;
-  const incomplete = [...fleet.incomplete, ...(interrupted ? ['the run was interrupted'] : [])];
+  const incomplete = [...fleet.incomplete, ...(interrupted ? ['the run was interrupted', ...notOnline(fleet)] : [])];
+  const [whyNot] = fleet.errors.filter((error) => fleet.notStarted > 0 && error.startsWith(START));
   if (fleet.notStarted > 0) {
-    incomplete.push(`${count(fleet.notStarted)} of ${count(fleet.robots)} robots did not come online`);
+    const example = whyNot === undefined ? '' : `: ${whyNot.slice(START.length)}`;
+    incomplete.push(`${count(fleet.notStarted)} of ${count(fleet.robots)} robots did not come online${example}`);
   }
-  const notes = fleet.errors.map((error) => `failed: ${error}`);
+  const notes = fleet.errors.filter((error) => error !== whyNot).map((error) => `failed: ${error}`);
   const uplink = scenario.uplink ?? 'agent';
   if (options.platform === 'embedded') {
     notes.push("The platform is Muster's own, on the same machine: latencies include what that costs.");
@@ -65,6 +67,18 @@ export function resultOf(
     series: fleet.progress.series,
     notes,
   };
+}
+
+/** How the error of a robot that did not come online begins. */
+const START = 'start of ';
+
+/** What kept robots away while the run went on. */
+function notOnline({ progress, robots }: Fleet): string[] {
+  const { trouble } = progress;
+  const online = progress.series.at(-1)?.robots['online'] ?? 0;
+  return trouble === undefined
+    ? []
+    : [`${count(robots - online)} of ${count(robots)} robots were not online: ${trouble}`];
 }
 
 const count = (value: number): string => value.toLocaleString('en');

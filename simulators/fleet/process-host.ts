@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import type { Snapshot } from '../../harness/load/metrics.ts';
 import { HostChannel } from './channel.ts';
 import type { Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest } from './host.ts';
+import type { TrialOutcome } from './trial.ts';
 
 /** Runs from source and from the published package alike. */
 const sibling = (name: string): URL =>
@@ -40,6 +41,11 @@ export class ProcessHost implements Host {
     this.#channel = new HostChannel(this.#child, config.name, events);
     this.#ready = this.#channel.configure(config);
     this.#ready.catch(() => {}); // Whoever calls first sees it.
+  }
+
+  async tryOut(robot: number): Promise<TrialOutcome> {
+    await this.#ready;
+    return (await this.#channel.call('tryOut', [robot])) as TrialOutcome;
   }
 
   async prepare(): Promise<void> {

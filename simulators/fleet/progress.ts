@@ -43,6 +43,11 @@ export class Progress {
     return total;
   }
 
+  /** Why a robot that should be online is not, when any host knows of one. */
+  get trouble(): string | undefined {
+    return [...this.#latest.values()].find(({ trouble }) => trouble !== undefined)?.trouble;
+  }
+
   /** Percentiles of everything so far, to two digits. */
   summaries(): Record<string, Summary> {
     return Object.fromEntries([...this.#whole].map(([name, of]) => [name, summary(of)]));

@@ -7,11 +7,12 @@ import { monotonicMs, runSchedule } from '../../harness/load/scheduler.ts';
 import type { DeviceDefect } from '../defects/device/index.ts';
 import { behaviour } from '../device/behaviour.ts';
 import { Actions } from './actions.ts';
-import type { Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest } from './host.ts';
+import { type Host, type HostConfig, type HostEvents, masked, type PhaseOutcome, type PhaseRequest } from './host.ts';
 import { ensureKeys, type KeyStore } from './keys.ts';
 import { type ActionStream, scheduleMs, streamsOf } from './plan.ts';
 import { PlatformClient } from './platform-client.ts';
 import { Robot, type RobotListener, type RobotState } from './robot.ts';
+import { Trial, type TrialOutcome } from './trial.ts';
 import { type FleetUplinks, fleetUplinks } from './uplinks.ts';
 import { Waits } from './waits.ts';
 
@@ -30,6 +31,9 @@ export class RobotHost implements Host {
   #actions: Actions | undefined;
   #ticker: NodeJS.Timeout | undefined;
   #defects = new Map<number, DeviceDefect>();
+  #trial: Trial | undefined;
+  /** The robot that was last told why it is not online. */
+  #trouble: Robot | undefined;
 
   constructor(config: HostConfig, events: HostEvents) {
     this.name = config.name;
@@ -38,14 +42,36 @@ export class RobotHost implements Host {
     this.#client = config.platform && new PlatformClient(config.platform);
   }
 
+  async tryOut(index: number): Promise<TrialOutcome> {
+    const actions = await this.#ready();
+    await this.#ensureKeys([index], () => {});
+    const measuring = this.#metrics.measuring;
+    this.#metrics.measuring = false;
+    const robot = this.#robotOf(index);
+    const trial = new Trial(this.#config.platform);
+    this.#trial = trial;
+    try {
+      return await trial.outcomeOf(robot, actions.start(robot), this.#waits);
+    } finally {
+      this.#trial = undefined;
+      await robot.stop();
+      this.#robots.delete(index);
+      this.#trouble = undefined;
+      this.#metrics.measuring = measuring;
+    }
+  }
+
   async prepare(): Promise<void> {
-    const { members, scenario, platform } = this.#config;
+    await this.#ready();
+    await this.#ensureKeys(this.#config.members, this.#events.onKeys);
+    this.#sampler.start();
+    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  async #ready(): Promise<Actions> {
+    if (this.#actions !== undefined) return this.#actions;
     this.#defects = await defectsOf(this.#config);
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
-    if (platform !== undefined && (scenario.uplink ?? 'agent') === 'agent') {
-      const { signal } = this.#abort;
-      await ensureKeys({ keys: this.#keys, robots: members, signal, onProgress: this.#events.onKeys });
-    }
     this.#uplinks = fleetUplinks(this.#config, this.#client);
     this.#actions = new Actions({
       config: this.#config,
@@ -54,8 +80,12 @@ export class RobotHost implements Host {
       keys: this.#uplinks.needKeys ? this.#keys : undefined,
       onExhausted: () => this.#metrics.count('exhausted'),
     });
-    this.#sampler.start();
-    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
+    return this.#actions;
+  }
+
+  async #ensureKeys(robots: readonly number[], onProgress: (done: number) => void): Promise<void> {
+    if (this.#uplinks?.needKeys !== true) return;
+    await ensureKeys({ keys: this.#keys, robots, signal: this.#abort.signal, onProgress });
   }
 
   async runPhase({ index, phase, epoch, rollable }: PhaseRequest): Promise<PhaseOutcome> {
@@ -176,6 +206,10 @@ export class RobotHost implements Host {
       this.#metrics.count('subscriber.violations');
       this.#events.onViolation({ robot: robot.index, name: robot.name, kind, message });
     },
+    trouble: (robot, error) => {
+      this.#trouble = robot;
+      this.#trial?.failed(error);
+    },
     progress: (deploymentId, moments) => this.#actions?.rollouts.progress(deploymentId, moments),
   };
 
@@ -185,7 +219,14 @@ export class RobotHost implements Host {
     const waiting = this.#config.members.length - this.#robots.size;
     if (waiting > 0) robots.waiting = waiting;
     const interval = this.#metrics.takeInterval();
-    this.#events.onTick({ robots, interval, load: this.#sampler.take(), measuring: this.#metrics.measuring });
+    const trouble = this.#trouble?.trouble;
+    this.#events.onTick({
+      robots,
+      interval,
+      load: this.#sampler.take(),
+      measuring: this.#metrics.measuring,
+      ...(trouble === undefined ? {} : { trouble: masked(trouble, this.#config.platform) }),
+    });
   }
 }
 

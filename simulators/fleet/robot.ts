@@ -16,6 +16,8 @@ export interface RobotListener {
   count(name: string): void;
   time(name: string, ms: number): void;
   fault(robot: Robot, fault: StreamFault): void;
+  /** It is not online, and this is why. */
+  trouble(robot: Robot, error: Error): void;
   /** The first subscriber has read `deployment.deployed`, or the platform has been told: look at the moments again. */
   progress(deploymentId: string, moments: DeploymentMoments): void;
 }
@@ -55,6 +57,8 @@ export class Robot implements UplinkListener {
   readonly #firstCursor: number | undefined;
   #online = pending();
   state: RobotState = 'waiting';
+  /** Why it is not online, as far as anybody has said. */
+  trouble: string | undefined;
   /** How often a scenario took this robot off the platform: what crosses one of these says nothing about the platform. */
   disturbed = 0;
 
@@ -122,12 +126,14 @@ export class Robot implements UplinkListener {
   online(): void {
     if (this.#connecting > 0) this.#listener.time('connect.ms', monotonicMs() - this.#connecting);
     this.state = 'online';
+    this.trouble = undefined;
     this.#online.resolve();
   }
 
   refused(error: Error): void {
     this.state = 'refused';
     this.#listener.count('connect.refused');
+    this.unreachable(error);
     this.#online.reject(error);
   }
 
@@ -141,8 +147,14 @@ export class Robot implements UplinkListener {
     for (const [id, moments] of this.moments.reported(now)) this.#listener.progress(id, moments);
   }
 
-  syncFailed(): void {
+  syncFailed(error: Error): void {
     this.#listener.count('sync.errors');
+    if (this.state !== 'online') this.unreachable(error);
+  }
+
+  unreachable(error: Error): void {
+    this.trouble = error.message;
+    this.#listener.trouble(this, error);
   }
 
   /** Drops every connection and comes back at once; resolves when that is under way or done. */

@@ -1,7 +1,7 @@
 /** One run of a scenario from preflight to result: what `muster fleet` does. */
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { expose } from '../../harness/load/exposition.ts';
+import { type Exposition, expose, type Shown } from '../../harness/load/exposition.ts';
 import { LiveView, type Screen } from '../../harness/load/live.ts';
 import { machineLimits, preflight, sensibleWorkers } from '../../harness/load/preflight.ts';
 import { reportHtml } from '../../harness/load/report.ts';
@@ -15,7 +15,9 @@ import type { PlatformAddress, RolloutRow } from './host.ts';
 import { resultOf } from './outcome.ts';
 import { roomFor } from './place.ts';
 import { membersOf, scheduleMs } from './plan.ts';
-import { PlatformClient, PlatformFailure } from './platform-client.ts';
+import { claimFolders, PreflightError, reach } from './ready.ts';
+
+export { PreflightError, UnreachableError } from './ready.ts';
 
 export interface RunOptions {
   scenario: Scenario;
@@ -44,11 +46,6 @@ export interface RunOptions {
   signal: AbortSignal;
 }
 
-/** The machine can't hold the fleet, or the platform can't be used; the message says what to change. */
-export class PreflightError extends Error {
-  override name = 'PreflightError';
-}
-
 /** Robots for which one core is enough, with pings and roll-outs at everyday rates. */
 const ROBOTS_A_CORE = 2000;
 const LAST_WORDS_MS = 1000;
@@ -66,15 +63,28 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   // One without a robot would have nothing to do.
   const workers = Math.min(options.workers ?? sensibleWorkers(members, cost, limits, ROBOTS_A_CORE), members);
   const { capacity, problems } = preflight(members, workers, cost, limits);
-  screen.write(
-    `preflight: ${workers} workers here hold ${list(capacity)} robots; ${members.toLocaleString('en')} are wanted\n`,
-  );
+  screen.write(`preflight: ${holders(workers)} ${list(capacity)} robots; ${members.toLocaleString('en')} are wanted\n`);
   if (problems.length > 0 && options.force !== true)
     throw new PreflightError([...problems, '--force goes on all the same'].join('\n'));
 
   const startedAt = new Date().toISOString();
   await using stack = new AsyncDisposableStack();
-  mkdirSync(out, { recursive: true });
+  let lastTick: Tick | undefined;
+  let fleet: Fleet | undefined;
+  if (options.metrics !== undefined) {
+    const exposition = await exposed(options.metrics, options, () => ({
+      tick: lastTick,
+      metrics: fleet?.progress.summaries() ?? {},
+      counters: fleet?.progress.counters ?? {},
+    }));
+    stack.use(exposition);
+    screen.write(`metrics: http://${options.metrics.host}:${exposition.port}/metrics\n`);
+  }
+  claimFolders([
+    ...(options.dir === undefined ? [] : [['dir', options.dir] as const]),
+    ['state', options.stateDir],
+    ['out', out],
+  ]);
   // What an earlier run left must not be taken for the result of this one.
   for (const name of [RESULT_FILE, REPORT_FILE]) rmSync(join(out, name), { force: true });
   const rollouts = openSync(join(out, 'rollouts.jsonl'), 'w');
@@ -93,8 +103,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   signal.throwIfAborted();
   if (address !== undefined) await reach(address);
 
-  let lastTick: Tick | undefined;
-  const fleet = new Fleet({
+  const running = new Fleet({
     robots,
     platform: address,
     scenario,
@@ -109,69 +118,54 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     onKeys: (done, of) => view.progress(`${options.keyBits}-bit keys`, done, of),
     onSecond: (tick) => {
       lastTick = tick;
-      const number = Math.min(fleet.phases.length, scenario.phases.length - 1);
+      const number = Math.min(running.phases.length, scenario.phases.length - 1);
       const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
-      const { counters } = fleet.progress;
+      const { counters } = running.progress;
       view.show({
         title: scenario.name,
         tick,
         phase: { number: number + 1, of: scenario.phases.length, name: scenario.phases[number]?.do ?? '' },
-        elapsedMs: fleet.elapsedMs,
-        remainingMs: Math.max(0, left - fleet.phaseElapsedMs),
+        elapsedMs: running.elapsedMs,
+        remainingMs: Math.max(0, left - running.phaseElapsedMs),
         errors: Object.entries(counters).reduce(
           (sum, [name, count]) => sum + (name.endsWith('.errors') ? count : 0),
           0,
         ),
-        violations: fleet.violations.length,
+        violations: running.violations.length,
+        trouble: running.progress.trouble,
       });
     },
   });
-  void died?.then((how) => fleet.incomplete.push(how));
-  const stop = (): Promise<void> => fleet.stop(signal.aborted ? 'abandon' : 'orderly');
+  fleet = running;
+  void died?.then((how) => running.incomplete.push(how));
+  const stop = (): Promise<void> => running.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
-  if (shard !== undefined) stack.defer(signOfLife(out, shard, fleet));
-  if (options.metrics !== undefined) {
-    const exposition = await expose({
-      ...options.metrics,
-      labels: { scenario: scenario.name, ...(shard === undefined ? {} : { shard: `${shard.index}/${shard.count}` }) },
-      read: () => ({ tick: lastTick, metrics: fleet.progress.summaries(), counters: fleet.progress.counters }),
-    });
-    stack.use(exposition);
-    screen.write(`metrics: http://${options.metrics.host}:${exposition.port}/metrics\n`);
-  }
-
-  const interrupted = await interruptible(signal, fleet, async () => {
-    await fleet.prepare();
+  if (shard !== undefined) stack.defer(signOfLife(out, shard, running));
+  const interrupted = await interruptible(signal, running, async () => {
+    const warnings: string[] = [];
+    const hopeless = await running.tryOut(warnings);
+    for (const warning of warnings) screen.write(`${warning}\n`);
+    if (hopeless !== undefined) {
+      running.incomplete.push(hopeless);
+      return;
+    }
+    await running.prepare();
     view.end();
     for (const phase of scenario.phases) {
-      const report = await fleet.run(phase);
+      const report = await running.run(phase);
       writeRows(rollouts, report.rollouts);
       // Nobody is left to carry out the rest.
-      if (signal.aborted || fleet.notStarted === fleet.robots) return;
+      if (signal.aborted || running.notStarted === running.robots) return;
     }
-    await fleet.finish();
+    await running.finish();
   });
   view.end();
-  const measured = interrupted ?? (await fleet.measured());
-  const result = resultOf(options, fleet, measured, { startedAt, workers, interrupted: interrupted !== undefined });
+  const measured = interrupted ?? (await running.measured());
+  const result = resultOf(options, running, measured, { startedAt, workers, interrupted: interrupted !== undefined });
   await stop();
   writeResult(out, result);
   writeWhole(out, REPORT_FILE, reportHtml(result));
   return result;
-}
-
-/** Before minutes of making keys: does anyone answer, and take the key? A lack of scopes shows when they are needed. */
-async function reach(address: PlatformAddress): Promise<void> {
-  const client = new PlatformClient({ ...address, connections: 1 });
-  try {
-    await client.listDevices(1, 0);
-  } catch (error) {
-    if (!(error instanceof PlatformFailure)) throw error;
-    if (error.status === 0) throw new PreflightError(`the platform cannot be reached: ${error.message}`);
-    if (error.status === 401) throw new PreflightError(`the platform does not take the API key: ${error.message}`);
-  } finally {
-    await client.close();
-  }
 }
 
 /** Runs `work`; on an interrupt asks for what was measured so far, ends everything at once, and resolves with it. */
@@ -205,6 +199,25 @@ async function interruptible(
   }
 }
 
+/** Rejects with PreflightError when the port can't be used. */
+async function exposed(
+  { port, host }: { port: number; host: string },
+  { scenario, shard }: RunOptions,
+  read: () => Shown,
+): Promise<Exposition> {
+  const labels = {
+    scenario: scenario.name,
+    ...(shard === undefined ? {} : { shard: `${shard.index}/${shard.count}` }),
+  };
+  try {
+    return await expose({ port, host, labels, read });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const option = code === 'EADDRINUSE' || code === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
+    throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${code ?? message}); 0 takes any free port`);
+  }
+}
+
 /** For whoever collects the shards: renewed while this process lives. Returns how to end it. */
 function signOfLife(out: string, shard: { index: number; count: number }, fleet: Fleet): () => void {
   let beat = 0;
@@ -220,6 +233,9 @@ function signOfLife(out: string, shard: { index: number; count: number }, fleet:
 function writeRows(file: number, rows: readonly RolloutRow[]): void {
   if (rows.length > 0) writeSync(file, `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
 }
+
+const holders = (workers: number): string =>
+  workers === 0 ? 'this process holds' : workers === 1 ? '1 worker here holds' : `${workers} workers here hold`;
 
 const list = (capacity: Record<string, number>): string =>
   Object.entries(capacity)

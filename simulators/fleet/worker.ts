@@ -18,6 +18,7 @@ const methods: Record<HostMethod, (...args: never[]) => unknown> = {
       onViolation: (value) => send({ notice: 'onViolation', value }),
     });
   },
+  tryOut: (robot: number) => host?.tryOut(robot),
   prepare: () => host?.prepare(),
   runPhase: (request: PhaseRequest) => host?.runPhase(request),
   finish: () => host?.finish(),

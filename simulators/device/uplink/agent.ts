@@ -7,7 +7,8 @@ import { AgentApi } from './agent-api.ts';
 import { reconnectDelay } from './backoff.ts';
 import { ApiError, isTemporary } from './http.ts';
 import type { UplinkHub } from './hub.ts';
-import { MqttConnection, type MqttListener, MqttRefused } from './mqtt/connection.ts';
+import { BrokerError } from './mqtt/broker-error.ts';
+import { MqttConnection, type MqttListener } from './mqtt/connection.ts';
 import { Scheduler, type SyncEvents } from './scheduler.ts';
 import { Syncer } from './sync.ts';
 import { moment, pause, type Timer } from './time.ts';
@@ -129,6 +130,7 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
       } catch (error) {
         const attempt = this.#failedConnects++;
         if (!isTemporary(error)) throw error;
+        this.onUnreachable(error as Error);
         this.#hub.log?.debug({ robot: this.#name, error: (error as Error).message }, 'cannot enrol yet');
         await pause(this.#hub.time, this.#delay(attempt), signal);
       }
@@ -141,12 +143,11 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     try {
       token = await this.#api.token(signal);
       await this.#announce(signal);
-      const connection = await this.#open(token, signal);
-      if (connection.closed) throw new Error('the MQTT broker closed the connection at once');
-      this.#connection = connection;
+      this.#connection = await this.#open(token, signal);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof MqttRefused && error.credentials) this.#api.dropToken(token);
+      if (error instanceof BrokerError && error.credentials) this.#api.dropToken(token);
+      this.onUnreachable(error as Error);
       this.#hub.log?.debug({ robot: this.#name, error: (error as Error).message }, 'cannot connect');
       // HTTP may work where MQTT does not.
       if (this.#failedConnects === 0) this.#scheduler.told();
@@ -162,18 +163,26 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     this.#onOnline = undefined;
   }
 
-  #open(token: string, signal: AbortSignal): Promise<MqttConnection> {
+  /** Rejects with BrokerError. */
+  async #open(token: string, signal: AbortSignal): Promise<MqttConnection> {
     const { device_id: id, session_id } = this.#api.device ?? { device_id: '', session_id: '' };
-    return MqttConnection.open({
-      endpoint: this.#hub.mqtt,
-      clientId: id,
-      username: session_id,
-      password: token,
-      topics: [agentTopics.sync(id), agentTopics.ping(id)],
-      listener: this,
-      keepAlive: this.#hub.keepAlive,
-      signal,
-    });
+    const { mqtt: endpoint } = this.#hub;
+    try {
+      const connection = await MqttConnection.open({
+        endpoint,
+        clientId: id,
+        username: session_id,
+        password: token,
+        topics: [agentTopics.sync(id), agentTopics.ping(id)],
+        listener: this,
+        keepAlive: this.#hub.keepAlive,
+        signal,
+      });
+      if (connection.closed) throw new Error('it closed the connection at once');
+      return connection;
+    } catch (error) {
+      throw new BrokerError(endpoint, error as Error);
+    }
   }
 
   /** Once. A platform that does not want to know is no reason to stay offline. */
@@ -223,6 +232,9 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
   }
 
   onReached(): void {}
+
+  /** Neither enrolled nor connected for now, and tried again later. For whoever watches. */
+  onUnreachable(_error: Error): void {}
 
   onSynced(): void {
     // Over another connection than at the start, a request to sync may have been missed in between.

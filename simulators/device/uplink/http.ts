@@ -3,6 +3,7 @@ import { Pool } from 'undici';
 import type { Shape } from '../../../harness/contract/shape.ts';
 import type { Random } from '../../common/random.ts';
 import { TRANSIENT_RETRIES, transientDelay } from './backoff.ts';
+import { wordsOf } from './error-words.ts';
 import { pause, type Time } from './time.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -125,7 +126,7 @@ export class PlatformHttp {
       bytes = new Uint8Array(await response.body.arrayBuffer());
     } catch (error) {
       signal.throwIfAborted();
-      throw new NetworkError(`${method} ${path}: ${(error as Error).message}`, { cause: error });
+      throw new NetworkError(`${method} ${path}: ${wordsOf(error as Error)}`, { cause: error });
     }
     if (status >= 200 && status < 300) return bytes;
     throw apiError(`${method} ${path.replace(/\?.*/, '')}`, status, bytes);
