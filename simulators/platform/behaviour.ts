@@ -77,11 +77,12 @@ export interface PlatformBehaviour {
   answer?(operation: string, answer: Answer): Answer;
 
   // Keys and versions (sections 5 and 9)
-  /** The key to serve the request with; `found` is the one whose text was presented. */
+  /** The key to serve the request of that operation with; `found` is the one whose text was presented. */
   authenticate<K extends KeyFacts>(
     found: K | undefined,
     presented: string | undefined,
     all: readonly K[],
+    operation: string,
   ): K | undefined;
   permits(key: KeyFacts, scope: string): boolean;
   /** `undefined`: refused. */

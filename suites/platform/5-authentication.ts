@@ -4,9 +4,11 @@ import { requirement } from '../../harness/check/define.ts';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
 import { createConfigType, unique } from './support/create.ts';
 import { aDevice, firstPing, ping } from './support/devices.ts';
-import { type Collection, page, served } from './support/lists.ts';
+import { type Collection, type Item, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
+import { read } from './support/read.ts';
 import { ok, said } from './support/send.ts';
+import { changedAt, emptyKey, lacking, withTail, wrongKeys } from './support/wrong-keys.ts';
 
 const KEY = 'x-api-key';
 
@@ -27,7 +29,7 @@ const writesRefused = check(
   { aspect: 'writes', needs: ['write'], writes: true, sharing: 'exclusive' },
   async (t: Platform) => {
     // The same body is taken with the key, so that it is the key that makes the difference.
-    await createConfigType(t);
+    const type = await createConfigType(t);
     for (const [how, http] of [
       ['no key', withKey(t, undefined)],
       ['an invented key', withKey(t, unique('key'))],
@@ -40,16 +42,39 @@ const writesRefused = check(
         expected: `nothing to be created with ${how}`,
         actual: `${slug} is listed, though the request was answered ${answer.status}`,
       });
+      await unchanged(t, type, http, how);
+      await noToken(t, http, how);
     }
   },
 );
 
+/** The specification shows PATCH of a config type, so that no other body is needed. Where there is none, it's refused too. */
+async function unchanged(t: Platform, { id }: Item, http: HttpClient, how: string): Promise<void> {
+  const path = `/config_types/${encodeURIComponent(id)}`;
+  const before = await read(t, 'config_types', id);
+  const answer = await http.request({ method: 'PATCH', path, body: { name: unique('renamed') } });
+  refusedWithoutData(t, answer, [], `PATCH ${path} with ${how}`, [404, 405, 501]);
+  const after = await read(t, 'config_types', id);
+  t.must(after['name'] === before['name'], {
+    expected: `nothing to be changed with ${how}`,
+    actual: `${id} was renamed, though the request was answered ${answer.status}`,
+  });
+}
+
+async function noToken(t: Platform, http: HttpClient, how: string): Promise<void> {
+  const answer = await http.post('/provisioning_tokens', {});
+  const token = (answer.json as { token?: unknown } | null | undefined)?.token;
+  if (typeof token === 'string') t.http.recorder.redactor.add(token);
+  // The payload is not shown: a platform that reads the body first finds fault with that.
+  refusedWithoutData(t, answer, [], `POST /provisioning_tokens with ${how}`, [400, 404, 405, 415, 422, 501]);
+}
+
 const WRONG = requirement('platform.auth.key-wrong', 'MUST', '5', 'With a key that was not issued nothing is served.');
 const keyWrong = check(WRONG, { profile: 'core' }, async (t: Platform) => {
   const collections = await served(t);
-  const examples = [emptyKey, lacking(t.apiKey, 1), changedAt(t.apiKey, 0)].map((wrong): [unknown] => [
-    { collection: collections[0], wrong },
-  ]);
+  const examples = [emptyKey, lacking(t.apiKey, 1), withTail(t.apiKey), changedAt(t.apiKey, 0)].map(
+    (wrong): [unknown] => [{ collection: collections[0], wrong }],
+  );
   await t.property(
     fc.record({ collection: fc.constantFrom(...collections), wrong: wrongKeys(t.apiKey) }),
     async ({ collection, wrong }) => {
@@ -65,35 +90,6 @@ const keyWrong = check(WRONG, { profile: 'core' }, async (t: Platform) => {
     },
   );
 });
-
-interface WrongKey {
-  how: string;
-  key: string;
-}
-const emptyKey: WrongKey = { how: 'an empty key', key: '' };
-
-/** A change that no decoding of keys (hexadecimal, base 64) can undo: another letter. */
-const changedAt = (key: string, at: number): WrongKey => ({
-  how: `character ${at + 1} of the key changed`,
-  key: `${key.slice(0, at)}${/[a-m0-4]/i.test(key[at] ?? '') ? 'z' : 'a'}${key.slice(at + 1)}`,
-});
-
-const lacking = (key: string, count: number): WrongKey => ({
-  how: `the key without its last ${count} characters`,
-  key: key.slice(0, Math.max(0, key.length - count)),
-});
-
-/** Changes lie in the first half: the last letter of a text in base 64 may carry bits that nobody reads. */
-function wrongKeys(key: string): fc.Arbitrary<WrongKey> {
-  const changed = fc.nat({ max: Math.max(0, Math.floor(key.length / 2) - 1) }).map((at) => changedAt(key, at));
-  const cut = fc.integer({ min: 1, max: Math.max(1, key.length - 1) }).map((count) => lacking(key, count));
-  const invented = fc
-    .string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz0123456789'), minLength: 8, maxLength: 64 })
-    .map((text) => ({ how: `an invented key of ${text.length} characters`, key: text }));
-  return fc
-    .oneof({ arbitrary: changed, weight: 3 }, { arbitrary: invented, weight: 3 }, { arbitrary: cut, weight: 2 })
-    .filter((wrong) => wrong.key.toLowerCase() !== key.toLowerCase());
-}
 
 const SCOPE = requirement(
   'platform.auth.scope',
@@ -134,15 +130,30 @@ async function nothingServed(t: Platform, collection: Collection, http: HttpClie
     data.map(({ id }) => id),
     `GET /${collection} with ${how}`,
   );
+  const [first] = data;
+  if (first === undefined) return;
+  const path = `/${collection}/${encodeURIComponent(first.id)}`;
+  const alone = await http.get(path);
+  // Where nothing is at that path, whatever comes is no resource.
+  t.must(!(ok(alone) && alone.text.includes(first.id)), {
+    expected: `GET ${path} with ${how} to be refused (401, 403 or another error)`,
+    actual: said(alone),
+  });
 }
 
-function refusedWithoutData(t: Platform, answer: HttpResponse, secrets: string[], what: string): void {
+function refusedWithoutData(
+  t: Platform,
+  answer: HttpResponse,
+  secrets: string[],
+  what: string,
+  others: readonly number[] = [],
+): void {
   const leaked = secrets.find((id) => id.length > 3 && answer.text.includes(id));
   t.must(!ok(answer) && leaked === undefined, {
     expected: `${what} to be refused (401, 403 or another error), with no data in the answer`,
     actual: said(answer),
   });
-  t.should([401, 403, 429].includes(answer.status), { expected: `401 to ${what}`, actual: said(answer) });
+  t.should([401, 403, 429, ...others].includes(answer.status), { expected: `401 to ${what}`, actual: said(answer) });
 }
 
 export const authenticationChecks = [keyRequired, writesRefused, keyWrong, scope];

@@ -27,7 +27,11 @@ import { hasMoreOnFullPage } from './has-more-on-full-page.ts';
 import { itemsOfAnotherType } from './items-of-another-type.ts';
 import { itemsRepeated } from './items-repeated.ts';
 import { itemsWithoutObject } from './items-without-object.ts';
+import { keyByPrefix } from './key-by-prefix.ts';
 import { keyOptional } from './key-optional.ts';
+import { keyOptionalForTokens } from './key-optional-for-tokens.ts';
+import { keyOptionalSingly } from './key-optional-singly.ts';
+import { keyOptionalToChange } from './key-optional-to-change.ts';
 import { keyUnchecked } from './key-unchecked.ts';
 import { largeBodyFails } from './large-body-fails.ts';
 import { limit32Bit } from './limit-32-bit.ts';
@@ -114,6 +118,10 @@ import { yamlRefused } from './yaml-refused.ts';
 
 /** Those that show on the Platform API alone. */
 export const platformDefects: readonly PlatformDefect[] = [
+  keyByPrefix,
+  keyOptionalForTokens,
+  keyOptionalToChange,
+  keyOptionalSingly,
   pingHugeFails,
   momentsOutOfOrder,
   momentArchivedMissing,

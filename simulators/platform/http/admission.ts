@@ -17,7 +17,7 @@ export type RequestHeaders = Readonly<Record<string, string | string[] | undefin
 export function admit(core: Core, keys: KeyRing, operation: Operation, headers: RequestHeaders): Admitted {
   const { behaviour } = core;
   const presented = headerText(headers, 'x-api-key');
-  const key = behaviour.authenticate(keys.find(presented), presented, keys.keys);
+  const key = behaviour.authenticate(keys.find(presented), presented, keys.keys, operation.id);
   if (key === undefined) {
     const problem = presented === undefined ? 'the header X-API-Key is missing' : 'the API key is not known';
     throw new PlatformError(401, 'unauthorized', problem);
