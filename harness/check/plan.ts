@@ -31,7 +31,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   refuseUnknown(suite, only, sections);
   const chosen = suite.checks.filter(
     (check) =>
-      (only.length === 0 || only.some((pattern) => names(check, pattern))) &&
+      (only.length === 0 || only.some((pattern) => isNamed(pattern, check.id, check.requirement.id))) &&
       (sections.length === 0 || sections.some((section) => inSection(check.requirement, section))) &&
       (profile === 'full' || check.profile === 'core'),
   );
@@ -55,11 +55,12 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   return { checks: planned, narrowedBy: [...narrowed] };
 }
 
-function names<Context>(check: Check<Context>, pattern: string): boolean {
-  if (pattern === check.id || pattern === check.requirement.id) return true;
-  if (!pattern.includes('*')) return check.id.startsWith(`${pattern}.`);
+/** Whether `--only PATTERN` takes in a check: its id, its requirement's, the beginning of one, or with `*` for anything. */
+export function isNamed(pattern: string, id: string, requirementId: string): boolean {
+  if (pattern === id || pattern === requirementId) return true;
+  if (!pattern.includes('*')) return id.startsWith(`${pattern}.`);
   const source = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${source.join('.*')}$`).test(check.id);
+  return new RegExp(`^${source.join('.*')}$`).test(id);
 }
 
 const inSection = (requirement: Requirement, section: string): boolean =>
@@ -67,7 +68,7 @@ const inSection = (requirement: Requirement, section: string): boolean =>
 
 function refuseUnknown<Context>(suite: Suite<Context>, only: readonly string[], sections: readonly string[]): void {
   for (const pattern of only) {
-    if (suite.checks.some((check) => names(check, pattern))) continue;
+    if (suite.checks.some((check) => isNamed(pattern, check.id, check.requirement.id))) continue;
     const near = nearest(
       pattern,
       suite.checks.map((check) => check.id),
