@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -144,12 +146,65 @@ describe('muster simulate device', () => {
     expect((await ask(join(home, 'a.sock'), '/health')).status).toBe(200);
   });
 
-  test('a socket that cannot be had ends with code 1 and the reason', async () => {
+  test.for<[string, string[], RegExp]>([
+    [
+      'socket',
+      ['--socket', 'a.sock', '--dir', 'other'],
+      /^muster: --socket: .*a\.sock is in use: another agent answers/,
+    ],
+    [
+      'directory',
+      ['--socket', 'b.sock', '--dir', 'robot'],
+      /^muster: --dir: .*robot is in use by process \d+; give each/,
+    ],
+    [
+      'directory below a control API',
+      ['--socket', 'b.sock', '--dir', 'robot', '--control', 'c.sock'],
+      /^muster: --dir: .*robot is in use by process/,
+    ],
+    [
+      'control socket',
+      ['--socket', 'b.sock', '--dir', 'other', '--control', 'a.sock'],
+      /^muster: --control: .*a\.sock is in use/,
+    ],
+  ])('a %s that another process has is told in one line, at any log level', async ([, options, message]) => {
     await ready(muster('--socket', 'a.sock', '--dir', 'robot'));
-    const second = muster('--socket', 'a.sock', '--dir', 'other');
-    expect(await second.ended).toBe(1);
-    expect(second.stderr).toMatch(/in use: another agent answers/);
+    const second = muster(...options, '--log-level', 'silent');
+    expect(await second.ended).toBe(64);
+    expect(second.stderr).toMatch(message);
+    expect(second.stderr.trim().split('\n')).toHaveLength(2);
     expect(second.stdout).toBe('');
+  });
+
+  test.for<[string, string[], RegExp]>([
+    ['a directory that is a file', ['--socket', 'a', '--dir', 'file'], /^muster: --dir: .*file is a file, and must be/],
+    [
+      'one below a file',
+      ['--socket', 'a', '--dir', 'file/x'],
+      /^muster: --dir: .*file\/x is no directory, or lies below/,
+    ],
+    ['a long socket', ['--socket', 'a'.repeat(110), '--dir', 'r'], /^muster: --socket: .* at most 106 are possible/],
+    [
+      'a discovery file that is a folder',
+      ['--loopback', '--discovery', '.', '--dir', 'r'],
+      /^muster: --discovery: cannot write the discovery file/,
+    ],
+  ])('a place that cannot be used is told in one line: %s', async ([, options, message]) => {
+    writeFileSync(join(home, 'file'), '');
+    const run = muster(...options);
+    expect(await run.ended).toBe(64);
+    expect(run.stderr).toMatch(message);
+    expect(run.stderr).not.toContain('{');
+  });
+
+  test('so is a control port in use', async () => {
+    const other = http.createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const run = muster('--socket', 'a', '--dir', 'r', '--control', String(port));
+    expect(await run.ended).toBe(64);
+    expect(run.stderr).toMatch(`muster: --control: port ${port} is in use; name another (EADDRINUSE)`);
+    other.close();
   });
 
   test('wrong use exits 64, and says how to get help', async () => {

@@ -1,6 +1,7 @@
 /** `muster simulate device`: a Device API to develop against, until a signal ends it. */
 import process from 'node:process';
 import type { CommandModule } from 'yargs';
+import { UsageError } from '../usage-error.ts';
 import type { DeviceArguments } from './simulate-device-options.ts';
 import { controlAddress, deviceArguments, settingsOf } from './simulate-device-options.ts';
 
@@ -19,7 +20,13 @@ export const simulateDeviceCommand: CommandModule<object, DeviceArguments> = {
   handler: async (args) => {
     const settings = settingsOf(args);
     const control = controlAddress(args.control);
-    const { runDevice } = await import('../../simulators/device/process/run.ts');
-    process.exitCode = await runDevice(settings, control);
+    const [{ runDevice }, { optionOf }] = await Promise.all([
+      import('../../simulators/device/process/run.ts'),
+      import('../../simulators/device/start-error.ts'),
+    ]);
+    process.exitCode = await runDevice(settings, control).catch((error: unknown) => {
+      const option = optionOf(error);
+      throw option === undefined || !(error instanceof Error) ? error : new UsageError(`--${option}: ${error.message}`);
+    });
   },
 };

@@ -11,6 +11,7 @@ import { serve } from './http/routes.ts';
 import { EventLog } from './log/event-log.ts';
 import type { Identity, Logger, Settings } from './options.ts';
 import type { Uplink } from './ports.ts';
+import { given } from './start-error.ts';
 import { ConfigFiles } from './state/config-files.ts';
 import { Deployments } from './state/deployments.ts';
 import { readState } from './state/stored-state.ts';
@@ -120,11 +121,12 @@ export class Agent implements RequestHandler {
     try {
       if (socket) {
         const permit = (path: string) => rules.permit(path, socket.mode);
-        this.#unix = await listenUnix(socket.path, permit, (connection) => this.#accept(connection, 'unix'), check);
+        const accept = (connection: Socket) => this.#accept(connection, 'unix');
+        this.#unix = await given('socket', listenUnix(socket.path, permit, accept, check));
       }
       if (loopback) {
         const accept = (connection: Socket) => this.#accept(connection, 'loopback');
-        this.#loopback = await listenLoopback(loopback.discovery, rules, accept, check);
+        this.#loopback = await given('discovery', listenLoopback(loopback.discovery, rules, accept, check));
       }
       check();
     } catch (error) {

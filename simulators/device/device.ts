@@ -19,6 +19,7 @@ import { disk } from './log/io.ts';
 import { LOG_FILE } from './log/log-file.ts';
 import { type DeviceOptions, type Identity, type Settings, settle } from './options.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
+import { given, placeError } from './start-error.ts';
 import { fillerEvents } from './state/filler.ts';
 
 /** Events that `publish` puts into one append. */
@@ -183,7 +184,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   async serveControl(where: ControlAddress): Promise<void> {
     const { serveControl } = await import('./control/server.ts');
-    this.#control ??= await serveControl(withControlErrors(this), where);
+    this.#control ??= await given('control', serveControl(withControlErrors(this), where));
   }
 
   /** Ends the agent and the control API. */
@@ -205,12 +206,13 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   }
 
   #rise(): Agent {
-    const home = new Home(this.#settings.dir, this.#around.io);
+    let home: Home | undefined;
     try {
+      home = new Home(this.#settings.dir, this.#around.io);
       return new Agent(this.#settings, () => this.identity, this.#around, home);
     } catch (error) {
-      home.release();
-      throw error;
+      home?.release();
+      throw placeError('dir', error);
     }
   }
 

@@ -1,15 +1,23 @@
 /**
  * A simulated device: a Device API server (specification sections 2, 3, 4.1, 5, 6, 7, 9) on real sockets and real files.
  *
- *     await using device = await simulateDevice({ dir: '/tmp/robot', socket: '/tmp/robot.sock' });
+ *     await using device = await simulateDevice();
+ *     const agent = openDevice({ socket: device.socketPath });
  *     await device.deploy({ config_instances: [{ filepath: '/etc/robot/speed.json', content: '{"max":2}' }] });
  */
 import { SimulatedDevice } from './device.ts';
 import type { DeviceOptions } from './options.ts';
+import { TemporaryDevice } from './temporary.ts';
 
-/** Starts a device; resolves when it serves. Rejects when its directory (DirectoryInUseError) or a socket cannot be used. */
-export async function simulateDevice(options: DeviceOptions): Promise<SimulatedDevice> {
-  const device = new SimulatedDevice(options);
+/**
+ * Starts a device; resolves when it serves. Without `dir` it lives in a temporary folder that is removed when the device is
+ * disposed of, and without `socket` and `loopback` as well it serves on a unix socket there (`socketPath`).
+ *
+ * Rejects when its directory (DirectoryInUseError, StartError) or a socket (StartError) cannot be used.
+ */
+export async function simulateDevice(options: Partial<DeviceOptions> = {}): Promise<SimulatedDevice> {
+  const { dir, ...rest } = options;
+  const device = dir === undefined ? new TemporaryDevice(rest) : new SimulatedDevice({ ...rest, dir });
   try {
     await device.start();
     if (options.control) await device.serveControl(options.control);
@@ -29,3 +37,4 @@ export { DirectoryInUseError } from './lock.ts';
 export { AgentDownError, EventLogError } from './log/event-log.ts';
 export type { DeviceOptions, Identity, Logger } from './options.ts';
 export { type ConfigFile, DeployError, type DeploymentPort, type Uplink } from './ports.ts';
+export { type PlaceOption, StartError } from './start-error.ts';

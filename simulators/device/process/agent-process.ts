@@ -7,6 +7,7 @@ import process from 'node:process';
 import pino from 'pino';
 import { controlError } from '../control/errors.ts';
 import type { SimulatedDevice } from '../index.ts';
+import { optionOf } from '../start-error.ts';
 import type { Call, Reply } from './messages.ts';
 import { readyOf } from './ready.ts';
 import type { ProcessSettings } from './settings.ts';
@@ -31,7 +32,9 @@ async function begin(settings: ProcessSettings): Promise<void> {
   try {
     device = await startDevice(settings, log);
   } catch (error) {
-    reply({ kind: 'broken', message: error instanceof Error ? error.message : String(error) });
+    const option = optionOf(error);
+    const message = error instanceof Error ? error.message : String(error);
+    reply({ kind: 'broken', message, ...(option === undefined ? {} : { option }) });
     process.exitCode = 1;
     process.disconnect?.();
     return;

@@ -1,5 +1,6 @@
 /** What a supervisor and the agent process below it say to each other. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
+import type { PlaceOption } from '../start-error.ts';
 
 export type Call =
   | { id: number; op: 'deploy'; wanted: ControlDeployment }
@@ -17,6 +18,6 @@ export interface Ready {
 
 export type Reply =
   | { kind: 'ready'; ready: Ready }
-  | { kind: 'broken'; message: string }
+  | { kind: 'broken'; message: string; option?: PlaceOption }
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; status: number; code: string; message: string };

@@ -2,6 +2,7 @@
 import process from 'node:process';
 import pino from 'pino';
 import { type ControlAddress, type ControlServer, serveControl } from '../control/server.ts';
+import { given } from '../start-error.ts';
 import type { Ready } from './messages.ts';
 import { readyOf } from './ready.ts';
 import type { ProcessSettings } from './settings.ts';
@@ -10,18 +11,13 @@ import { SupervisedDevice } from './supervisor.ts';
 
 /**
  * Prints the ready line, and resolves with the exit code when SIGTERM or SIGINT has ended the device. With `control`, the
- * agent is a process below this one, so that it can be killed and started again.
+ * agent is a process below this one, so that it can be killed and started again. Rejects with StartError or
+ * DirectoryInUseError when a place that it was given cannot be used.
  */
 export async function runDevice(settings: ProcessSettings, control: ControlAddress | undefined): Promise<number> {
   const stopped = untilSignal();
   const log = pino({ level: settings.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
-  let running: { ready: Ready; close(): Promise<void> };
-  try {
-    running = control ? await supervised(settings, control) : await alone(settings, log);
-  } catch (error) {
-    log.fatal({ err: error }, error instanceof Error ? error.message : String(error));
-    return 1;
-  }
+  const running = await (control ? supervised(settings, control) : alone(settings, log));
   process.stdout.write(`${JSON.stringify(running.ready)}\n`);
   const signal = await stopped;
   log.info({ signal }, 'stopping');
@@ -47,7 +43,7 @@ async function supervised(settings: ProcessSettings, where: ControlAddress) {
     await device[Symbol.asyncDispose]();
   };
   try {
-    server = await serveControl(device, where);
+    server = await given('control', serveControl(device, where));
     await device.start();
   } catch (error) {
     await close();

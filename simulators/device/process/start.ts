@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import process from 'node:process';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
 import type { Logger } from '../options.ts';
+import { placeError } from '../start-error.ts';
 import { deviceOptions, type ProcessSettings } from './settings.ts';
 
 /** Starts the device that a process is there for. */
@@ -9,6 +10,10 @@ export async function startDevice(settings: ProcessSettings, log: Logger): Promi
   const onCrash = () => process.kill(process.pid, 'SIGKILL');
   const options = await deviceOptions(settings, log);
   // Made now, not with the first event: another simulator must find it taken from the beginning.
-  mkdirSync(options.dir, { recursive: true });
+  try {
+    mkdirSync(options.dir, { recursive: true });
+  } catch (error) {
+    throw placeError('dir', error);
+  }
   return simulateDevice({ ...options, onCrash });
 }

@@ -14,6 +14,7 @@ import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { ControlError, type ControlTarget } from '../control/target.ts';
 import { infoOf } from '../device.ts';
 import { settle } from '../options.ts';
+import { StartError } from '../start-error.ts';
 import type { Call, Ready, Reply } from './messages.ts';
 import type { ProcessSettings } from './settings.ts';
 
@@ -108,7 +109,7 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
         this.#child = child;
         resolve(reply.ready);
       } else if (reply.kind === 'broken') {
-        reject(new Error(reply.message));
+        reject(reply.option === undefined ? new Error(reply.message) : new StartError(reply.option, reply.message));
       } else {
         this.#settle(child, reply);
       }

@@ -30,7 +30,8 @@ export async function listenLoopback(
     await replaceFile(disk, dirname(discovery), basename(discovery), content, false, 0o600);
   } catch (error) {
     server.close();
-    throw new Error(`cannot write the discovery file ${discovery}`, { cause: error });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`cannot write the discovery file ${discovery} (${why})`, { cause: error });
   }
   return {
     port,
