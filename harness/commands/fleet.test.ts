@@ -1,5 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -279,6 +288,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     [{ workers: '1.5' }, /--workers: must be a whole number from 0/],
     [{ shard: '3/2' }, /--shard: '3\/2' is none; accepted: I\/N/],
     [{ threshold: 'p99<5s' }, /--threshold: threshold 'p99<5s': it must read/],
+    [{ threshold: 'rolout.ms.p99<5s' }, /nothing is measured as 'rolout\.ms'; did you mean rollout\.ms\?/],
     [{ scenario: 'nope' }, /--scenario: cannot read nope .*rollout, steady, storm/],
     [{ 'key-bits': '512' }, /--key-bits: must be a whole number from 1024 to 8192/],
     [{ 'name-prefix': 'a b' }, /--name-prefix: must be 1 to 40/],
@@ -306,6 +316,32 @@ describe('muster merge', { timeout: 60_000 }, () => {
     expect(out).toContain('verdict: valid');
     expect(code).toBe(0);
     expect(resultIn(join(dir, 'all'))).toMatchObject({ robots: 10, complete: true });
+  });
+
+  it('never writes over a shard', async () => {
+    leave(1, 2);
+    leave(2, 2);
+    const places = [1, 2].map((index) => join(dir, 'results', `shard-${index}`));
+    const texts = (): string[] => places.map((place) => readFileSync(join(place, 'result.json'), 'utf8'));
+    const before = texts();
+    const { code, out } = await run(['merge', ...places]);
+    expect(code).toBe(0);
+    expect(out).toContain('report: muster-report/fleet/report.html');
+    expect(resultIn(join(dir, 'muster-report', 'fleet')).merged_from).toEqual(places);
+    symlinkSync(places[0] ?? '', join(dir, 'link'));
+    for (const into of [places[1] ?? '', join(dir, 'link')]) {
+      expect(await refusal(['merge', ...places, '--out', into])).toBe(
+        `--out: ${into} is the folder of a shard, whose result would be replaced; accepted: any other folder`,
+      );
+    }
+    expect(texts()).toEqual(before);
+    expect(readdirSync(places[0] ?? '')).toEqual(['result.json']);
+  });
+
+  it('leaves the result among its parts, and may do so again', async () => {
+    leave(1, 1);
+    for (let time = 0; time < 2; time += 1) expect((await run(['merge', join(dir, 'results')])).code).toBe(0);
+    expect(resultIn(join(dir, 'results')).merged_from).toEqual([join(dir, 'results', 'shard-1')]);
   });
 
   it('names missing and dead shards and exits 2', async () => {

@@ -1,4 +1,5 @@
 /** `muster merge`: one result from the shards of a fleet run. */
+import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import type { CommandModule } from 'yargs';
@@ -24,6 +25,8 @@ interface Arguments {
 }
 
 const LOOK_EVERY_MS = 1000;
+/** Where a fleet leaves its result too. */
+const APART = 'muster-report/fleet';
 
 export const merge: CommandModule<object, Arguments> = {
   builder: (argv) =>
@@ -51,7 +54,7 @@ export const merge: CommandModule<object, Arguments> = {
         .option('out', {
           type: 'string',
           describe: 'Folder for result.json and report.html',
-          defaultDescription: 'the first folder',
+          defaultDescription: `the first folder; ${APART} when that is a shard's own`,
         })
         .example('$0 merge a b c --out all', 'Join three shards')
         .example('$0 merge /results --expect 8 --watch', 'Collect the pods of a job'),
@@ -73,6 +76,7 @@ async function run(args: Arguments, signal: AbortSignal): Promise<number> {
   const dirs = args.dir.map((dir) => resolve(dir));
   const expect = whole('expect', args.expect, 1);
   const thresholds = thresholdsFrom(args.threshold);
+  const out = outside(dirs, args.out);
   if (args.watch && expect === undefined)
     throw new UsageError('--watch: needs --expect, the number of shards to wait for');
   const { parts, dead } =
@@ -89,13 +93,29 @@ async function run(args: Arguments, signal: AbortSignal): Promise<number> {
       : read(dirs);
   if (parts.length === 0) throw new UsageError(`${args.dir.join(', ')}: no result.json of a shard is there`);
   const result = mergeResults(parts, { dead, thresholds, ...(expect === undefined ? {} : { expect }) });
-  const out = resolve(args.out ?? args.dir[0] ?? '.');
+  // While others were waited for, a shard may have begun to write there.
+  outside(dirs, out);
   writeResult(out, result);
   writeWhole(out, 'report.html', reportHtml(result));
   const code = signal.aborted ? INTERRUPTED : exitCode(result);
   process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
   return code;
 }
+
+/** Where the merged result goes: never into the folder of a shard, whose own result it would replace. Throws UsageError. */
+function outside(dirs: readonly string[], named: string | undefined): string {
+  const { parts, alive } = findShards(dirs);
+  const shards = new Set([...parts, ...alive].map(({ name }) => canonical(name)));
+  const wanted = named === undefined ? [dirs[0] ?? '.', APART] : [named];
+  const out = wanted.map((folder) => resolve(folder)).find((folder) => !shards.has(canonical(folder)));
+  if (out !== undefined) return out;
+  throw new UsageError(
+    `--out: ${wanted.at(-1)} is the folder of a shard, whose result would be replaced; accepted: any other folder`,
+  );
+}
+
+/** One folder has one name, whatever links lead there. */
+const canonical = (folder: string): string => (existsSync(folder) ? realpathSync(folder) : folder);
 
 function read(dirs: string[]): Pick<Awaited<ReturnType<typeof watchShards>>, 'parts' | 'dead'> {
   const { parts, alive } = findShards(dirs);
