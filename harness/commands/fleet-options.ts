@@ -6,7 +6,7 @@ import type { Options } from 'yargs';
 import { DIALECTS, type Dialect } from '../contract/versions.ts';
 import { type Scenario, UPLINKS, type UplinkKind } from '../load/scenario.ts';
 import { parseScenario, ScenarioError } from '../load/scenario-file.ts';
-import { parseThreshold } from '../load/thresholds.ts';
+import { checkThreshold } from '../load/thresholds.ts';
 import { UsageError } from '../usage-error.ts';
 import { planted } from './planted.ts';
 
@@ -162,7 +162,7 @@ export async function defectsFrom(
 export function thresholdsFrom(expressions: readonly string[] = []): readonly string[] {
   for (const expression of expressions) {
     try {
-      parseThreshold(expression);
+      checkThreshold(expression);
     } catch (error) {
       throw new UsageError(`--threshold: ${(error as Error).message}`);
     }

@@ -1,12 +1,13 @@
 /** What a worker measures: durations and counts by name. A warm-up is measured into nothing. */
 import type { Histogram } from 'hdr-histogram-js';
 import { decode, encode, histogram, merge, recordMs, type Summary, summary } from './histograms.ts';
+import type { CounterName, DurationName } from './metric-names.ts';
 
 /** Given to an action when it starts; it keeps recording there however long it takes. */
 export interface Recorder {
   /** A duration in milliseconds. */
-  time(name: string, ms: number): void;
-  count(name: string, by?: number): void;
+  time(name: DurationName, ms: number): void;
+  count(name: CounterName, by?: number): void;
 }
 
 /** Everything measured so far, ready to travel: base64 HDR histograms and counters. */

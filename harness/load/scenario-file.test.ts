@@ -68,6 +68,26 @@ describe('a bad scenario file', () => {
     ]);
   });
 
+  it('names all phases where one does not say what it does', () => {
+    expect(problemsOf('name: x\nphases:\n  - { over: 1s }\n')).toEqual([
+      'x.yaml:3:5: the phase lacks "do"; accepted: ramp, hold, rollout, storm, partition, kill, kill-worker, clock-skew, stop',
+    ]);
+  });
+
+  it('tells every mistake of a file at once, in its order', () => {
+    const phases = '  - { over: 1s }\n  - { do: hold, for: soon }\n  - { do: ramp, over: 1s }\n  - { do: rollout }\n';
+    const problems = problemsOf(`name: x\nrobotz: 5\nuplink: none\nthresholds: [p99<1]\nphases:\n${phases}`);
+    expect(problems.map((problem) => problem.replace(/^x\.yaml:(\d+):\d+: /, '$1 ').slice(0, 32))).toEqual([
+      "2 unknown field 'robotz'; accept",
+      "4 threshold 'p99<1': it must rea",
+      '6 the phase lacks "do"; accepted',
+      '7 \'for\' is "soon": accepted is K',
+      "8 only the first phase is 'ramp'",
+      '9 lacks "over"',
+      "9 'rollout' as written needs an ",
+    ]);
+  });
+
   it('locates a bad threshold', () => {
     const text = 'name: x\nthresholds:\n  - ping.ms.p99<1s\n  - ping.ms.p98<1s\nphases: [{do: ramp, over: 1s}]\n';
     expect(problemsOf(text)).toEqual([

@@ -1,8 +1,8 @@
 /** Reads a scenario file; every mistake is told with its line, its column and what is accepted there. */
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import type { Shape } from '../contract/shape.ts';
-import { PHASES, type Phase, phaseShapes, type Scenario, scenarioHead } from './scenario.ts';
-import { parseThreshold } from './thresholds.ts';
+import { PHASES, type PhaseKind, phaseShapes, type Scenario, scenarioHead } from './scenario.ts';
+import { checkThreshold } from './thresholds.ts';
 
 /** The file can't be used; the message has one line a mistake, `file:line:column: …`. */
 export class ScenarioError extends Error {
@@ -36,7 +36,10 @@ export function parseScenario(text: string, file: string): Scenario {
       }
       return document.contents?.range?.[0] ?? 0;
     };
-    throw new ScenarioError(mistakes.map(({ path, message }) => `${at(offsetOf(path))}: ${message}`).join('\n'));
+    const inOrder = mistakes
+      .map(({ path, message }) => ({ offset: offsetOf(path), message }))
+      .toSorted((a, b) => a.offset - b.offset);
+    throw new ScenarioError(inOrder.map(({ offset, message }) => `${at(offset)}: ${message}`).join('\n'));
   }
   return value as Scenario;
 }
@@ -46,42 +49,57 @@ function mistakesIn(value: unknown): Mistake[] {
   const mistakes = against(scenarioHead, value, []);
   const phases = Array.isArray(value['phases']) ? (value['phases'] as unknown[]) : [];
   for (const [index, phase] of phases.entries()) {
-    const kind = isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
+    const kind = kindOf(phase);
     if (isMap(phase) && kind !== undefined) mistakes.push(...against(phaseShapes[kind], phase, ['phases', index]));
+    else if (isMap(phase) && !('do' in phase)) {
+      mistakes.push({ path: ['phases', index], message: `the phase lacks "do"; accepted: ${PHASES.join(', ')}` });
+    }
   }
-  return mistakes.length > 0 ? mistakes : contradictions(value as unknown as Scenario);
+  return [...mistakes, ...contradictions(value, phases), ...thresholdMistakes(value['thresholds'])];
 }
 
-/** What no schema can say: phases and fields that exclude each other. */
-function contradictions(scenario: Scenario): Mistake[] {
+const kindOf = (phase: unknown): PhaseKind | undefined =>
+  isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
+
+/** What no schema can say: phases and fields that exclude each other. Phases of no known kind contradict nothing. */
+function contradictions({ uplink, subscribers }: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const mistakes: Mistake[] = [];
   const say = (index: number, message: string) => mistakes.push({ path: ['phases', index], message });
-  const platform = (scenario.uplink ?? 'agent') !== 'none';
-  for (const [index, phase] of scenario.phases.entries()) {
-    if ((phase.do === 'ramp') !== (index === 0)) {
+  for (const [index, phase] of phases.entries()) {
+    const kind = kindOf(phase);
+    if (!isMap(phase) || kind === undefined) continue;
+    if ((kind === 'ramp') !== (index === 0)) {
       say(
         index,
         index === 0 ? "the first phase must be 'ramp': it starts the robots" : "only the first phase is 'ramp'",
       );
     }
-    if (phase.do === 'stop' && index !== scenario.phases.length - 1) say(index, "'stop' must be the last phase");
-    if (!platform && needsPlatform(phase)) say(index, `'${phase.do}' as written needs an uplink, and uplink is none`);
-    if (phase.do === 'rollout' && scenario.subscribers === 0) {
-      say(index, "'rollout' is measured at a subscriber on the robot: subscribers must be 1 or more");
+    if (kind === 'stop' && index !== phases.length - 1) say(index, "'stop' must be the last phase");
+    if (uplink === 'none' && needsPlatform(kind, phase)) {
+      say(index, `'${kind}' as written needs an uplink, and uplink is none`);
     }
-  }
-  for (const [index, expression] of (scenario.thresholds ?? []).entries()) {
-    try {
-      parseThreshold(expression);
-    } catch (error) {
-      mistakes.push({ path: ['thresholds', index], message: (error as Error).message });
+    if (kind === 'rollout' && subscribers === 0) {
+      say(index, "'rollout' is measured at a subscriber on the robot: subscribers must be 1 or more");
     }
   }
   return mistakes;
 }
 
-const needsPlatform = (phase: Phase): boolean =>
-  phase.do === 'rollout' || phase.do === 'partition' || phase.ping !== undefined || phase.lists !== undefined;
+function thresholdMistakes(expressions: unknown): Mistake[] {
+  if (!Array.isArray(expressions)) return [];
+  return (expressions as unknown[]).flatMap((expression, index): Mistake[] => {
+    if (typeof expression !== 'string') return [];
+    try {
+      checkThreshold(expression);
+      return [];
+    } catch (error) {
+      return [{ path: ['thresholds', index], message: (error as Error).message }];
+    }
+  });
+}
+
+const needsPlatform = (kind: PhaseKind, { ping, lists }: Record<string, unknown>): boolean =>
+  kind === 'rollout' || kind === 'partition' || ping !== undefined || lists !== undefined;
 
 function against(shape: Shape, value: Record<string, unknown>, base: Path): Mistake[] {
   const properties = propertiesOf(shape);
@@ -91,6 +109,8 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   const wrong = shape
     .problems(value)
     .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
+    // Told with what is accepted, where the phases are looked at one by one.
+    .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
     .filter((problem) => !unknown.some(({ path }) => pointer(path.slice(base.length)) === problem.path))
     .map((problem) => {
       const local = problem.path.split('/').slice(1).map(step);

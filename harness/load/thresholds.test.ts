@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { evaluate, type Measured, parseThreshold } from './thresholds.ts';
+import { checkThreshold, evaluate, type Measured, parseThreshold } from './thresholds.ts';
 
 const measured: Measured = {
   metrics: {
@@ -60,5 +60,31 @@ describe('thresholds', () => {
   it('reads every unit of time', () => {
     const bounds = ['1ns', '1us', '1ms', '1s', '1m'].map((time) => parseThreshold(`a.ms.p99<${time}`).bound);
     expect(bounds).toEqual([1e-6, 1e-3, 1, 1000, 60_000]);
+  });
+});
+
+describe('a threshold that a person wrote', () => {
+  it.each(['rollout.ms.p99<5s', 'http.errors.rate<1%', 'http.status.503.count==0', 'sse.events.rate>1/s'])(
+    'may be %s',
+    (expr) => {
+      expect(checkThreshold(expr).expr).toBe(expr);
+    },
+  );
+
+  it.each([
+    [
+      'rolout.ms.p99<5s',
+      /nothing is measured as 'rolout\.ms'; did you mean rollout\.ms\?\n.*ping\.ms.*\n.*ping\.errors/,
+    ],
+    ['http.errors.p99<5s', /'http\.errors' is a counter: only count and rate/],
+    ['sse.events.rate<1%', /attempts of 'sse\.events' are not counted/],
+    ['rollout.ms.p99<-5s', /nothing that is measured goes below 0, '-5s' was given/],
+  ])('may not be %s', (expr, why) => {
+    expect(() => checkThreshold(expr)).toThrow(why);
+  });
+
+  it('is not met by a run that measured nothing, in words that end', () => {
+    const nothing = { metrics: {}, counters: {}, measuredSeconds: 0 };
+    expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
   });
 });

@@ -2,7 +2,9 @@
  * Conditions a run must meet, e.g. `rollout.ms.p99<5s`, `http.errors.rate<1%`, `ping.ms.count>=100`.
  * Grammar: `metric.statistic operator number[unit]`. The metric is a name of the result's `metrics` or `counters`.
  */
+import { nearest } from '../nearest.ts';
 import type { Summary } from './histograms.ts';
+import { COUNTERS, DURATIONS, isCounter, isDuration } from './metric-names.ts';
 
 const STATISTICS = ['count', 'p50', 'p90', 'p99', 'p999', 'max', 'rate'] as const;
 export type Statistic = (typeof STATISTICS)[number];
@@ -44,6 +46,7 @@ export function parseThreshold(text: string): Threshold {
     throw refuse(text, `'${statistic}' is no statistic; accepted: ${STATISTICS.join(', ')}`);
   }
   if (!isOne(OPERATORS, operator)) throw refuse(text, `accepted operators: ${OPERATORS.join(' ')}`);
+  if (number.startsWith('-')) throw refuse(text, `nothing that is measured goes below 0, '${number}${unit}' was given`);
   const base = { expr, metric, statistic, operator };
   if (statistic === 'count') {
     if (unit !== '') throw refuse(text, `a count has no unit, '${unit}' was given`);
@@ -62,6 +65,30 @@ export function parseThreshold(text: string): Threshold {
     );
   }
   return { ...base, bound: Number(number) * factor };
+}
+
+/**
+ * As `parseThreshold`, for what a person wrote: a metric that no run can measure is refused too. Results of other versions may
+ * know others.
+ */
+export function checkThreshold(text: string): Threshold {
+  const threshold = parseThreshold(text);
+  const { metric, statistic, per } = threshold;
+  const duration = isDuration(metric);
+  if (!duration && !isCounter(metric)) {
+    const near = nearest(metric, [...DURATIONS, ...COUNTERS]);
+    throw refuse(
+      text,
+      `nothing is measured as '${metric}'${near === undefined ? '' : `; did you mean ${near}?`}\n  accepted durations: ${DURATIONS.join(', ')}\n  accepted counters: ${COUNTERS.join(', ')}, http.status.NNN`,
+    );
+  }
+  if (!duration && statistic !== 'count' && statistic !== 'rate') {
+    throw refuse(text, `'${metric}' is a counter: only count and rate apply`);
+  }
+  if (per === 'attempt' && !isCounter(attemptsOf(metric))) {
+    throw refuse(text, `attempts of '${metric}' are not counted; accepted: a number a second (10/s)`);
+  }
+  return threshold;
 }
 
 const refuse = (text: string, why: string): RangeError => new RangeError(`threshold '${text}': ${why}`);
@@ -89,7 +116,9 @@ function measuredBy({ metric, statistic, per }: Threshold, measured: Measured): 
   const counter = counters[metric];
   if (times === undefined && counter === undefined) {
     const known = [...Object.keys(metrics), ...Object.keys(counters)].sort();
-    return `nothing was measured as '${metric}'; measured were: ${known.join(', ')}`;
+    return known.length === 0
+      ? 'nothing was measured'
+      : `nothing was measured as '${metric}'; measured were: ${known.join(', ')}`;
   }
   const count = times?.count ?? counter ?? 0;
   if (statistic === 'count') return count;

@@ -1,4 +1,5 @@
 /** One robot of a fleet: a whole simulated device, its uplink, and the clients that read its event stream. */
+import type { Recorder } from '../../harness/load/metrics.ts';
 import { monotonicMs } from '../../harness/load/scheduler.ts';
 import type { Clock } from '../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../device/index.ts';
@@ -13,8 +14,8 @@ export type RobotState = (typeof ROBOT_STATES)[number];
 
 /** What a robot tells the host that runs it. */
 export interface RobotListener {
-  count(name: string): void;
-  time(name: string, ms: number): void;
+  count: Recorder['count'];
+  time: Recorder['time'];
   fault(robot: Robot, fault: StreamFault): void;
   /** It is not online, and this is why. */
   trouble(robot: Robot, error: Error): void;
