@@ -1,9 +1,10 @@
 /** What may have been meant: the known word closest to one that is not known. */
 
-/** The closest of `known`, when it is close enough to be what was meant. */
+/** The closest of `known`, when it is close enough to be what was meant. `*` in `text` stands for anything. */
 export function nearest(text: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  let least = Math.max(2, Math.floor(text.length / 3));
+  // What a pattern leaves open would make up for much.
+  let least = text.includes('*') ? 2 : Math.max(2, Math.floor(text.length / 3));
   for (const candidate of known) {
     const distance = editDistance(text, candidate);
     if (distance <= least && (best === undefined || distance < least)) {
@@ -17,8 +18,13 @@ export function nearest(text: string, known: readonly string[]): string | undefi
 function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
+    const any = left[i - 1] === '*';
+    const next = [(row[0] ?? 0) + (any ? 0 : 1)];
     for (let j = 1; j <= right.length; j += 1) {
+      if (any) {
+        next.push(Math.min(row[j] ?? 0, next[j - 1] ?? 0));
+        continue;
+      }
       const substitution = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
       next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
