@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
@@ -192,6 +192,14 @@ describe('properties', () => {
     );
     expect(await outcome(check)).toBe('blocked');
   });
+});
+
+test('a report that cannot be written keeps no other one from its reader', async () => {
+  const told: string[] = [];
+  const broken = { onEnd: () => Promise.reject(new Error('disk full')) };
+  const listeners = [broken, { onEnd: () => void told.push('verdict') }];
+  await expect(run([one(async () => {})], { listeners })).rejects.toThrow('disk full');
+  expect(told).toEqual(['verdict']);
 });
 
 describe('exit codes', () => {

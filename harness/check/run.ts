@@ -141,7 +141,16 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
     checks,
   };
   const redacted = options.redactor.value(report);
-  for (const listener of listeners) await listener.onEnd?.(redacted);
+  const failures: unknown[] = [];
+  for (const listener of listeners) {
+    try {
+      await listener.onEnd?.(redacted);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  // The others have told the verdict.
+  if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'reports failed');
   return redacted;
 }
 

@@ -30,7 +30,7 @@ test.each<[Partial<EvidenceArguments>, RegExp]>([
   [{ certificate: 'c', fast: true, only: ['x'] }, /needs a whole profile: leave out --fast and --only/],
   [{ certificate: 'c' }, /--certificate needs --key/],
   [{ key: 'k' }, /--key signs a --certificate/],
-  [{ badge: '/proc/none/badge.svg' }, /--badge .*cannot write below/],
+  [{ badge: '/proc/none/badge.svg' }, /--badge .*cannot write \/proc\/none\/badge.svg/],
 ])('%j is refused before the run', (args, words) => {
   expect(() => prepare(args)).toThrow(words);
   expect(() => prepare(args)).toThrow(UsageError);

@@ -77,9 +77,20 @@ test.each([
 });
 
 test('a place that cannot be written is refused before the run', () => {
-  const { options } = streams();
   const file = join(folder, 'file');
   writeFileSync(file, '');
-  expect(() => createReporters([`html=${join(file, 'report.html')}`], options)).toThrow(/cannot write below/);
+  expect(() => createReporters([`html=${join(file, 'report.html')}`], streams().options)).toThrow(
+    /cannot write .*report.html/,
+  );
   expect(existsSync(join(file, 'report.html'))).toBe(false);
+  expect(() => createReporters([`json=${folder}`], streams().options)).toThrow(/is a folder/);
+  // It says that it can be written.
+  expect(() => createReporters(['json=/proc/report.json'], streams().options)).toThrow(
+    /cannot write \/proc\/report.json/,
+  );
+  const twice = join(folder, 'twice.json');
+  expect(() => createReporters([`json=${twice}`, `ctrf=${twice}`], streams().options)).toThrow(
+    /another report goes to that file/,
+  );
+  expect(existsSync(twice)).toBe(false);
 });

@@ -1,7 +1,7 @@
 /** `--report FORMAT[=FILE]` to reporters. */
 import { UsageError } from '../usage-error.ts';
 import { ctrfReport } from './ctrf.ts';
-import { prepareFile, writeWhole } from './destination.ts';
+import { isOneFile, prepareFile, writeWhole } from './destination.ts';
 import { githubReporter } from './github.ts';
 import { htmlReport } from './html.ts';
 import { jsonReport } from './json.ts';
@@ -32,8 +32,13 @@ export function createReporters(specs: readonly string[], given: ReporterOptions
       `--report: ${toStdout.map(({ format }) => format).join(' and ')} cannot both go to stdout; give one a file, e.g. --report ${toStdout[1]?.format}=report.${toStdout[1]?.format}`,
     );
   }
+  const places = new Set<string>();
   return wanted.map(({ format, file }) => {
     const path = file === undefined ? undefined : prepareFile(`--report ${format}=${file}`, file);
+    if (path !== undefined && isOneFile(path) && places.has(path)) {
+      throw new UsageError(`--report ${format}=${file}: another report goes to that file already`);
+    }
+    if (path !== undefined) places.add(path);
     const text = TEXTS[format];
     if (text !== undefined) return textReporter(text, path, options);
     if (format === 'github') return githubReporter(options, path);

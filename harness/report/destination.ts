@@ -1,11 +1,14 @@
 /** Where a report goes: a stream, or a file that is there whole or not at all. */
 import {
   accessSync,
+  closeSync,
   constants,
   existsSync,
   mkdirSync,
+  openSync,
   realpathSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -18,11 +21,17 @@ export function prepareFile(option: string, path: string): string {
   try {
     makeFolder(dirname(file));
     if (!statSync(dirname(file)).isDirectory()) throw new Error('it is no folder');
-    accessSync(dirname(file), constants.W_OK);
+    const there = statSync(file, { throwIfNoEntry: false });
+    if (there?.isDirectory() === true) throw new Error(`${file} is a folder`);
+    // A file is replaced by one that is written beside it: a file system may refuse that which says it may be written (/proc).
+    if (there === undefined || there.isFile()) {
+      const beside = `${there === undefined ? file : realpathSync(file)}.${process.pid}.tmp`;
+      closeSync(openSync(beside, 'w'));
+      rmSync(beside);
+    } else accessSync(file, constants.W_OK);
   } catch (error) {
-    throw new UsageError(
-      `${option}: cannot write below ${dirname(file)} (${error instanceof Error ? error.message : error})`,
-    );
+    const reason = error instanceof Error ? error.message.replace(/, \w+ '.*'$/, '') : String(error);
+    throw new UsageError(`${option}: cannot write ${file} (${reason})`);
   }
   return file;
 }
@@ -32,6 +41,11 @@ function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   mkdirSync(folder);
+}
+
+/** Whether it keeps only the last thing that was written: not so a pipe or a terminal. */
+export function isOneFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() !== false;
 }
 
 /** Renamed into place. What is no regular file (a pipe, /dev/stderr) is written to as it is, and never replaced. */
