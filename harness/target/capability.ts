@@ -6,14 +6,23 @@ import { UsageError } from '../usage-error.ts';
 
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 
-export function declared(names: readonly string[] = [], from = '--capability'): Capability[] {
+/** What can be said of each kind of target. */
+const OF = {
+  device: ['unix', 'loopback', 'root', 'drive', 'compact', 'restart', 'log', 'files'],
+  platform: ['write', 'seed-data', 'limited-key', 'online-device', 'offline-device', 'tetons', 'rainier', 'everglades'],
+} as const satisfies Record<string, readonly Capability[]>;
+
+/** Throws UsageError for the first name that a target of this kind cannot declare. */
+export function declared(names: readonly string[] = [], kind: keyof typeof OF): Capability[] {
+  const accepted: readonly Capability[] = OF[kind];
   return names
     .flatMap((name) => name.split(','))
     .map((name) => {
-      if (isCapability(name)) return name;
-      const near = nearest(name, CAPABILITIES);
+      const known = accepted.find((one) => one === name);
+      if (known !== undefined) return known;
+      const near = nearest(name, accepted);
       throw new UsageError(
-        `${from} ${name}: ${near === undefined ? '' : `did you mean ${near}? `}accepted are ${CAPABILITIES.join(', ')}`,
+        `--capability ${name}: ${near === undefined ? '' : `did you mean ${near}? `}accepted are ${accepted.join(', ')}`,
       );
     });
 }

@@ -92,6 +92,7 @@ test.each([
   ['an address with a password', { url: 'http://a:b@127.0.0.1/' }, /credentials do not belong/],
   ['an address of another kind', { url: 'ftp://127.0.0.1/' }, /http:\/\/ or https:\/\//],
   ['an unknown capability', { socket: 'a', capability: ['drvie'] }, /did you mean drive/],
+  ['one of a platform', { socket: 'a', capability: ['write'] }, /accepted are unix, .*, files$/],
 ])('%s is a usage error', async (_, given, words) => {
   await expect(openDeviceTarget({ ...options(), ...given })).rejects.toThrow(words);
 });

@@ -51,7 +51,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       'which device? Give one of --socket PATH, --discovery FILE, --url URL, --image IMAGE, --command LINE or --target FILE',
     );
   }
-  const capabilities = new Set(declared(options.capability));
+  const capabilities = new Set(declared(options.capability, 'device'));
   for (const name of loaded?.file.capabilities ?? []) capabilities.add(name as Capability);
 
   const common = {

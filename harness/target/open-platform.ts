@@ -93,7 +93,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
       `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${url.origin}${basePath}/devices`,
     );
 
-    const capabilities = new Set<Capability>(declared(options.capability));
+    const capabilities = new Set<Capability>(declared(options.capability, 'platform'));
     for (const name of loaded?.file.capabilities ?? []) capabilities.add(name as Capability);
     if (limitedKey !== undefined) capabilities.add('limited-key');
     if (readOnly) capabilities.delete('write');
