@@ -39,9 +39,10 @@ const ITEMS = requirement(
   'platform.list.items',
   'MUST',
   '2.6',
-  'The items of a page are different from each other, and all of a collection name the same type in object.',
+  'The items of a page are different from each other, and all of a collection name the same type in object, which no other collection does.',
 );
 const items = check(ITEMS, {}, async (t: Platform) => {
+  const named = new Map<string, string>();
   for (const collection of await served(t)) {
     const { data } = await page(t, collection, { limit: 100 });
     const repeated = data.find(({ id }, index) => data.findIndex((other) => other.id === id) !== index);
@@ -57,6 +58,18 @@ const items = check(ITEMS, {}, async (t: Platform) => {
     t.must(types.length <= 1, {
       expected: `one type of object in ${collection}: every resource names its type`,
       actual: types.join(', '),
+    });
+    const [type] = types;
+    if (type === undefined) continue;
+    t.must(!named.has(type), {
+      expected: `an object of ${collection} that names its type`,
+      actual: `object "${type}", which is that of ${named.get(type)}`,
+      counterexample: `GET /${collection}?limit=100`,
+    });
+    named.set(type, collection);
+    t.should(type !== collection, {
+      expected: `the name of one resource in object, not that of the collection`,
+      actual: `object "${type}" in ${collection}`,
     });
     if (collection === 'deployments') {
       t.must(types.length === 0 || types[0] === 'deployment', {

@@ -50,6 +50,11 @@ const archivedFinal = check(ARCHIVED, { needs: ['write'], writes: true, sharing:
   if (before['activity_status'] !== 'archived') {
     t.notApplicable(`a deployment that was just created could not be archived: it is ${before['activity_status']}`);
   }
+  t.must(before['target_status'] !== 'deployed', {
+    expected: `a target other than deployed in ${deployment.id}, which is archived and so cannot be deployed`,
+    actual: `target_status deployed with activity_status archived, before it is told to deploy`,
+    counterexample: deployment.id,
+  });
   const response = await act(t, deployment.id, 'deploy');
   const after = await read(t, 'deployments', deployment.id);
   await tidy(t, [...made]);

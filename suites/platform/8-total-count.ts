@@ -1,9 +1,10 @@
 /** Section 8, rule 4: the total count. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
-import { type Collection, page, served } from './support/lists.ts';
+import { asPage, type Collection, getList, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { undisturbed } from './support/quiet.ts';
+import { ok } from './support/send.ts';
 import { COUNTED, sizeOf, sizes } from './support/sizes.ts';
 
 const TOTAL = requirement(
@@ -22,8 +23,25 @@ const omitted = check(TOTAL, { aspect: 'omitted', profile: 'core' }, async (t: P
         counterexample: { collection, ...query },
       });
     }
+    await otherExpansion(t, collection);
   }
 });
+
+/** Names that published platforms expand: any other that a platform knows would do as well. */
+const EXPANSIONS: Partial<Record<Collection, string>> = { devices: 'current_release', deployments: 'release' };
+
+async function otherExpansion(t: Platform, collection: Collection): Promise<void> {
+  const expand = EXPANSIONS[collection] ?? 'config_type';
+  const response = await getList(t, collection, { limit: 1, expand });
+  // What lists expand, beside the count, is not shown: a refusal says nothing.
+  if (!ok(response)) return;
+  const answer = asPage(t, collection, response);
+  t.must(!('total_count' in answer), {
+    expected: `no total_count with expand=${expand}, but with expand=total_count alone`,
+    actual: `total_count ${JSON.stringify(answer.total_count)}`,
+    counterexample: `GET /${collection}?limit=1&expand=${expand}`,
+  });
+}
 
 interface Asked {
   collection: Collection;

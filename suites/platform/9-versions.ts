@@ -1,7 +1,7 @@
 /** Section 9: the version header. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
-import { END_OF_LIFE_VERSIONS, NEWEST_VERSION } from '../../harness/contract/versions.ts';
+import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import { COLLECTIONS, getList, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { broken, refused, said, speaking, versionNamed } from './support/send.ts';
@@ -14,6 +14,15 @@ const SUPPORTED = requirement(
 );
 const spoken = check(SUPPORTED, { profile: 'core' }, async (t: Platform) => {
   await servedIn(t, t.apiVersion);
+  const [collection] = await served(t);
+  for (const version of SUPPORTED_VERSIONS) {
+    const answer = await getList(t, collection, { limit: 1 }, speaking(t, version));
+    // Which versions are served is the vendor's business; section 9 calls none but the first unsupported.
+    t.should(!refused(answer) || answer.status === 404, {
+      expected: `${version} to be served: it is listed as a version, and not as one that is no longer supported`,
+      actual: `${said(answer)} to GET /${collection}`,
+    });
+  }
 });
 const supported = (['tetons', 'rainier', 'everglades'] as const).map((codename) =>
   check(SUPPORTED, { aspect: codename, needs: [codename] }, async (t: Platform) => {
@@ -104,6 +113,10 @@ const omitted = check(OMITTED, {}, async (t: Platform) => {
   const [collection] = await served(t);
   const response = await t.http.with({ headers }).get(`/${collection}`, { query: { limit: 1 } });
   t.note(`without ${t.versionHeader}: ${said(response)}`);
+  t.should(!broken(response), {
+    expected: `a list or a 4xx without ${t.versionHeader}, as the request is a client's doing`,
+    actual: said(response),
+  });
 });
 
 async function refusedVersion(t: Platform, version: string, why: string): Promise<void> {
