@@ -42,6 +42,13 @@ test('of many failures the first are told in full, the others so that they can b
   expect(prettyText(sampleReport(failing), { ...plain, verbose: true }).match(/^ {4}expected /gm)).toHaveLength(8);
 });
 
+test('a line to try is told to need what the run has ended', () => {
+  const { target } = sampleReport();
+  const ended = /What was started for this run has ended: 'try' needs it running/;
+  expect(prettyText(sampleReport(undefined, { target: { ...target, kind: 'command' } }), plain)).toMatch(ended);
+  expect(prettyText(sampleReport(undefined, { target: { ...target, kind: 'unix' } }), plain)).not.toMatch(ended);
+});
+
 test('a request of enormous length floods no report', () => {
   const url = `http://localhost/v0.2/${'a'.repeat(65_536)}`;
   const flood = sampleFailure({ curl: `curl -s -i '${url}'`, exchanges: [sampleExchange({ url })] });

@@ -143,6 +143,11 @@ function reasons(
 const named = (ids: readonly string[]): string =>
   ids.slice(0, NAMED).join(' ') + (ids.length > NAMED ? ` and ${ids.length - NAMED} more` : '');
 
+/** Kinds of targets that Muster starts, and ends with the run. */
+const STARTED: ReadonlySet<string> = new Set(['command', 'image']);
+const ENDED =
+  "What was started for this run has ended: 'try' needs it running at that place, 'again' starts it by itself.";
+
 function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptions): string[] {
   const found = report.checks.filter((check) => check.outcome === outcome);
   if (found.length === 0) return [];
@@ -159,6 +164,9 @@ function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptio
     }),
     ...(found.length > WHOLE && options.verbose !== true
       ? ['', paint('dim', `  The first ${WHOLE} are told in full; for the others add --report html=FILE.`)]
+      : []),
+    ...(STARTED.has(report.target.kind) && found.some(({ curl }) => curl !== undefined)
+      ? ['', ...wrap(ENDED, options.columns - 2).map((line) => paint('dim', `  ${line}`))]
       : []),
   ];
 }
