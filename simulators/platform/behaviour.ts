@@ -66,8 +66,8 @@ export interface PlatformBehaviour {
   page(window: ListWindow, at: RowsAt): readonly number[];
   /** `beyond`: whether an item exists after the last one of this page. */
   hasMore(window: ListWindow & { returned: number; beyond: boolean }): boolean;
-  /** `undefined`: the field is omitted. */
-  totalCount(window: ListWindow & { asked: boolean; returned: number }): number | undefined;
+  /** `undefined`: the field is omitted. `expanding`: something else was asked to be expanded. */
+  totalCount(window: ListWindow & { asked: boolean; expanding: boolean; returned: number }): number | undefined;
   /** Changes the envelope just before it is sent. Absent: sent as it is. */
   envelope?(envelope: Resource): Resource;
   /** Changes a resource just before it is sent. Absent: sent as it is. */

@@ -23,6 +23,7 @@ import { groupBelowItself } from './group-below-itself.ts';
 import { groupRenameLost } from './group-rename-lost.ts';
 import { hasMoreForgetsOffset } from './has-more-forgets-offset.ts';
 import { hasMoreNever } from './has-more-never.ts';
+import { hasMoreOfRawOffset } from './has-more-of-raw-offset.ts';
 import { hasMoreOnFullPage } from './has-more-on-full-page.ts';
 import { itemsOfAnotherType } from './items-of-another-type.ts';
 import { itemsRepeated } from './items-repeated.ts';
@@ -43,6 +44,7 @@ import { limitLowRefused } from './limit-low-refused.ts';
 import { limitOffByOne } from './limit-off-by-one.ts';
 import { limitUnbounded } from './limit-unbounded.ts';
 import { membershipWritten } from './membership-written.ts';
+import { mergeWrongSingly } from './merge-wrong-singly.ts';
 import { momentArchivedMissing } from './moment-archived-missing.ts';
 import { momentDeployedEarly } from './moment-deployed-early.ts';
 import { momentQueuedMissing } from './moment-queued-missing.ts';
@@ -50,6 +52,7 @@ import { momentsOutOfOrder } from './moments-out-of-order.ts';
 import { newestFails } from './newest-fails.ts';
 import { nonsenseEchoed } from './nonsense-echoed.ts';
 import { nonsenseFails } from './nonsense-fails.ts';
+import { objectsInPlural } from './objects-in-plural.ts';
 import { offsetHugeFails } from './offset-huge-fails.ts';
 import { offsetIgnored } from './offset-ignored.ts';
 import { offsetInPages } from './offset-in-pages.ts';
@@ -74,15 +77,18 @@ import { pingNotSent } from './ping-not-sent.ts';
 import { pingPatient } from './ping-patient.ts';
 import { pingRoundTripMissing } from './ping-round-trip-missing.ts';
 import { pingRoundTripTooLong } from './ping-round-trip-too-long.ts';
+import { pingTimeoutDoubled } from './ping-timeout-doubled.ts';
 import { pingTimeoutIsSuccess } from './ping-timeout-is-success.ts';
 import { pingUnknownDevice } from './ping-unknown-device.ts';
 import { pingUnlimited } from './ping-unlimited.ts';
 import { queuedIsDeployed } from './queued-is-deployed.ts';
 import { rainierFails } from './rainier-fails.ts';
+import { rainierRefused } from './rainier-refused.ts';
 import { removingInTetons } from './removing-in-tetons.ts';
 import { replacedIsStagedAgain } from './replaced-is-staged-again.ts';
 import { replacedStaysDeployed } from './replaced-stays-deployed.ts';
 import { reportsDropped } from './reports-dropped.ts';
+import { schemasCalledTypes } from './schemas-called-types.ts';
 import { scopeIgnored } from './scope-ignored.ts';
 import { slotsFirstOnly } from './slots-first-only.ts';
 import { slotsInRainier } from './slots-in-rainier.ts';
@@ -104,12 +110,14 @@ import { totalCountAbsent } from './total-count-absent.ts';
 import { totalCountOfPage } from './total-count-of-page.ts';
 import { totalCountOfTheRest } from './total-count-of-the-rest.ts';
 import { totalCountUnasked } from './total-count-unasked.ts';
+import { totalCountWithAnyExpansion } from './total-count-with-any-expansion.ts';
 import type { PlatformDefect } from './types.ts';
 import { typesUnchecked } from './types-unchecked.ts';
 import { unknownIdEmpty } from './unknown-id-empty.ts';
 import { unknownIdFails } from './unknown-id-fails.ts';
 import { unknownPathServed } from './unknown-path-served.ts';
 import { versionMalformedServed } from './version-malformed-served.ts';
+import { versionOmittedFails } from './version-omitted-fails.ts';
 import { versionRefused } from './version-refused.ts';
 import { versionUnknownServed } from './version-unknown-served.ts';
 import { wrongMethodFails } from './wrong-method-fails.ts';
@@ -118,6 +126,14 @@ import { yamlRefused } from './yaml-refused.ts';
 
 /** Those that show on the Platform API alone. */
 export const platformDefects: readonly PlatformDefect[] = [
+  rainierRefused,
+  versionOmittedFails,
+  pingTimeoutDoubled,
+  objectsInPlural,
+  schemasCalledTypes,
+  hasMoreOfRawOffset,
+  totalCountWithAnyExpansion,
+  mergeWrongSingly,
   keyByPrefix,
   keyOptionalForTokens,
   keyOptionalToChange,

@@ -37,8 +37,8 @@ export function page(call: Call, kind: ResourceKind, matching: Matching): Answer
       : matching.slice(window.offset + window.limit, 1).length > 0;
   const returned = rows.length;
   const hasMore = behaviour.hasMore({ ...window, returned, beyond });
-  const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, returned });
   const plain = Object.keys(expand.tree).length === 0;
+  const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, expanding: !plain, returned });
   // Text is only appended, never joined: it is laid out once, when it is written to the socket.
   let json = `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},"data":[`;
   for (let index = 0; index < returned; index++) {
