@@ -4,7 +4,7 @@ import { requirement } from '../../harness/check/define.ts';
 import { type DeploymentModel, type DeploymentReality, deploymentCommands } from '../models/deployments/index.ts';
 import { createDevice } from './support/create.ts';
 import { archived, deployed } from './support/deployments.ts';
-import { act, createKit, tidy } from './support/kit.ts';
+import { act, createKit, tidy, tryDeployment } from './support/kit.ts';
 import type { Item } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';
@@ -34,6 +34,38 @@ const forwardOnly = check(FORWARD, { needs: ['write'], writes: true, sharing: 'e
     { runs: 8 },
   );
   await tidy(t, [...made]);
+});
+
+const CREATED = requirement(
+  'platform.deployment.created',
+  'MUST',
+  '2.1',
+  'A deployment that is created is of the device and the release that were asked for, and keeps its description.',
+);
+const asAsked = check(CREATED, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
+  const kit = await createKit(t);
+  const device = (await createDevice(t)).id;
+  const { deployment, answers } = await tryDeployment(t, [kit], device);
+  if (deployment === undefined) t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
+  const later = await read(t, 'deployments', deployment.id);
+  await tidy(t, [deployment]);
+  for (const [where, shown] of [
+    ['the answer to POST /deployments', deployment],
+    ['the deployment read', later],
+  ] as const) {
+    for (const [field, asked] of Object.entries({ device_id: device, release_id: kit.release.id })) {
+      // Which fields a platform shows of it is for another requirement.
+      t.must(shown[field] === undefined || shown[field] === asked, {
+        expected: `${field} ${asked} in ${where}, as it was asked for`,
+        actual: JSON.stringify(shown),
+        counterexample: shown.id,
+      });
+    }
+    t.should(shown['description'] === undefined || String(shown['description'] ?? '') !== '', {
+      expected: `the description that was given in ${where}`,
+      actual: shown['description'],
+    });
+  }
 });
 
 const ARCHIVED = requirement(
@@ -68,4 +100,4 @@ const archivedFinal = check(ARCHIVED, { needs: ['write'], writes: true, sharing:
   });
 });
 
-export const lifecycleChecks = [forwardOnly, archivedFinal];
+export const lifecycleChecks = [forwardOnly, asAsked, archivedFinal];

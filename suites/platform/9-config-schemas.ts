@@ -6,6 +6,7 @@ import type { Item } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';
 import { inVersion, said, send } from './support/send.ts';
+import { walk } from './support/walk.ts';
 
 const SLOTS = requirement(
   'platform.schema.slots',
@@ -44,6 +45,7 @@ const given = check(SLOTS, options, async (run: Platform) => {
     expected: 'instance_slots instead of instance_filepath',
     actual: `instance_filepath ${JSON.stringify(schema['instance_filepath'])}`,
   });
+  await listedAlike(t, schema.id, filepath);
   const several = [newPath(), newPath()];
   const instance_slots = several.map((path, at) => ({
     key: `slot_${at}`,
@@ -63,6 +65,17 @@ const given = check(SLOTS, options, async (run: Platform) => {
     },
   );
 });
+
+/** A list may show less of a schema than a single read; what it shows has to be so. */
+async function listedAlike(t: Platform, id: string, filepath: string): Promise<void> {
+  const { items } = await walk(t, 'config_schemas', { limit: 100, pages: 20 });
+  const listed = items.find((item) => item.id === id);
+  if (!Array.isArray(listed?.['instance_slots'])) return;
+  t.must(slotPaths(listed).includes(filepath), {
+    expected: `instance_slots with the filepath ${filepath} in the list too, as in ${id} read alone`,
+    actual: JSON.stringify(listed),
+  });
+}
 
 const derived = check(SLOTS, { ...options, aspect: 'derived' }, async (run: Platform) => {
   const t: Platform = inVersion(run, 'everglades');

@@ -7,8 +7,10 @@ import { beyondEndRefused } from './beyond-end-refused.ts';
 import { bodiesHalfRead } from './bodies-half-read.ts';
 import { defaultLimit20 } from './default-limit-20.ts';
 import { defaultOffset1 } from './default-offset-1.ts';
+import { deploymentDescriptionLost } from './deployment-description-lost.ts';
 import { deploymentDescriptionNull } from './deployment-description-null.ts';
 import { deploymentIdBare } from './deployment-id-bare.ts';
+import { deploymentOfAnotherRelease } from './deployment-of-another-release.ts';
 import { deploymentWithoutTarget } from './deployment-without-target.ts';
 import { endOfLifeServed } from './end-of-life-served.ts';
 import { envelopeHasMoreMissing } from './envelope-has-more-missing.ts';
@@ -93,6 +95,7 @@ import { scopeIgnored } from './scope-ignored.ts';
 import { slotsFirstOnly } from './slots-first-only.ts';
 import { slotsInRainier } from './slots-in-rainier.ts';
 import { slotsOfPreviousSchema } from './slots-of-previous-schema.ts';
+import { slotsUnlisted } from './slots-unlisted.ts';
 import { slotsWithoutFilepath } from './slots-without-filepath.ts';
 import { slugPatchIgnored } from './slug-patch-ignored.ts';
 import { slugPatched } from './slug-patched.ts';
@@ -126,6 +129,9 @@ import { yamlRefused } from './yaml-refused.ts';
 
 /** Those that show on the Platform API alone. */
 export const platformDefects: readonly PlatformDefect[] = [
+  deploymentDescriptionLost,
+  deploymentOfAnotherRelease,
+  slotsUnlisted,
   rainierRefused,
   versionOmittedFails,
   pingTimeoutDoubled,
