@@ -222,8 +222,12 @@ test('issuing writes the file whole, or nothing', () => {
 test('keys: readable by their owner alone, never overwritten, of one kind', () => {
   expect(statSync(keyFile).mode & 0o777).toBe(0o600);
   const before = readFileSync(keyFile, 'utf8');
-  expect(() => generateKey(keyFile)).toThrow(/there is a key already/);
+  expect(() => generateKey(keyFile)).toThrow(/is there already, and is not overwritten/);
   expect(readFileSync(keyFile, 'utf8')).toBe(before);
+  const half = join(folder, 'half.pem');
+  writeFileSync(`${half}.pub`, '');
+  expect(() => generateKey(half)).toThrow(/half\.pem\.pub: is there already/);
+  expect(existsSync(half)).toBe(false);
   expect(keyId(createPublicKey(createPrivateKey(before)))).toBe(keyId(publicKey));
   expect(() => readPublicKey(keyFile)).toThrow(/holds a private key/);
   const rsa = join(folder, 'rsa.pem');

@@ -1,6 +1,7 @@
 /** Ed25519 keys that sign certificates: made, kept, read, named. */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { readInputText, whyNot } from '../read-input.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
@@ -15,15 +16,24 @@ export function keyId(key: KeyObject): string {
 export function generateKey(file: string): { keyId: string; publicFile: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const publicFile = `${file}.pub`;
+  let written = false;
   try {
     writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
+    written = true;
     writeFileSync(publicFile, publicKey.export({ type: 'spki', format: 'pem' }), { flag: 'wx' });
   } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    const why = exists ? 'there is a key already, and it is not overwritten' : String(error);
-    throw new UsageError(`${file}: ${why}`, { cause: error });
+    if (written) rmSync(file);
+    const place = error instanceof Error && 'path' in error ? String(error.path) : file;
+    throw new UsageError(`${place}: ${whyNotMade(place, error)}`, { cause: error });
   }
   return { keyId: keyId(publicKey), publicFile };
+}
+
+function whyNotMade(place: string, error: unknown): string {
+  if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) return whyNot(error);
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true
+    ? 'is a folder; name a file in it'
+    : 'is there already, and is not overwritten';
 }
 
 export function readPrivateKey(file: string): KeyObject {
@@ -40,12 +50,14 @@ export function readPublicKey(file: string): KeyObject {
 function read(file: string, option: string, kind: string, make: (pem: string) => KeyObject): KeyObject {
   let key: KeyObject;
   try {
-    key = make(readFileSync(file, 'utf8'));
+    key = make(readInputText(file));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${option} ${file}: no ${kind} key in PEM form (${why}); \`muster keygen FILE\` makes one`, {
-      cause: error,
-    });
+    throw new UsageError(
+      `${option} ${file}: no ${kind} key in PEM form (${whyNot(error)}); \`muster keygen FILE\` makes one`,
+      {
+        cause: error,
+      },
+    );
   }
   if (key.asymmetricKeyType !== 'ed25519') {
     throw new UsageError(`${option} ${file}: must be an Ed25519 key, and is ${key.asymmetricKeyType ?? 'none'}`);

@@ -1,8 +1,9 @@
 /** The baseline as a file (YAML, so JSON too). Published shape: `fixtures/schemas/baseline.schema.json`. */
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import Type from 'typebox';
 import { LineCounter, parseDocument, stringify } from 'yaml';
 import { shape } from '../contract/shape.ts';
+import { readInputText, whyNot } from '../read-input.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Baseline } from './baseline.ts';
 
@@ -41,7 +42,7 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
   }
   const lines = new LineCounter();
   // Days stay text: `core` reads an unquoted date as a string.
-  const document = parseDocument(readFileSync(path, 'utf8'), { lineCounter: lines, schema: 'core' });
+  const document = parseDocument(textOf(path), { lineCounter: lines, schema: 'core' });
   const [error] = document.errors;
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0]);
@@ -59,6 +60,14 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
   const twice = content.known.find((entry, index) => content.known.findIndex((at) => at.check === entry.check) < index);
   if (twice !== undefined) throw new UsageError(`--baseline ${path}: ${twice.check} is listed twice`);
   return { known: content.known };
+}
+
+function textOf(path: string): string {
+  try {
+    return readInputText(path);
+  } catch (error) {
+    throw new UsageError(`--baseline ${path}: cannot be read (${whyNot(error)})`);
+  }
 }
 
 const HEADING = `# Checks that are known to fail. Each is excused until the day it expires; one that holds again, or is unknown, is red.

@@ -42,6 +42,7 @@ export function prepareEvidence(
   if (args.key !== undefined && args.certificate === undefined)
     throw new UsageError('--key signs a --certificate FILE');
   let baseline: Baseline | undefined = path === undefined ? undefined : readBaseline(path, { mayBeMissing: update });
+  if (update && path !== undefined) prepareFile(`--baseline ${path}`, path);
   const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate);
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
   return {

@@ -1,8 +1,8 @@
 /** The options of `simulate platform`, read into those of the simulator. */
-import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { PlatformOptions } from '../../simulators/platform/index.ts';
 import type { Dialect } from '../contract/versions.ts';
+import { readInputText } from '../read-input.ts';
 import { UsageError } from '../usage-error.ts';
 import { planted } from './planted.ts';
 
@@ -90,7 +90,7 @@ function tlsOf({ 'tls-cert': cert, 'tls-key': key }: Arguments): { cert: string;
 }
 
 function readable(option: string, path: string): string {
-  return usage(option, () => readFileSync(path, 'utf8'));
+  return usage(option, () => readInputText(path));
 }
 
 async function behaviourOf({ defect, variant }: Arguments): Promise<PlatformOptions['behaviour']> {

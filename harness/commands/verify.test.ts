@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,25 @@ test('a key is made, a run certified, the certificate verified, and a changed on
   expect(JSON.parse(failed.out).predicate.result).toBe('FAILED');
 });
 
+const pipe = join(folder, 'pipe');
+execFileSync('mkfifo', [pipe]);
+const target = { socket: ['check', 'device', '--socket', 'x'], certificate: join(folder, 'c.json') };
+const named = [...target.socket, '--name', 'a', '--target-version', '1', '--certificate'];
+
 test.each([
+  [['verify', folder, '--key', `${key}.pub`], /cannot be read \(it is a folder\)/],
+  [['verify', pipe, '--key', `${key}.pub`], /cannot be read \(it is a pipe into which nobody writes\)/],
+  [['verify', file, '--key', folder], /--key .*: no public key in PEM form \(it is a folder\)/],
+  [['verify', file, '--key', `${key}.pub`, '--digest', 'foo'], /--digest: must be sha256: and 64 hex digits/],
+  [['keygen', folder], /is a folder; name a file in it/],
+  [[...target.socket, '--baseline', folder], /--baseline .*: cannot be read \(it is a folder\)/],
+  [[...target.socket, '--baseline', pipe], /--baseline .*: cannot be read \(it is a pipe/],
+  [[...target.socket, '--baseline', '/proc/none', '--update-baseline'], /--baseline .*: cannot write/],
+  [['check', 'device', '--target', folder], /--target .*: cannot be read \(it is a folder\)/],
+  [['check', 'device', '--target', pipe], /--target .*: cannot be read \(it is a pipe/],
+  [[...named, folder, '--key', key], /--certificate .*: cannot write .* is a folder/],
+  [[...named, target.certificate, '--key', folder], /--key .*: no private key in PEM form \(it is a folder\)/],
+  [[...named, target.certificate, '--key', '/nonexistent'], /--key \/nonexistent: no private key/],
   [['verify', '/nonexistent', '--key', '/nonexistent'], /--key \/nonexistent: no public key in PEM form/],
   [['verify', '/nonexistent'], /key/],
   [['explain', 'device.nothing.like.it'], /no requirement and no check has that id/],

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import type { CommandModule } from 'yargs';
 import { claimsOf } from '../certificate/claims.ts';
@@ -6,6 +5,7 @@ import { Refused } from '../certificate/dsse.ts';
 import { keyId, readPublicKey } from '../certificate/keys.ts';
 import { suitesDigest } from '../certificate/suites-digest.ts';
 import { type VerifyOptions, verifyCertificate } from '../certificate/verify.ts';
+import { readInputText, whyNot } from '../read-input.ts';
 import { type Paint, painter, wrap } from '../report/style.ts';
 import { digestOf } from '../target/digest.ts';
 import { UsageError } from '../usage-error.ts';
@@ -38,7 +38,7 @@ export const verify: CommandModule<object, Arguments> = {
   handler: async ({ file, key, digest, artifact, json }) => {
     const publicKey = readPublicKey(key);
     const text = readText(file);
-    const wanted = digest ?? digestOf(artifact);
+    const wanted = digestFrom(digest) ?? digestOf(artifact);
     const own = await thisMuster();
     const paint = painter(process.stdout, process.env);
     try {
@@ -101,10 +101,16 @@ async function thisMuster(): Promise<NonNullable<VerifyOptions['own']>> {
   };
 }
 
+function digestFrom(text: string | undefined): string | undefined {
+  const hex = text === undefined ? undefined : /^(?:sha256:)?([0-9a-f]{64})$/i.exec(text)?.[1];
+  if (text !== undefined && hex === undefined) throw new UsageError('--digest: must be sha256: and 64 hex digits');
+  return hex === undefined ? undefined : `sha256:${hex.toLowerCase()}`;
+}
+
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readInputText(file);
   } catch (error) {
-    throw new UsageError(`${file}: cannot be read (${error instanceof Error ? error.message : error})`);
+    throw new UsageError(`${file}: cannot be read (${whyNot(error)})`);
   }
 }

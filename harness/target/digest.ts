@@ -1,14 +1,14 @@
 /** What identifies a file in a certificate. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readInput, whyNot } from '../read-input.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** `sha256:…`. Throws UsageError when the file cannot be read. */
 export function digestOf(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {
-    return `sha256:${createHash('sha256').update(readFileSync(file)).digest('hex')}`;
+    return `sha256:${createHash('sha256').update(readInput(file)).digest('hex')}`;
   } catch (error) {
-    throw new UsageError(`artifact ${file}: cannot be read (${error instanceof Error ? error.message : error})`);
+    throw new UsageError(`artifact ${file}: cannot be read (${whyNot(error)})`);
   }
 }

@@ -1,8 +1,9 @@
 /** Reads a target file: `extends` merged, `${NAME}` filled in, paths made absolute, secrets made known. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { isMap, LineCounter, parseDocument } from 'yaml';
 import type { Redactor } from '../client/redact.ts';
+import { readInputText, whyNot } from '../read-input.ts';
 import { UsageError } from '../usage-error.ts';
 import { type TargetFile, targetFile } from './file-schema.ts';
 import { knownBeside, type Parsed, placeOf } from './places.ts';
@@ -63,7 +64,7 @@ function read(file: string, reading: Reading, chain: string[]): Json {
     throw new UsageError(`--target ${file}: no such file${chain.length > 0 ? ` (extended by ${chain.at(-1)})` : ''}`);
   }
   const lines = new LineCounter();
-  const document = parseDocument(readFileSync(file, 'utf8'), { lineCounter: lines });
+  const document = parseDocument(textOf(file), { lineCounter: lines });
   const [error] = document.errors;
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0]);
@@ -78,6 +79,14 @@ function read(file: string, reading: Reading, chain: string[]): Json {
   const below = list.map((base) => read(resolve(dirname(file), String(base)), reading, [...chain, file]));
   reading.files.push({ file, document, lines });
   return [...below, rest].reduce(merge, {});
+}
+
+function textOf(file: string): string {
+  try {
+    return readInputText(file);
+  } catch (error) {
+    throw new UsageError(`--target ${file}: cannot be read (${whyNot(error)})`);
+  }
 }
 
 /** `${NAME}` and `${NAME:-default}` in every string. A variable named like a secret is treated as one. */

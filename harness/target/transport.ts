@@ -7,6 +7,7 @@ import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import { type DiscoveryFile, discoveryFile } from '../contract/discovery.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
+import { readInputText, whyNot } from '../read-input.ts';
 import { UsageError } from '../usage-error.ts';
 import type { DeviceTransport } from './device.ts';
 
@@ -108,9 +109,9 @@ export function readCa(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   let pem: string;
   try {
-    pem = readFileSync(file, 'utf8');
+    pem = readInputText(file);
   } catch (error) {
-    throw new UsageError(`--ca ${file}: cannot be read (${error instanceof Error ? error.message : error})`);
+    throw new UsageError(`--ca ${file}: cannot be read (${whyNot(error)})`);
   }
   if (!pem.includes('-----BEGIN CERTIFICATE-----')) {
     throw new UsageError(`--ca ${file}: holds no certificate in PEM form`);
