@@ -63,18 +63,18 @@ describe('a warm-up', () => {
     metrics.measuring = false;
     const warm = metrics.current;
     metrics.measuring = true;
-    warm.time('x.ms', 1);
-    warm.count('n');
-    metrics.current.time('x.ms', 2);
-    expect(metrics.summaries()['x.ms']?.count).toBe(1);
+    warm.time('ping.ms', 1);
+    warm.count('ping.errors');
+    metrics.current.time('ping.ms', 2);
+    expect(metrics.summaries()['ping.ms']?.count).toBe(1);
     expect(metrics.snapshot().counters).toEqual({});
   });
 
   it('intervals hold what is new since the last one', () => {
     const metrics = new Metrics({ intervals: true });
-    metrics.time('x.ms', 1);
-    expect(Object.keys(metrics.takeInterval().histograms)).toEqual(['x.ms']);
+    metrics.time('ping.ms', 1);
+    expect(Object.keys(metrics.takeInterval().histograms)).toEqual(['ping.ms']);
     expect(metrics.takeInterval().histograms).toEqual({});
-    expect(metrics.summaries()['x.ms']?.count).toBe(1);
+    expect(metrics.summaries()['ping.ms']?.count).toBe(1);
   });
 });

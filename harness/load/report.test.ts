@@ -69,8 +69,26 @@ describe('the report page', () => {
     expect((reach?.at[half] ?? 0) / 500).toBeCloseTo(1, 1);
   });
 
-  it('is written for a run that measured nothing', () => {
-    expect(reportHtml(resultWith())).toContain('</html>');
+  it('has no heading above nothing for a run that measured nothing', () => {
+    const bare = reportHtml(resultWith());
+    expect(bare).toContain('</html>');
+    expect(bare).not.toContain('<h2');
+  });
+
+  it('says nothing good of a run that is not complete', () => {
+    const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
+    const cut = reportHtml(
+      resultWith({ complete: false, incomplete_reasons: ['the run was interrupted'], thresholds }),
+    );
+    expect(cut).toContain('<span class="badge bad">incomplete</span>');
+    expect(cut).toContain('not judged');
+    const [, body = ''] = cut.split('<body>');
+    expect(body.split('<script')[0]).not.toMatch(/class="[^"]*good|✓|valid/);
+  });
+
+  it('lets a table that is wider than the page scroll by itself', () => {
+    expect(page.match(/<table/g)?.length).toBeGreaterThan(1);
+    expect(page.match(/<table/g)).toHaveLength(page.match(/<div class="scroll"><table class="data"/g)?.length ?? 0);
   });
 
   it.each([

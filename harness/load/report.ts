@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { decode } from './histograms.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from './report-page.ts';
-import type { FleetResult } from './result.ts';
+import { type FleetResult, measuredNothing } from './result.ts';
 import { parseThreshold } from './thresholds.ts';
 import { readableMs } from './units.ts';
 
@@ -24,27 +24,63 @@ export const ROLLOUT_LEGS = ['command', 'sync', 'write', 'event', 'report'] as c
 export function reportHtml(result: FleetResult): string {
   const plots = [...rolloutPlots(result), ...percentilePlots(result), ...timePlots(result)];
   const place = (id: string, caption: string): string =>
-    plots.some((plot) => plot.id === id) ? `<p>${caption}</p><div class="plot" id="${id}"></div>` : '';
+    plots.some((plot) => plot.id === id) ? `<h3>${caption}</h3><div class="plot" id="${id}"></div>` : '';
   const { script, style } = uPlot();
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 <title>Muster fleet: ${text(result.scenario)}</title><style>${style}${PAGE_STYLE}</style></head><body><main>
-<h1>${text(result.scenario)} <span class="badge ${tone(result.verdict)}">${result.verdict}</span>${result.complete ? '' : ' <span class="badge bad">incomplete</span>'}</h1>
-<p>${count(result.robots)} robots${result.shard === null ? '' : ` (shard ${result.shard.index} of ${result.shard.count})`} · ${result.workers} workers · seed ${result.seed} · uplink ${text(result.uplink)} · ${result.key_bits}-bit keys · platform ${text(result.platform)} · ${text(result.started_at)} · Muster ${text(result.muster)}</p>
-${list('bad', result.incomplete_reasons)}${list(tone(result.verdict), result.verdict_reasons)}${list('poor', result.notes)}
+<h1>${text(result.scenario)} ${badge(result)}</h1>
+<ul class="facts">${facts(result)
+    .map((fact) => `<li>${text(fact)}</li>`)
+    .join('')}</ul>
+${told('bad', result.incomplete_reasons)}${told(tone(result.verdict), result.verdict_reasons)}${told('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
 ${violations(result)}
-${result.thresholds.length === 0 ? '' : `<h2>Thresholds</h2>${thresholds(result)}`}
-<h2>Roll-out</h2>${place('reach', 'Robots whose on-device client had read the event, by time after the POST')}
-${place('legs', 'Where the time goes: each leg by percentile')}
-${place('rollout-time', 'Roll-out latency over the run')}
-<h2>Latencies</h2>${place('percentiles', 'Latency by percentile')}<div class="scroll">${metrics(result)}</div>
-<h2>Over time</h2>${place('rates', 'Events a second')}${place('p99', '99th percentile of each second')}${place('states', 'Robots by state')}${place('load', 'The generator itself: cores used')}${place('stalls', 'The generator itself: longest stall of an event loop in each second')}
-<h2>Counters</h2><div class="scroll">${counters(result)}</div>
+${section('Thresholds', thresholds(result))}
+${section(
+  'Roll-out',
+  place('reach', 'Robots whose on-device client had read the event, by time after the POST') +
+    place('legs', 'Where the time goes: each leg by percentile') +
+    place('rollout-time', 'Roll-out latency over the run'),
+)}
+${section('Latencies', place('percentiles', 'Latency by percentile') + metrics(result))}
+${section(
+  'Over time',
+  place('rates', 'Events a second') +
+    place('p99', '99th percentile of each second') +
+    place('states', 'Robots by state') +
+    place('load', 'The generator itself: cores used') +
+    place('stalls', 'The generator itself: longest stall of an event loop in each second'),
+)}
+${section('Counters', counters(result))}
 </main><script type="application/json" id="data">${JSON.stringify(plots).replaceAll('<', '\\u003c')}</script>
 <script>${script}</script><script>${PAGE_SCRIPT}</script></body></html>
 `;
+}
+
+/** Nothing at all, rather than a heading above nothing. */
+const section = (title: string, body: string): string => (body === '' ? '' : `<h2>${title}</h2>${body}`);
+
+/** The generator's verdict says nothing good of a run that is not complete. */
+function badge({ complete, verdict }: FleetResult): string {
+  const [className, words] = complete ? [tone(verdict), verdict] : ['bad', 'incomplete'];
+  return `<span class="badge ${className}">${words}</span>`;
+}
+
+function facts(result: FleetResult): string[] {
+  const { shard, workers } = result;
+  return [
+    ...(shard === null ? [] : [`shard ${shard.index} of ${shard.count}`]),
+    workers === 1 ? '1 worker' : `${workers} workers`,
+    `seed ${result.seed}`,
+    `uplink ${result.uplink}`,
+    ...(result.uplink === 'agent' ? [`${result.key_bits}-bit keys`] : []),
+    `platform ${result.platform}`,
+    ...(result.complete || measuredNothing(result) ? [] : [`generator ${result.verdict}`]),
+    result.started_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'),
+    `Muster ${result.muster}`,
+  ];
 }
 
 function uPlot(): { script: string; style: string } {
@@ -116,7 +152,7 @@ function timePlots({ series }: FleetResult): Plot[] {
     };
   };
   const plots = [
-    over('rates', 'number', (tick) => tick.rates),
+    over('rates', 'number', (tick) => withoutStill(tick.rates, series)),
     over('p99', 'ms', (tick) => tick.p99),
     over('states', 'number', (tick) => tick.robots),
     over('load', 'number', (tick) => ({ cores: tick.cpu })),
@@ -127,6 +163,13 @@ function timePlots({ series }: FleetResult): Plot[] {
     return { ...(middle === undefined ? {} : { p50: middle }), ...(high === undefined ? {} : { p99: high }) };
   });
   return [...plots, latency].filter((plot) => plot.series.length > 0);
+}
+
+/** Without what never happened, which would only hide what did. */
+function withoutStill(rates: Record<string, number>, series: FleetResult['series']): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(rates).filter(([name]) => series.some((tick) => (tick.rates[name] ?? 0) > 0)),
+  );
 }
 
 function tiles(result: FleetResult): string {
@@ -140,8 +183,10 @@ function tiles(result: FleetResult): string {
           [readableMs(rollout.p99), 'roll-out p99'],
           [count(rollout.count), 'roll-outs'],
         ] as [string, string][])),
-    [readableMs(result.start_ms), 'until all served'],
-    [`${(result.rss_bytes_per_robot / 1024).toFixed(1)} KiB`, 'memory a robot'],
+    ...(result.start_ms === 0 ? [] : ([[readableMs(result.start_ms), 'until all served']] as [string, string][])),
+    ...(result.rss_bytes_per_robot === 0
+      ? []
+      : ([[`${(result.rss_bytes_per_robot / 1024).toFixed(1)} KiB`, 'memory a robot']] as [string, string][])),
     [count(result.counters['subscriber.violations'] ?? 0), 'stream violations'],
     [readableMs(result.duration_ms), 'whole run'],
   ];
@@ -155,18 +200,21 @@ function violations({ violations: found, missed }: FleetResult): string {
     ({ name, kind, message }) =>
       `<tr><td>${text(name)}</td><td class="bad">${kind}</td><td class="wide">${text(message)}</td></tr>`,
   );
-  const table =
-    rows.length === 0 ? '' : `<h2 class="bad">Streams that were not whole</h2><table>${rows.join('')}</table>`;
-  return `${table}${missed.length === 0 ? '' : `<h2 class="bad">Robots that read no event of their roll-out</h2><p>${missed.map(text).join(', ')}</p>`}`;
+  const table = rows.length === 0 ? '' : `<h2 class="bad">Streams that were not whole</h2>${tableOf(rows)}`;
+  return `${table}${missed.length === 0 ? '' : `<h2 class="bad">Robots that read no event of their roll-out</h2>${told('bad', [missed.join(', ')])}`}`;
 }
 
 function thresholds(result: FleetResult): string {
-  const rows = result.thresholds.map(
-    ({ expr, value, ok, reason }) =>
-      `<tr><td>${text(expr)}</td><td class="n">${text(thresholdValue(expr, value))}</td><td class="${ok ? 'good' : 'bad'}">${ok ? 'met' : 'missed'}</td><td class="wide">${text(reason ?? '')}</td></tr>`,
-  );
-  return `<table>${rows.join('')}</table>`;
+  const rows = result.thresholds.map(({ expr, value, ok, reason }) => {
+    const [className, words] = !result.complete ? ['none', 'not judged'] : ok ? ['good', '✓ met'] : ['bad', '✗ missed'];
+    return `<tr><td class="wide">${text(expr)}${reason === undefined ? '' : `<small>${text(reason)}</small>`}</td><td class="n">${text(thresholdValue(expr, value))}</td><td class="${className}">${words}</td></tr>`;
+  });
+  return tableOf(rows);
 }
+
+/** Wider than the page it scrolls by itself. */
+const tableOf = (rows: readonly string[], head = ''): string =>
+  rows.length === 0 ? '' : `<div class="scroll"><table class="data">${head}${rows.join('')}</table></div>`;
 
 /** With the unit of the expression. */
 export function thresholdValue(expr: string, value: number | null): string {
@@ -184,18 +232,18 @@ function metrics(result: FleetResult): string {
     return `<tr><td>${text(name)}</td><td class="n">${count(of.count)}</td>${times.join('')}</tr>`;
   });
   const columns = head.map((name, index) => `<th${index === 0 ? '' : ' class="n"'}>${name}</th>`).join('');
-  return `<table><tr>${columns}</tr>${rows.join('')}</table>`;
+  return tableOf(rows, `<tr>${columns}</tr>`);
 }
 
 function counters(result: FleetResult): string {
   const rows = Object.entries(result.counters).map(
     ([name, value]) => `<tr><td>${text(name)}</td><td class="n">${count(value)}</td></tr>`,
   );
-  return `<table>${rows.join('')}</table>`;
+  return tableOf(rows);
 }
 
-const list = (className: string, lines: string[]): string =>
-  lines.map((line) => `<p class="${className}">${text(line)}</p>`).join('');
+const told = (className: string, lines: readonly string[]): string =>
+  lines.map((line) => `<p class="told ${className}">${text(line)}</p>`).join('');
 const tone = (verdict: FleetResult['verdict']): string =>
   verdict === 'valid' ? 'good' : verdict === 'suspect' ? 'poor' : 'bad';
 const count = (value: number): string => Math.round(value).toLocaleString('en');
