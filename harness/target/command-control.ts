@@ -13,6 +13,7 @@ import {
 import type { Deployment } from '../contract/deployment.ts';
 import type { Shape } from '../contract/shape.ts';
 import { type Control, ControlError } from './control.ts';
+import { type Exact, parseExact } from './exact.ts';
 import { Tail } from './tail.ts';
 
 export interface ControlCommands {
@@ -71,11 +72,11 @@ export class CommandControl implements Control {
       await this.#run('drive', { MUSTER_ACTION: 'remove', MUSTER_DEPLOYMENT_ID: deploymentId }, request),
     );
   }
-  async publish(count: number): Promise<ControlPublished> {
+  async publish(count: number): Promise<Exact<ControlPublished>> {
     const answer = await this.#run('drive', { MUSTER_ACTION: 'publish', MUSTER_COUNT: String(count) }, { count });
     return checked(answer, controlPublished, 'drive (publish)') as ControlPublished;
   }
-  async compact(): Promise<ControlCompacted> {
+  async compact(): Promise<Exact<ControlCompacted>> {
     return checked(await this.#run('compact'), controlCompacted, 'compact') as ControlCompacted;
   }
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
@@ -88,18 +89,19 @@ export class CommandControl implements Control {
     return Promise.resolve();
   }
 
-  #deployment(answer: unknown): Deployment {
+  #deployment(printed: string): Deployment {
+    const answer = json(printed);
     // A deployment that breaks its shape is for the suite to find; only its id drives on.
     if (typeof (answer as { id?: unknown } | undefined)?.id === 'string') return answer as Deployment;
     throw new ControlError('control drive: printed no deployment with an id');
   }
 
-  /** Runs a line; its standard output as JSON, or undefined when it printed none. */
+  /** Runs a line; its standard output. */
   #run(
     name: 'drive' | 'compact' | 'stop' | 'start',
     variables: Record<string, string> = {},
     request: unknown = {},
-  ): Promise<unknown> {
+  ): Promise<string> {
     const line = this.#commands[name];
     if (line === undefined)
       return Promise.reject(new ControlError(`control: the target file has no \`${name}\` command`));
@@ -126,14 +128,15 @@ export class CommandControl implements Control {
         child.stderr.destroy();
         if (signal !== null) fail(`did not end within ${timeoutMs / 1000} s`);
         else if (code !== 0) fail(`ended with exit code ${code}`);
-        else resolve(json(out));
+        else resolve(out);
       });
     });
   }
 }
 
-function checked(answer: unknown, shape: Shape, what: string): unknown {
-  if (shape.is(answer)) return answer;
+function checked(printed: string, shape: Shape, what: string): unknown {
+  const answer = json(printed);
+  if (shape.is(answer)) return parseExact(printed);
   const [problem] = shape.problems(answer);
   throw new ControlError(
     `control ${what}: printed what is no ${shape.name}: ${problem?.path ?? ''} ${problem?.message ?? ''}`,

@@ -12,6 +12,7 @@ import type {
 import { controlCompacted, controlInfo, controlPublished } from '../contract/control.ts';
 import { type Deployment, deployment } from '../contract/deployment.ts';
 import type { Shape } from '../contract/shape.ts';
+import { type Exact, parseExact } from './exact.ts';
 
 /** The set-up failed: says nothing about the target's conformance. */
 export class ControlError extends Error {
@@ -25,8 +26,8 @@ export interface Control {
   info(): Promise<ControlInfo>;
   deploy(request?: ControlDeployment): Promise<Deployment>;
   remove(deploymentId: string): Promise<Deployment>;
-  publish(count: number): Promise<ControlPublished>;
-  compact(): Promise<ControlCompacted>;
+  publish(count: number): Promise<Exact<ControlPublished>>;
+  compact(): Promise<Exact<ControlCompacted>>;
   stop(signal?: StopSignal): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
@@ -52,10 +53,10 @@ export class HttpControl implements Control {
   remove(deploymentId: string): Promise<Deployment> {
     return this.#call('POST', `/deployments/${encodeURIComponent(deploymentId)}/remove`, undefined, deployment);
   }
-  publish(count: number): Promise<ControlPublished> {
+  publish(count: number): Promise<Exact<ControlPublished>> {
     return this.#call('POST', '/events', { count }, controlPublished);
   }
-  compact(): Promise<ControlCompacted> {
+  compact(): Promise<Exact<ControlCompacted>> {
     return this.#call('POST', '/compact', undefined, controlCompacted);
   }
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
@@ -90,7 +91,7 @@ export class HttpControl implements Control {
         `${what} answered what is no ${answer.name}: ${problem?.path ?? ''} ${problem?.message ?? ''}`,
       );
     }
-    return response.json as T;
+    return (answer === (controlInfo as Shape) ? response.json : parseExact(response.text)) as T;
   }
 }
 

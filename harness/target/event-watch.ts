@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from '../client/http.ts';
 import { type EventStream, openEvents } from '../client/sse.ts';
+import { parseExact } from './exact.ts';
 
 export interface WatchedEvent {
-  id: number;
+  id: number | bigint;
   type: string;
   deploymentId: string | undefined;
 }
@@ -53,7 +54,7 @@ export class EventWatch implements AsyncDisposable {
   }
 
   async #follow(): Promise<void> {
-    let cursor: number | undefined;
+    let cursor: number | bigint | undefined;
     while (!this.#over.signal.aborted) {
       try {
         const stream = await openEvents(this.#http, cursor === undefined ? {} : { after: cursor });
@@ -103,8 +104,8 @@ export class EventWatch implements AsyncDisposable {
 function parse(text: string | undefined): WatchedEvent | undefined {
   if (text === undefined) return undefined;
   try {
-    const { id, type, data } = JSON.parse(text) as { id?: unknown; type?: unknown; data?: { deployment_id?: unknown } };
-    if (typeof id !== 'number' || typeof type !== 'string') return undefined;
+    const { id, type, data } = parseExact(text) as { id?: unknown; type?: unknown; data?: { deployment_id?: unknown } };
+    if ((typeof id !== 'number' && typeof id !== 'bigint') || typeof type !== 'string') return undefined;
     return { id, type, deploymentId: typeof data?.deployment_id === 'string' ? data.deployment_id : undefined };
   } catch {
     return undefined;

@@ -10,6 +10,7 @@ import type { ControlCompacted, ControlDeployment, ControlInfo, ControlPublished
 import type { Deployment } from '../contract/deployment.ts';
 import { type Control, ControlError } from './control.ts';
 import { EventWatch } from './event-watch.ts';
+import type { Exact } from './exact.ts';
 import { type KitFile, PlatformKit } from './platform-kit.ts';
 
 export interface PlatformControlOptions {
@@ -63,7 +64,7 @@ export class PlatformControl implements Control {
   }
 
   /** Deployments, one after the other, until as many events have come. */
-  publish(count: number): Promise<ControlPublished> {
+  publish(count: number): Promise<Exact<ControlPublished>> {
     return this.#inTurn(async () => {
       await this.#watch.start(this.#timeoutMs);
       const mark = this.#watch.mark;
@@ -76,10 +77,13 @@ export class PlatformControl implements Control {
           );
         }
       } while (this.#watch.mark - mark < count);
-      const ids = this.#watch.since(mark).map((event) => event.id);
+      const [first = 0, ...more] = this.#watch
+        .since(mark)
+        .map((event) => event.id)
+        .sort((left, right) => (left < right ? -1 : 1));
       // One event is the last one: those before it belong to what it replaced.
-      const last = Math.max(...ids);
-      return { first_id: count === 1 ? last : Math.min(...ids), last_id: last };
+      const last = more.at(-1) ?? first;
+      return { first_id: count === 1 ? last : first, last_id: last };
     });
   }
 

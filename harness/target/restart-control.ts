@@ -8,6 +8,7 @@ import type {
 } from '../contract/control.ts';
 import type { Deployment } from '../contract/deployment.ts';
 import { type Control, ControlError } from './control.ts';
+import type { Exact } from './exact.ts';
 
 export interface Restarter {
   stop(signal: StopSignal): Promise<void>;
@@ -37,10 +38,10 @@ export class RestartControl implements Control {
   remove(deploymentId: string): Promise<Deployment> {
     return this.#inner.remove(deploymentId);
   }
-  publish(count: number): Promise<ControlPublished> {
+  publish(count: number): Promise<Exact<ControlPublished>> {
     return this.#inner.publish(count);
   }
-  compact(): Promise<ControlCompacted> {
+  compact(): Promise<Exact<ControlCompacted>> {
     return this.#inner.compact();
   }
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {

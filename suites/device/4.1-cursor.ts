@@ -99,10 +99,7 @@ export default [
       const { cursor } = await anchor(context, streams);
       const stream = await streams.open();
       const sentinel = await publish(context, 1);
-      const seen = await stream.until(
-        ({ id }) => Number(id) >= Number(sentinel.last),
-        'an event published after the stream was opened',
-      );
+      const seen = await stream.reach(sentinel.last, 'an event published after the stream was opened');
       const replayed = seen.some(({ id }) => id <= cursor);
       context.note(
         replayed ? 'without a cursor retained events are replayed' : 'without a cursor only live events come',

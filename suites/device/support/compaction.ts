@@ -1,6 +1,6 @@
 /** Getting events compacted away, so that there are cursors that are certainly expired. */
 import type { Device } from './context.ts';
-import { anchor, follow, type Published, publish, room } from './drive.ts';
+import { anchor, compact, follow, type Published, publish, room } from './drive.ts';
 import type { Streams } from './streams.ts';
 
 export interface Compacted {
@@ -35,12 +35,10 @@ export async function compactAway(context: Device, streams: Streams): Promise<Co
   for (let published = 0; published < most; batch *= 2) {
     const filling = await publish(context, batch);
     published += batch;
-    const { earliest_id, latest_id } = await context.control.compact();
-    const earliest = BigInt(earliest_id);
+    const { earliest, latest } = await compact(context);
     const gone = seen.filter((id) => id < earliest);
     // The last that is gone may be the one just before the earliest: nothing was lost after it, so it may be served.
-    if (gone.length > 1)
-      return { lost: [...gone.slice(0, -1), ...justLost(filling, earliest)], earliest, latest: BigInt(latest_id) };
+    if (gone.length > 1) return { lost: [...gone.slice(0, -1), ...justLost(filling, earliest)], earliest, latest };
   }
   return context.blocked(`compaction removed none of the oldest events, though ${most} more were published`);
 }

@@ -22,23 +22,19 @@ export async function publish(context: Device, count: number): Promise<Published
  */
 export async function anchor(context: Device, streams: Streams): Promise<{ cursor: bigint; live: Subscription }> {
   const { last } = await publish(context, 1);
-  if (last <= BigInt(Number.MAX_SAFE_INTEGER)) {
-    return { cursor: last, live: await streams.open({ after: last }) };
-  }
-  // Control speaks JSON numbers; beyond 2^53 the exact id is only on the stream.
-  const live = await streams.open();
-  const again = await publish(context, 1);
-  const seen = await live.until((event) => Number(event.id) >= Number(again.last), 'an event just published');
-  return { cursor: seen.at(-1)?.id ?? again.last, live };
+  return { cursor: last, live: await streams.open({ after: last }) };
 }
 
 /** Reads up to the last of the published events. */
 export function follow(subscription: Subscription, published: Published, within?: number): Promise<SeenEvent[]> {
-  return subscription.until(
-    (event) => Number(event.id) >= Number(published.last),
-    `the published events ${published.first} to ${published.last}`,
-    within,
-  );
+  const { first, last } = published;
+  return subscription.reach(last, `the published events ${first} to ${last}`, within);
+}
+
+/** Has the log compacted; the first id that is retained, and the newest there is. Above the newest, nothing is retained. */
+export async function compact(context: Device): Promise<{ earliest: bigint; latest: bigint }> {
+  const { earliest_id, latest_id } = await context.control.compact();
+  return { earliest: BigInt(earliest_id), latest: BigInt(latest_id) };
 }
 
 /** How many events a check may publish without the log being compacted behind its back. */

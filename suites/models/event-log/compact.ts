@@ -1,4 +1,5 @@
 import type { AsyncCommand } from 'fast-check';
+import { compact } from '../../device/support/drive.ts';
 import type { LogModel, LogReality } from './model.ts';
 
 /** Events before the earliest that is retained are gone; their ids are expired cursors. Those who are connected lose nothing unseen. */
@@ -8,9 +9,9 @@ export class Compact implements AsyncCommand<LogModel, LogReality> {
   }
 
   async run(model: LogModel, real: LogReality): Promise<void> {
-    const { earliest_id: earliest } = await real.context.control.compact();
+    const { earliest } = await compact(real.context);
     const known = [model.origin, ...model.gone, ...model.events.map(({ id }) => id)];
-    model.gone = [...new Set(known.filter((id) => id < BigInt(earliest)))].sort((a, b) => Number(a - b));
+    model.gone = [...new Set(known.filter((id) => id < earliest))].sort((a, b) => Number(a - b));
     for (const client of model.clients) {
       client.mayEnd ||= (client.subscription.events.at(-1)?.id ?? client.cursor) < model.newest;
     }

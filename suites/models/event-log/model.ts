@@ -2,7 +2,7 @@
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { puttingOff } from '../../device/support/busy.ts';
 import type { Device } from '../../device/support/context.ts';
-import type { Published } from '../../device/support/drive.ts';
+import { follow, type Published } from '../../device/support/drive.ts';
 import type { SeenEvent } from '../../device/support/events.ts';
 import { relocate } from '../../device/support/restart.ts';
 import { describeOpen, type Streams, type Subscription } from '../../device/support/streams.ts';
@@ -43,10 +43,7 @@ export const nth = <T>(items: readonly T[], which: number): T | undefined => ite
 /** Takes into the model what the witness sees, up to the published events. */
 export async function witness(model: LogModel, real: LogReality, published: Published): Promise<void> {
   const context: Device = real.context;
-  const seen = await real.witness.until(
-    ({ id }) => Number(id) >= Number(published.last),
-    `the published events ${published.first} to ${published.last}`,
-  );
+  const seen = await follow(real.witness, published);
   const fresh = seen.filter(({ id }) => id > model.newest);
   context.must(fresh.length >= published.count, {
     expected: `${published.count} new events, with ids above ${model.newest}`,
