@@ -45,7 +45,7 @@ export function brief(response: HttpResponse): string {
   return `${response.status}${type === '' ? '' : ` ${type}`} ${JSON.stringify(response.text.slice(0, 300))}`;
 }
 
-const NONE = new Set([204, 404, 409, 410]);
+const NONE = new Set([204, 404, 409, 410, 503]);
 
 /** Whether an answer of the deployment endpoint says that there is none. How it does is not stated, so every plausible way counts. */
 export const saysNone = (response: HttpResponse): boolean =>

@@ -34,9 +34,8 @@ export function readEvent(context: Device, frame: SseFrame): SeenEvent | undefin
   };
 }
 
-/** A block without id, event and data says nothing about events; the standard's `retry` comes that way. */
-export const isControl = (frame: SseFrame): boolean =>
-  frame.id === undefined && frame.event === undefined && frame.data === undefined;
+/** A block without data is no event: by the standard a client dispatches nothing for it. `retry` comes that way, or an id alone. */
+export const isControl = (frame: SseFrame): boolean => frame.data === undefined;
 
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {

