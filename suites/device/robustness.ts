@@ -5,7 +5,7 @@ import { exchange, type RawExchange, requestText } from '../../harness/client/ra
 import { CURRENT, isServed } from './support/ask.ts';
 import { persist } from './support/busy.ts';
 import { check, type Device } from './support/context.ts';
-import { withStreams } from './support/streams.ts';
+import { streamsInTheWay, withStreams } from './support/streams.ts';
 
 const robust = requirement(
   'device.robust.requests',
@@ -152,11 +152,19 @@ export default [
       await context.property(
         fc.constantFrom(...all),
         async (trial) => {
-          const result = await exchange(context.http, trial.parts, {
-            within: context.patienceMs,
-            answers: trial.answers ?? 1,
-            methods: trial.methods ?? [],
-          });
+          const { result } = await persist(
+            context,
+            async () => {
+              const result = await exchange(context.http, trial.parts, {
+                within: context.patienceMs,
+                answers: trial.answers ?? 1,
+                methods: trial.methods ?? [],
+              });
+              const last = result.responses.at(-1);
+              return { result, status: last?.status ?? 0, headers: last?.headers ?? {} };
+            },
+            streamsInTheWay,
+          );
           judge(context, trial, result);
           await stillServes(context, trial.name);
         },

@@ -16,22 +16,27 @@ interface Answer {
 
 /**
  * Asks until the answer does not put off, for as long as the device says when to come back, or `mayPass` says that what is in
- * the way may go away. Gives back the last answer, whatever it is; `discard` gets the others.
+ * the way may go away: then it is asked again soon, since the device cannot know when that is. When `selfMade` says that the
+ * asker itself is in the way, waiting is of no use, whatever the device says. Gives back the last answer, whatever it is;
+ * `discard` gets the others.
  */
 export async function persist<A extends Answer>(
   context: Device,
   ask: () => Promise<A>,
   mayPass: () => boolean,
   discard: (answer: A) => Promise<void> = async () => {},
+  selfMade: () => boolean = () => false,
 ): Promise<A> {
   const deadline = performance.now() + LONGEST_MS;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     const answer = await ask();
     if (!puttingOff(answer.status)) return answer;
     const after = retryAfterMs(answer);
-    if (performance.now() >= deadline || (after === undefined && !mayPass())) return answer;
+    const passing = mayPass();
+    if (performance.now() >= deadline || (!passing && (after === undefined || selfMade()))) return answer;
     await discard(answer);
-    await sleep(Math.min(after ?? pause, context.patienceMs), undefined, { signal: context.signal });
+    const wait = passing ? pause : (after ?? pause);
+    await sleep(Math.min(wait, context.patienceMs), undefined, { signal: context.signal });
   }
 }
 

@@ -12,7 +12,7 @@ import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { mediaType } from './ask.ts';
 import { persist, puttingOff } from './busy.ts';
 import type { Device } from './context.ts';
-import { DECIMAL, readEvent, type SeenEvent, showIds } from './events.ts';
+import { DECIMAL, isControl, readEvent, type SeenEvent, showIds } from './events.ts';
 import { patience, waitedInVain } from './patience.ts';
 
 export class Subscription {
@@ -71,7 +71,10 @@ export class Subscription {
     const arrived = (): boolean => {
       const fresh = stream.frames.slice(looked);
       looked = stream.frames.length;
-      return last !== undefined && fresh.some(({ id }) => DECIMAL.test(id ?? '') && BigInt(id ?? '') >= last);
+      return (
+        last !== undefined &&
+        fresh.some((frame) => !isControl(frame) && DECIMAL.test(frame.id ?? '') && BigInt(frame.id ?? '') >= last)
+      );
     };
     while (!arrived() && stream.ended === undefined) {
       if (performance.now() >= deadline) {
@@ -125,7 +128,14 @@ const everyStream = new Set<EventStream>();
 /** A device takes a moment to see that a stream has been closed, and to have room for another one. */
 const NOTICED_MS = 2000;
 let lastServed = Number.NEGATIVE_INFINITY;
-const justClosed = (): boolean => performance.now() - lastServed < NOTICED_MS;
+const justClosed = (): boolean =>
+  performance.now() - lastServed < NOTICED_MS ||
+  [...everyStream].some(
+    ({ status, ended }) => status === 200 && ended !== undefined && performance.now() - ended.at < NOTICED_MS,
+  );
+
+/** Whether streams of this run, or such as the device may still take for open, can be what a device puts off for. */
+export const streamsInTheWay = (): boolean => stillOpen(everyStream) > 0 || justClosed();
 
 /** The device serves no more streams at once, and other checks hold some: this one gives its own back, and begins again. */
 class PutOff extends Error {
@@ -169,8 +179,9 @@ async function withOwn<T>(context: Device, use: (streams: Streams) => Promise<T>
       const stream = await persist(
         context,
         () => openEvents(http, { within: patience(context), ...options }),
-        () => needed && ((patiently && others()) || (stillOpen(everyStream) === 0 && justClosed())),
+        () => needed && ((patiently && others()) || (justClosed() && !others())),
         (refused) => refused.close(),
+        () => stillOpen(opened) > 0 || (!patiently && others()),
       );
       if (puttingOff(stream.status) && needed && !patiently && others()) {
         putOff = true;
