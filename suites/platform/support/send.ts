@@ -1,27 +1,30 @@
 /** Requests that outlast a rate limit (the specification shows none, so a platform may have one), and answers in words. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { show } from '../../../harness/check/violation.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Platform } from './platform.ts';
+import { gateOf } from './rate-limit.ts';
+import { noteWrite } from './writes.ts';
 
-const ATTEMPTS = 8;
-const LONGEST_PAUSE_MS = 10_000;
+/** How long one request may be put off: beyond it a platform is not limiting, it is refusing. */
+const PUT_OFF_MS = 60_000;
 
-/** Sends, and sends again after a pause for as long as the answer is 429. Throws Blocked when that goes on. */
+/** Sends, and sends again after a pause for as long as the answer is 429. Throws Blocked when that goes on for a minute. */
 export async function send(t: Platform, request: HttpRequest, http: HttpClient = t.http): Promise<HttpResponse> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const response = await http.request(request);
-    if (response.status !== 429) return response;
-    await sleep(pauseMs(response.headers['retry-after'], attempt), undefined, { signal: t.signal });
+  const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
+  const gate = gateOf(http.endpoint, request.path);
+  const until = performance.now() + PUT_OFF_MS;
+  for (let attempt = 0; ; attempt += 1) {
+    await gate.pass(t.signal);
+    const response = await http.request(whole);
+    if (response.status !== 429) {
+      noteWrite(http.endpoint, request, response.status);
+      return response;
+    }
+    if (performance.now() > until) break;
+    gate.close(response.headers, attempt);
   }
-  return t.blocked(`the platform went on answering 429 to ${request.method ?? 'GET'} ${request.path}`);
-}
-
-function pauseMs(retryAfter: string | undefined, attempt: number): number {
-  const seconds = Number(retryAfter);
-  const asked = retryAfter !== undefined && Number.isFinite(seconds) ? seconds * 1000 : 100 * 2 ** attempt;
-  return Math.min(Math.max(asked, 50), LONGEST_PAUSE_MS);
+  return t.blocked(`the platform went on answering 429 to ${request.method ?? 'GET'} ${request.path} for a minute`);
 }
 
 /** The same platform, spoken to in another version. */
