@@ -1,10 +1,11 @@
 /** From a config type to a release: what has to be there before anything can be deployed. In the words of the run's version. */
+import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { atLeast, isPlatformVersion } from '../../../harness/contract/versions.ts';
 import { create, createConfigType, created, unique } from './create.ts';
-import type { Item } from './lists.ts';
+import { envelopeProblems, getList, type Item, type Page } from './lists.ts';
 import type { Platform } from './platform.ts';
-import { send, versionNamed } from './send.ts';
+import { ok, refused, send, versionNamed } from './send.ts';
 
 export const since = (t: Platform, codename: 'rainier' | 'everglades'): boolean =>
   isPlatformVersion(t.apiVersion) && atLeast(t.apiVersion, versionNamed(codename));
@@ -13,17 +14,24 @@ export interface SchemaOptions {
   /** Where instances go. Omitted: nothing is said about it. */
   filepath?: string;
   instanceFormat?: 'json' | 'yaml';
+  /** What the schema itself is written in. Default JSON. */
+  format?: 'json' | 'yaml';
 }
+
+/** The dialect is named, as some want it; 2020-12 is the newest. */
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
 /** Never the same document twice, so that no platform takes it for one it has. */
 export function schemaBody(t: Platform, typeId: string, options: SchemaOptions = {}): Record<string, unknown> {
-  const { filepath, instanceFormat } = options;
+  const { filepath, instanceFormat, format = 'json' } = options;
+  const document = { $schema: DIALECT, title: unique('schema'), type: 'object' };
+  const yaml = Object.entries(document).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
   const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
   return {
     config_type_ref: { id: typeId },
     language: 'jsonschema',
-    format: 'json',
-    documents: [{ name: 'schema.json', data: JSON.stringify({ title: unique('schema'), type: 'object' }) }],
+    format,
+    documents: [{ name: `schema.${format}`, data: format === 'json' ? JSON.stringify(document) : yaml.join('') }],
     ...(filepath === undefined
       ? {}
       : since(t, 'everglades')
@@ -57,10 +65,29 @@ export async function createKit(t: Platform, options: KitOptions = {}): Promise<
   const schema = await createSchema(t, type.id, { filepath, instanceFormat: 'json' });
   const content = JSON.stringify({ speed: 1, marked: unique('content') });
   const [release, instance] = await Promise.all([
-    create(t, '/releases', { version: `v1.0.0-${unique('release')}`, config_schema_ids: [schema.id] }),
+    createRelease(t, schema.id),
     create(t, '/config_instances', { config_schema_id: schema.id, content: { format: 'json', data: content } }),
   ]);
   return { type, schema, release, instance, filepath, content };
+}
+
+const NUMBERS = 1_000_000;
+
+/** A plain version, unlike any other; of a commit that is listed, where the platform wants one. */
+async function createRelease(t: Platform, schemaId: string): Promise<Item> {
+  const version = `v1.${randomInt(NUMBERS)}.${randomInt(NUMBERS)}`;
+  const body = { version, config_schema_ids: [schemaId] };
+  const response = await send(t, { method: 'POST', path: '/releases', body });
+  const release = created(response);
+  if (release !== undefined) return release;
+  const commit = refused(response) ? await aCommit(t) : undefined;
+  return create(t, '/releases', { ...body, ...(commit === undefined ? {} : { git_commit_ref: { id: commit } }) });
+}
+
+async function aCommit(t: Platform): Promise<string | undefined> {
+  const response = await getList(t, 'git_commits', { limit: 1 });
+  if (!ok(response) || envelopeProblems(response.json).length > 0) return undefined;
+  return (response.json as Page).data[0]?.id;
 }
 
 export interface DeploymentRequest {
