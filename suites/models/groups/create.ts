@@ -20,7 +20,11 @@ export class Create implements AsyncCommand<GroupModel, GroupReality> {
     const t: Platform = real.t;
     const parent = nth(model.groups, this.below)?.id ?? null;
     const name = unique('group');
-    const response = await send(t, { method: 'POST', path: '/groups', body: { name, parent_id: parent } });
+    const response = await send(t, {
+      method: 'POST',
+      path: '/groups',
+      body: { name, [real.forms.parentField]: parent },
+    });
     if (tooDeep(model, undefined, parent) && refused(response)) return;
     const group = created(response);
     t.must(group !== undefined, {

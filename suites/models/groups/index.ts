@@ -4,6 +4,7 @@ import { Create } from './create.ts';
 import { Move } from './move.ts';
 import { Rename } from './rename.ts';
 
+export { findForms, type GroupForms } from './forms.ts';
 export type { GroupModel, GroupReality } from './model.ts';
 
 const which = fc.nat({ max: 5 });

@@ -2,7 +2,7 @@
 import type { Item } from '../../platform/support/lists.ts';
 import type { Platform } from '../../platform/support/platform.ts';
 import { read } from '../../platform/support/read.ts';
-import { send } from '../../platform/support/send.ts';
+import type { GroupForms } from './forms.ts';
 
 export interface GroupModel {
   /** In the order of creation; the first is the root of this run. */
@@ -11,6 +11,7 @@ export interface GroupModel {
 
 export interface GroupReality {
   t: Platform;
+  forms: GroupForms;
 }
 
 /** Beyond it a platform may say that a tree is too deep. */
@@ -40,11 +41,12 @@ export const tooDeep = (model: GroupModel, id: string | undefined, parent: strin
 /** Every group reads as the model says, and following parents comes to an end. */
 export async function agree(model: GroupModel, real: GroupReality): Promise<void> {
   const t: Platform = real.t;
+  const { parentField } = real.forms;
   const seen = new Map<string, Item>();
   for (const { id } of model.groups) seen.set(id, await read(t, 'groups', id));
   for (const { id } of model.groups) {
     const above = new Set<string>();
-    for (let at: unknown = id; typeof at === 'string' && seen.has(at); at = seen.get(at)?.['parent_id']) {
+    for (let at: unknown = id; typeof at === 'string' && seen.has(at); at = seen.get(at)?.[parentField]) {
       t.must(!above.has(at), {
         expected: 'a tree: following parents from any group comes to an end',
         actual: `a circle: ${[...above, at].join(' → ')}`,
@@ -54,12 +56,9 @@ export async function agree(model: GroupModel, real: GroupReality): Promise<void
   }
   for (const { id, name, parent } of model.groups) {
     const group = seen.get(id);
-    t.must(group?.['name'] === name && (group['parent_id'] ?? null) === parent, {
+    t.must(group?.['name'] === name && (group[parentField] ?? null) === parent, {
       expected: `group ${id} named ${name} below ${parent ?? 'nothing'}`,
-      actual: `named ${group?.['name']} below ${group?.['parent_id'] ?? 'nothing'}`,
+      actual: `named ${group?.['name']} below ${group?.[parentField] ?? 'nothing'}`,
     });
   }
 }
-
-export const move = (t: Platform, id: string, parent: string | null) =>
-  send(t, { method: 'POST', path: `/groups/${encodeURIComponent(id)}/move`, body: { parent_id: parent } });

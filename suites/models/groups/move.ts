@@ -2,7 +2,8 @@ import type { AsyncCommand } from 'fast-check';
 import type { Platform } from '../../platform/support/platform.ts';
 import { read } from '../../platform/support/read.ts';
 import { ok, refused, said } from '../../platform/support/send.ts';
-import { agree, type GroupModel, type GroupReality, line, move, nth, tooDeep } from './model.ts';
+import { sendAs } from './forms.ts';
+import { agree, type GroupModel, type GroupReality, line, nth, tooDeep } from './model.ts';
 
 /** One group below another, or to the top: refused, or without effect, when that would close a circle. */
 export class Move implements AsyncCommand<GroupModel, GroupReality> {
@@ -22,9 +23,10 @@ export class Move implements AsyncCommand<GroupModel, GroupReality> {
   async run(model: GroupModel, real: GroupReality): Promise<void> {
     const t: Platform = real.t;
     const group = nth(model.groups, this.which);
-    if (group === undefined) return;
+    const { move } = real.forms;
+    if (group === undefined || move === undefined) return;
     const parent = this.to === undefined ? null : (nth(model.groups, this.to)?.id ?? null);
-    const response = await move(t, group.id, parent);
+    const response = await sendAs(t, move, { ...group, parent });
     if (line(model, parent).includes(group.id)) {
       t.should(refused(response), { expected: 'a 4xx to a move below itself', actual: said(response) });
       // However it was answered, a circle is what may not come of it; a platform may mend the tree in its own way.
@@ -46,9 +48,9 @@ export class Move implements AsyncCommand<GroupModel, GroupReality> {
   }
 }
 
-async function adopt(model: GroupModel, { t }: GroupReality): Promise<void> {
+async function adopt(model: GroupModel, { t, forms }: GroupReality): Promise<void> {
   for (const group of model.groups) {
-    const parent = (await read(t, 'groups', group.id))['parent_id'];
+    const parent = (await read(t, 'groups', group.id))[forms.parentField];
     group.parent = typeof parent === 'string' ? parent : null;
   }
 }
