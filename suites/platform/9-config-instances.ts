@@ -1,5 +1,6 @@
 /** Section 9, 2026-05-06.rainier: the content format `yaml`. */
 import { requirement } from '../../harness/check/define.ts';
+import { Blocked, NotApplicable } from '../../harness/check/violation.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { createConfigType, created, unique } from './support/create.ts';
 import { createSchema } from './support/kit.ts';
@@ -14,11 +15,18 @@ const YAML = requirement(
   'From 2026-05-06.rainier on config instances may have content of format yaml.',
 );
 
-async function post(t: Platform, format: 'json' | 'yaml'): Promise<{ response: HttpResponse; data: string }> {
+interface Posted {
+  response: HttpResponse;
+  data: string;
+}
+type Format = 'json' | 'yaml';
+
+async function post(t: Platform, format: Format, schemaFormat: Format = 'json'): Promise<Posted> {
   const type = await createConfigType(t);
   const schema = await createSchema(t, type.id, {
     filepath: `/srv/configs/${unique('config')}.${format}`,
     instanceFormat: format,
+    format: schemaFormat,
   });
   const marked = unique('content');
   const data = format === 'json' ? JSON.stringify({ speed: 1, marked }) : `# rates\nspeed: 1\nmarked: ${marked}\n`;
@@ -34,7 +42,7 @@ const yaml = (['rainier', 'everglades'] as const).map((codename) =>
       const t: Platform = inVersion(run, codename);
       const control = await post(t, 'json');
       if (!ok(control.response)) t.blocked(`set-up: an instance in JSON was answered with ${said(control.response)}`);
-      const { response, data } = await post(t, 'yaml');
+      const { response, data } = await postYaml(t);
       const instance = created(response);
       t.must(instance !== undefined, {
         expected: `a config instance with content of format yaml to be created in ${t.apiVersion}`,
@@ -48,6 +56,17 @@ const yaml = (['rainier', 'everglades'] as const).map((codename) =>
     },
   ),
 );
+
+/** Before `instance_format` a platform may take the format of instances from that of their schema: refused, YAML gets one in YAML. */
+async function postYaml(t: Platform): Promise<Posted> {
+  const first = await post(t, 'yaml');
+  if (!refused(first.response)) return first;
+  const second = await post(t, 'yaml', 'yaml').catch((error: unknown) => {
+    if (error instanceof Blocked || error instanceof NotApplicable) return undefined;
+    throw error;
+  });
+  return second !== undefined && ok(second.response) ? second : first;
+}
 
 const EARLIER = requirement(
   'platform.config-instance.yaml-before',
