@@ -1,7 +1,7 @@
 /** Section 9, 2026-08-17.everglades: the moments that deployments report. */
 import { requirement } from '../../harness/check/define.ts';
 import { archived, deployed, some } from './support/deployments.ts';
-import { act, createKit, tidy } from './support/kit.ts';
+import { act, createKit, tidy, tryDeployment } from './support/kit.ts';
 import type { Item } from './support/lists.ts';
 import { type Moment, momentOf } from './support/moments.ts';
 import { check, type Platform } from './support/platform.ts';
@@ -54,7 +54,8 @@ const timestamps = check(
 const MOMENTS: Record<string, { past: Moment[]; future: Moment[] }> = {
   staged: { past: [], future: ['queued', 'deployed', 'archived'] },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
-  archived: { past: ['archived'], future: ['deployed'] },
+  // It may have been deployed between two looks, where devices are always in reach.
+  archived: { past: ['archived'], future: [] },
 };
 
 const ownTimestamps = check(
@@ -64,18 +65,33 @@ const ownTimestamps = check(
     const t: Platform = inVersion(run, 'everglades');
     const made = new Set<Item>();
     const kits = [await createKit(t), await createKit(t)];
+    const seen = new Map<string, Seen>();
+    const look = async ({ id }: Item): Promise<void> => hold(t, await read(t, 'deployments', id), seen);
     const staged = await deployed(t, kits, made, ['staged', 'deployed']);
-    hold(t, await read(t, 'deployments', staged.id));
+    await look(staged);
     await act(t, staged.id, 'deploy');
-    hold(t, await read(t, 'deployments', staged.id));
-    const { id } = await archived(t, kits, made);
-    hold(t, await read(t, 'deployments', id));
+    await look(staged);
+    // Replaced, it ends where it can't be archived by hand.
+    const { deployment: next } = await tryDeployment(t, kits, String(staged['device_id']));
+    if (next !== undefined) made.add(next);
+    await look(staged);
+    const unused = await archived(t, kits, made);
+    await look(unused);
+    const at = momentOf(await read(t, 'deployments', unused.id), 'deployed');
+    t.must(unused['target_status'] !== 'staged' || typeof at !== 'string', {
+      expected: `no moment at which ${unused.id} was deployed: it was staged, and nobody deployed it`,
+      actual: at,
+    });
     await tidy(t, [...made]);
-    for (const item of made) hold(t, await read(t, 'deployments', item.id));
+    for (const item of made) await look(item);
   },
 );
 
-function hold(t: Platform, item: Item): void {
+const ALL = ['queued', 'deployed', 'archived'] as const;
+/** Which moments a deployment has shown. */
+type Seen = Partial<Record<Moment, string>>;
+
+function hold(t: Platform, item: Item, history: Map<string, Seen>): void {
   const activity = String(item['activity_status']);
   const { past, future } = MOMENTS[activity] ?? { past: [], future: [] };
   const early = future.find((moment) => typeof momentOf(item, moment) === 'string');
@@ -83,8 +99,15 @@ function hold(t: Platform, item: Item): void {
     expected: `no moment at which it was ${early}, in a deployment that is ${activity} and was never more`,
     actual: JSON.stringify(item),
   });
-  const all = ['queued', 'deployed', 'archived'] as const;
-  const named = all.some((moment) => momentOf(item, moment) !== undefined);
+  const seen = history.get(item.id) ?? {};
+  const gone = ALL.find((moment) => seen[moment] !== undefined && typeof momentOf(item, moment) !== 'string');
+  t.must(gone === undefined, {
+    expected: `${item.id} still to report when it was ${gone}: ${gone && seen[gone]}`,
+    actual: JSON.stringify(item),
+  });
+  const times = ALL.map((moment) => [moment, momentOf(item, moment)] as const);
+  history.set(item.id, Object.fromEntries(times.filter(([, at]) => typeof at === 'string')));
+  const named = ALL.some((moment) => momentOf(item, moment) !== undefined);
   const missing = past.find((moment) => typeof momentOf(item, moment) !== 'string');
   const finding = {
     expected: `the moment at which it was ${missing}, in a deployment that is ${activity}`,
@@ -93,9 +116,9 @@ function hold(t: Platform, item: Item): void {
   // Names of the fields are not shown, so that only a record which has one of them can be said to lack another.
   if (named) t.must(missing === undefined, finding);
   else t.should(missing === undefined, finding);
-  const times = all.flatMap((moment) => momentOf(item, moment) ?? []).map((text) => Date.parse(text));
+  const order = ALL.flatMap((moment) => momentOf(item, moment) ?? []).map((text) => Date.parse(text));
   t.must(
-    times.every((time, index) => time >= (times[index - 1] ?? 0)),
+    order.every((time, index) => time >= (order[index - 1] ?? 0)),
     {
       expected: 'queued, deployed and archived in that order',
       actual: JSON.stringify(item),
