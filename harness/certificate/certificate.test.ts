@@ -195,18 +195,19 @@ test('what fails is certified as failed, whatever the baseline excuses', () => {
 });
 
 test('a certificate says in words what it claims and what it does not', () => {
-  const { headline, claims, not } = claimsOf(statementOf(complete(), suites));
-  expect(headline).toBe('CONFORMANT: example-agent 1.3.0 with the Device API');
+  const { headline, about, claims, not } = claimsOf(statementOf(complete(), suites));
+  expect(headline).toBe('CONFORMANT: 2 of 3 checks decided it, 1 could not be decided');
+  expect(about).toBe('example-agent 1.3.0 with the Device API');
   expect(claims.join('\n')).toContain('Every MUST that applied held (1 checks); these SHOULDs did not: device.b.');
   expect(not.join('\n')).toContain(
     '1 checks did not apply, and nothing is said about them:\n  needs loopback, which the target does not declare: device.c',
   );
   expect(not.join('\n')).toContain('Nothing shows which build was tested');
   const core = claimsOf(statementOf(complete(good, { profile: 'core' }), suites));
-  expect(core.headline).toBe('CONFORMANT in profile core: example-agent 1.3.0 with the Device API');
+  expect(core.headline).toMatch(/^CONFORMANT in profile core: 2 of 3 checks decided it/);
   expect(core.not[0]).toBe('Only the checks of profile core were asked for; the suite has more.');
   const failed = claimsOf(statementOf(complete([sampleFailure({ id: 'device.d' })]), suites));
-  expect(failed.headline).toContain('NOT CONFORMANT');
+  expect(failed.headline).toBe('NOT CONFORMANT: 1 of 1 checks failed');
 });
 
 test('issuing writes the file whole, or nothing', () => {
@@ -214,7 +215,7 @@ test('issuing writes the file whole, or nothing', () => {
   const issuer = certificateIssuer(file, keyFile);
   expect(() => issuer.issue(complete(good, { narrowed_by: ['--fast'] }))).toThrow(Refused);
   expect(existsSync(file)).toBe(false);
-  expect(issuer.issue(complete())).toEqual({ file, keyId: keyId(publicKey), result: 'WARNED' });
+  expect(issuer.issue(complete())).toEqual({ file, keyId: keyId(publicKey), result: 'WARNED', verdict: 'CONFORMANT' });
   const { suites: judged } = verifyCertificate(readFileSync(file, 'utf8'), publicKey).predicate.muster;
   expect(judged).toEqual(suitesDigest());
 });

@@ -6,9 +6,18 @@ import type { VerifyOptions } from './verify.ts';
 const API_NAMES = { device: 'the Device API', platform: 'the Platform API', system: 'the whole service' };
 
 export interface Claims {
+  /** The verdict, and on how many checks it rests. */
   headline: string;
+  /** What was tested. */
+  about: string;
   claims: string[];
   not: string[];
+}
+
+/** The verdict of a certificate, as the run that wrote it and whoever reads it call it. */
+export function verdictOf({ result, muster: { profile } }: Statement['predicate']): string {
+  const word = result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT';
+  return `${word}${profile === 'full' ? '' : ` in profile ${profile}`}`;
 }
 
 export function claimsOf({ subject: [subject], predicate }: Statement, own?: VerifyOptions['own']): Claims {
@@ -20,7 +29,8 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Ver
   const declared = subject?.annotations?.declared === true;
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
   return {
-    headline: `${result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT'}${muster.profile === 'full' ? '' : ` in profile ${muster.profile}`}: ${subject?.name} with ${API_NAMES[muster.api]}`,
+    headline: `${verdictOf(predicate)}: ${tally(predicate)}`,
+    about: `${subject?.name} with ${API_NAMES[muster.api]}`,
     claims: [
       `On ${muster.started_at} whoever holds the key ran muster ${muster.version}, profile ${muster.profile}, seed ${muster.seed}, requirements of ${muster.requirements_version}.`,
       result === 'FAILED'
@@ -52,6 +62,16 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Ver
       'It says nothing about security, performance, or any other version of what was tested.',
     ],
   };
+}
+
+function tally({ failedTests, muster: { verdicts } }: Statement['predicate']): string {
+  const undecided = verdicts.filter(({ outcome }) => outcome === 'not_applicable').length;
+  const all = verdicts.length;
+  const decided =
+    failedTests.length > 0
+      ? `${failedTests.length} of ${all} checks failed`
+      : `${all - undecided} of ${all} checks decided it`;
+  return `${decided}${undecided === 0 ? '' : `, ${undecided} could not be decided`}`;
 }
 
 function reasons(verdicts: Statement['predicate']['muster']['verdicts']): string[] {

@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Report } from '../check/types.ts';
 import { prepareFile, writeWhole } from '../report/destination.ts';
 import { UsageError } from '../usage-error.ts';
+import { verdictOf } from './claims.ts';
 import { seal } from './dsse.ts';
 import { keyId, readPrivateKey } from './keys.ts';
 import { statementOf } from './statement.ts';
@@ -10,7 +11,7 @@ import { suitesDigest } from './suites-digest.ts';
 
 export interface Issuer {
   /** Writes the certificate; throws Refused, and writes nothing, when the run was not complete. */
-  issue(report: Report): { file: string; keyId: string; result: string };
+  issue(report: Report): { file: string; keyId: string; result: string; verdict: string };
 }
 
 /** Reads the key and tries the place before the run. Throws UsageError. */
@@ -23,7 +24,12 @@ export function certificateIssuer(file: string, keyFile: string | undefined): Is
     issue(report) {
       const statement = statementOf(report, suitesDigest());
       writeWhole(place, seal(Buffer.from(JSON.stringify(statement)), key));
-      return { file: place, keyId: keyId(key), result: statement.predicate.result };
+      return {
+        file: place,
+        keyId: keyId(key),
+        result: statement.predicate.result,
+        verdict: verdictOf(statement.predicate),
+      };
     },
   };
 }

@@ -59,7 +59,7 @@ test('a certificate is written and a badge beside it; what cannot be certified i
   evidence.opened(sampleReport().target);
   const said: string[] = [];
   expect(evidence.finish(report([sampleResult({ id: 'device.a' })]), (text) => said.push(text))).toBe(0);
-  expect(said[0]).toMatch(/certificate: .*c\.json says PASSED, signed by key [0-9a-f]{64}/);
+  expect(said[0]).toMatch(/certificate: .*c\.json says CONFORMANT, signed by key [0-9a-f]{64}/);
   expect(verifyCertificate(readFileSync(certificate, 'utf8'), readPublicKey(`${key}.pub`)).predicate.result).toBe(
     'PASSED',
   );

@@ -84,8 +84,8 @@ function issuerFor(args: EvidenceArguments, file: string): Issuer {
 
 function certify(issuer: Issuer, report: Report, say: (text: string) => void): number {
   try {
-    const { file, keyId, result } = issuer.issue(report);
-    say(`certificate: ${file} says ${result}, signed by key ${keyId}`);
+    const { file, keyId, verdict } = issuer.issue(report);
+    say(`certificate: ${file} says ${verdict}, signed by key ${keyId}`);
     return report.exit_code;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;

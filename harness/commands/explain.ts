@@ -1,5 +1,6 @@
 import process from 'node:process';
 import type { CommandModule } from 'yargs';
+import { columns } from '../columns.ts';
 import { nearest } from '../nearest.ts';
 import { hanging, type Paint, painter, wrap } from '../report/style.ts';
 import { CAPABILITY_MEANINGS } from '../target/capability.ts';
@@ -18,8 +19,9 @@ export const explain: CommandModule<object, { id: string }> = {
       .positional('id', { type: 'string', describe: 'Id of a requirement or check (muster list)', demandOption: true })
       .example('$0 explain device.events.replay.exclusive', '') as never,
   handler: async ({ id }) => {
-    const columns = Math.min(process.stdout.columns ?? 100, 100);
-    process.stdout.write(explainText(catalogue(await loadSuites()), id, painter(process.stdout, process.env), columns));
+    process.stdout.write(
+      explainText(catalogue(await loadSuites()), id, painter(process.stdout, process.env), columns()),
+    );
   },
 };
 

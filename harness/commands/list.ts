@@ -1,6 +1,7 @@
 import process from 'node:process';
 import type { CommandModule } from 'yargs';
 import { APIS, type Api, LEVELS, type Level } from '../check/types.ts';
+import { columns } from '../columns.ts';
 import { type Paint, painter, wrap } from '../report/style.ts';
 import { type Catalogue, type CataloguedRequirement, catalogue, loadSuites } from './catalogue.ts';
 
@@ -34,9 +35,8 @@ export const list: CommandModule<object, Arguments> = {
           (sections === undefined || sections.some((at) => entry.section === at || entry.section.startsWith(`${at}.`))),
       ),
     };
-    const columns = Math.min(process.stdout.columns ?? 110, 110);
     process.stdout.write(
-      json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, painter(process.stdout, process.env), columns),
+      json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, painter(process.stdout, process.env), columns()),
     );
   },
 };

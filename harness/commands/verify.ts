@@ -5,6 +5,7 @@ import { Refused } from '../certificate/dsse.ts';
 import { keyId, readPublicKey } from '../certificate/keys.ts';
 import { suitesDigest } from '../certificate/suites-digest.ts';
 import { type VerifyOptions, verifyCertificate } from '../certificate/verify.ts';
+import { columns } from '../columns.ts';
 import { readInputText, whyNot } from '../read-input.ts';
 import { type Paint, painter, wrap } from '../report/style.ts';
 import { digestOf } from '../target/digest.ts';
@@ -61,21 +62,21 @@ export const verify: CommandModule<object, Arguments> = {
 };
 
 function claimsText(
-  { headline, claims, not }: ReturnType<typeof claimsOf>,
+  { headline, about, claims, not }: ReturnType<typeof claimsOf>,
   id: string,
   good: boolean,
   paint: Paint,
 ): string {
-  const columns = Math.min(process.stdout.columns ?? 100, 100);
   const lines = (items: readonly string[]): string[] =>
     items.flatMap((item) => {
       const indent = item.startsWith('  ') ? 6 : 4;
-      return wrap(item.trim(), columns - indent).map((line, index) =>
+      return wrap(item.trim(), columns() - indent).map((line, index) =>
         index === 0 && indent === 4 ? `  · ${line}` : ' '.repeat(indent) + line,
       );
     });
   return [
     paint(['bold', good ? 'green' : 'red'], headline),
+    about,
     paint('dim', `signature, completeness and digests hold; signed by key ${id}`),
     '',
     paint('bold', 'It claims'),
