@@ -64,6 +64,11 @@ const timeout = check(TIMEOUT, { needs: ['offline-device'], waits: true }, async
       expected: 'a code in every answer of status 200',
       actual: said(response),
     });
+    const trip = (response.json as { round_trip_nanos?: unknown } | null | undefined)?.round_trip_nanos;
+    t.should(!(typeof trip === 'number' && trip < 0), {
+      expected: 'no round trip of less than nothing',
+      actual: said(response),
+    });
     t.should(ok(response) || refused(response) || [502, 503, 504].includes(response.status), {
       expected: '200 with another code, a 4xx, or 504',
       actual: said(response),

@@ -27,6 +27,10 @@ const slug = check(
       expected: `slug ${type['slug']} after a change of name`,
       actual: JSON.stringify(before),
     });
+    t.should(before['name'] === undefined || before['name'] === name, {
+      expected: `the name ${name}, as PATCH ${path} answered ${control.status}`,
+      actual: before['name'],
+    });
     for (const body of [{ slug: unique('slug') }, { name: unique('renamed'), slug: unique('slug') }, { slug: null }]) {
       const response = await send(t, { method: 'PATCH', path, body });
       const after = await read(t, 'config_types', type.id);
@@ -34,6 +38,10 @@ const slug = check(
         expected: `slug ${type['slug']}, which is immutable`,
         actual: `slug ${after['slug']} after ${response.status} to PATCH ${JSON.stringify(body)}`,
         counterexample: { method: 'PATCH', path, body },
+      });
+      t.should(!(refused(response) && 'name' in body && after['name'] === body.name), {
+        expected: `nothing to be changed by PATCH ${JSON.stringify(body)}, which was answered ${response.status}`,
+        actual: `name ${after['name']}`,
       });
       t.should(refused(response), { expected: 'a 4xx to PATCH with slug', actual: said(response) });
     }

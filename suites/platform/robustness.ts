@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import type { HttpRequest } from '../../harness/client/http.ts';
 import { codePoint } from '../code-points.ts';
+import { robustNameChecks } from './robust-names.ts';
+import { referredTo } from './robust-references.ts';
 import { createConfigType, unique } from './support/create.ts';
 import { aDevice } from './support/devices.ts';
 import { COLLECTIONS, page, served } from './support/lists.ts';
@@ -212,4 +214,11 @@ const routes = check(ROUTES, {}, async (t: Platform) => {
   });
 });
 
-export const robustnessChecks = [malformed, arbitraryJson, references, routes];
+export const robustnessChecks = [
+  malformed,
+  arbitraryJson,
+  references,
+  referredTo(UNKNOWN_IDS),
+  ...robustNameChecks,
+  routes,
+];

@@ -5,6 +5,8 @@ import { badJsonFails } from './bad-json-fails.ts';
 import { beyondEndLastPage } from './beyond-end-last-page.ts';
 import { beyondEndRefused } from './beyond-end-refused.ts';
 import { bodiesHalfRead } from './bodies-half-read.ts';
+import { configTypeRenameLost } from './config-type-rename-lost.ts';
+import { createdUnlisted } from './created-unlisted.ts';
 import { defaultLimit20 } from './default-limit-20.ts';
 import { defaultOffset1 } from './default-offset-1.ts';
 import { deploymentDescriptionLost } from './deployment-description-lost.ts';
@@ -51,6 +53,8 @@ import { momentArchivedMissing } from './moment-archived-missing.ts';
 import { momentDeployedEarly } from './moment-deployed-early.ts';
 import { momentQueuedMissing } from './moment-queued-missing.ts';
 import { momentsOutOfOrder } from './moments-out-of-order.ts';
+import { namesBeyondBmpFail } from './names-beyond-bmp-fail.ts';
+import { namesInAscii } from './names-in-ascii.ts';
 import { newestFails } from './newest-fails.ts';
 import { nonsenseEchoed } from './nonsense-echoed.ts';
 import { nonsenseFails } from './nonsense-fails.ts';
@@ -78,6 +82,7 @@ import { pingNeverSucceeds } from './ping-never-succeeds.ts';
 import { pingNotSent } from './ping-not-sent.ts';
 import { pingPatient } from './ping-patient.ts';
 import { pingRoundTripMissing } from './ping-round-trip-missing.ts';
+import { pingRoundTripNegative } from './ping-round-trip-negative.ts';
 import { pingRoundTripTooLong } from './ping-round-trip-too-long.ts';
 import { pingTimeoutDoubled } from './ping-timeout-doubled.ts';
 import { pingTimeoutIsSuccess } from './ping-timeout-is-success.ts';
@@ -129,6 +134,11 @@ import { yamlRefused } from './yaml-refused.ts';
 
 /** Those that show on the Platform API alone. */
 export const platformDefects: readonly PlatformDefect[] = [
+  pingRoundTripNegative,
+  configTypeRenameLost,
+  createdUnlisted,
+  namesBeyondBmpFail,
+  namesInAscii,
   deploymentDescriptionLost,
   deploymentOfAnotherRelease,
   slotsUnlisted,
