@@ -37,7 +37,9 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(jsonProblems('statement.schema.json', statement)).toEqual([]);
   expect(jsonProblems('report.schema.json', JSON.stringify(report))).toEqual([]);
   const verified = await muster('verify', certificate, '--key', `${key}.pub`);
-  expect(verified.stdout).toMatch(/^CONFORMANT in profile core: \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n/);
+  expect(verified.stdout).toMatch(
+    /^CONFORMANT in profile core: \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n/,
+  );
   expect(verified.stdout).toMatch(/driven by: platform \+ process/);
   expect(verified.code).toBe(0);
 }, 400_000);
