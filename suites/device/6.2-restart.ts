@@ -3,11 +3,13 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import type { HttpClient } from '../../harness/client/http.ts';
 import { ControlError } from '../../harness/target/control.ts';
+import { CURRENT, objectOf } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish, room, stir } from './support/drive.ts';
 import { distinct, type SeenEvent, sameEvents, showIds } from './support/events.ts';
 import { appendTo, lastLine, logPath } from './support/log-file.ts';
 import { restart } from './support/restart.ts';
+import { earliest, judgeStock, stockUp } from './support/stock.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
 const survives = requirement(
@@ -35,7 +37,7 @@ const keeps = requirement(
   'device.deployment.restart',
   'SHOULD',
   '2.2',
-  'The deployment that is on the device is still the current one after the agent has been restarted.',
+  'The deployment that is on the device is still the current one after the agent has been restarted, and the device the same.',
 );
 
 const MOST_BURSTS = 6;
@@ -74,6 +76,42 @@ export default [
         before = events;
       }
     }),
+  ),
+
+  check(survives, { aspect: 'whole', needs: ['drive', 'restart'], sharing: 'disruptive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const stock = await stockUp(context, streams);
+      if (stock === undefined) return context.notApplicable('the log is compacted as soon as it is filled');
+      const kept = async (): Promise<number> => {
+        const from = await earliest(streams, stock);
+        return from === undefined ? 0 : stock.events.filter(({ id }) => id > from).length;
+      };
+      const before = await kept();
+      streams.use(await restart(context));
+      const after = await kept();
+      // Compaction may come at any time. That it comes with every start, and takes most, is another matter.
+      context.should(before === 0 || after * 2 > before, {
+        expected: `events that were retained before a restart, ${before} of them, to be retained after it`,
+        actual: `${after} of them are`,
+      });
+      await judgeStock(context, streams, stock, (after) => ({ after }), ' after a restart');
+    }),
+  ),
+
+  check(
+    survives,
+    { aspect: 'compacted', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive' },
+    (context: Device) =>
+      withStreams(context, async (streams) => {
+        const { live } = await anchor(context, streams);
+        await follow(live, await publish(context, room(context, 5)));
+        const before = distinct(live.events);
+        await live.close();
+        // What is left to count from may be nothing.
+        await context.control.compact();
+        await restart(context);
+        mustGoOn(context, (await publish(context, 1)).first, before);
+      }),
   ),
 
   check(crash, { needs: ['drive', 'restart', 'log'], sharing: 'disruptive' }, (context: Device) =>
@@ -153,10 +191,18 @@ export default [
 
   check(keeps, { needs: ['drive', 'restart'], sharing: 'disruptive' }, async (context: Device) => {
     const { id } = await context.control.deploy();
+    const before = objectOf(await context.http.get(CURRENT))?.['device_id'];
     const http = await restart(context);
-    const { status, json } = await http.get('/deployments/current');
-    const now = (json as { id?: unknown } | undefined)?.id;
-    context.must(status === 200 && now === id, { expected: `the deployment ${id}`, actual: now ?? status });
+    const response = await http.get(CURRENT);
+    const { id: now, device_id: device } = objectOf(response) ?? {};
+    context.must(response.status === 200 && now === id, {
+      expected: `the deployment ${id}`,
+      actual: now ?? response.status,
+    });
+    context.must(before === undefined || device === before, {
+      expected: `the device_id of before the restart, ${String(before)}`,
+      actual: device,
+    });
   }),
 ];
 

@@ -20,6 +20,7 @@ import past from './6.2-retained.ts';
 import seam from './6.2-seam.ts';
 import sequences from './6.2-sequences.ts';
 import subscribers from './6.2-subscribers.ts';
+import wholeLog from './6.2-whole-log.ts';
 import eventTypes from './6.3-event-types.ts';
 import expired from './7-expired.ts';
 import versioning from './9-versioning.ts';
@@ -40,6 +41,7 @@ export const deviceSuite = suite<DeviceContext>('device', [
   replay,
   past,
   seam,
+  wholeLog,
   sequences,
   subscribers,
   client,
