@@ -48,6 +48,13 @@ const cli: Argv = yargs(words)
   });
 register(cli);
 
+// Whoever reads the output may have read enough (`| head`); files are still written, and the exit code says what was found.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
 /** `muster help fleet` is `muster fleet --help`. */
 function helpAsOption(typed: readonly string[]): string[] {
   return typed[0] === 'help' ? [...typed.slice(1), '--help'] : [...typed];

@@ -1,5 +1,5 @@
 /** Commands whose code is loaded when they are named, so that help and small commands start at once. */
-import type { Argv, CommandModule } from 'yargs';
+import type { Argv, CommandModule, PositionalOptions } from 'yargs';
 import { strictValues } from './values.ts';
 
 /** What the file of a command exports: its options, and what it does. */
@@ -34,6 +34,10 @@ export const positionalsOf = (command: string): string[] =>
   [...command.matchAll(/[<[]([\w-]+)(?:\.\.)?[>\]]/g)].map(([, name = '']) => name);
 
 function options({ builder }: Body, argv: Argv, positionals: readonly string[]): Argv {
-  const own = typeof builder === 'function' ? builder(argv) : argv.options(builder ?? {});
-  return strictValues(own as Argv, positionals);
+  if (typeof builder === 'function') return strictValues(builder(argv) as Argv, positionals);
+  for (const [name, option] of Object.entries(builder ?? {})) {
+    if (positionals.includes(name)) argv.positional(name, option as PositionalOptions);
+    else argv.option(name, option);
+  }
+  return strictValues(argv, positionals);
 }

@@ -1,7 +1,10 @@
 /** Wrong use that the parser alone would let pass, or call by names that nobody typed. */
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
 import { muster, Running } from './testing/muster.ts';
 
@@ -54,6 +57,20 @@ it('help goes before what is wrong', async () => {
   const { code, stdout } = await muster('check', 'device', '--socket', 'a', '--socket', 'a', '--help');
   expect(stdout).toContain('--discovery');
   expect(code).toBe(0);
+});
+
+it('help names what belongs to a command by its own name', async () => {
+  const { stdout } = await muster('replay', '--help');
+  expect(stdout).toMatch(/Positionals:\n\s+file /);
+  expect(stdout).not.toContain('--file');
+});
+
+it('a reader that has read enough is no trouble', async () => {
+  const cli = fileURLToPath(new URL('../cli.ts', import.meta.url));
+  const line = `set -o pipefail; "$0" "$1" list --json | head -c 1`;
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line, process.execPath, cli]);
+  expect(stdout).toBe('{');
+  expect(stderr).toBe('');
 });
 
 it.each([
