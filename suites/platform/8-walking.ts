@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import { ids, page } from './support/lists.ts';
+import { oddLimit } from './support/odd-limit.ts';
 import { check, type Platform } from './support/platform.ts';
 import { undisturbed } from './support/quiet.ts';
 import { differs, sameWalk } from './support/same-walk.ts';
@@ -17,6 +18,8 @@ const WALK = requirement(
 const walks = check(WALK, { needs: ['seed-data'], sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
   const found = await withItems(t);
   const collections = [...found.keys()];
+  const odd = await oddLimit(t, found);
+  if (odd !== undefined) await sameWalk(t, odd.collection, { ...odd, from: 'start' });
   const asked = fc.record({
     collection: fc.constantFrom(...collections),
     limit: anyLimit,

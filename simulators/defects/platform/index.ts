@@ -71,6 +71,7 @@ import { pageTooLong } from './page-too-long.ts';
 import { pageTooShort } from './page-too-short.ts';
 import { pagesOverlap } from './pages-overlap.ts';
 import { pagesSkip } from './pages-skip.ts';
+import { pagesSkipWithLimit33 } from './pages-skip-with-limit-33.ts';
 import { parentIdRefused } from './parent-id-refused.ts';
 import { parentIgnored } from './parent-ignored.ts';
 import { parentNullRefused } from './parent-null-refused.ts';
@@ -134,6 +135,7 @@ import { yamlRefused } from './yaml-refused.ts';
 
 /** Those that show on the Platform API alone. */
 export const platformDefects: readonly PlatformDefect[] = [
+  pagesSkipWithLimit33,
   pingRoundTripNegative,
   configTypeRenameLost,
   createdUnlisted,
