@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NetworkError } from '../device/uplink/http.ts';
 import { BrokerError } from '../device/uplink/mqtt/broker-error.ts';
-import { MqttRefused } from '../device/uplink/mqtt/connection.ts';
+import { MqttRefused, NotMqtt } from '../device/uplink/mqtt/connection.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../platform/index.ts';
 import { Fleet, type FleetOptions } from './fleet.ts';
 import { PlatformClient, PlatformFailure } from './platform-client.ts';
@@ -24,6 +24,7 @@ describe('a trial', () => {
     ['nobody listens at the broker', broker(coded('ECONNREFUSED')), 'broker'],
     ['all addresses of the broker refuse', broker(new AggregateError([coded('ECONNREFUSED')], '')), 'broker'],
     ['the broker does not take the token', broker(new MqttRefused(5)), 'broker'],
+    ['something else than a broker answers', broker(new NotMqtt(new Error('Invalid header'))), 'broker'],
     ['the agent API has no such host', new NetworkError('POST /agent', { cause: coded('ENOTFOUND') }), 'agent API'],
   ])('is without hope when, more than once, %s', async (_what, error, step) => {
     const trial = new Trial(undefined);

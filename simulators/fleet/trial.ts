@@ -1,10 +1,11 @@
 /**
  * One robot tried ahead of its fleet. What is certain to keep every other robot away too ends the trial at once: a refusal, or an
- * address where nobody listens. Whatever may pass (a platform that is slow, restarts or limits) does not.
+ * address where nobody listens or somebody else does. Whatever may pass (a platform that is slow, restarts or limits) does not.
  */
 import { monotonicMs } from '../../harness/load/scheduler.ts';
 import { ApiError } from '../device/uplink/http.ts';
 import { BrokerError } from '../device/uplink/mqtt/broker-error.ts';
+import { NotMqtt } from '../device/uplink/mqtt/connection.ts';
 import { masked, type PlatformAddress } from './host.ts';
 import { PlatformFailure } from './platform-client.ts';
 import type { Robot } from './robot.ts';
@@ -87,7 +88,7 @@ function mayPass(error: Error): boolean {
 }
 
 function isCertain(error: Error): boolean {
-  if (error instanceof BrokerError && error.credentials) return true;
+  if (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) return true;
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     const of: unknown[] = at instanceof AggregateError ? at.errors : [at];
     if (of.some((each) => CERTAIN.test(String((each as NodeJS.ErrnoException).code)))) return true;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../common/testing/eventually.ts';
 import { ManualTime } from '../testing/manual-time.ts';
 import { type ScriptedBroker, scriptedBroker, welcoming } from '../testing/scripted-broker.ts';
-import { MqttConnection, MqttRefused } from './connection.ts';
+import { MqttConnection, MqttRefused, NotMqtt } from './connection.ts';
 import { KeepAlive } from './keep-alive.ts';
 
 function client(broker: ScriptedBroker) {
@@ -106,7 +106,7 @@ describe('an MQTT connection', () => {
     ['announces a huge packet', () => Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])],
   ])('ends when the broker %s', async (_, answer) => {
     await using broker = await scriptedBroker(answer);
-    await expect(client(broker).open()).rejects.toThrow();
+    await expect(client(broker).open()).rejects.toThrow(NotMqtt);
     await eventually(() => expect(broker.sockets.size).toBe(0));
   });
 

@@ -27,6 +27,14 @@ export class MqttRefused extends Error {
   }
 }
 
+/** Whoever listens there speaks something else. */
+export class NotMqtt extends Error {
+  override name = 'NotMqtt';
+  constructor(cause: Error) {
+    super(`what was answered is no MQTT (${cause.message})`, { cause });
+  }
+}
+
 export interface MqttEndpoint {
   host: string;
   port: number;
@@ -181,7 +189,7 @@ export class MqttConnection implements Beating {
     try {
       this.#rest = readPackets(this.#rest, chunk, this.#receive);
     } catch (error) {
-      this.close(error as Error);
+      this.close(new NotMqtt(error as Error));
     }
   };
 
