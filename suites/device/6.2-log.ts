@@ -2,7 +2,7 @@
 import { requirement } from '../../harness/check/define.ts';
 import { compactAway } from './support/compaction.ts';
 import { check, type Device } from './support/context.ts';
-import { anchor, follow, publish, room, stir } from './support/drive.ts';
+import { anchor, compact, follow, publish, room, stir } from './support/drive.ts';
 import { readEvent, type SeenEvent, sameEvents, showIds } from './support/events.ts';
 import { diskUse, type LogLine, logPath, readLog, tellsOf } from './support/log-file.ts';
 import { retained } from './support/retained.ts';
@@ -73,7 +73,7 @@ export default [
       const { earliest: before } = await compactAway(context, streams);
       const { live, cursor } = await anchor(context, streams);
       context.note(`compaction left the events from ${before} on`);
-      const compactNow = async (): Promise<undefined> => void (await context.control.compact());
+      const compactNow = async (): Promise<undefined> => void (await compact(context));
       let published = 0;
       for (let round = 0; round < 10; round += 1) {
         const portion = room(context, 8);
@@ -85,8 +85,11 @@ export default [
         expected: `the ${published} events published while the log was being compacted, on a live stream`,
         actual: showIds(live.events),
       });
-      const { earliest_id } = await context.control.compact();
-      const from = BigInt(earliest_id) > cursor ? BigInt(earliest_id) : cursor;
+      const { earliest, latest } = await compact(context);
+      // With nothing retained, the next event is the earliest that is.
+      const retained = earliest > latest ? (await publish(context, 1)).last : earliest;
+      let from = cursor;
+      if (retained > from) from = retained;
       const last = await publish(context, 1);
       await follow(live, last);
       const replay = await streams.open({ after: from });

@@ -6,6 +6,7 @@ import type { Streams } from './streams.ts';
 export interface Compacted {
   /** Ids of events that are gone and had gone events after them: cursors older than the earliest retained event, however that is read. */
   lost: bigint[];
+  /** The earliest event that is retained: there is one. */
   earliest: bigint;
   latest: bigint;
 }
@@ -37,8 +38,13 @@ export async function compactAway(context: Device, streams: Streams): Promise<Co
     published += batch;
     const { earliest, latest } = await compact(context);
     const gone = seen.filter((id) => id < earliest);
+    if (gone.length <= 1) continue;
     // The last that is gone may be the one just before the earliest: nothing was lost after it, so it may be served.
-    if (gone.length > 1) return { lost: [...gone.slice(0, -1), ...justLost(filling, earliest)], earliest, latest };
+    const lost = [...gone.slice(0, -1), ...justLost(filling, earliest)];
+    if (earliest <= latest) return { lost, earliest, latest };
+    // A log may be compacted to nothing; then the next event is the earliest that it retains.
+    const { last } = await publish(context, 1);
+    return { lost, earliest: last, latest: last };
   }
   return context.blocked(`compaction removed none of the oldest events, though ${most} more were published`);
 }

@@ -1,113 +1,14 @@
-/** Subscriptions as checks speak of them. What does not come in time, or ends early, becomes a finding of the check. */
+/** Opening streams for a check, closing them behind it, and sharing what the device serves at once with other checks. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
-import {
-  type EventStream,
-  type OpenEvents,
-  openEvents,
-  StreamEnded,
-  StreamTimeout,
-} from '../../../harness/client/sse.ts';
-import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import { type EventStream, type OpenEvents, openEvents } from '../../../harness/client/sse.ts';
 import { mediaType } from './ask.ts';
 import { persist, puttingOff } from './busy.ts';
 import type { Device } from './context.ts';
-import { DECIMAL, isControl, readEvent, type SeenEvent, showIds } from './events.ts';
 import { patience, waitedInVain } from './patience.ts';
+import { Subscription } from './subscription.ts';
 
-export class Subscription {
-  readonly stream: EventStream;
-  /** Events in the order in which `next` and its kin gave them out. */
-  readonly events: SeenEvent[] = [];
-  readonly #context: Device;
-
-  constructor(context: Device, stream: EventStream) {
-    this.#context = context;
-    this.stream = stream;
-  }
-
-  /** The next event; blocks without id, event and data are passed over. */
-  async next(what: string, within = patience(this.#context)): Promise<SeenEvent> {
-    const deadline = performance.now() + within;
-    for (;;) {
-      const frame = await this.#judged(this.stream.next({ within: deadline - performance.now(), for: what }), what);
-      const event = readEvent(this.#context, frame);
-      if (event === undefined) continue;
-      this.events.push(event);
-      return event;
-    }
-  }
-
-  /** Events up to and including the first that fits. Foreign ones may lie between: a real agent emits its own. */
-  async until(
-    fits: (event: SeenEvent) => boolean,
-    what: string,
-    within = patience(this.#context),
-  ): Promise<SeenEvent[]> {
-    const deadline = performance.now() + within;
-    const taken: SeenEvent[] = [];
-    for (;;) {
-      const event = await this.next(what, deadline - performance.now());
-      taken.push(event);
-      if (fits(event)) return taken;
-    }
-  }
-
-  /** Events up to and including the first whose id is `id` or above it. */
-  reach(id: bigint, what = `event ${id}`, within = patience(this.#context)): Promise<SeenEvent[]> {
-    return this.until((event) => event.id >= id, what, within);
-  }
-
-  /** Reads until the stream ends, or patience does; gives back whatever came. Decides nothing. */
-  rest(): Promise<SeenEvent[]> {
-    return this.drain(undefined);
-  }
-
-  /** The same, and also ends when that event, or one after it, has come. */
-  async drain(last: bigint | undefined): Promise<SeenEvent[]> {
-    const { stream } = this;
-    const deadline = performance.now() + patience(this.#context);
-    let looked = 0;
-    const arrived = (): boolean => {
-      const fresh = stream.frames.slice(looked);
-      looked = stream.frames.length;
-      return (
-        last !== undefined &&
-        fresh.some((frame) => !isControl(frame) && DECIMAL.test(frame.id ?? '') && BigInt(frame.id ?? '') >= last)
-      );
-    };
-    while (!arrived() && stream.ended === undefined) {
-      if (performance.now() >= deadline) {
-        if (last !== undefined) waitedInVain(this.#context);
-        break;
-      }
-      const seen = { frames: looked, comments: stream.comments.length };
-      await stream
-        .activity(seen, { within: deadline - performance.now(), for: 'the rest of the stream' })
-        .catch(() => {});
-    }
-    await this.close();
-    return stream.frames.flatMap((frame) => readEvent(this.#context, frame) ?? []);
-  }
-
-  close(): Promise<void> {
-    return this.stream.close();
-  }
-
-  async #judged(pending: Promise<SseFrame>, what: string): Promise<SseFrame> {
-    try {
-      return await pending;
-    } catch (error) {
-      if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
-      if (error instanceof StreamTimeout) waitedInVain(this.#context);
-      this.#context.must(false, {
-        expected: `${what}, on an open stream`,
-        actual: `${error.message}${this.events.length === 0 ? '' : `; events before it: ${showIds(this.events)}`}`,
-      });
-      throw error;
-    }
-  }
-}
+export { Subscription } from './subscription.ts';
 
 export interface Streams {
   /** From here on streams are opened through this client: a restart may have moved the agent. */
@@ -165,6 +66,7 @@ export async function withStreams<T>(context: Device, use: (streams: Streams) =>
 
 async function withOwn<T>(context: Device, use: (streams: Streams) => Promise<T>, patiently: boolean): Promise<T> {
   const opened: EventStream[] = [];
+  const openings = new Map<EventStream, OpenEvents>();
   let putOff = false;
   let standard: HttpClient | undefined;
   const attempt = async (
@@ -189,6 +91,7 @@ async function withOwn<T>(context: Device, use: (streams: Streams) => Promise<T>
         throw new PutOff();
       }
       opened.push(stream);
+      openings.set(stream, options);
       everyStream.add(stream);
       if (stream.status === 200) lastServed = performance.now();
       return stream;
@@ -199,12 +102,24 @@ async function withOwn<T>(context: Device, use: (streams: Streams) => Promise<T>
       throw error;
     }
   };
+  const subscribe = (stream: EventStream, http?: HttpClient): Subscription => {
+    const { after, lastEventId, query, headers, types } = openings.get(stream) ?? {};
+    return new Subscription(context, stream, async (last) => {
+      const cursor = last ?? after ?? lastEventId;
+      if (cursor === undefined || query !== undefined) return undefined;
+      const again = await attempt(
+        { after: cursor, ...(types === undefined ? {} : { types }), ...(headers === undefined ? {} : { headers }) },
+        http,
+      );
+      return again.status === 200 ? again : undefined;
+    });
+  };
   try {
     return await use({
       use: (http) => {
         standard = http;
       },
-      follow: (stream) => new Subscription(context, stream),
+      follow: (stream) => subscribe(stream),
       try: (options, http) => attempt(options, http),
       another: async (options) => {
         const stream = await attempt(options, undefined, stillOpen(opened) === 0);
@@ -214,12 +129,12 @@ async function withOwn<T>(context: Device, use: (streams: Streams) => Promise<T>
           return undefined;
         }
         await mustBeServed(context, stream, options);
-        return new Subscription(context, stream);
+        return subscribe(stream);
       },
-      open: async (options = {}, http = standard ?? context.http) => {
+      open: async (options = {}, http) => {
         const stream = await attempt(options, http);
         await mustBeServed(context, stream, options);
-        return new Subscription(context, stream);
+        return subscribe(stream, http);
       },
     });
   } finally {
