@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
 import { mediaType } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
-import { anchor, publish } from './support/drive.ts';
+import { anchor, follow, publish } from './support/drive.ts';
+import { showIds } from './support/events.ts';
 import { describeAnswer, withStreams } from './support/streams.ts';
 
 const malformed = requirement(
@@ -26,6 +27,16 @@ const none = requirement(
   '4.1',
   'Whether a stream without a cursor starts with live events or with a replay is not stated.',
 );
+
+const live = requirement(
+  'device.events.no-cursor.live',
+  'MUST',
+  '4.1',
+  'What is published once a stream without a cursor is open arrives on it, from the first event on.',
+);
+
+/** A device may say that a stream is open a moment before it is; a first comment, or so long, and it is. */
+const SETTLED_MS = 300;
 
 /** None of these can be an event id, whatever a target takes for one. */
 const NONSENSE: string[] = [
@@ -91,6 +102,29 @@ export default [
       context.note(`a cursor beyond the newest event gets ${stream.status}`);
       const largest = await streams.try({ after: 2n ** 63n - 1n });
       context.note(`the largest 64-bit cursor gets ${largest.status}`);
+    }),
+  ),
+
+  check(live, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      for (let round = 0; round < 2; round += 1) {
+        const subscription = await streams.open();
+        const { stream } = subscription;
+        await stream
+          .activity({ frames: 0, comments: 0 }, { within: SETTLED_MS, for: 'a sign of life' })
+          .catch(() => undefined);
+        const first = await publish(context, 1);
+        const second = await publish(context, 1);
+        const seen = await follow(subscription, second);
+        context.must(
+          seen.some(({ id }) => id === first.last),
+          {
+            expected: `event ${first.last}, the first that was published once the stream was open`,
+            actual: `events ${showIds(seen)}`,
+          },
+        );
+        await subscription.close();
+      }
     }),
   ),
 

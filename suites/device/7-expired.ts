@@ -5,8 +5,9 @@ import type { OpenEvents } from '../../harness/client/sse.ts';
 import { mediaType } from './support/ask.ts';
 import { compactAway } from './support/compaction.ts';
 import { check, type Device } from './support/context.ts';
-import { follow, publish } from './support/drive.ts';
+import { anchor, follow, publish } from './support/drive.ts';
 import { sameEvents } from './support/events.ts';
+import { restart } from './support/restart.ts';
 import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
 
 const gone = requirement(
@@ -44,6 +45,15 @@ const precedence = requirement(
   'after takes precedence over Last-Event-ID also where one of the two is expired.',
 );
 
+/** What is asked for beside the cursor: whatever it is, the border is where the log begins. */
+const FILTERS: Pick<OpenEvents, 'types'>[] = [
+  {},
+  { types: ['deployment.deployed'] },
+  { types: ['deployment.removed'] },
+];
+
+const at = (cursor: bigint, byHeader: boolean): OpenEvents => (byHeader ? { lastEventId: cursor } : { after: cursor });
+
 async function mustBeGone(context: Device, streams: Streams, options: OpenEvents): Promise<void> {
   const stream = await streams.try(options);
   const what = `410 and no stream for ${describeOpen(options)}, which lies before the earliest retained event`;
@@ -65,10 +75,32 @@ export default [
       const { lost, earliest } = await compactAway(context, streams);
       await (await streams.open({ after: earliest })).close();
       await context.property(
-        fc.tuple(fc.constantFrom(...lost), fc.boolean()),
-        ([cursor, byHeader]) => mustBeGone(context, streams, byHeader ? { lastEventId: cursor } : { after: cursor }),
-        { runs: 12, examples: lost.slice(-1).flatMap((cursor): [unknown][] => [[[cursor, true]], [[cursor, false]]]) },
+        fc.tuple(fc.constantFrom(...lost), fc.boolean(), fc.constantFrom(...FILTERS)),
+        ([cursor, byHeader, filter]) => mustBeGone(context, streams, { ...at(cursor, byHeader), ...filter }),
+        {
+          runs: 12,
+          examples: lost
+            .slice(-1)
+            .flatMap((cursor) =>
+              FILTERS.flatMap((filter) => [true, false].map((byHeader) => [cursor, byHeader, filter])),
+            )
+            .map((tried): [unknown] => [tried]),
+        },
       );
+    }),
+  ),
+
+  check(gone, { aspect: 'restart', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { lost, earliest } = await compactAway(context, streams);
+      for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+        streams.use(await restart(context, signal));
+        await (await streams.open({ after: earliest })).close();
+        for (const cursor of new Set([...lost.slice(0, 1), ...lost.slice(-1)])) {
+          await mustBeGone(context, streams, { after: cursor });
+          await mustBeGone(context, streams, { lastEventId: cursor });
+        }
+      }
     }),
   ),
 
@@ -102,6 +134,18 @@ export default [
         },
         { runs: 8, examples: [earliest, ...later.slice(0, -1)].slice(0, 2).map((after): [unknown] => [after]) },
       );
+      // The border is that of the log, and not of the events of these types.
+      for (const filter of FILTERS) {
+        for (const byHeader of [true, false]) {
+          const options = { ...at(earliest, byHeader), ...filter };
+          const stream = await streams.try(options);
+          context.must(stream.status !== 410, {
+            expected: `no 410 for ${describeOpen(options)}, the earliest retained event`,
+            actual: await describeAnswer(context, stream),
+          });
+          await stream.close();
+        }
+      }
       const before = await streams.try({ after: earliest - 1n });
       context.note(`the cursor one before the earliest retained event gets ${before.status}`);
     }),
