@@ -2,7 +2,7 @@
 import { requirement } from '../../harness/check/define.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish, room, stir } from './support/drive.ts';
-import { readEvent } from './support/events.ts';
+import { readEvent, type SeenEvent, sameEnvelope } from './support/events.ts';
 import { retained } from './support/retained.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 
@@ -14,20 +14,28 @@ const monotonic = requirement(
 );
 
 function judgeOrder(context: Device, subscription: Subscription): void {
-  const seen = new Set<bigint>();
+  const seen = new Map<bigint, SeenEvent>();
   let highest: bigint | undefined;
   for (const frame of subscription.stream.frames) {
     const event = readEvent(context, frame);
     if (event === undefined) continue;
-    context.should(!seen.has(event.id), {
+    const before = seen.get(event.id);
+    context.must(
+      before === undefined || (before.type === event.type && sameEnvelope(before.envelope, event.envelope)),
+      {
+        expected: `an id of its own for each event; ${event.id} is that of ${before?.text.slice(0, 300)}`,
+        actual: event.text.slice(0, 300),
+      },
+    );
+    context.should(before === undefined, {
       expected: 'each event once in a connection',
       actual: `event ${event.id} again after event ${highest}`,
     });
-    context.must(seen.has(event.id) || highest === undefined || event.id > highest, {
+    context.must(before !== undefined || highest === undefined || event.id > highest, {
       expected: `an id above ${highest}, the highest so far`,
       actual: `new event ${event.id}`,
     });
-    seen.add(event.id);
+    seen.set(event.id, before ?? event);
     if (highest === undefined || event.id > highest) highest = event.id;
   }
 }

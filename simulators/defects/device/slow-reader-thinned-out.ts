@@ -4,7 +4,7 @@ export const slowReaderThinnedOut: DeviceDefect = {
   name: 'slow-reader-thinned-out',
   side: 'device',
   summary: 'Leaves out every other batch for a subscriber that does not read fast enough.',
-  breaks: ['device.events.slow-reader'],
+  breaks: ['device.events.slow-reader.complete'],
   behaviour: (right) => {
     const skipped = new WeakSet<object>();
     return {
