@@ -54,6 +54,21 @@ describe('the live view', () => {
     );
   });
 
+  it('tells why robots are not online', () => {
+    for (const isTTY of [true, false]) {
+      const on = screen(isTTY);
+      new LiveView(on).show({ ...state(1000), trouble: 'connect ECONNREFUSED' });
+      expect(on.text).toContain('not online: connect ECONNREFUSED');
+    }
+  });
+
+  it('tells of a long preparation now and then where there is no terminal', () => {
+    const on = screen(false);
+    const view = new LiveView(on);
+    for (let done = 1; done <= 12; done += 1) view.progress('keys', done, 12, done * 1000);
+    expect(on.text.match(/\d+\/12/g)).toEqual(['6/12', '11/12', '12/12']);
+  });
+
   it('shows progress of a preparation', () => {
     const on = screen(true);
     const view = new LiveView(on);
