@@ -147,13 +147,16 @@ const hasMore = check(
 
 async function nextPageAgrees(t: Platform, { collection, limit, offset }: Window): Promise<void> {
   const look = async () => {
-    const here = await page(t, collection, { limit, offset });
-    const next = await page(t, collection, { limit: 1, offset: offset + limit });
+    const [here, next] = await Promise.all([
+      page(t, collection, { limit, offset }),
+      page(t, collection, { limit: 1, offset: offset + limit }),
+    ]);
     return { more: here.has_more, here: ids(here.data), next: ids(next.data) };
   };
   await undisturbed(t, collection, async () => {
-    const [seen, again] = [await look(), await look()];
+    const seen = await look();
     if (seen.more === seen.next.length > 0) return { agrees: true };
+    const again = await look();
     return {
       agrees: false,
       changed: JSON.stringify(seen) !== JSON.stringify(again),

@@ -16,10 +16,10 @@ const WORTH_MS = 5000;
 export async function oddLimit(
   t: Platform,
   found: ReadonlyMap<Collection, number>,
-): Promise<{ collection: Collection; limit: number; items: number } | undefined> {
+): Promise<{ collection: Collection; limit: number } | undefined> {
   const [most] = [...found].sort(([, left], [, right]) => Math.min(right, REACH) - Math.min(left, REACH));
   if (most === undefined) return undefined;
-  const [collection, items] = most;
+  const [collection] = most;
   const whole = await walk(t, collection, { limit: REACH / 2, pages: 2 });
   const reference = ids(whole.items);
   const limits = Array.from({ length: Math.min(REACH / 2, reference.length) - 1 }, (_, index) => index + 1);
@@ -33,7 +33,7 @@ export async function oddLimit(
       }),
     );
     const limit = batch[wrong.indexOf(true)];
-    if (limit !== undefined) return { collection, limit, items };
+    if (limit !== undefined) return { collection, limit };
   }
   return undefined;
 }
