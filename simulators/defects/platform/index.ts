@@ -25,6 +25,7 @@ import { failureNotArchived } from './failure-not-archived.ts';
 import { groupBelowItsChild } from './group-below-its-child.ts';
 import { groupBelowItself } from './group-below-itself.ts';
 import { groupRenameLost } from './group-rename-lost.ts';
+import { groupRenameNewId } from './group-rename-new-id.ts';
 import { hasMoreForgetsOffset } from './has-more-forgets-offset.ts';
 import { hasMoreNever } from './has-more-never.ts';
 import { hasMoreOfRawOffset } from './has-more-of-raw-offset.ts';
@@ -47,11 +48,14 @@ import { limitLowNegative } from './limit-low-negative.ts';
 import { limitLowRefused } from './limit-low-refused.ts';
 import { limitOffByOne } from './limit-off-by-one.ts';
 import { limitUnbounded } from './limit-unbounded.ts';
+import { membershipFails } from './membership-fails.ts';
 import { membershipWritten } from './membership-written.ts';
 import { mergeWrongSingly } from './merge-wrong-singly.ts';
 import { momentArchivedMissing } from './moment-archived-missing.ts';
 import { momentDeployedEarly } from './moment-deployed-early.ts';
+import { momentDeployedOfStaged } from './moment-deployed-of-staged.ts';
 import { momentQueuedMissing } from './moment-queued-missing.ts';
+import { momentsCleared } from './moments-cleared.ts';
 import { momentsOutOfOrder } from './moments-out-of-order.ts';
 import { namesBeyondBmpFail } from './names-beyond-bmp-fail.ts';
 import { namesInAscii } from './names-in-ascii.ts';
@@ -74,8 +78,10 @@ import { pagesSkip } from './pages-skip.ts';
 import { pagesSkipWithLimit33 } from './pages-skip-with-limit-33.ts';
 import { parentIdRefused } from './parent-id-refused.ts';
 import { parentIgnored } from './parent-ignored.ts';
+import { parentNullCreated } from './parent-null-created.ts';
 import { parentNullRefused } from './parent-null-refused.ts';
 import { parentOmittedIsNull } from './parent-omitted-is-null.ts';
+import { parentOmittedRefused } from './parent-omitted-refused.ts';
 import { pingAnsweredInItsPlace } from './ping-answered-in-its-place.ts';
 import { pingBodyUnread } from './ping-body-unread.ts';
 import { pingHugeFails } from './ping-huge-fails.ts';
@@ -120,6 +126,7 @@ import { totalCountOfPage } from './total-count-of-page.ts';
 import { totalCountOfTheRest } from './total-count-of-the-rest.ts';
 import { totalCountUnasked } from './total-count-unasked.ts';
 import { totalCountWithAnyExpansion } from './total-count-with-any-expansion.ts';
+import { twoTargets } from './two-targets.ts';
 import type { PlatformDefect } from './types.ts';
 import { typesUnchecked } from './types-unchecked.ts';
 import { unknownIdEmpty } from './unknown-id-empty.ts';
@@ -229,10 +236,15 @@ export const platformDefects: readonly PlatformDefect[] = [
   replacedIsStagedAgain,
   parentIgnored,
   parentNullRefused,
+  twoTargets,
+  parentOmittedRefused,
+  parentNullCreated,
   parentIdRefused,
   parentOmittedIsNull,
   momentQueuedMissing,
   momentDeployedEarly,
+  momentDeployedOfStaged,
+  momentsCleared,
   slugPatched,
   slugPatchIgnored,
   slotsOfPreviousSchema,
@@ -247,7 +259,9 @@ export const platformDefects: readonly PlatformDefect[] = [
   groupBelowItsChild,
   groupBelowItself,
   groupRenameLost,
+  groupRenameNewId,
   membershipWritten,
+  membershipFails,
   tokenWithoutExpiry,
   tokenInTetons,
   tokenRepeated,
