@@ -1,26 +1,36 @@
 /** Every legal choice that the simulated platform can make in place of its own. */
 import { byId } from './by-id.ts';
+import { configNamesStrict } from './config-names-strict.ts';
 import { conflict400 } from './conflict-400.ts';
 import { contentUnchecked } from './content-unchecked.ts';
 import { created201 } from './created-201.ts';
+import { deployedBetweenReads } from './deployed-between-reads.ts';
 import { driftWhenDeployed } from './drift-when-deployed.ts';
 import { errorsAsProblemDetails } from './errors-as-problem-details.ts';
 import { errorsWithoutBody } from './errors-without-body.ts';
 import { fieldsBeyondThePublished } from './fields-beyond-the-published.ts';
+import { groupParentByAnotherName } from './group-parent-by-another-name.ts';
+import { groupsMovedElsewhere } from './groups-moved-elsewhere.ts';
+import { groupsRenamedElsewhere } from './groups-renamed-elsewhere.ts';
 import { limitLowTo0 } from './limit-low-to-0.ts';
 import { limitLowToDefault } from './limit-low-to-default.ts';
+import { listsExpandNoResources } from './lists-expand-no-resources.ts';
+import { momentsToCome } from './moments-to-come.ts';
 import { namesTwice } from './names-twice.ts';
 import { nonsenseReadLeniently } from './nonsense-read-leniently.ts';
 import { nonsenseRefused } from './nonsense-refused.ts';
+import { nullsOmitted } from './nulls-omitted.ts';
 import { oldestFirst } from './oldest-first.ts';
 import { parentIdInformational } from './parent-id-informational.ts';
 import { pingLongClamped } from './ping-long-clamped.ts';
 import { pingOtherWords } from './ping-other-words.ts';
 import { pingTimeout408 } from './ping-timeout-408.ts';
 import { pingTimeout504 } from './ping-timeout-504.ts';
+import { releaseOfACommit } from './release-of-a-commit.ts';
 import { scope401 } from './scope-401.ts';
 import { slugPatchRefusedAlways } from './slug-patch-refused-always.ts';
 import { timestampsWithOffset } from './timestamps-with-offset.ts';
+import { tokensLimited } from './tokens-limited.ts';
 import type { PlatformVariant } from './types.ts';
 import { unauthorized403 } from './unauthorized-403.ts';
 import { unexpandedIsNull } from './unexpanded-is-null.ts';
@@ -56,6 +66,16 @@ export const platformVariants: readonly PlatformVariant[] = [
   namesTwice,
   contentUnchecked,
   slugPatchRefusedAlways,
+  listsExpandNoResources,
+  nullsOmitted,
+  momentsToCome,
+  deployedBetweenReads,
+  tokensLimited,
+  groupParentByAnotherName,
+  groupsMovedElsewhere,
+  groupsRenamedElsewhere,
+  configNamesStrict,
+  releaseOfACommit,
 ];
 
 export type { PlatformVariant } from './types.ts';
