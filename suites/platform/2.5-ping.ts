@@ -1,11 +1,12 @@
 /** Sections 2.5 and 4.2: a ping that succeeds, and one that does not. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/check/define.ts';
-import { codePoint } from '../code-points.ts';
+import type { HttpResponse } from '../../harness/client/http.ts';
+import { pingRefusalChecks } from './4.2-ping-refusals.ts';
 import { code, ping, pingsAreServed, pingWithin } from './support/devices.ts';
 import { getList, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
-import { broken, isJson, ok, refused, said, send } from './support/send.ts';
+import { isJson, ok, refused, said, send } from './support/send.ts';
 
 const SECOND = 1_000_000_000;
 const MILLISECOND = 1_000_000;
@@ -18,7 +19,7 @@ const SUCCESS = requirement(
 );
 const success = check(SUCCESS, { needs: ['online-device'], profile: 'core' }, async (t: Platform) => {
   const device = t.onlineDevice ?? t.blocked('no online device was named');
-  const response = await ping(t, device, { timeout_nanos: 10 * SECOND });
+  const response = await firstToArrive(t, device);
   t.must(response.status === 200 && isJson(response) && code(response) === 'success', {
     expected: '200, application/json, code "success" from a device that is online',
     actual: `${response.headers['content-type'] ?? 'no Content-Type'}, ${said(response)}`,
@@ -39,6 +40,17 @@ const success = check(SUCCESS, { needs: ['online-device'], profile: 'core' }, as
     actual: trip,
   });
 });
+
+const TRIES = 3;
+
+/** What is sent to a device may be lost on its way, which is no fault of the platform; all of it hardly ever is. */
+async function firstToArrive(t: Platform, device: string): Promise<HttpResponse> {
+  let response = await ping(t, device, { timeout_nanos: 10 * SECOND });
+  for (let attempt = 1; attempt < TRIES && code(response) !== 'success'; attempt += 1) {
+    response = await ping(t, device, { timeout_nanos: 10 * SECOND });
+  }
+  return response;
+}
 
 const TIMEOUT = requirement(
   'platform.ping.timeout',
@@ -158,88 +170,4 @@ const limitHuge = check(LIMIT, { aspect: 'huge', needs: ['online-device'] }, asy
   t.note(`timeout_nanos above 10 s is ${[...seen].join(', or ')}`);
 });
 
-const BAD_BODY = requirement(
-  'platform.ping.bad-body',
-  'SHOULD',
-  '4.2',
-  'A ping whose body is no JSON object, or whose timeout_nanos is no integer, is refused with a 4xx.',
-);
-const BAD_BODIES = [
-  '{',
-  'timeout_nanos=1000000',
-  '[]',
-  '[{"timeout_nanos":1000000}]',
-  '"1000000"',
-  '1000000',
-  'null',
-  '{"timeout_nanos":"soon"}',
-  '{"timeout_nanos":{}}',
-  '{"timeout_nanos":[1000000]}',
-  '{"timeout_nanos":true}',
-  '{"timeout_nanos":1000000.5}',
-  '{"timeout_nanos":1000000}}',
-  `{"timeout_nanos":${'['.repeat(2000)}${']'.repeat(2000)}}`,
-];
-/** What the specification leaves open: recorded only. */
-const OPEN_BODIES = [
-  '',
-  '{}',
-  '{"timeout_nanos":null}',
-  '{"timeout_nanos":0}',
-  '{"timeout_nanos":-1}',
-  '{"timeout_nanos":"1000000"}',
-  '{"timeout_nanos":1e6}',
-];
-
-const badBody = check(BAD_BODY, {}, async (t: Platform) => {
-  const device = await pingsAreServed(t);
-  const answers = await Promise.all(BAD_BODIES.map((body) => ping(t, device, body)));
-  for (const [index, response] of answers.entries()) {
-    t.must(refused(response), {
-      expected: `a 4xx to a ping with the body ${(BAD_BODIES[index] ?? '').slice(0, 60)}`,
-      actual: said(response),
-      counterexample: (BAD_BODIES[index] ?? '').slice(0, 100),
-    });
-  }
-  const open = await Promise.all(OPEN_BODIES.map((body) => ping(t, device, body)));
-  for (const [index, response] of open.entries()) {
-    const body = OPEN_BODIES[index] === '' ? 'no body' : OPEN_BODIES[index];
-    t.must(!broken(response) || response.status === 504, {
-      expected: 'no 5xx',
-      actual: said(response),
-      counterexample: body,
-    });
-    t.note(`${body}: ${response.status}`);
-  }
-});
-
-const UNKNOWN = requirement(
-  'platform.ping.unknown-device',
-  'SHOULD',
-  '4.2',
-  'A ping of a device that does not exist is refused with a 4xx.',
-);
-const unknownDevice = check(UNKNOWN, {}, async (t: Platform) => {
-  await pingsAreServed(t);
-  const strange = fc.oneof(
-    fc
-      .string({ unit: fc.constantFrom(...'abcdefghijkmnpqrstuvwxyz0123456789'), minLength: 12, maxLength: 30 })
-      .map((text) => `dvc_${text}`),
-    fc.string({ unit: codePoint, minLength: 1, maxLength: 12 }),
-  );
-  const examples = ['dvc_', 'dvc_0000000000000000', 'dpl_1', '%', "' OR '1'='1", 'dvc_\u0000', 'a'.repeat(2000), '..'];
-  await t.property(
-    strange,
-    async (device) => {
-      const response = await ping(t, device, { timeout_nanos: MILLISECOND });
-      t.must(refused(response), {
-        expected: 'a 4xx to the ping of a device that does not exist',
-        actual: said(response),
-        counterexample: device.slice(0, 100),
-      });
-    },
-    { runs: examples.length + 8, examples: examples.map((device): [unknown] => [device]) },
-  );
-});
-
-export const pingChecks = [success, timeout, limit, limitHuge, badBody, unknownDevice];
+export const pingChecks = [success, timeout, limit, limitHuge, ...pingRefusalChecks];
