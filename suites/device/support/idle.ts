@@ -13,11 +13,13 @@ const LATE = 1.5;
 /** A stream on which events keep coming says nothing about heartbeats; then it is given up, undecided. Other checks take their time. */
 const GIVE_UP_MS = 120_000;
 
+const named = (comments: readonly SseComment[]): readonly SseComment[] => {
+  const beats = comments.filter(({ text }) => text.trim() === 'heartbeat');
+  return beats.length > 0 ? beats : comments;
+};
+
 /** The comments that read `heartbeat`, where there are any; all of them elsewhere. A stream may carry others. */
-export function heartbeatsOf({ stream: { comments } }: Subscription): readonly SseComment[] {
-  const named = comments.filter(({ text }) => text.trim() === 'heartbeat');
-  return named.length > 0 ? named : comments;
-}
+export const heartbeatsOf = ({ stream }: Subscription): readonly SseComment[] => named(stream.comments);
 
 /**
  * Waits until `wanted` heartbeats have come, each at the end of an idle window, and gives them back; fewer when comments come so
@@ -37,10 +39,11 @@ export async function heartbeats(
   /** When the last event came, and when the last comment after it did. */
   let busy = started;
   let since = started;
+  const busyBefore = new Map<SseComment, number>();
   let seen = { frames: 0, comments: 0 };
   try {
     for (;;) {
-      const found = byTheClock(subscription, BY_THE_CLOCK * interval);
+      const found = byTheClock(subscription, busyBefore, BY_THE_CLOCK * interval);
       if (found.length >= wanted || since - busy >= wanted * LATE * interval) return found;
       const slack = (): number => (slowness.worst() > interval / 10 ? context.patienceMs + 2 * slowness.worst() : 0);
       const bound = (): number => LATE * interval + slack();
@@ -61,7 +64,10 @@ export async function heartbeats(
       const { comments, frames } = stream;
       const fresh = frames.slice(seen.frames);
       for (const frame of fresh) watch(frame);
-      if (fresh.some(isTraffic)) {
+      const traffic = fresh.filter(isTraffic);
+      for (const comment of comments.slice(seen.comments))
+        busyBefore.set(comment, traffic.findLast(({ at }) => at <= comment.at)?.at ?? busy);
+      if (traffic.length > 0) {
         busy = performance.now();
         since = busy;
         if (since - started > GIVE_UP_MS)
@@ -76,12 +82,18 @@ export async function heartbeats(
   }
 }
 
-/** The heartbeats before which nothing had come for so long. */
-function byTheClock(subscription: Subscription, idleMs: number): SseComment[] {
-  const { openedAt, frames } = subscription.stream;
-  const beats = heartbeatsOf(subscription);
-  const signs = [openedAt, ...frames.filter(isTraffic).map(({ at }) => at), ...beats.map(({ at }) => at)];
-  return beats.filter((beat) => signs.every((at) => at >= beat.at || at <= beat.at - idleMs));
+/** The heartbeats before which nothing had come for so long. `busyBefore` says when the last event before each had come. */
+function byTheClock(
+  { stream }: Subscription,
+  busyBefore: ReadonlyMap<SseComment, number>,
+  idleMs: number,
+): SseComment[] {
+  let last = stream.openedAt;
+  return named([...busyBefore.keys()]).filter((beat) => {
+    const sign = Math.max(last, busyBefore.get(beat) ?? last);
+    last = beat.at;
+    return beat.at - sign >= idleMs;
+  });
 }
 
 /**
