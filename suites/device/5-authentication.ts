@@ -53,6 +53,23 @@ const without = (token: string): (string | undefined)[] =>
     `Bearer ${token}x`,
   ].filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
 
+/** As long as the token, and another one in every place, in the first alone, or in the last but a few. */
+function asLong(token: string): string[] {
+  const others = (from: number, to: number): string =>
+    [...token].map((sign, at) => (at >= from && at < to ? (/z/i.test(sign) ? '7' : 'Z') : sign)).join('');
+  const late = Math.max(0, token.replace(/=+$/, '').length - 4);
+  return [others(0, token.length), others(0, 1), others(late, late + 1)].filter((other) => other !== token);
+}
+
+/** The token in the other case; undefined when it has none. */
+function caseSwapped(token: string): string | undefined {
+  const swapped = [...token].map((sign) => (sign === sign.toLowerCase() ? sign.toUpperCase() : sign.toLowerCase()));
+  return swapped.join('') === token ? undefined : swapped.join('');
+}
+
+/** Where letters of one case alone are used, as in hexadecimal, the case may say nothing. */
+const caseTells = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
+
 /** The token, but not as a bearer token: whoever sends it may have it, so this is a matter of manners. */
 const otherSchemes = (token: string): string[] => [token, `Basic ${token}`, `Token ${token}`];
 
@@ -139,7 +156,27 @@ export default [
           actual: status,
         });
       }
-      const examples = without(token).flatMap((header): [unknown][] => [[[header, CURRENT]], [[header, '/events']]]);
+      const swapped = caseSwapped(token);
+      const others = [...asLong(token), ...(swapped !== undefined && caseTells(token) ? [swapped] : [])];
+      context.http.recorder.redactor.add(swapped);
+      if (swapped !== undefined && !caseTells(token)) {
+        const status = await statusFor(context, CURRENT, `Bearer ${swapped}`);
+        context.should(status === undefined || status >= 300, {
+          expected: 'nothing served to whoever sends the token in the other case',
+          actual: status,
+        });
+      }
+      context.http.recorder.redactor.add(encodeURIComponent(token));
+      for (const name of ['access_token', 'token']) {
+        // Nobody has to send one there, and addresses are written into logs.
+        const status = await statusFor(context, `${CURRENT}?${name}=${encodeURIComponent(token)}`, undefined);
+        context.should(status === undefined || status >= 300, {
+          expected: `nothing served to whoever sends the token as ?${name}=, and not in a header`,
+          actual: status,
+        });
+      }
+      const headers = [...without(token), ...others.map((other) => `Bearer ${other}`)];
+      const examples = headers.flatMap((header): [unknown][] => [[[header, CURRENT]], [[header, '/events']]]);
       await context.property(
         fc.tuple(wrong(token), fc.constantFrom(CURRENT, '/events')),
         async ([authorization, path]) => {

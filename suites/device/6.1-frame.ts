@@ -2,10 +2,12 @@
 import { requirement } from '../../harness/check/define.ts';
 import type { Requirement } from '../../harness/check/types.ts';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
+import type { Deployment } from '../../harness/contract/deployment.ts';
+import { ControlError } from '../../harness/target/control.ts';
 import { mediaType } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
-import { anchor, deploy, follow, payloadOf, stir } from './support/drive.ts';
-import { isControl, parseObject } from './support/events.ts';
+import { anchor, follow, isDeployed, payloadOf, publish, stir } from './support/drive.ts';
+import { isControl, parseObject, type SeenEvent } from './support/events.ts';
 import { judgeDeployedPayload, judgeEnvelope, judgeFrame, judgeType } from './support/judge.ts';
 import { retained } from './support/retained.ts';
 import { describeAnswer, type Subscription, withStreams } from './support/streams.ts';
@@ -67,6 +69,26 @@ const judgePayloads = (context: Device, subscription: Subscription): number => {
   return deployed.length;
 };
 
+/** A device may be slow to tell. */
+const QUIET_MS = 500;
+
+/** The payload tells of the deployment that was made. Gives back the payload. */
+function judgeToldOf(context: Device, made: Deployment, seen: readonly SeenEvent[]): Record<string, unknown> {
+  const event = seen.findLast((one) => isDeployed(one, made.id));
+  judgeDeployedPayload(context, event?.envelope?.['data']);
+  const told = event === undefined ? {} : payloadOf(event);
+  context.must(told['release_id'] === made.release_id, {
+    expected: `release_id ${made.release_id} in deployment.deployed of ${made.id}, which was deployed with it`,
+    actual: told['release_id'],
+  });
+  return told;
+}
+
+/** A device need not have every state made for it. */
+function refused(error: unknown): undefined {
+  if (!(error instanceof ControlError)) throw error;
+}
+
 export default [
   check(contentType, { sharing: 'shared', profile: 'core' }, (context: Device) =>
     withStreams(context, async (streams) => {
@@ -112,13 +134,38 @@ export default [
     withStreams(context, async (streams) => {
       const { live } = await anchor(context, streams);
       for (let round = 0; round < 3; round += 1) {
-        const { event } = await deploy(context, live);
-        judgeDeployedPayload(context, event.envelope?.['data']);
-        context.should(payloadOf(event)['activity_status'] === 'deployed', {
+        const made = await context.control.deploy();
+        const seen = await live.until((event) => isDeployed(event, made.id), `deployment.deployed of ${made.id}`);
+        const payload = judgeToldOf(context, made, seen);
+        context.should(payload['activity_status'] === 'deployed', {
           expected: 'activity_status deployed in deployment.deployed',
-          actual: payloadOf(event)['activity_status'],
+          actual: payload['activity_status'],
         });
       }
+    }),
+  ),
+  check(payload, { aspect: 'error', needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { live } = await anchor(context, streams);
+      let judged = 0;
+      for (const error_status of ['retrying', 'failed'] as const) {
+        const made = await context.control
+          .deploy({ activity_status: 'deployed', target_status: 'deployed', error_status })
+          .catch(refused);
+        // What it answers decides: a device need not be driven there, and what has failed is archived.
+        if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
+        judged += 1;
+        await follow(live, await publish(context, 1));
+        const told = (): boolean => live.events.some((event) => isDeployed(event, made.id));
+        if (!told()) await live.stream.idle(QUIET_MS, { within: 2 * QUIET_MS, for: 'what comes late' });
+        if (!told() && live.stream.unread > 0) await follow(live, await publish(context, 1));
+        context.should(told(), {
+          expected: `deployment.deployed of ${made.id}, which is deployed, with error_status ${error_status}`,
+          actual: 'none',
+        });
+        if (told()) judgeToldOf(context, made, live.events);
+      }
+      if (judged === 0) context.notApplicable('control cannot make a deployment that is deployed with an error');
     }),
   ),
   check(payload, { aspect: 'retained', sharing: 'shared' }, (context: Device) =>

@@ -1,9 +1,12 @@
 /** Section 6.2, rule 3: heartbeats, and the idle streams that they keep. */
 import { requirement } from '../../harness/check/define.ts';
 import { check, type Device } from './support/context.ts';
+import { publish } from './support/drive.ts';
 import { DECIMAL, isControl, parseObject, showFrame } from './support/events.ts';
 import { cursorStays, heartbeats, heartbeatsOf, stayIdle } from './support/idle.ts';
-import { withStreams } from './support/streams.ts';
+import { restart } from './support/restart.ts';
+import { retained } from './support/retained.ts';
+import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
 const heartbeat = requirement(
   'device.events.heartbeat',
@@ -29,11 +32,23 @@ const longLived = requirement(
 /** With the usual 30 s a run would take minutes if every stream was watched for long. */
 const SHORT_SECONDS = 5;
 
+/** Longer than this no stream is watched, but for one that has to be. */
+const LONG_SECONDS = 45;
+const wanted = ({ heartbeatSeconds }: Device): number =>
+  Math.max(1, Math.min(3, Math.floor(LONG_SECONDS / heartbeatSeconds)));
+
+/** The id of an event that is retained, as a cursor. */
+async function someCursor(context: Device, streams: Streams): Promise<bigint | undefined> {
+  if (context.capabilities.has('drive')) return (await publish(context, 1)).last;
+  const last = (await retained(context, streams))?.sample.stream.frames.findLast((frame) => !isControl(frame));
+  return DECIMAL.test(last?.id ?? '') ? BigInt(last?.id ?? '') : undefined;
+}
+
 export default [
   check(heartbeat, { sharing: 'shared', waits: true, profile: 'core' }, (context: Device) =>
     withStreams(context, async (streams) => {
       const subscription = await streams.open();
-      const found = await heartbeats(context, subscription, context.heartbeatSeconds <= SHORT_SECONDS ? 3 : 1);
+      const found = await heartbeats(context, subscription, wanted(context));
       for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
         context.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
       }
@@ -45,6 +60,29 @@ export default [
         expected: `a heartbeat about every ${context.heartbeatSeconds} s`,
         actual: `${beats.length} in ${Math.round(elapsed)} ms`,
       });
+    }),
+  ),
+
+  // One stream for both: a device may serve few at once, and these are held for long.
+  check(heartbeat, { aspect: 'replayed', sharing: 'shared', waits: true }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const lastEventId = await someCursor(context, streams);
+      if (lastEventId === undefined) return context.notApplicable('the device replays no event that it retained');
+      const opening = { lastEventId, types: ['deployment.removed'] };
+      const stream = await streams.try(opening);
+      if (stream.status !== 200)
+        return context.notApplicable(`${describeOpen(opening)} is answered with ${stream.status}`);
+      await heartbeats(context, streams.follow(stream), 1);
+    }),
+  ),
+
+  check(heartbeat, { aspect: 'restart', needs: ['restart'], sharing: 'disruptive', waits: true }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      if (context.heartbeatSeconds > SHORT_SECONDS)
+        return context.notApplicable(`nothing else can be tried for the ${context.heartbeatSeconds} s that it takes`);
+      const http = await restart(context);
+      streams.use(http);
+      await heartbeats({ ...context, http }, await streams.open(), 1);
     }),
   ),
 

@@ -4,8 +4,8 @@ import { requirement } from '../../harness/check/define.ts';
 import { ControlError } from '../../harness/target/control.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, deploy, follow, isDeployed, payloadOf, publish } from './support/drive.ts';
-import { type ConfigFile, configFile, configRoot, contentOf } from './support/files.ts';
-import { withStreams } from './support/streams.ts';
+import { type ConfigFile, configFile, configRoot, foundOf, saysTheSame } from './support/files.ts';
+import { type Subscription, withStreams } from './support/streams.ts';
 
 const writtenFirst = requirement(
   'device.events.written-first',
@@ -30,22 +30,79 @@ const removedEvent = requirement(
 
 const sizes = fc.array(fc.constantFrom(0, 10, 4_000, 60_000, 400_000), { minLength: 1, maxLength: 5 });
 
-/** Which files are wrong, in words; undefined when all are there as they were given. */
-function wrongFiles(root: string, files: readonly ConfigFile[]): string | undefined {
-  const wrong = files.flatMap((file) => {
-    const found = contentOf(root, file);
-    if (found === file.content) return [];
-    return found === undefined
-      ? [`${file.filepath} is not there`]
-      : [`${file.filepath} holds ${found.length} of ${file.content.length} characters`];
+/** What a text file may hold that is no plain ASCII on one line. */
+const TEXTS = {
+  json: '{\r\n  "name": "größe 😀 日本",\r\n\t"list": [1,\n 2]\n}\n',
+  conf: '# größe 😀 日本\r\nfirst = 1\r\n\r\nsecond = "ü"\nlast = 3\n\n',
+};
+
+interface Wrong {
+  /** In words. */
+  lost: string[];
+  /** Says the same, though not byte by byte, or lies elsewhere. */
+  altered: string[];
+}
+
+function wrongFiles(root: string, files: readonly ConfigFile[]): Wrong {
+  const wrong: Wrong = { lost: [], altered: [] };
+  for (const file of files) {
+    const { filepath, content } = file;
+    const found = foundOf(root, file);
+    const same = found.find(({ text }) => text === content) ?? found.find(({ text }) => saysTheSame(text, content));
+    if (found[0] === undefined) wrong.lost.push(`${filepath} is not there`);
+    else if (same === undefined)
+      wrong.lost.push(
+        `${filepath} holds ${found[0].text.length} of ${content.length} characters: ${JSON.stringify(found[0].text.slice(0, 80))}`,
+      );
+    else if (!same.inPlace) wrong.altered.push(`a file of that name lies elsewhere, and not at ${filepath}`);
+    else if (same.text !== content) wrong.altered.push(`${filepath} has other line ends, or another layout`);
+  }
+  return wrong;
+}
+
+/** Deploys the files, and looks at them the moment the event comes; undefined when the device refuses paths or contents. */
+async function wrongWhenTold(
+  context: Device,
+  live: Subscription,
+  files: readonly ConfigFile[],
+): Promise<(Wrong & { id: string }) | undefined> {
+  const root = configRoot(context);
+  // Control answers when all is done, so the files are looked at the moment an event comes, not when it answers.
+  const wrongAt = new Map<unknown, Wrong>();
+  let made: { id: string; activity_status: string } | undefined;
+  const pending = context.control.deploy({ config_instances: [...files] }).then((deployment) => {
+    made = deployment;
+    return deployment;
   });
-  return wrong.length === 0 ? undefined : wrong.join('; ');
+  pending.catch(() => {});
+  for (;;) {
+    const event = await live.next('deployment.deployed of a deployment with config files');
+    const id = payloadOf(event)['deployment_id'];
+    if (event.type === 'deployment.deployed' && !wrongAt.has(id)) wrongAt.set(id, wrongFiles(root, files));
+    if (wrongAt.size > 0) made ??= await pending;
+    // Then nothing is deployed, and nothing to be judged.
+    if (made !== undefined && made.activity_status !== 'deployed') return undefined;
+    const wrong = made === undefined ? undefined : wrongAt.get(made.id);
+    if (made !== undefined && wrong !== undefined) return { id: made.id, ...wrong };
+  }
+}
+
+async function judgeFiles(context: Device, live: Subscription, files: readonly ConfigFile[]): Promise<void> {
+  const wrong = await wrongWhenTold(context, live, files);
+  if (wrong === undefined) return;
+  context.must(wrong.lost.length === 0, {
+    expected: `every config file of ${wrong.id} on the device when its deployment.deployed arrives`,
+    actual: wrong.lost.join('; '),
+  });
+  context.should(wrong.altered.length === 0, {
+    expected: `the config files of ${wrong.id} as they were given, at their paths below config_root`,
+    actual: wrong.altered.join('; '),
+  });
 }
 
 export default [
   check(writtenFirst, { needs: ['drive', 'files'], sharing: 'exclusive' }, (context: Device) =>
     withStreams(context, async (streams) => {
-      const root = configRoot(context);
       const { live } = await anchor(context, streams);
       await context.property(
         sizes,
@@ -53,32 +110,24 @@ export default [
           const files = lengths.map((length, index) =>
             configFile(context, JSON.stringify({ index, filling: 'x'.repeat(length) })),
           );
-          // Control answers when all is done, so the files are looked at the moment an event comes, not when it answers.
-          const wrongAt = new Map<unknown, string | undefined>();
-          let made: { id: string; activity_status: string } | undefined;
-          const pending = context.control.deploy({ config_instances: files }).then((deployment) => {
-            made = deployment;
-            return deployment;
-          });
-          pending.catch(() => {});
-          for (;;) {
-            const event = await live.next('deployment.deployed of a deployment with config files');
-            const id = payloadOf(event)['deployment_id'];
-            if (event.type === 'deployment.deployed' && !wrongAt.has(id)) wrongAt.set(id, wrongFiles(root, files));
-            if (wrongAt.size > 0) made ??= await pending;
-            // A device may refuse the paths or contents; then nothing is deployed, and nothing to be judged.
-            if (made !== undefined && made.activity_status !== 'deployed') return;
-            if (made !== undefined && wrongAt.has(made.id)) break;
-          }
-          const { id } = await pending;
-          const wrong = wrongAt.get(id);
-          context.must(wrong === undefined, {
-            expected: `every config file of ${id} on the device when its deployment.deployed arrives`,
-            actual: wrong,
-          });
+          await judgeFiles(context, live, files);
         },
         { runs: 8 },
       );
+    }),
+  ),
+
+  check(writtenFirst, { aspect: 'content', needs: ['drive', 'files'], sharing: 'exclusive' }, (context: Device) =>
+    withStreams(context, async (streams) => {
+      const { live } = await anchor(context, streams);
+      for (const [extension, content] of Object.entries(TEXTS)) {
+        const { filepath } = configFile(context, content);
+        await judgeFiles(context, live, [{ filepath: filepath.replace(/json$/, extension), content }]);
+      }
+      // Another content at the same path takes the place of the first.
+      const first = configFile(context, '{"version":1}');
+      await judgeFiles(context, live, [first]);
+      await judgeFiles(context, live, [{ ...first, content: '{"version":2,"more":true}' }]);
     }),
   ),
 

@@ -1,7 +1,8 @@
 /** Config files of a deployment, as they stand on the device's disk. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, normalize, sep } from 'node:path';
 import type { Device } from './context.ts';
+import { sameJson } from './events.ts';
 
 export interface ConfigFile {
   filepath: string;
@@ -23,15 +24,41 @@ export function configRoot(context: Device): string {
   );
 }
 
-/** The file's text, wherever below the root it lies; undefined when it is not there. Synchronous, so that nothing happens meanwhile. */
-export function contentOf(root: string, file: ConfigFile): string | undefined {
-  const direct = readOr(join(root, file.filepath));
-  if (direct !== undefined) return direct;
+/** Every file below the root that may be this one. */
+export interface Found {
+  text: string;
+  /** At the whole path that was asked for, below the root or below a directory in it; false: only the name is the same. */
+  inPlace: boolean;
+}
+
+/** Synchronous, so that nothing happens meanwhile. The one at the very path comes first, those that have only the name last. */
+export function foundOf(root: string, file: ConfigFile): Found[] {
   const name = basename(file.filepath);
-  for (const entry of entriesBelow(root)) {
-    if (entry.name === name && !entry.isDirectory()) return readOr(join(entry.parentPath, entry.name));
+  const whole = normalize(`${sep}${file.filepath}`);
+  const paths = entriesBelow(root).flatMap((entry) =>
+    entry.name === name && !entry.isDirectory() ? [join(entry.parentPath, entry.name)] : [],
+  );
+  const direct = join(root, file.filepath);
+  return [...new Set([direct, ...paths])]
+    .flatMap((path): Found[] => {
+      const text = readOr(path);
+      return text === undefined ? [] : [{ text, inPlace: path === direct || path.endsWith(whole) }];
+    })
+    .toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
+}
+
+/** The file's text, wherever below the root it lies; undefined when it is not there. */
+export const contentOf = (root: string, file: ConfigFile): string | undefined => foundOf(root, file)[0]?.text;
+
+/** Whether both say the same, if not byte by byte: line ends differ, or JSON is laid out in another way. */
+export function saysTheSame(left: string, right: string): boolean {
+  const unlined = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replace(/\n+$/, '');
+  if (unlined(left) === unlined(right)) return true;
+  try {
+    return sameJson(JSON.parse(left), JSON.parse(right));
+  } catch {
+    return false;
   }
-  return undefined;
 }
 
 function readOr(path: string): string | undefined {
