@@ -10,14 +10,14 @@ const CATALOGUE = {
     platform.list.clamp.offset platform.list.clamp.low platform.list.clamp.huge platform.list.clamp.nonsense
     platform.list.page-size platform.list.in-range platform.list.has-more platform.list.walk platform.list.beyond-end
     platform.list.total-count platform.ping.success platform.ping.timeout platform.ping.limit platform.deployment.shape
-    platform.deployment.merge platform.deployment.parent
+    platform.deployment.merge platform.deployment.parent platform.deployment.created
     platform.deployment.archived-final platform.deployment.timestamps platform.deployment.removing platform.group.tree
     platform.schema.slots platform.config-type.slug platform.config-instance.yaml platform.device.expand
     platform.device.archived platform.provisioning-token
     system.deploy system.replace system.offline system.offline.newest system.ping system.failed`,
   SHOULD: `platform.version.end-of-life platform.version.malformed platform.version.unknown platform.list.stable
     platform.ping.bad-body platform.ping.unknown-device platform.deployment.failed platform.robust.bodies
-    platform.deployment.forward-only
+    platform.deployment.forward-only platform.list.created platform.robust.names
     platform.robust.references platform.robust.routes system.soak`,
   INFO: 'platform.version.omitted platform.list.collections platform.config-instance.yaml-before',
 };

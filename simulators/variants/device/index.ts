@@ -1,12 +1,16 @@
 import { badMethodIs404 } from './bad-method-is-404.ts';
 import { beforeEarliestExpired } from './before-earliest-expired.ts';
+import { blocksWithoutData } from './blocks-without-data.ts';
 import { byteByByte } from './byte-by-byte.ts';
 import { byteOrderMark } from './byte-order-mark.ts';
 import { charsetNamed } from './charset-named.ts';
 import { closesEachConnection } from './closes-each-connection.ts';
+import { commentsBetweenHeartbeats } from './comments-between-heartbeats.ts';
 import { dataInLines } from './data-in-lines.ts';
+import { endsLongStreams } from './ends-long-streams.ts';
 import { extraFields } from './extra-fields.ts';
 import { fewStreams } from './few-streams.ts';
+import { fewStreamsRetryAfter } from './few-streams-retry-after.ts';
 import { fieldsInOtherOrder } from './fields-in-other-order.ts';
 import { futureCursorRefused } from './future-cursor-refused.ts';
 import { heartbeatUnspaced } from './heartbeat-unspaced.ts';
@@ -17,6 +21,7 @@ import { keysInOtherOrder } from './keys-in-other-order.ts';
 import { lineEndsCr } from './line-ends-cr.ts';
 import { lineEndsCrlf } from './line-ends-crlf.ts';
 import { malformedIs422 } from './malformed-is-422.ts';
+import { noDeploymentIs503 } from './no-deployment-is-503.ts';
 import { otherErrorBodies } from './other-error-bodies.ts';
 import { otherEventTypes } from './other-event-types.ts';
 import { removedNeverSent } from './removed-never-sent.ts';
@@ -65,6 +70,11 @@ export const deviceVariants: readonly DeviceVariant[] = [
   saysWhenItAnswered,
   closesEachConnection,
   fewStreams,
+  fewStreamsRetryAfter,
+  commentsBetweenHeartbeats,
+  blocksWithoutData,
+  noDeploymentIs503,
+  endsLongStreams,
 ];
 
 /** Throws RangeError that names the known ones. */

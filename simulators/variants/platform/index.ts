@@ -15,13 +15,16 @@ import { groupsRenamedElsewhere } from './groups-renamed-elsewhere.ts';
 import { limitLowTo0 } from './limit-low-to-0.ts';
 import { limitLowToDefault } from './limit-low-to-default.ts';
 import { listsExpandNoResources } from './lists-expand-no-resources.ts';
+import { listsShowLess } from './lists-show-less.ts';
 import { momentsToCome } from './moments-to-come.ts';
+import { namesInAsciiOnly } from './names-in-ascii-only.ts';
 import { namesTwice } from './names-twice.ts';
 import { nonsenseReadLeniently } from './nonsense-read-leniently.ts';
 import { nonsenseRefused } from './nonsense-refused.ts';
 import { nullsOmitted } from './nulls-omitted.ts';
 import { oldestFirst } from './oldest-first.ts';
 import { parentIdInformational } from './parent-id-informational.ts';
+import { pingAtLeastASecond } from './ping-at-least-a-second.ts';
 import { pingLongClamped } from './ping-long-clamped.ts';
 import { pingOtherWords } from './ping-other-words.ts';
 import { pingTimeout408 } from './ping-timeout-408.ts';
@@ -33,12 +36,17 @@ import { timestampsWithOffset } from './timestamps-with-offset.ts';
 import { tokensLimited } from './tokens-limited.ts';
 import type { PlatformVariant } from './types.ts';
 import { unauthorized403 } from './unauthorized-403.ts';
+import { unauthorized404 } from './unauthorized-404.ts';
 import { unexpandedIsNull } from './unexpanded-is-null.ts';
 import { unknownId403 } from './unknown-id-403.ts';
 import { unprocessable422 } from './unprocessable-422.ts';
 import { versionOptional } from './version-optional.ts';
 
 export const platformVariants: readonly PlatformVariant[] = [
+  unauthorized404,
+  pingAtLeastASecond,
+  listsShowLess,
+  namesInAsciiOnly,
   unauthorized403,
   scope401,
   unknownId403,
