@@ -56,6 +56,7 @@ export async function heartbeats(
           await slowness.measured();
           if (performance.now() - since < bound() || stream.comments.length > seen.comments) continue;
         }
+        endedBusy(context, subscription);
         context.must(false, {
           expected: `a comment line within ${(LATE * interval) / 1000} s on an idle stream (an interval of ${context.heartbeatSeconds} s is declared)`,
           actual: error instanceof StreamEnded ? error.message : noneSince(subscription, since),
@@ -114,6 +115,20 @@ export function cursorStays(context: Device, { stream }: Subscription): void {
   }
 }
 
+/** As much as no stream carries on which only a check or two is at work. */
+const BUSY_BYTES = 16_384;
+
+/** A stream that is ended in order on an event, after many others, was not idle: that is for the client to resume. */
+function endedBusy(context: Device, { stream }: Subscription): void {
+  const last = stream.frames.findLast(isTraffic)?.at;
+  const { by, at = 0 } = stream.ended ?? {};
+  if (by !== 'server' || last === undefined || stream.bytes < BUSY_BYTES) return;
+  if (at - last < BY_THE_CLOCK * context.heartbeatSeconds * 1000)
+    context.notApplicable(
+      'the device ended the stream while events were coming, so that it was not idle for long enough',
+    );
+}
+
 /** What came in place of a comment tells most. */
 function noneSince({ stream }: Subscription, since: number): string {
   const none = `none for ${Math.round(performance.now() - since)} ms`;
@@ -138,6 +153,7 @@ export async function stayIdle(context: Device, subscription: Subscription, idle
     await stream.activity(seen, { within, for: 'the stream to stay open' }).catch((error: unknown) => {
       if (error instanceof StreamTimeout) return;
       if (!(error instanceof StreamEnded)) throw error;
+      endedBusy(context, subscription);
       context.must(false, {
         expected: `a stream that stays open while it is idle, for ${Math.round(idleMs / 1000)} s at least`,
         actual: `after ${Math.round((stream.ended?.at ?? 0) - stream.openedAt)} ms: ${stream.ended?.reason}`,
