@@ -1,5 +1,4 @@
 /** From an address to a transport and a client that speaks over it. */
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { HttpClient } from '../client/http.ts';
@@ -36,7 +35,7 @@ export function transportOf(address: DeviceAddress, redactor: Redactor): DeviceT
 export function readDiscovery(file: string): DiscoveryFile {
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(file, 'utf8'));
+    content = JSON.parse(readInputText(file));
   } catch (error) {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     throw new Error(missing ? `${file}: no such discovery file` : `${file} is no JSON`, { cause: error });
