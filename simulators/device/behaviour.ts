@@ -17,6 +17,7 @@ import type { Refusal } from './http/answers.ts';
 import { carriesToken } from './http/bearer.ts';
 import type { EventDraft, StoredEvent } from './log/line.ts';
 import { highestGivenOut, type Mark } from './log/mark.ts';
+import type { ConfigFile } from './ports.ts';
 import { type CursorRequest, chooseCursor, type Retained, resolveCursor } from './stream/cursor.ts';
 import { parseTypes, type TypeFilter, wants } from './stream/filter.ts';
 import { chunk, frame, HEARTBEAT } from './stream/frame.ts';
@@ -126,6 +127,8 @@ export interface DeploymentBehaviour {
   /** An event as it is appended to the log. */
   event(draft: EventDraft): EventDraft;
   occurredAt(timestamp: string): string;
+  /** Config files as they are written. */
+  files(files: readonly ConfigFile[]): readonly ConfigFile[];
   /** The order in which a deployment's files come into place and its event is published. */
   enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
   /** Events that a change is told by. */
@@ -198,6 +201,7 @@ export const behaviour: DeviceBehaviour = {
       await publish();
     },
     announce: (events) => events,
+    files: (files) => files,
     failedArchives: true,
     removesFiles: true,
     remembers: true,

@@ -213,7 +213,7 @@ export class Deployments implements DeploymentPort {
 
   async #enter(record: DeploymentRecord, files: readonly ConfigFile[]) {
     const { clock, files: disk, behaviour } = this.#options;
-    const set = await disk.stage(files);
+    const set = await disk.stage(behaviour.files(files));
     const replaced = this.#active().filter(({ id }) => id !== record.id);
     await behaviour.enter({
       place: () => disk.swap(set),
