@@ -103,7 +103,8 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const due: Check<Context>[] = [];
   for (const { check, skip } of plan.checks) {
     if (skip !== undefined) settle(undecided(check, 'not_applicable', skip));
-    else if (options.unreachable !== undefined) settle(undecided(check, 'blocked', options.unreachable));
+    else if (options.unreachable !== undefined && check.leads !== true)
+      settle(undecided(check, 'blocked', options.unreachable));
     else due.push(check);
   }
   const disruptive = due.filter((check) => check.sharing === 'disruptive');

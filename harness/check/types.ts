@@ -59,6 +59,8 @@ export interface Check<Context> {
   sharing?: Sharing;
   /** Needs seconds of idle waiting: left out by `--fast`, overlapped with everything else. */
   waits?: boolean;
+  /** Judges what leads to the target: runs also when nothing answers there, which may be why. */
+  leads?: boolean;
   /** Writes to the platform: left out by `--read-only`. */
   writes?: boolean;
   /** `core` checks run in both profiles; `full` (default) only in the full one. */

@@ -121,27 +121,32 @@ export default [
     }),
   ),
 
-  check(discovery, { needs: ['loopback'], sharing: 'shared', profile: 'core' }, async (context: Device) => {
-    if (context.transport.kind !== 'loopback')
-      return context.notApplicable('the target is not reached by a discovery file');
-    const text = await readFile(context.transport.discovery, 'utf8');
-    let content: unknown;
-    try {
-      content = JSON.parse(text);
-    } catch {
-      context.must(false, { expected: 'a discovery file that is JSON', actual: `${text.length} bytes that are not` });
-    }
-    const problems = problemsOf(discoveryFile, content);
-    context.must(problems === undefined, {
-      expected: 'a discovery file with port (an integer from 1 to 65535) and token (a string that is not empty)',
-      actual: problems,
-    });
-    const response = await ask(context, { path: CURRENT }, 'an answer at the port of the discovery file');
-    context.must(isServed(response), {
-      expected: '200 with the token of the discovery file (404 or so while the device has no deployment)',
-      actual: brief(response),
-    });
-  }),
+  check(
+    discovery,
+    { needs: ['loopback'], sharing: 'shared', profile: 'core', leads: true },
+    async (context: Device) => {
+      if (context.transport.kind !== 'loopback')
+        return context.notApplicable('the target is not reached by a discovery file');
+      const file = context.transport.discovery;
+      const text = await readFile(file, 'utf8').catch((error: Error) => context.blocked(`${file}: ${error.message}`));
+      let content: unknown;
+      try {
+        content = JSON.parse(text);
+      } catch {
+        context.must(false, { expected: 'a discovery file that is JSON', actual: `${text.length} bytes that are not` });
+      }
+      const problems = problemsOf(discoveryFile, content);
+      context.must(problems === undefined, {
+        expected: 'a discovery file with port (an integer from 1 to 65535) and token (a string that is not empty)',
+        actual: problems,
+      });
+      const response = await ask(context, { path: CURRENT }, 'an answer at the port of the discovery file');
+      context.must(isServed(response), {
+        expected: '200 with the token of the discovery file (404 or so while the device has no deployment)',
+        actual: brief(response),
+      });
+    },
+  ),
 
   check(bearer, { needs: ['loopback'], sharing: 'shared', profile: 'core' }, (context: Device) =>
     withStreams(context, async (streams) => {
@@ -160,7 +165,7 @@ export default [
       const others = [...asLong(token), ...(swapped !== undefined && caseTells(token) ? [swapped] : [])];
       context.http.recorder.redactor.add(swapped);
       if (swapped !== undefined && !caseTells(token)) {
-        const status = await statusFor(context, CURRENT, `Bearer ${swapped}`);
+        const status = await statusFor(context, '/events', `Bearer ${swapped}`);
         context.should(status === undefined || status >= 300, {
           expected: 'nothing served to whoever sends the token in the other case',
           actual: status,
@@ -169,7 +174,7 @@ export default [
       context.http.recorder.redactor.add(encodeURIComponent(token));
       for (const name of ['access_token', 'token']) {
         // Nobody has to send one there, and addresses are written into logs.
-        const status = await statusFor(context, `${CURRENT}?${name}=${encodeURIComponent(token)}`, undefined);
+        const status = await statusFor(context, `/events?${name}=${encodeURIComponent(token)}`, undefined);
         context.should(status === undefined || status >= 300, {
           expected: `nothing served to whoever sends the token as ?${name}=, and not in a header`,
           actual: status,
