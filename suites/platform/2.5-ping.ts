@@ -63,7 +63,7 @@ const timeout = check(TIMEOUT, { needs: ['offline-device'], waits: true }, async
   await pingsAreServed(t);
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
   const margin = await marginMs(t);
-  for (const nanos of [MILLISECOND, 300 * MILLISECOND, 2 * SECOND]) {
+  for (const nanos of [MILLISECOND, 300 * MILLISECOND, 3 * SECOND]) {
     // Pings of another device go on meanwhile: their answers are not this one's.
     const meanwhile = t.onlineDevice === undefined ? [] : [ping(t, t.onlineDevice, { timeout_nanos: SECOND })];
     const [response] = await Promise.all([quickest(t, device, nanos, margin), ...meanwhile]);
