@@ -1,5 +1,5 @@
 /** Options of `muster fleet`, and how they become a run. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Options } from 'yargs';
@@ -7,6 +7,7 @@ import { DIALECTS, type Dialect } from '../contract/versions.ts';
 import { type Scenario, UPLINKS, type UplinkKind } from '../load/scenario.ts';
 import { parseScenario, ScenarioError } from '../load/scenario-file.ts';
 import { checkThreshold } from '../load/thresholds.ts';
+import { readInputText, whyNot } from '../read-input.ts';
 import { UsageError } from '../usage-error.ts';
 import { planted } from './planted.ts';
 
@@ -116,10 +117,10 @@ export function scenarioFrom(name: string): Scenario {
   const file = ready.get(name) ?? name;
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readInputText(file);
   } catch (error) {
     throw new UsageError(
-      `--scenario: cannot read ${name} (${(error as NodeJS.ErrnoException).code}); accepted: a YAML file, or ${[...ready.keys()].join(', ')}`,
+      `--scenario: cannot read ${name} (${whyNot(error)}); accepted: a YAML file, or ${[...ready.keys()].join(', ')}`,
     );
   }
   try {

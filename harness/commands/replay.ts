@@ -1,6 +1,6 @@
 /** Runs exactly the counterexamples of a JSON report again. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -8,6 +8,7 @@ import type { CommandModule } from 'yargs';
 import { isNamed } from '../check/plan.ts';
 import type { Replay } from '../check/run-check.ts';
 import type { CheckResult, Outcome, Report } from '../check/types.ts';
+import { readInputText, whyNot } from '../read-input.ts';
 import { UsageError } from '../usage-error.ts';
 import { interruptSignal } from './check-options.ts';
 import { EXIT } from './exit.ts';
@@ -101,9 +102,9 @@ const WORDS: Record<Outcome, string> = {
 function readReport(file: string): Report {
   let report: Report;
   try {
-    report = JSON.parse(readFileSync(file, 'utf8')) as Report;
+    report = JSON.parse(readInputText(file)) as Report;
   } catch (error) {
-    throw new UsageError(`${file}: is no JSON report (${error instanceof Error ? error.message : error})`);
+    throw new UsageError(`${file}: is no JSON report (${whyNot(error)})`);
   }
   if (!Array.isArray(report.checks) || report.arguments === undefined) {
     throw new UsageError(`${file}: is no report of \`muster check\`; write one with --report json=FILE`);
@@ -123,12 +124,11 @@ async function again(report: Report, check: CheckResult, more: readonly string[]
     ...forAnotherRun(withoutNarrowing(report.arguments ?? [], more)),
     '--only',
     check.id,
-    '--seed',
-    String(report.seed),
+    ...(gives(more, '--seed') ? [] : ['--seed', String(report.seed)]),
     '--replay',
     JSON.stringify(coordinates),
     ...more,
-    ...(more.some((word) => /^--report(=|$)/.test(word)) ? [] : ['--report', 'pretty']),
+    ...(gives(more, '--report') ? [] : ['--report', 'pretty']),
     '--report',
     `json=${file}`,
   ];
@@ -145,6 +145,9 @@ async function again(report: Report, check: CheckResult, more: readonly string[]
   return { check, now, code };
 }
 
+const gives = (words: readonly string[], option: string): boolean =>
+  words.some((word) => word === option || word.startsWith(`${option}=`));
+
 /** The run's own arguments but for what chose checks, wrote files or set the seed, and for what is given anew. */
 function withoutNarrowing(words: readonly string[], anew: readonly string[] = []): string[] {
   const dropped = new Set([
@@ -155,6 +158,7 @@ function withoutNarrowing(words: readonly string[], anew: readonly string[] = []
     '--key',
     '--badge',
     '--seed',
+    '--replay',
     '--baseline',
     '--runs',
     ...anew.filter((word) => word.startsWith('--')).map((word) => word.split('=')[0] ?? ''),

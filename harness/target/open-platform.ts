@@ -84,7 +84,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
     const http = new HttpClient({
       endpoint: { origin: url.origin, ...(ca === undefined ? {} : { ca: trusted(ca), caFile }) },
       basePath,
-      headers: { 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
+      headers: { accept: 'application/json', 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
       recorder: new Recorder(redactor),
     });
     closers.push(() => http.close());
