@@ -41,9 +41,14 @@ export async function served(t: Platform, http: HttpClient = t.http): Promise<[C
     .map(({ collection }) => collection);
   t.must(first !== undefined, {
     expected: `a list from at least one collection (${COLLECTIONS.join(', ')})`,
-    actual: answers.map(({ collection, response }) => `${collection}: ${said(response).slice(0, 80)}`).join(', '),
+    actual: answers.map(({ collection, response }) => `${collection}: ${noList(response)}`).join(', '),
   });
   return [first, ...others];
+}
+
+function noList(response: HttpResponse): string {
+  const problems = response.status === 200 ? envelopeProblems(response.json) : [];
+  return problems.length === 0 ? said(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
 }
 
 export function getList(
