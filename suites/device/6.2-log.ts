@@ -86,6 +86,10 @@ export default [
         actual: showIds(live.events),
       });
       const { earliest, latest } = await compact(context);
+      context.should(earliest <= latest, {
+        expected: 'an event that is left after compaction, so that whoever is a little behind can catch up',
+        actual: 'an empty log',
+      });
       // With nothing retained, the next event is the earliest that is.
       const retained = earliest > latest ? (await publish(context, 1)).last : earliest;
       let from = cursor;
