@@ -9,13 +9,14 @@ const CATALOGUE = {
     '2.2': 'device.deployment.merge device.deployment.failed',
     '2.3': 'device.events.envelope',
     '2.4': 'device.events.payload.deployed',
-    '4.1': `device.deployment.current device.events.content-type device.events.long-lived device.events.types
+    '4.1': `device.deployment.current device.events.content-type device.events.long-lived device.events.no-cursor.live device.events.types
       device.events.header-cursor device.events.after-wins device.events.after-wins.expired device.events.replay.complete`,
     '5': 'device.socket.no-token device.socket.permissions device.loopback.discovery device.loopback.bearer-required',
     '6': 'device.events.concurrent',
     '6.1': 'device.events.frame device.events.framing-safe device.events.monotonic',
     '6.2': `device.events.at-least-once device.events.client device.events.replay.exclusive device.events.replay.live
       device.events.replay.seam device.events.heartbeat device.events.heartbeat.inert device.events.type-form
+      device.events.slow-reader.complete
       device.log.jsonl device.log.bounded device.log.compaction device.log.restart device.log.crash device.log.torn-tail`,
     '6.3': 'device.events.written-first device.events.deployed-only',
     '7': 'device.events.expired.410 device.events.expired.boundary',
