@@ -58,7 +58,7 @@ test('an image that ends is told of with its last words, and nothing of it is le
   const image = { name: IMAGE, args: ['simulate', 'device', '--socket', '/run/x.sock'] };
   await using target = await openDeviceTarget({ ...options(), image });
   expect(target.unreachable).toMatch(
-    /ended with exit code 64 before it served \/run\/muster\/agent.sock; its last words:\n.*Missing required argument: dir/,
+    /ended with exit code 64 before it served \/run\/muster\/agent.sock; its last words:\n.*--dir: missing/,
   );
   const left = execFileSync('docker', ['ps', '--all', '--quiet', '--filter', `ancestor=${IMAGE}`], {
     encoding: 'utf8',

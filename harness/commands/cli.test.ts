@@ -139,7 +139,7 @@ describe('a replay', () => {
       ({ outcome }) => outcome === 'fail',
     );
     expect(failed.length).toBeGreaterThan(1);
-    const { code, stdout } = await muster('replay', file, '--only', id);
+    const { code, stdout } = await muster('replay', file, '--only', `${id}*`);
     expect(stdout).toMatch(/NOT CONFORMANT {2}1 failed/);
     expect(stdout).toContain(`✗ ${id}  MUST`);
     expect(stdout).toMatch(new RegExp(`\nReplayed ${failed.length}:\n {2}${failed.length} failed again\n {4}${id}\n`));

@@ -57,7 +57,9 @@ function chosen(report: Report, { file, only }: Arguments): CheckResult[] {
   if (failed.length === 0)
     throw new UsageError(`${file}: nothing failed in this report, so there is nothing to replay`);
   if (only === undefined) return failed;
-  const takesIn = (pattern: string) => (check: CheckResult) => isNamed(pattern, check.id, check.requirement_id);
+  // The id of a check is often the beginning of others' ids.
+  const takesIn = (pattern: string) => (check: CheckResult) =>
+    failed.some(({ id }) => id === pattern) ? check.id === pattern : isNamed(pattern, check.id, check.requirement_id);
   const unknown = only.find((pattern) => !failed.some(takesIn(pattern)));
   if (unknown !== undefined) {
     throw new UsageError(
