@@ -10,6 +10,6 @@ export const EXIT = {
   saturated: 98,
   /** A load threshold was missed. */
   threshold: 99,
-  /** By SIGINT or SIGTERM, before there was a result. */
+  /** By SIGINT or SIGTERM, as a shell says it. */
   interrupted: 130,
 } as const;

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { exitCode, type FleetResult } from '../load/result.ts';
 import { resultWith } from '../load/testing/result.ts';
 import { type Paint, width } from '../report/style.ts';
-import { INTERRUPTED, summaryText } from './fleet-summary.ts';
+import { EXIT } from './exit.ts';
+import { summaryText } from './fleet-summary.ts';
 
 const plain: Paint = (_format, text) => text;
 const of = (p50: number) => ({
@@ -16,7 +17,7 @@ const of = (p50: number) => ({
 });
 const told = (change: Partial<FleetResult>, interrupted = false): string => {
   const result = resultWith({ metrics: { 'start.ms': of(1) }, ...change });
-  return summaryText(result, { out: 'out', code: interrupted ? INTERRUPTED : exitCode(result) }, plain);
+  return summaryText(result, { out: 'out', code: interrupted ? EXIT.interrupted : exitCode(result) }, plain);
 };
 
 describe('the summary of a fleet', () => {

@@ -1,10 +1,12 @@
 /** The result of a fleet on one screen: what was measured, what was wanted of it, and whether to believe it. */
+
 import { join, relative } from 'node:path';
 import { ROLLOUT_LEGS, thresholdValue } from '../load/report.ts';
 import { type exitCode, type FleetResult, measuredNothing } from '../load/result.ts';
 import { readableMs } from '../load/units.ts';
 import type { Verdict } from '../load/verdict.ts';
 import { hanging, type Paint, wrap } from '../report/style.ts';
+import type { EXIT } from './exit.ts';
 
 const NAME = 28;
 const CELL = 10;
@@ -29,10 +31,7 @@ const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' |
   invalid: ['✗', 'red', 'the generator saturated: the figures are its own'],
 };
 
-/** As a shell says it of a command that an interrupt ended. */
-export const INTERRUPTED = 130;
-
-type Ending = ReturnType<typeof exitCode> | typeof INTERRUPTED;
+type Ending = ReturnType<typeof exitCode> | typeof EXIT.interrupted;
 
 const EXIT_WORDS: Record<Ending, string> = {
   0: '',

@@ -19,7 +19,7 @@ import {
   urlFrom,
   whole,
 } from './fleet-options.ts';
-import { INTERRUPTED, summaryText } from './fleet-summary.ts';
+import { summaryText } from './fleet-summary.ts';
 
 export const fleet: CommandModule<object, FleetArguments> = {
   builder: (argv) =>
@@ -68,7 +68,7 @@ export const fleet: CommandModule<object, FleetArguments> = {
         ...(args['name-prefix'] === undefined ? {} : { namePrefix: namePrefixFrom(args['name-prefix']) }),
         ...(metricsPort === undefined ? {} : { metrics: { port: metricsPort, host: args['metrics-host'] } }),
       });
-      const code = interrupt.signal.aborted ? INTERRUPTED : exitCode(result);
+      const code = interrupt.signal.aborted ? EXIT.interrupted : exitCode(result);
       process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
       process.exitCode = code;
     } catch (error) {
@@ -80,7 +80,7 @@ export const fleet: CommandModule<object, FleetArguments> = {
       }
       if (!interrupt.signal.aborted) throw error;
       process.stderr.write('stopped before the fleet was up; nothing is left running\n');
-      process.exitCode = INTERRUPTED;
+      process.exitCode = EXIT.interrupted;
     } finally {
       interrupt.release();
     }

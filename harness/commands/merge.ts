@@ -1,4 +1,5 @@
 /** `muster merge`: one result from the shards of a fleet run. */
+
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
@@ -11,8 +12,9 @@ import { durationMs } from '../load/units.ts';
 import { painter } from '../report/style.ts';
 import { UsageError } from '../usage-error.ts';
 import { interruptSignal, typed } from './check-options.ts';
+import { EXIT } from './exit.ts';
 import { thresholdsFrom, whole } from './fleet-options.ts';
-import { INTERRUPTED, summaryText } from './fleet-summary.ts';
+import { summaryText } from './fleet-summary.ts';
 
 interface Arguments {
   dir: string[];
@@ -97,7 +99,7 @@ async function run(args: Arguments, signal: AbortSignal): Promise<number> {
   outside(dirs, out);
   writeResult(out, result);
   writeWhole(out, 'report.html', reportHtml(result));
-  const code = signal.aborted ? INTERRUPTED : exitCode(result);
+  const code = signal.aborted ? EXIT.interrupted : exitCode(result);
   process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
   return code;
 }
