@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { show } from '../check/violation.ts';
+import { show } from '../runner/violation.ts';
 import { HttpClient } from './http.ts';
 import { exchange } from './raw.ts';
 import { Recorder } from './recorder.ts';

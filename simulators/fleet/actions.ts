@@ -1,16 +1,16 @@
 /** What each action of a scenario does to a robot, and what is measured of it. */
 import { join } from 'node:path';
-import type { Recorder } from '../../harness/load/metrics.ts';
-import type { Phase } from '../../harness/load/scenario.ts';
-import { monotonicMs } from '../../harness/load/scheduler.ts';
-import { durationMs } from '../../harness/load/units.ts';
 import { random } from '../common/random.ts';
 import { type HostConfig, masked, type PhaseOutcome, type RolloutRow } from './host.ts';
 import { installKey, type KeyStore, keyFile } from './keys.ts';
+import type { Recorder } from './measure/metrics.ts';
 import { type ActionKind, scheduleMs } from './plan.ts';
 import { type PlatformClient, PlatformFailure, type Rollable } from './platform-client.ts';
 import type { Robot } from './robot.ts';
 import { Rollouts } from './rollouts.ts';
+import type { Phase } from './scenario/scenario.ts';
+import { durationMs } from './scenario/units.ts';
+import { monotonicMs } from './schedule/scheduler.ts';
 import type { Waits } from './waits.ts';
 
 const DEFAULT_WITHIN_MS = 60_000;

@@ -1,6 +1,6 @@
 /** What one robot takes, by what it does. Figures of `npm run bench -- --only fleet`, rounded up. */
-import type { RobotCost } from '../../harness/load/preflight.ts';
-import type { Scenario } from '../../harness/load/scenario.ts';
+import type { RobotCost } from './measure/preflight.ts';
+import type { Scenario } from './scenario/scenario.ts';
 
 /** The listening socket of a robot, and its event log while it is written. */
 const IDLE_DESCRIPTORS = 1.2;

@@ -4,13 +4,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parseScenario } from '../../harness/load/scenario-file.ts';
 import { eventually } from '../common/testing/eventually.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../platform/index.ts';
 import { Fleet, type FleetOptions } from './fleet.ts';
 import type { TracedAction } from './host.ts';
 import { startFleet } from './index.ts';
 import { PlatformClient } from './platform-client.ts';
+import { parseScenario } from './scenario/scenario-file.ts';
 
 let platform: SimulatedPlatform;
 let state: string;

@@ -1,20 +1,20 @@
 /** A running fleet: its hosts, the phases they carry out together, and what they measured. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { mergeSnapshots, type Snapshot, summariesOf } from '../../harness/load/metrics.ts';
-import type { FleetResult, Tick, Violation } from '../../harness/load/result.ts';
-import type { Phase, Scenario } from '../../harness/load/scenario.ts';
-import { monotonicMs } from '../../harness/load/scheduler.ts';
-import { durationMs } from '../../harness/load/units.ts';
-import { judge } from '../../harness/load/verdict.ts';
 import { random } from '../common/random.ts';
 import { robotCost } from './cost.ts';
 import type { HostConfig, HostEvents, PhaseOutcome, PlatformAddress } from './host.ts';
 import { Hosts } from './hosts.ts';
+import { mergeSnapshots, type Snapshot, summariesOf } from './measure/metrics.ts';
 import { makePlace, roomFor } from './place.ts';
 import { membersOf } from './plan.ts';
 import { PlatformClient, type Rollable } from './platform-client.ts';
 import { Progress } from './progress.ts';
+import type { FleetResult, Tick, Violation } from './result/result.ts';
+import { judge } from './result/verdict.ts';
+import type { Phase, Scenario } from './scenario/scenario.ts';
+import { durationMs } from './scenario/units.ts';
+import { monotonicMs } from './schedule/scheduler.ts';
 import { tryOut } from './try-out.ts';
 
 export interface FleetOptions {

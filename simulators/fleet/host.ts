@@ -1,11 +1,11 @@
 /** What the coordinator asks of a host of robots, be it in this process or in a worker: everything here travels as JSON. */
-import type { Snapshot } from '../../harness/load/metrics.ts';
-import type { Violation } from '../../harness/load/result.ts';
-import type { LoadSample } from '../../harness/load/saturation.ts';
-import type { Phase, Scenario } from '../../harness/load/scenario.ts';
+import type { Snapshot } from './measure/metrics.ts';
+import type { LoadSample } from './measure/saturation.ts';
 import type { ActionKind } from './plan.ts';
 import type { Rollable } from './platform-client.ts';
+import type { Violation } from './result/result.ts';
 import type { RobotState } from './robot.ts';
+import type { Phase, Scenario } from './scenario/scenario.ts';
 import type { TrialOutcome } from './trial.ts';
 
 /** Where the platform is. The API key travels over the channel between processes, never in arguments or the environment. */

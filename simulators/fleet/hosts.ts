@@ -1,11 +1,11 @@
 /** The hosts of a fleet, in this process or in workers: called together, lost one by one. */
 import { mkdirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import type { Snapshot } from '../../harness/load/metrics.ts';
-import { monotonicMs } from '../../harness/load/scheduler.ts';
 import type { Host, HostConfig, HostEvents } from './host.ts';
+import type { Snapshot } from './measure/metrics.ts';
 import { ProcessHost } from './process-host.ts';
 import { RobotHost } from './robot-host.ts';
+import { monotonicMs } from './schedule/scheduler.ts';
 
 interface Entry {
   host: Host;

@@ -21,13 +21,13 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Summary } from '../../harness/load/histograms.ts';
-import { histogram, recordMs, summary } from '../../harness/load/histograms.ts';
-import type { Violation } from '../../harness/load/result.ts';
-import type { UplinkKind } from '../../harness/load/scenario.ts';
 import { Fleet } from './fleet.ts';
 import type { PlatformAddress, RolloutRow } from './host.ts';
+import type { Summary } from './measure/histograms.ts';
+import { histogram, recordMs, summary } from './measure/histograms.ts';
 import type { Rollable } from './platform-client.ts';
+import type { Violation } from './result/result.ts';
+import type { UplinkKind } from './scenario/scenario.ts';
 
 export interface StartFleetOptions {
   robots: number;

@@ -1,6 +1,7 @@
 /** When the steps of a deployment happened on one robot: seen from outside, where its uplink and its device meet. */
-import { monotonicMs } from '../../harness/load/scheduler.ts';
+
 import type { DeploymentPort } from '../device/ports.ts';
+import { monotonicMs } from './schedule/scheduler.ts';
 
 /** Milliseconds on the shared clock; 0: not yet. */
 export interface DeploymentMoments {

@@ -1,7 +1,8 @@
 /** The result of a run, put together from its options, what the fleet knows and what it measured. */
-import type { FleetResult } from '../../harness/load/result.ts';
-import { evaluate, parseThreshold } from '../../harness/load/thresholds.ts';
+
 import type { Fleet, Measured } from './fleet.ts';
+import type { FleetResult } from './result/result.ts';
+import { evaluate, parseThreshold } from './result/thresholds.ts';
 import type { RunOptions } from './run.ts';
 
 export function resultOf(

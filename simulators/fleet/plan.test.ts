@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseScenario } from '../../harness/load/scenario-file.ts';
 import { membersOf, type PlanOptions, streamsOf } from './plan.ts';
+import { parseScenario } from './scenario/scenario-file.ts';
 
 const scenario = parseScenario(
   `

@@ -2,10 +2,11 @@
  * What every robot does in every phase of a scenario, a pure function of scenario, seed and the robot's index: any split of the
  * fleet over shards and workers carries out the same actions.
  */
-import { atRate, type Moments, once, ranks } from '../../harness/load/arrivals.ts';
-import type { Arrivals, Phase } from '../../harness/load/scenario.ts';
-import { durationMs, ratePerSecond, shareOf } from '../../harness/load/units.ts';
+
 import { random } from '../common/random.ts';
+import type { Arrivals, Phase } from './scenario/scenario.ts';
+import { durationMs, ratePerSecond, shareOf } from './scenario/units.ts';
+import { atRate, type Moments, once, ranks } from './schedule/arrivals.ts';
 
 export type ActionKind = 'start' | 'ping' | 'list' | 'rollout' | 'storm' | 'partition' | 'kill' | 'clock-skew' | 'stop';
 

@@ -1,8 +1,8 @@
 /** A host of robots in a process of its own. */
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Snapshot } from '../../harness/load/metrics.ts';
 import { HostChannel } from './channel.ts';
 import type { Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest } from './host.ts';
+import type { Snapshot } from './measure/metrics.ts';
 import type { TrialOutcome } from './trial.ts';
 
 /** Runs from source and from the published package alike. */

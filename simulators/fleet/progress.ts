@@ -1,8 +1,9 @@
 /** The seconds of a run, put together from what each host says about its own. */
-import { decode, histogram, merge, type Summary, summary } from '../../harness/load/histograms.ts';
-import type { Tick } from '../../harness/load/result.ts';
-import type { LoadSample } from '../../harness/load/saturation.ts';
+
 import type { HostTick } from './host.ts';
+import { decode, histogram, merge, type Summary, summary } from './measure/histograms.ts';
+import type { LoadSample } from './measure/saturation.ts';
+import type { Tick } from './result/result.ts';
 
 /** Counters that are shown as rates. */
 const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;

@@ -1,17 +1,17 @@
 /** Hosts robots in this process: carries out the phases of a scenario on them and measures. */
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Metrics, type Snapshot } from '../../harness/load/metrics.ts';
-import { SaturationSampler } from '../../harness/load/saturation.ts';
-import { monotonicMs, runSchedule } from '../../harness/load/scheduler.ts';
 import type { DeviceDefect } from '../defects/device/index.ts';
 import { behaviour } from '../device/behaviour.ts';
 import { Actions } from './actions.ts';
 import { type Host, type HostConfig, type HostEvents, masked, type PhaseOutcome, type PhaseRequest } from './host.ts';
 import { ensureKeys, type KeyStore } from './keys.ts';
+import { Metrics, type Snapshot } from './measure/metrics.ts';
+import { SaturationSampler } from './measure/saturation.ts';
 import { type ActionStream, scheduleMs, streamsOf } from './plan.ts';
 import { PlatformClient } from './platform-client.ts';
 import { Robot, type RobotListener, type RobotState } from './robot.ts';
+import { monotonicMs, runSchedule } from './schedule/scheduler.ts';
 import { Trial, type TrialOutcome } from './trial.ts';
 import { type FleetUplinks, fleetUplinks } from './uplinks.ts';
 import { Waits } from './waits.ts';

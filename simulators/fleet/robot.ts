@@ -1,10 +1,11 @@
 /** One robot of a fleet: a whole simulated device, its uplink, and the clients that read its event stream. */
-import type { Recorder } from '../../harness/load/metrics.ts';
-import { monotonicMs } from '../../harness/load/scheduler.ts';
+
 import type { Clock } from '../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../device/index.ts';
+import type { Recorder } from './measure/metrics.ts';
 import { type DeploymentMoments, MomentLog } from './moments.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './observed-uplink.ts';
+import { monotonicMs } from './schedule/scheduler.ts';
 import type { StreamFault } from './stream-check.ts';
 import { Subscriber, type SubscriberOptions } from './subscriber.ts';
 

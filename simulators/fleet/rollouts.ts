@@ -1,6 +1,7 @@
 /** Follows roll-outs from the POST on the platform to the event read on the robot, and splits the time in legs. */
-import type { Recorder } from '../../harness/load/metrics.ts';
+
 import type { RolloutRow } from './host.ts';
+import type { Recorder } from './measure/metrics.ts';
 import type { DeploymentMoments } from './moments.ts';
 import type { Robot } from './robot.ts';
 import type { Waits } from './waits.ts';

@@ -1,21 +1,21 @@
 /** One run of a scenario from preflight to result: what `muster fleet` does. */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Exposition, expose, type Shown } from '../../harness/load/exposition.ts';
-import { LiveView, type Screen } from '../../harness/load/live.ts';
-import { machineLimits, preflight, sensibleWorkers } from '../../harness/load/preflight.ts';
-import { reportHtml } from '../../harness/load/report.ts';
-import type { FleetResult, Tick } from '../../harness/load/result.ts';
-import type { Scenario } from '../../harness/load/scenario.ts';
-import { RESULT_FILE, writeAlive, writeResult, writeWhole } from '../../harness/load/shards.ts';
 import { robotCost } from './cost.ts';
 import { startEmbeddedPlatform } from './embedded-platform.ts';
 import { Fleet, type Measured } from './fleet.ts';
 import type { PlatformAddress, RolloutRow } from './host.ts';
+import { type Exposition, expose, type Shown } from './measure/exposition.ts';
+import { machineLimits, preflight, sensibleWorkers } from './measure/preflight.ts';
 import { resultOf } from './outcome.ts';
 import { roomFor } from './place.ts';
 import { membersOf, scheduleMs } from './plan.ts';
 import { claimFolders, PreflightError, reach } from './ready.ts';
+import { LiveView, type Screen } from './report/live.ts';
+import { reportHtml } from './report/report.ts';
+import type { FleetResult, Tick } from './result/result.ts';
+import { RESULT_FILE, writeAlive, writeResult, writeWhole } from './result/shards.ts';
+import type { Scenario } from './scenario/scenario.ts';
 
 export { PreflightError, UnreachableError } from './ready.ts';
 

@@ -1,5 +1,5 @@
 /** What a subscriber must see over all its connections: every event once in order, none missing, none renumbered (section 6.2). */
-import type { Violation } from '../../harness/load/result.ts';
+import type { Violation } from './result/result.ts';
 
 export type StreamFault = Pick<Violation, 'kind' | 'message'>;
 

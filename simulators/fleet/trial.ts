@@ -2,13 +2,14 @@
  * One robot tried ahead of its fleet. What is certain to keep every other robot away too ends the trial at once: a refusal, or an
  * address where nobody listens or somebody else does. Whatever may pass (a platform that is slow, restarts or limits) does not.
  */
-import { monotonicMs } from '../../harness/load/scheduler.ts';
+
 import { ApiError } from '../device/uplink/http.ts';
 import { BrokerError } from '../device/uplink/mqtt/broker-error.ts';
 import { NotMqtt } from '../device/uplink/mqtt/connection.ts';
 import { masked, type PlatformAddress } from './host.ts';
 import { PlatformFailure } from './platform-client.ts';
 import type { Robot } from './robot.ts';
+import { monotonicMs } from './schedule/scheduler.ts';
 import type { Waits } from './waits.ts';
 
 /** Which step failed: the provisioning token of the Platform API, the request to provision, the broker, or another request. */

@@ -1,10 +1,11 @@
 /** The uplinks of all robots of a process: one set of connections, one provisioning token that is renewed before it expires. */
-import { durationMs } from '../../harness/load/units.ts';
+
 import { random } from '../common/random.ts';
 import { createUplink } from '../device/uplink/index.ts';
 import type { HostConfig } from './host.ts';
 import { type MakeUplink, observedUplinks } from './observed-uplink.ts';
 import type { PlatformClient } from './platform-client.ts';
+import { durationMs } from './scenario/units.ts';
 
 /** Provisioning tokens live five minutes. */
 const RENEW_MS = 120_000;

@@ -1,5 +1,5 @@
 /** Waiting that the end of a run cuts short. Not an AbortSignal: adding thousands of listeners to one takes quadratic time. */
-import { monotonicMs } from '../../harness/load/scheduler.ts';
+import { monotonicMs } from './schedule/scheduler.ts';
 
 export class Waits {
   readonly #open = new Set<() => void>();

@@ -1,7 +1,7 @@
 /** Section 2.1: the Deployment, as GET /deployments/current answers it. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import { deploymentFields } from '../../harness/contract/deployment.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { ask, brief, CURRENT, currentDeployment, mediaType, objectOf, saysNone } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { sameJson } from './support/events.ts';

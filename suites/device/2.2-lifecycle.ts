@@ -1,7 +1,8 @@
 /** Section 2.2: what failed and archived mean for the device. */
-import { requirement } from '../../harness/check/define.ts';
+
 import type { Deployment } from '../../harness/contract/deployment.ts';
-import { ControlError } from '../../harness/target/control.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { ControlError } from '../../harness/targets/control/control.ts';
 import { currentDeployment } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { type ConfigFile, configFile, configRoot, contentOf } from './support/files.ts';

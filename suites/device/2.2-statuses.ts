@@ -1,8 +1,8 @@
 /** Section 2.2: how activity and error status merge. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../harness/contract/enums.ts';
-import { ControlError } from '../../harness/target/control.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { ControlError } from '../../harness/targets/control/control.ts';
 import { currentDeployment } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { parseObject } from './support/events.ts';

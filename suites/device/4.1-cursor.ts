@@ -1,6 +1,6 @@
 /** Section 4.1: cursors that are no cursors, and what the specification leaves open about the others. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { mediaType } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish } from './support/drive.ts';

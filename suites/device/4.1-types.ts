@@ -1,7 +1,7 @@
 /** Section 4.1: the filter by event type. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import type { OpenEvents } from '../../harness/client/sse.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish, stir } from './support/drive.ts';
 import { distinct, readEvent, type SeenEvent, sameEvents, showIds } from './support/events.ts';

@@ -1,9 +1,9 @@
 /** Section 5: who may speak to the Device API. */
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import { discoveryFile } from '../../harness/contract/discovery.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { ask, brief, CURRENT, isServed, objectOf } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { problemsOf } from './support/judge.ts';

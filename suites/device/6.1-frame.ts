@@ -1,9 +1,10 @@
 /** Sections 6.1, 2.3, 2.4: what one event frame is made of. */
-import { requirement } from '../../harness/check/define.ts';
-import type { Requirement } from '../../harness/check/types.ts';
+
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
-import { ControlError } from '../../harness/target/control.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import type { Requirement } from '../../harness/runner/types.ts';
+import { ControlError } from '../../harness/targets/control/control.ts';
 import { mediaType } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, isDeployed, payloadOf, publish, stir } from './support/drive.ts';

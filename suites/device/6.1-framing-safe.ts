@@ -1,8 +1,8 @@
 /** Section 6.1: whatever text a deployment carries, the stream stays a stream and the JSON stays JSON. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
-import { ControlError } from '../../harness/target/control.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { ControlError } from '../../harness/targets/control/control.ts';
 import { codePoint } from '../code-points.ts';
 import { currentDeployment } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';

@@ -1,5 +1,5 @@
 /** Section 6.1: ids rise. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish, room, stir } from './support/drive.ts';
 import { readEvent, type SeenEvent, sameEnvelope } from './support/events.ts';

@@ -1,7 +1,8 @@
 /** Section 6.2: the stream as a standard client sees it, the `eventsource` package. */
-import { requirement } from '../../harness/check/define.ts';
+
 import { type ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
 import { StreamTimeout } from '../../harness/client/sse.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish, room, stir } from './support/drive.ts';
 import { distinct, parseObject, sameEnvelope } from './support/events.ts';

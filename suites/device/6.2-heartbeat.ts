@@ -1,6 +1,7 @@
 /** Section 6.2, rule 3: heartbeats, and the idle streams that they keep. */
-import { requirement } from '../../harness/check/define.ts';
+
 import { StreamTimeout } from '../../harness/client/sse.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/context.ts';
 import { publish } from './support/drive.ts';
 import { DECIMAL, isControl, parseObject, showFrame } from './support/events.ts';

@@ -1,5 +1,5 @@
 /** Section 6.2, rule 5: the event log on the device, and its compaction. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { compactAway } from './support/compaction.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, compact, follow, publish, room, stir } from './support/drive.ts';

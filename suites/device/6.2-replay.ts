@@ -1,7 +1,7 @@
 /** Section 6.2, rule 2, and section 4.1: replay after a cursor. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import type { EventStream, OpenEvents } from '../../harness/client/sse.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, type Published, publish, room, stir } from './support/drive.ts';
 import { distinct, readEvent, type SeenEvent, sameEvents, showIds } from './support/events.ts';

@@ -1,8 +1,8 @@
 /** Section 6.2, rule 5: events are stored, so they outlive the agent's process, however that ends. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import type { HttpClient } from '../../harness/client/http.ts';
-import { ControlError } from '../../harness/target/control.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { ControlError } from '../../harness/targets/control/control.ts';
 import { CURRENT, objectOf } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish, room, stir } from './support/drive.ts';

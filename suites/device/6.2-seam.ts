@@ -1,6 +1,6 @@
 /** Section 6.2: nothing is lost between replay and live, nor between one connection and the next. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, follow, publish, room } from './support/drive.ts';
 import { distinct, type SeenEvent, sameEvents } from './support/events.ts';

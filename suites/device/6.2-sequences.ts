@@ -1,7 +1,7 @@
 /** Section 6.2: whatever the order of things, the log replays what was published. Model-based. */
 import fc from 'fast-check';
-import { type LogModel, type LogReality, logCommands } from '../models/event-log/index.ts';
 import { complete } from './6.2-replay.ts';
+import { type LogModel, type LogReality, logCommands } from './models/event-log/index.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, room } from './support/drive.ts';
 import { withStreams } from './support/streams.ts';

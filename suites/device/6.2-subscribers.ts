@@ -1,6 +1,6 @@
 /** Section 6: several subscribers at once, one of which may not keep up. */
-import { requirement } from '../../harness/check/define.ts';
-import { Violation } from '../../harness/check/violation.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { Violation } from '../../harness/runner/violation.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, deploy, follow, publish, room, stir } from './support/drive.ts';
 import { distinct, type SeenEvent, sameEvents } from './support/events.ts';

@@ -1,7 +1,7 @@
 /** Section 6.3: when the events of a deployment are emitted. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
-import { ControlError } from '../../harness/target/control.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { ControlError } from '../../harness/targets/control/control.ts';
 import { check, type Device } from './support/context.ts';
 import { anchor, deploy, follow, isDeployed, payloadOf, publish } from './support/drive.ts';
 import { type ConfigFile, configFile, configRoot, foundOf, saysTheSame } from './support/files.ts';

@@ -1,7 +1,7 @@
 /** Section 7: the cursor is older than the earliest retained event. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import type { OpenEvents } from '../../harness/client/sse.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { mediaType } from './support/ask.ts';
 import { compactAway } from './support/compaction.ts';
 import { check, type Device } from './support/context.ts';

@@ -1,5 +1,5 @@
 /** Section 9: the version prefix of the path. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { ask, CURRENT, mediaType, objectOf } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { withStreams } from './support/streams.ts';

@@ -1,7 +1,7 @@
 /** Requests that no careful client sends. A server answers them or hangs up, and goes on serving. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import { exchange, type RawExchange, requestText } from '../../harness/client/raw.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { CURRENT, isServed } from './support/ask.ts';
 import { persist } from './support/busy.ts';
 import { check, type Device } from './support/context.ts';

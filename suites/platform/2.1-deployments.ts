@@ -1,6 +1,7 @@
 /** Sections 2.1, 2.2 and 9: deployments as the platform lists them. */
-import { requirement } from '../../harness/check/define.ts';
+
 import { deployment as deploymentShape } from '../../harness/contract/deployment.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { listed, PAGES, some } from './support/deployments.ts';
 import type { Item } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';

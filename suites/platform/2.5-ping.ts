@@ -1,7 +1,7 @@
 /** Sections 2.5 and 4.2: a ping that succeeds, and one that does not. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { pingRefusalChecks } from './4.2-ping-refusals.ts';
 import { code, ping, pingsAreServed, pingWithin } from './support/devices.ts';
 import { getList, served } from './support/lists.ts';

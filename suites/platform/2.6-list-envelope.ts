@@ -1,6 +1,7 @@
 /** Section 2.6: the envelope of every list. */
-import { requirement } from '../../harness/check/define.ts';
+
 import { isIso8601 } from '../../harness/contract/shape.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { COLLECTIONS, envelopeProblems, getList, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { seeded } from './support/seed.ts';

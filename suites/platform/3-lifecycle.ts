@@ -1,7 +1,7 @@
 /** Section 3: how deployments move, and when. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
-import { type DeploymentModel, type DeploymentReality, deploymentCommands } from '../models/deployments/index.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { type DeploymentModel, type DeploymentReality, deploymentCommands } from './models/deployments/index.ts';
 import { createDevice } from './support/create.ts';
 import { archived, deployed } from './support/deployments.ts';
 import { act, createKit, tidy, tryDeployment } from './support/kit.ts';

@@ -1,6 +1,6 @@
 /** Section 4.2: pings that are refused, for their body or for their device. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../code-points.ts';
 import { ping, pingsAreServed } from './support/devices.ts';
 import { check, type Platform } from './support/platform.ts';

@@ -1,7 +1,7 @@
 /** Section 5: requests carry an API key, and ping needs the scope `devices:read`. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { createConfigType, unique } from './support/create.ts';
 import { aDevice, firstPing, ping } from './support/devices.ts';
 import { type Collection, type Item, page, served } from './support/lists.ts';

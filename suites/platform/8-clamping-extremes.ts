@@ -1,6 +1,6 @@
 /** Section 8: integers of any size, and what is no integer, as `limit` or `offset`. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../code-points.ts';
 import { clampedTo100, lowLimit, MAXIMUM, offsetZero } from './support/clamped.ts';
 import { asPage, getList, page, served } from './support/lists.ts';

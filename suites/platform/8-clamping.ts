@@ -1,7 +1,7 @@
 /** Section 8: defaults, and what becomes of a `limit` or `offset` that is out of range. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import { LIST_LIMITS } from '../../harness/contract/lists.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { clampedTo100, lowLimit, MAXIMUM, offsetZero } from './support/clamped.ts';
 import { ids, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';

@@ -1,7 +1,7 @@
 /** Section 2.6 and section 8: how much is on a page, and whether there is more. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import { LIST_LIMITS } from '../../harness/contract/lists.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { ids, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { undisturbed } from './support/quiet.ts';

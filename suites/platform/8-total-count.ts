@@ -1,6 +1,6 @@
 /** Section 8, rule 4: the total count. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { asPage, type Collection, getList, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { undisturbed } from './support/quiet.ts';

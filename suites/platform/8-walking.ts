@@ -1,6 +1,6 @@
 /** Section 8, rule 3: walking from page to page, to the end and past it. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { type Collection, ids, page } from './support/lists.ts';
 import { oddLimit } from './support/odd-limit.ts';
 import { check, type Platform } from './support/platform.ts';

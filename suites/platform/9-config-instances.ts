@@ -1,7 +1,8 @@
 /** Section 9, 2026-05-06.rainier: the content format `yaml`. */
-import { requirement } from '../../harness/check/define.ts';
-import { Blocked, NotApplicable } from '../../harness/check/violation.ts';
+
 import type { HttpResponse } from '../../harness/client/http.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { Blocked, NotApplicable } from '../../harness/runner/violation.ts';
 import { createConfigType, created, unique } from './support/create.ts';
 import { createSchema } from './support/kit.ts';
 import { check, type Platform } from './support/platform.ts';

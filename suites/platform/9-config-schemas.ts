@@ -1,5 +1,5 @@
 /** Section 9, 2026-08-17.everglades and migration rule 1: where the instances of a config schema are written. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { createConfigType, created, unique } from './support/create.ts';
 import { createSchema, schemaBody } from './support/kit.ts';
 import type { Item } from './support/lists.ts';

@@ -1,5 +1,5 @@
 /** Section 9, migration rule 2: slugs are immutable. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { createConfigType, unique } from './support/create.ts';
 import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';

@@ -1,5 +1,5 @@
 /** Section 9, 2026-08-17.everglades: the moments that deployments report. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { archived, deployed, some } from './support/deployments.ts';
 import { act, createKit, tidy, tryDeployment } from './support/kit.ts';
 import type { Item } from './support/lists.ts';

@@ -1,5 +1,5 @@
 /** Section 9: expansions of a device, and its status `archived`. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { createDevice, mayWrite } from './support/create.ts';
 import { asPage, getList, type Item, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';

@@ -1,6 +1,6 @@
 /** Section 9, 2026-08-17.everglades: device groups. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import {
   circle,
   findForms,
@@ -8,7 +8,7 @@ import {
   type GroupModel,
   type GroupReality,
   groupCommands,
-} from '../models/groups/index.ts';
+} from './models/groups/index.ts';
 import { create, createDevice, created, unique } from './support/create.ts';
 import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';

@@ -1,6 +1,6 @@
 /** Section 9, migration rule 3: `parent_id` when a deployment is created. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { createDevice, created } from './support/create.ts';
 import { PAGES } from './support/deployments.ts';
 import { act, createKit, type Kit, postDeployment, tidy, tryDeployment } from './support/kit.ts';

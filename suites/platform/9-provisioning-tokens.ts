@@ -1,7 +1,8 @@
 /** Section 9, 2026-05-06.rainier: provisioning tokens. */
-import { requirement } from '../../harness/check/define.ts';
+
 import type { Endpoint, HttpResponse } from '../../harness/client/http.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { mustBeThere } from './support/create.ts';
 import { check, type Platform } from './support/platform.ts';
 import { inVersion, ok, refused, said, send } from './support/send.ts';

@@ -1,7 +1,7 @@
 /** Section 9: the version header. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { COLLECTIONS, getList, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { broken, refused, said, speaking, versionNamed } from './support/send.ts';

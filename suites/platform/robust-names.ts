@@ -1,6 +1,6 @@
 /** Section 4.2, by the conventions of JSON: names in any script, and resources that are listed once they are created. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { createConfigType, createDevice, created, unique } from './support/create.ts';
 import type { Item } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';

@@ -1,6 +1,6 @@
 /** Section 4.2, by the conventions of HTTP: what refers to something that does not exist is refused. */
 import { randomInt } from 'node:crypto';
-import type { Requirement } from '../../harness/check/types.ts';
+import type { Requirement } from '../../harness/runner/types.ts';
 import { createDevice, created, unique } from './support/create.ts';
 import { createKit, type Kit, schemaBody, since, tidy, tryDeployment } from './support/kit.ts';
 import type { Item } from './support/lists.ts';

@@ -1,7 +1,7 @@
 /** Sections 4 and 7, by the conventions of HTTP: what is malformed is refused with a 4xx, harms nothing, and leaves nothing behind. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
 import type { HttpRequest } from '../../harness/client/http.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../code-points.ts';
 import { robustNameChecks } from './robust-names.ts';
 import { referredTo } from './robust-references.ts';

@@ -1,5 +1,5 @@
 /** Section 2.2, `failed`: what cannot be applied ends archived, and leaves nothing on the device. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { unique } from '../platform/support/create.ts';
 import { read } from '../platform/support/read.ts';
 import { Follower } from './support/events.ts';

@@ -1,5 +1,5 @@
 /** Section 2.2, `queued`: what is deployed while the device is offline waits for it, and arrives once. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { read } from '../platform/support/read.ts';
 import { Follower } from './support/events.ts';
 import { current, rollOut, shownAs, statuses } from './support/roll-out.ts';

@@ -1,7 +1,7 @@
 /** Section 3: whatever befalls the device, both sides agree in the end. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/check/define.ts';
-import { type SystemModel, systemCommands } from '../models/system/index.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { type SystemModel, systemCommands } from './models/index.ts';
 import { Follower } from './support/events.ts';
 import { current, rollOut, shownAs } from './support/roll-out.ts';
 import { check, type System } from './support/system.ts';

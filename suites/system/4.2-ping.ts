@@ -1,5 +1,5 @@
 /** Section 4.2: ping, with a device at the other end. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { code, ping } from '../platform/support/devices.ts';
 import { said } from '../platform/support/send.ts';
 import { check, eventually, platformOf, type System } from './support/system.ts';

@@ -1,5 +1,5 @@
 /** Sections 1 and 6.3: what is deployed on the platform arrives on the device, and replaces what was there. */
-import { requirement } from '../../harness/check/define.ts';
+import { requirement } from '../../harness/runner/define.ts';
 import { Follower } from './support/events.ts';
 import { current, fileOf, holds, rollOut, seesFiles, shownAs, statuses } from './support/roll-out.ts';
 import { check, eventually, type System } from './support/system.ts';

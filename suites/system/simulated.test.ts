@@ -1,7 +1,7 @@
 /** The suite against Muster's own platform with one of its own devices. */
 import { describe, expect, it } from 'vitest';
-import type { CheckResult, Report } from '../../harness/check/types.ts';
 import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
+import type { CheckResult, Report } from '../../harness/runner/types.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 import { nullServer } from '../../simulators/null.ts';
 import { rightBehaviour } from '../../simulators/platform/index.ts';

@@ -1,6 +1,6 @@
 /** Making events happen. Foreign events may come at any time, so a check follows its own by id. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
-import { ControlError } from '../../../harness/target/control.ts';
+import { ControlError } from '../../../harness/targets/control/control.ts';
 import type { Device } from './context.ts';
 import type { SeenEvent } from './events.ts';
 import type { Streams, Subscription } from './streams.ts';

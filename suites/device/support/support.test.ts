@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Violation } from '../../../harness/check/violation.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import { Violation } from '../../../harness/runner/violation.ts';
 import type { Device } from './context.ts';
 import { distinct, integerIn, readEvent, type SeenEvent, sameEvents, sameJson } from './events.ts';
 import { judgeEnvelope, judgeFrame, judgeMerge, judgeType } from './judge.ts';

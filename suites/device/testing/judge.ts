@@ -1,9 +1,10 @@
 /** Runs the device suite, or a part of it, against a server that a test started. */
-import { makePlan, type PlanOptions } from '../../../harness/check/plan.ts';
-import { runSuite } from '../../../harness/check/run.ts';
-import type { CheckResult, Report } from '../../../harness/check/types.ts';
+
 import { Redactor } from '../../../harness/client/redact.ts';
-import { openDeviceTarget } from '../../../harness/target/open-device.ts';
+import { makePlan, type PlanOptions } from '../../../harness/runner/plan.ts';
+import { runSuite } from '../../../harness/runner/run.ts';
+import type { CheckResult, Report } from '../../../harness/runner/types.ts';
+import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import { deviceSuite } from '../index.ts';
 
 export interface Judging extends Omit<PlanOptions, 'capabilities'> {

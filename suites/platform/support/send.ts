@@ -1,7 +1,8 @@
 /** Requests that outlast a rate limit (the specification shows none, so a platform may have one), and answers in words. */
-import { show } from '../../../harness/check/violation.ts';
+
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { show } from '../../../harness/runner/violation.ts';
 import type { Platform } from './platform.ts';
 import { gateOf } from './rate-limit.ts';
 import { noteWrite } from './writes.ts';

@@ -1,6 +1,6 @@
 /** Keeps the search for a smaller counterexample from hiding the one that was found. */
-import type { CheckContext } from '../../../harness/check/types.ts';
-import { Violation } from '../../../harness/check/violation.ts';
+import type { CheckContext } from '../../../harness/runner/types.ts';
+import { Violation } from '../../../harness/runner/violation.ts';
 
 /** Against a target that hangs, or waits for an effect that never comes, every smaller candidate costs its whole patience. */
 const SHRINK_MS = 20_000;

@@ -1,11 +1,12 @@
 /** Runs the suite against a base URL, as `muster check platform` does. For tests. */
-import { makePlan } from '../../../harness/check/plan.ts';
-import { runSuite } from '../../../harness/check/run.ts';
-import type { Capability, CheckResult, Outcome, Report } from '../../../harness/check/types.ts';
+
 import { HttpClient } from '../../../harness/client/http.ts';
 import type { Recorder } from '../../../harness/client/recorder.ts';
 import { Redactor } from '../../../harness/client/redact.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { makePlan } from '../../../harness/runner/plan.ts';
+import { runSuite } from '../../../harness/runner/run.ts';
+import type { Capability, CheckResult, Outcome, Report } from '../../../harness/runner/types.ts';
 import { platformSuite } from '../index.ts';
 
 export interface TestTarget {

@@ -1,8 +1,8 @@
 /** What the files of this suite share: the type of what a check is given, the platform half of it, and waiting for an effect. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checks } from '../../../harness/check/define.ts';
-import type { CheckContext } from '../../../harness/check/types.ts';
-import type { SystemContext } from '../../../harness/target/device.ts';
+import { checks } from '../../../harness/runner/define.ts';
+import type { CheckContext } from '../../../harness/runner/types.ts';
+import type { SystemContext } from '../../../harness/targets/device.ts';
 import type { Platform } from '../../platform/support/platform.ts';
 import { bounded } from '../../platform/support/shrinking.ts';
 

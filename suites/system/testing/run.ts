@@ -1,13 +1,14 @@
 /** Runs the suite, as `muster check system` does. For tests. */
-import { makePlan } from '../../../harness/check/plan.ts';
-import { runSuite } from '../../../harness/check/run.ts';
-import type { Capability, Report } from '../../../harness/check/types.ts';
+
 import { HttpClient } from '../../../harness/client/http.ts';
 import type { Recorder } from '../../../harness/client/recorder.ts';
 import { Redactor } from '../../../harness/client/redact.ts';
 import { DEVICE_API_PREFIX, DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { HttpControl } from '../../../harness/target/control.ts';
-import type { SystemContext } from '../../../harness/target/device.ts';
+import { makePlan } from '../../../harness/runner/plan.ts';
+import { runSuite } from '../../../harness/runner/run.ts';
+import type { Capability, Report } from '../../../harness/runner/types.ts';
+import { HttpControl } from '../../../harness/targets/control/control.ts';
+import type { SystemContext } from '../../../harness/targets/device.ts';
 import { systemSuite } from '../index.ts';
 
 export interface TestSystem {

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { painter } from '../reports/style.ts';
+import { checks, requirement, suite } from '../runner/define.ts';
+import type { Suite } from '../runner/types.ts';
+import { catalogue, loadSuites } from './catalogue.ts';
+import { explainText } from './explain.ts';
+import { listText } from './list.ts';
+
+const check = checks<object>();
+const plain = painter({ write: () => {} }, {});
+const walk = requirement('device.list.walk', 'MUST', '6.2', 'Walking gives every item once.');
+const quiet = requirement('device.list.quiet', 'SHOULD', '5', 'Nothing is said twice.');
+const nothing = async (): Promise<void> => {};
+const all = catalogue([
+  suite('device', [
+    [
+      check(walk, { profile: 'core' }, nothing),
+      check(walk, { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', waits: true }, nothing),
+      check(quiet, { needs: ['log'] }, nothing),
+    ],
+  ]) as unknown as Suite<never>,
+]);
+
+test('requirements stand in the order of the specification, each with its checks', () => {
+  expect(all.requirements.map(({ id, checks: its }) => [id, its.map(({ id: each }) => each)])).toEqual([
+    ['device.list.quiet', ['device.list.quiet']],
+    ['device.list.walk', ['device.list.walk', 'device.list.walk.driven']],
+  ]);
+});
+
+test('the list names section, level, requirement, checks and needs', () => {
+  const text = listText(all, plain, 100);
+  expect(text).toContain(
+    'device  6.2 Rules of the event stream\n  MUST   device.list.walk\n         Walking gives every item once.\n',
+  );
+  expect(text).toContain('         device.list.walk.driven needs drive\n');
+  expect(text).toContain('  SHOULD device.list.quiet\n         Nothing is said twice.\n         needs log\n');
+  expect(text).toContain('2 requirements, 3 checks');
+});
+
+test('an explanation says what is asked, how it is decided, and what it needs', () => {
+  const text = explainText(all, 'device.list.walk.driven', plain, 100);
+  expect(text).toContain('device.list.walk  MUST · device · section 6.2 Rules of the event stream');
+  expect(text).toContain('Walking gives every item once.');
+  expect(text).toContain('device.list.walk.driven: needs the target for itself; needs drive; waits for seconds');
+  expect(text).toContain('drive: control can create deployments and publish events');
+  expect(text).toContain('muster check device … --only device.list.walk');
+});
+
+test.each([
+  ['device.list.wlak', /did you mean device.list.walk\?/],
+  ['quiet', /there are device.list.quiet/],
+  ['zzz', /muster list/],
+])('%s is not known, and what is near is named', (id, words) => {
+  expect(() => explainText(all, id, plain, 100)).toThrow(words);
+});
+
+test('every suite of the project can be listed, and everything in it explained', async () => {
+  const whole = catalogue(await loadSuites());
+  expect(whole.requirements.length).toBeGreaterThan(60);
+  for (const { id, title, checks: its } of whole.requirements) {
+    expect(title, id).not.toBe('');
+    for (const each of its) expect(explainText(whole, each.id, plain, 80)).toContain(id);
+  }
+});

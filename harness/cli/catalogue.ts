@@ -1,0 +1,75 @@
+/** Every requirement and the checks that decide it, over all suites. */
+
+import { sectionTitle } from '../contract/sections.ts';
+import type { Api, Capability, Level, Sharing, Suite } from '../runner/types.ts';
+
+export interface CataloguedCheck {
+  id: string;
+  needs: readonly Capability[];
+  sharing: Sharing;
+  waits: boolean;
+  writes: boolean;
+  profile: 'core' | 'full';
+}
+
+export interface CataloguedRequirement {
+  id: string;
+  api: Api;
+  level: Level;
+  section: string;
+  title: string;
+  text: string;
+  since: string;
+  checks: CataloguedCheck[];
+}
+
+export interface Catalogue {
+  requirements_version: string;
+  requirements: CataloguedRequirement[];
+}
+
+export async function loadSuites(): Promise<Suite<never>[]> {
+  const [{ deviceSuite }, { platformSuite }, { systemSuite }] = await Promise.all([
+    import('../../suites/device/index.ts'),
+    import('../../suites/platform/index.ts'),
+    import('../../suites/system/index.ts'),
+  ]);
+  return [deviceSuite, platformSuite, systemSuite] as unknown as Suite<never>[];
+}
+
+/** In the order of the specification. */
+export function catalogue(suites: readonly Suite<never>[]): Catalogue {
+  const byId = new Map<string, CataloguedRequirement>();
+  for (const { api, checks } of suites) {
+    for (const {
+      id,
+      requirement,
+      needs = [],
+      sharing = 'shared',
+      waits = false,
+      writes = false,
+      profile = 'full',
+    } of checks) {
+      const entry = byId.get(requirement.id) ?? {
+        id: requirement.id,
+        api,
+        level: requirement.level,
+        section: requirement.section,
+        title: sectionTitle(requirement.section),
+        text: requirement.text,
+        since: requirement.since,
+        checks: [],
+      };
+      entry.checks.push({ id, needs, sharing, waits, writes, profile });
+      byId.set(requirement.id, entry);
+    }
+  }
+  const requirements = [...byId.values()].sort(
+    (a, b) =>
+      a.api.localeCompare(b.api, 'en') ||
+      a.section.localeCompare(b.section, 'en', { numeric: true }) ||
+      a.id.localeCompare(b.id, 'en'),
+  );
+  const dates = suites.map((suite) => suite.requirementsVersion).sort();
+  return { requirements_version: dates.at(-1) ?? '', requirements };
+}

@@ -1,0 +1,145 @@
+import process from 'node:process';
+import type { CommandModule, Options } from 'yargs';
+import { Redactor } from '../client/redact.ts';
+import type { DeviceContext } from '../targets/device.ts';
+import type { DeviceTargetOptions, OpenDeviceTarget } from '../targets/open.ts';
+import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
+import type { Judged } from './run-suite.ts';
+
+/** How a device is named on the command line. */
+export interface DeviceArguments {
+  socket?: string;
+  discovery?: string;
+  url?: string;
+  token?: string;
+  command?: string;
+  image?: string;
+  port?: number;
+  target?: string;
+  ca?: string;
+  control?: string;
+  capability?: string[];
+  artifact?: string;
+  name?: string;
+  'target-version'?: string;
+}
+
+type Arguments = PlanArguments & DeviceArguments;
+
+export const deviceTargetOptions = {
+  socket: { type: 'string', describe: 'Unix socket of the agent; with --image its path in it', group: 'Target:' },
+  discovery: { type: 'string', describe: 'Discovery file of an agent on loopback TCP', group: 'Target:' },
+  url: { type: 'string', describe: 'Base URL, with or without /v0.2', group: 'Target:' },
+  command: { type: 'string', describe: 'Shell line that starts the agent', group: 'Target:' },
+  image: { type: 'string', describe: 'Container image of the agent', group: 'Target:' },
+  port: { type: 'number', describe: 'Port that the image listens on', group: 'Target:' },
+  target: { type: 'string', describe: 'Target file (YAML)', group: 'Target:' },
+  ca: { type: 'string', describe: 'Certificate authorities to trust (PEM)', group: 'Target:' },
+  token: {
+    type: 'string',
+    describe: 'Bearer token for --url; or MUSTER_TOKEN in the environment',
+    group: 'Target:',
+  },
+  artifact: {
+    type: 'string',
+    describe: 'File whose SHA-256 identifies what is tested in a certificate',
+    group: 'Target:',
+  },
+  name: { type: 'string', describe: 'Name of what is tested', group: 'Target:' },
+  'target-version': { type: 'string', describe: 'Its version', group: 'Target:' },
+  control: {
+    type: 'string',
+    describe:
+      'Control API (URL, port or socket; with --image a path in it), or platform: lets the suite drive the agent',
+    group: 'Target:',
+  },
+  capability: { type: 'string', array: true, describe: 'Declare a capability', group: 'Target:' },
+} satisfies Record<string, Options>;
+
+export const checkDevice: CommandModule<object, Arguments> = {
+  builder: (argv) =>
+    typed<Arguments>(
+      withPlanOptions(argv.options(deviceTargetOptions))
+        .example('$0 check device --socket /run/agent.sock', 'what a black box can show')
+        .example(
+          "$0 check device --command './agent --socket {socket}' --control platform",
+          'driven over its own uplink',
+        )
+        .example('$0 check device --socket a.sock --control c.sock --report junit=muster.xml', 'everything, for CI'),
+    ),
+  handler: async (args) => {
+    const redactor = new Redactor();
+    const [{ judge }, { deviceSuite }] = await Promise.all([
+      import('./run-suite.ts'),
+      import('../../suites/device/index.ts'),
+    ]);
+    process.exitCode = await judge(deviceSuite, args, redactor, async (signal, notify) =>
+      judgedDevice(await open(args, redactor, signal, notify), args.patience * 1000),
+    );
+  },
+};
+
+async function open(
+  args: Arguments,
+  redactor: Redactor,
+  signal: AbortSignal,
+  notify: (text: string) => void,
+): Promise<OpenDeviceTarget> {
+  const options = deviceOptions(args, redactor, signal, notify);
+  if (args.control !== 'platform') {
+    const { openDeviceTarget } = await import('../targets/open-device.ts');
+    return openDeviceTarget(options);
+  }
+  const { openEnrolledDevice } = await import('./control-platform.ts');
+  return openEnrolledDevice(options, { redactor, signal });
+}
+
+export function deviceOptions(
+  args: DeviceArguments,
+  redactor: Redactor,
+  signal: AbortSignal,
+  notify: (text: string) => void,
+): DeviceTargetOptions {
+  const token = args.token ?? process.env['MUSTER_TOKEN'];
+  const given = Object.entries({ ...args, token, version: args['target-version'] }).filter(
+    ([name, value]) =>
+      value !== undefined &&
+      [
+        'socket',
+        'discovery',
+        'url',
+        'token',
+        'command',
+        'image',
+        'port',
+        'target',
+        'ca',
+        'control',
+        'capability',
+        'artifact',
+        'name',
+        'version',
+      ].includes(name),
+  );
+  return { ...Object.fromEntries(given), redactor, signal, notify };
+}
+
+/** What the device suite gets from an opened target. */
+export function judgedDevice(target: OpenDeviceTarget, patienceMs: number): Judged<DeviceContext> {
+  return {
+    description: target.description,
+    capabilities: target.capabilities,
+    unreachable: target.unreachable,
+    diagnostics: () => target.diagnostics(),
+    context: (recorder, signal) => ({
+      transport: target.transport,
+      http: target.http.with({ recorder, signal, timeoutMs: patienceMs }),
+      capabilities: target.capabilities,
+      control: target.control,
+      info: target.info,
+      heartbeatSeconds: target.heartbeatSeconds,
+      patienceMs,
+    }),
+    [Symbol.asyncDispose]: () => target.close(),
+  };
+}

@@ -1,0 +1,192 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Report } from '../runner/types.ts';
+import { type Ended, muster, Running } from './testing/muster.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('wrong use', () => {
+  it.each([
+    [['chek'], 'did you mean check?'],
+    [[], 'Name a command'],
+    [['check', 'device', '--socket', 'x', '--onyl', 'y'], '--onyl: no such option'],
+    [['check', 'device', '--socket', 'x', '--only', 'device.events.fram'], 'did you mean device.events.frame?'],
+    [['check', 'device', '--socket', 'x', '--section', '42'], 'has the sections 2.1'],
+    [['check', 'device', '--socket', 'x', '--runs', '0'], '--runs: must be a number above 0'],
+    [['check', 'device', '--socket', 'x', '--report', 'pdf'], 'junit'],
+    [['check', 'device'], '--socket PATH'],
+    [['check', 'platform', '--url', 'http://127.0.0.1:1'], 'MUSTER_API_KEY'],
+    [['replay', 'no-such-file.json'], 'no-such-file.json'],
+    [['explain', 'device.events.replay.sean'], 'device.events.replay.seam'],
+  ])('exits 64 and says what is accepted: %j', async (words, said) => {
+    const { code, stderr, stdout } = await muster(...words);
+    expect(stderr + stdout).toContain(said);
+    expect(code).toBe(64);
+  });
+});
+
+describe('help', () => {
+  it.each([
+    ['check', 'device'],
+    ['check', 'platform'],
+    ['check', 'system'],
+    ['simulate', 'device'],
+    ['simulate', 'platform'],
+    ['fleet'],
+  ])('of %s %s shows an example', async (...words) => {
+    const { code, stdout } = await muster(...words, '--help');
+    expect(stdout).toContain('Examples:');
+    expect(code).toBe(0);
+  });
+});
+
+it('help loads no command: it comes at once', async () => {
+  const told = `import{registerHooks}from'node:module';const seen=[];registerHooks({load(url,context,next){seen.push(url);return next(url,context)}});process.on('exit',()=>process.stderr.write(seen.join('\\n')))`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(told)}` };
+  const { stderr, code } = await new Running(['--help'], { env }).ended;
+  const loaded = stderr.split('\n').filter((url) => url.startsWith('file:'));
+  expect(code).toBe(0);
+  expect(loaded.some((url) => url.endsWith('/harness/cli/main.ts'))).toBe(true);
+  expect(
+    loaded.filter((url) => /\/(suites|simulators|harness\/(check|client|target|report|load))\//.test(url)),
+  ).toEqual([]);
+});
+
+it.each([
+  [['check', 'device', '--so'], '--socket'],
+  [['check', ''], 'platform'],
+  [['fleet', '--ro'], '--robots'],
+  [[''], 'simulate'],
+])('completes %j in a shell', async (words, completion) => {
+  const { stdout, code } = await muster('--get-yargs-completions', 'muster', ...words);
+  expect(stdout.split('\n')).toContain(completion);
+  expect(code).toBe(0);
+});
+
+describe('a dead socket', () => {
+  it('exits 2 and says so, with what to try', async () => {
+    const { code, stdout } = await muster('check', 'device', '--socket', join(folder, 'nobody.sock'), '--fast');
+    expect(stdout).toContain('no such socket');
+    expect(stdout).toContain('curl --unix-socket');
+    expect(code).toBe(2);
+  });
+});
+
+describe('a simulated device', () => {
+  const socket = join(folder, 'robot.sock');
+  const control = join(folder, 'control.sock');
+  let device: Running;
+  beforeAll(async () => {
+    device = new Running([
+      'simulate',
+      'device',
+      '--socket',
+      socket,
+      '--control',
+      control,
+      '--dir',
+      join(folder, 'robot'),
+    ]);
+    await device.ready();
+  });
+  afterAll(() => device[Symbol.asyncDispose]());
+
+  const check = (...words: string[]): Promise<Ended> =>
+    muster('check', 'device', '--socket', socket, '--control', control, ...words);
+
+  it('is conformant, black box or driven', async () => {
+    const driven = await check('--fast', '--report', 'pretty');
+    expect(driven.stdout).toMatch(/\d+ passed/);
+    expect(driven.stdout).not.toMatch(/\d (failed|blocked|warned)/);
+    expect(driven.code).toBe(0);
+    const blackBox = await muster('check', 'device', '--socket', socket, '--fast');
+    expect(blackBox.stdout).toContain('needs drive');
+    expect(blackBox.code).toBe(0);
+  });
+
+  it('writes a JSON report as the contract says', async () => {
+    const { stdout, code } = await check('--only', 'device.deployment.merge', '--report', 'json', '--seed', '7');
+    expect(JSON.parse(stdout)).toMatchObject({
+      seed: 7,
+      exit_code: 0,
+      complete: false,
+      narrowed_by: ['--only device.deployment.merge'],
+      summary: { fail: 0 },
+      checks: expect.arrayContaining([
+        expect.objectContaining({ id: 'device.deployment.merge', level: 'MUST', section: '2.2' }),
+      ]),
+    });
+    expect(code).toBe(0);
+  });
+});
+
+describe('a replay', () => {
+  it('runs exactly what failed, with its counterexample', async () => {
+    const socket = join(folder, 'inclusive.sock');
+    const control = join(folder, 'inclusive-control.sock');
+    const dir = join(folder, 'inclusive');
+    const at = ['--socket', socket, '--control', control];
+    await using device = new Running(['simulate', 'device', ...at, '--dir', dir, '--defect', 'replay-inclusive']);
+    await device.ready();
+    const file = join(folder, 'run.json');
+    const id = 'device.events.replay.exclusive';
+    const first = await muster('check', 'device', ...at, '--only', id, '--report', `json=${file}`);
+    expect(first.code).toBe(1);
+    const failed = (JSON.parse(readFileSync(file, 'utf8')) as Report).checks.filter(
+      ({ outcome }) => outcome === 'fail',
+    );
+    expect(failed.length).toBeGreaterThan(1);
+    const { code, stdout } = await muster('replay', file, '--only', `${id}*`);
+    expect(stdout).toMatch(/NOT CONFORMANT {2}1 failed/);
+    expect(stdout).toContain(`✗ ${id}  MUST`);
+    expect(stdout).toMatch(new RegExp(`\nReplayed ${failed.length}:\n {2}${failed.length} failed again\n {4}${id}\n`));
+    expect(code).toBe(1);
+    // Mended: every check is named once more, and what became of it.
+    const mended = ['simulate', 'device', '--socket', `${socket}.mended`, '--dir', `${dir}.mended`];
+    await using right = new Running([...mended, '--control', `${control}.mended`]);
+    await right.ready();
+    const instead = ['--socket', `${socket}.mended`, '--control', `${control}.mended`];
+    const now = await muster('replay', file, '--only', 'device.events.*.exclusive*', '--', ...instead);
+    expect(now.stdout).toContain(`Replayed ${failed.length}:\n  ${failed.length} passed now\n`);
+    expect(now.code).toBe(0);
+    expect((await muster('replay', file, '--only', 'device.version.prefix')).code).toBe(64);
+  });
+});
+
+describe('an interrupt', () => {
+  it('still writes the report, names what is undecided, and exits 2', async () => {
+    const socket = join(folder, 'silent.sock');
+    await using device = new Running([
+      'simulate',
+      'device',
+      '--socket',
+      socket,
+      '--dir',
+      join(folder, 'silent'),
+      '--heartbeat',
+      '300s',
+    ]);
+    await device.ready();
+    const report = join(folder, 'interrupted.json');
+    const running = new Running([
+      'check',
+      'device',
+      '--socket',
+      socket,
+      '--only',
+      'device.events.heartbeat',
+      '--report',
+      'pretty',
+      '--report',
+      `json=${report}`,
+    ]);
+    await running.line((line) => line.startsWith('check device'));
+    running.child.kill('SIGINT');
+    const { code, stdout } = await running.ended;
+    expect(stdout).toContain('interrupted');
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,90 @@
+/** An agent in a process of its own, which speaks nothing but its uplink, is enrolled, driven through deployments and certified. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import type { Report } from '../runner/types.ts';
+import { openEnrolledDevice } from './control-platform.ts';
+import { muster, Running } from './testing/muster.ts';
+import { jsonProblems } from './testing/valid.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-enrolled-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const file = join(import.meta.dirname, '../../fixtures/targets/enrolled-agent.yaml');
+
+test('an unmodified agent is certified over its uplink alone', async () => {
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.json')];
+  expect((await muster('keygen', key)).code).toBe(0);
+  const env = { AGENT_DIR: folder };
+  const words = ['--target', file, '--control', 'platform', '--profile', 'core', '--report', 'pretty'];
+  const reports = ['--report', `json=${join(folder, 'report.json')}`];
+  const signed = ['--certificate', certificate, '--key', key];
+  const run = new Running(['check', 'device', ...words, ...reports, ...signed], { env });
+  const { code, stdout, stderr } = await run.ended;
+  const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Report;
+  const red = report.checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked');
+  expect(red.map(({ id, actual, reason }) => ({ id, actual, reason }))).toEqual([]);
+  expect(stdout).toContain('CONFORMANT');
+  expect(code).toBe(0);
+  expect(report.summary.pass).toBeGreaterThan(15);
+  expect(report.target.capabilities).toEqual(expect.arrayContaining(['unix', 'drive', 'restart', 'log']));
+  // An agent that is started for the run finds its token in its environment: nobody has to read it.
+  expect(stderr).not.toContain('MUSTER_TOKEN=');
+
+  const envelope = JSON.parse(readFileSync(certificate, 'utf8')) as { payload: string };
+  const statement = Buffer.from(envelope.payload, 'base64').toString('utf8');
+  expect(jsonProblems('statement.schema.json', statement)).toEqual([]);
+  expect(jsonProblems('report.schema.json', JSON.stringify(report))).toEqual([]);
+  const verified = await muster('verify', certificate, '--key', `${key}.pub`);
+  expect(verified.stdout).toMatch(
+    /^CONFORMANT in profile core: \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n/,
+  );
+  expect(verified.stdout).toMatch(/driven by: platform \+ process/);
+  expect(verified.code).toBe(0);
+}, 400_000);
+
+test('an agent that is started by hand is awaited, and told what it needs', async () => {
+  const [socket, dir] = [join(folder, 'hand.sock'), join(folder, 'hand')];
+  const words = ['--socket', socket, '--control', 'platform', '--only', 'device.deployment.shape.driven'];
+  const checking = new Running(['check', 'device', ...words]);
+  const told = await checking.said(/MUSTER_PLATFORM_URL=(\S+)\n +MUSTER_MQTT_URL=(\S+)\n +MUSTER_TOKEN=(\S+)\n/);
+  const [, platform = '', mqtt = '', token = ''] = told;
+  const uplink = ['--uplink', 'agent', '--platform', platform, '--mqtt', mqtt, '--log-level', 'warn'];
+  const env = { MUSTER_TOKEN: token };
+  await using agent = new Running(['simulate', 'device', '--socket', socket, '--dir', dir, ...uplink], { env });
+  await agent.ready();
+  const { code, stdout } = await checking.ended;
+  expect(stdout).toContain('1 passed');
+  expect(stdout).not.toContain(token);
+  expect(code).toBe(0);
+});
+
+test('a container is refused before anything is started', async () => {
+  const { code, stderr } = await muster('check', 'device', '--image', 'example/agent', '--control', 'platform');
+  expect(stderr).toContain('docker run --rm --network host');
+  expect(code).toBe(64);
+});
+
+test('an interrupt while an agent is awaited ends it as well', async () => {
+  const [socket, dir, pidFile] = [join(folder, 'waits.sock'), join(folder, 'waits'), join(folder, 'waits.pid')];
+  const agent = `node ${join(import.meta.dirname, './main.ts')} simulate device --socket ${socket} --dir ${dir} --log-level warn`;
+  const command = `echo $$ > ${pidFile}; exec ${agent}`;
+  const checking = new Running(['check', 'device', '--command', command, '--socket', socket, '--control', 'platform']);
+  await checking.said(/waiting for it to enrol, with MUSTER_PLATFORM_URL/);
+  checking.child.kill('SIGINT');
+  const { code, stderr } = await checking.ended;
+  expect(stderr).toMatch(/\nmuster: interrupted before anything was checked; nothing is left running\n$/);
+  expect(code).toBe(130);
+  expect(existsSync(socket)).toBe(false);
+  expect(() => process.kill(Number(readFileSync(pidFile, 'utf8')), 0)).toThrow('ESRCH');
+});
+
+test('an agent that never enrols is told of, with what it needs', async () => {
+  const redactor = new Redactor();
+  const socket = join(folder, 'alone.sock');
+  const command = `exec node ${join(import.meta.dirname, './main.ts')} simulate device --socket ${socket} --dir ${join(folder, 'alone')} --log-level warn`;
+  const options = { redactor, announce: () => {}, enrolMs: 500 };
+  await using target = await openEnrolledDevice({ redactor, command, socket }, options);
+  expect(target.unreachable).toMatch(/no agent enrolled in Muster's platform.*MUSTER_PLATFORM_URL/);
+});

@@ -1,0 +1,191 @@
+/** `--control platform`: Muster runs a platform of its own, has the agent under test enrol, and drives it by real deployments. */
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpClient } from '../client/http.ts';
+import type { Redactor } from '../client/redact.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../contract/versions.ts';
+import { type Control, ControlError } from '../targets/control/control.ts';
+import { PlatformControl } from '../targets/control/platform-control.ts';
+import { PlatformKit } from '../targets/control/platform-kit.ts';
+import type { DeviceTargetOptions, OpenDeviceTarget } from '../targets/open.ts';
+import { openDeviceTarget } from '../targets/open-device.ts';
+
+export interface ControlPlatformOptions {
+  redactor: Redactor;
+  /** Told once what an agent that is started by hand needs; the token in it must not be masked. */
+  announce(text: string): void;
+  dialect?: Dialect;
+  port?: number;
+  mqttPort?: number;
+  tls?: { cert: string; key: string };
+  /** Where the agent is told to connect instead, e.g. a link that can be cut. */
+  relay?(url: string): Promise<string>;
+  /** How long the agent may take to enrol. Default 4 minutes, as a token lives for 5. */
+  enrolMs?: number;
+  signal?: AbortSignal;
+}
+
+export interface ControlPlatform extends AsyncDisposable {
+  /** For the agent's environment: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN. */
+  readonly env: Record<string, string>;
+  readonly url: string;
+  readonly apiKey: string;
+  /** Waits for a device to be online; the platform's id of it. Throws ControlError. */
+  enrolled(): Promise<string>;
+  /** For `openDeviceTarget`: drives the enrolled device. */
+  attach(device: HttpClient): Promise<Control>;
+}
+
+const ENROL_MS = 240_000;
+/** An agent that Muster started serves already when its enrolment is awaited. */
+const STARTED_ENROL_MS = 60_000;
+const POLL_MS = 100;
+const SERVE_MS = 10_000;
+
+export async function startControlPlatform(options: ControlPlatformOptions): Promise<ControlPlatform> {
+  const { redactor, dialect = 'spec', relay = async (url) => url } = options;
+  const { simulatePlatform } = await import('../../simulators/platform/index.ts');
+  const platform = await simulatePlatform({
+    dialect,
+    mqtt: options.mqttPort === undefined ? {} : { port: options.mqttPort },
+    ...(options.port === undefined ? {} : { port: options.port }),
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
+  });
+  redactor.add(platform.apiKey, 'MUSTER_API_KEY');
+  const base = new URL(platform.url);
+  const http = new HttpClient({
+    endpoint: { origin: base.origin, ...(options.tls === undefined ? {} : { ca: options.tls.cert }) },
+    basePath: base.pathname,
+    headers: { 'x-api-key': platform.apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: NEWEST_VERSION },
+  });
+  const kit = new PlatformKit(http);
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping ??= http.close().finally(() => platform.stop());
+    return stopping;
+  };
+  const token = await kit.provisioningToken().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  redactor.add(token);
+  const env = {
+    MUSTER_PLATFORM_URL: await relay(platform.agentUrl),
+    ...(platform.mqttUrl === undefined ? {} : { MUSTER_MQTT_URL: await relay(platform.mqttUrl) }),
+    MUSTER_TOKEN: token,
+  };
+  options.announce(
+    [
+      'waiting for the agent to enrol; start it with this in its environment:',
+      ...Object.entries(env).map(([name, value]) => `  ${name}=${value}`),
+    ].join('\n'),
+  );
+
+  const awaited = async (): Promise<string> => {
+    const deadline = performance.now() + (options.enrolMs ?? ENROL_MS);
+    for (;;) {
+      options.signal?.throwIfAborted();
+      const [device] = await kit.online();
+      if (device !== undefined) return device.id;
+      if (performance.now() > deadline) {
+        throw new ControlError(
+          `control: no agent enrolled in Muster's platform within ${Math.round((options.enrolMs ?? ENROL_MS) / 1000)} s; it needs MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN from its environment`,
+        );
+      }
+      await sleep(POLL_MS);
+    }
+  };
+  let enrolling: Promise<string> | undefined;
+  const enrolled = (): Promise<string> => {
+    enrolling ??= awaited();
+    return enrolling;
+  };
+  return {
+    env,
+    url: platform.url,
+    apiKey: platform.apiKey,
+    enrolled,
+    attach: async (device) => new PlatformControl({ platform: http, device, deviceId: await enrolled() }),
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Whether Muster starts the agent. Throws UsageError for a container, whose loopback is another one. */
+export async function startsAgent(
+  { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
+  redactor: Redactor,
+): Promise<boolean> {
+  const { loadTargetFile } = await import('../targets/file.ts');
+  const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file.device;
+  if (command === undefined && (image ?? file?.image) !== undefined) {
+    throw new UsageError(
+      "--image: a container cannot reach Muster's own platform, which listens on loopback. Start it yourself: --command 'docker run --rm --network host --env MUSTER_PLATFORM_URL --env MUSTER_MQTT_URL --env MUSTER_TOKEN …'",
+    );
+  }
+  return (command ?? file?.command) !== undefined;
+}
+
+/** An agent that Muster starts finds what it needs in its environment; to one that is started by hand it is told, the token too. */
+export const announcer =
+  (started: boolean) =>
+  (text: string): void =>
+    void (started || process.stderr.write(`${text}\n`));
+
+/** Opens an agent that is to enrol: starts it, or waits for whoever starts it. */
+export async function openAgent(
+  platform: ControlPlatform,
+  target: DeviceTargetOptions,
+  started: boolean,
+): Promise<OpenDeviceTarget> {
+  if (started) return openDeviceTarget(target);
+  const trouble = await platform.enrolled().then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof ControlError) return error.message;
+      throw error;
+    },
+  );
+  // It may enrol before it serves.
+  const deadline = performance.now() + SERVE_MS;
+  for (;;) {
+    const opened = await openDeviceTarget(target);
+    if (trouble !== undefined) return { ...opened, unreachable: trouble };
+    if (opened.unreachable === undefined || performance.now() > deadline) return opened;
+    await opened.close();
+    await sleep(POLL_MS);
+  }
+}
+
+/** A device target whose agent is enrolled in a platform of Muster's own, which ends with it. */
+export async function openEnrolledDevice(
+  target: DeviceTargetOptions,
+  options: Omit<ControlPlatformOptions, 'announce'> & Partial<Pick<ControlPlatformOptions, 'announce'>>,
+): Promise<OpenDeviceTarget> {
+  const started = await startsAgent(target, options.redactor);
+  const platform = await startControlPlatform({
+    announce: announcer(started),
+    ...(started ? { enrolMs: STARTED_ENROL_MS } : {}),
+    ...options,
+  });
+  try {
+    const { control: _, ...rest } = target;
+    const env = { ...(target.env ?? process.env), ...platform.env };
+    const attach = (device: HttpClient) => {
+      if (started)
+        target.notify?.('waiting for it to enrol, with MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN');
+      return platform.attach(device);
+    };
+    const opened = await openAgent(platform, { ...rest, env, attach }, started);
+    let closing: Promise<void> | undefined;
+    const close = (): Promise<void> => {
+      // The agent goes first: it would only see its platform fail.
+      closing ??= opened.close().finally(() => platform[Symbol.asyncDispose]());
+      return closing;
+    };
+    return { ...opened, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await platform[Symbol.asyncDispose]();
+    throw error;
+  }
+}

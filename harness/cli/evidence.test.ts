@@ -1,0 +1,82 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { UsageError } from '../common/usage-error.ts';
+import { generateKey, readPublicKey } from '../reports/certificate/keys.ts';
+import { verifyCertificate } from '../reports/certificate/verify.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
+import { checks, requirement, suite } from '../runner/define.ts';
+import { summarise } from '../runner/run.ts';
+import type { CheckResult, Report, Suite } from '../runner/types.ts';
+import { type EvidenceArguments, prepareEvidence } from './evidence.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-evidence-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const key = join(folder, 'key.pem');
+generateKey(key);
+const check = checks<object>();
+const rule = requirement('device.a', 'MUST', '6.2', 'It holds.');
+const made = suite('device', [[check(rule, {}, async () => {})]]) as unknown as Suite<never>;
+const prepare = (args: Partial<EvidenceArguments>, today = '2026-11-21') =>
+  prepareEvidence({ 'update-baseline': false, fast: false, ...args }, made, today);
+const report = (checksOf: CheckResult[], change: Partial<Report> = {}) =>
+  sampleReport(checksOf, { complete: true, ...change });
+const failing = [sampleFailure({ id: 'device.a' })];
+
+test.each<[Partial<EvidenceArguments>, RegExp]>([
+  [{ 'update-baseline': true }, /--update-baseline needs --baseline FILE/],
+  [{ baseline: '/nonexistent' }, /no such file; --update-baseline writes it/],
+  [{ certificate: 'c', fast: true, only: ['x'] }, /needs a whole profile: leave out --fast and --only/],
+  [{ certificate: 'c' }, /--certificate needs --key/],
+  [{ key: 'k' }, /--key signs a --certificate/],
+  [{ badge: '/proc/none/badge.svg' }, /--badge .*cannot write \/proc\/none\/badge.svg/],
+])('%j is refused before the run', (args, words) => {
+  expect(() => prepare(args)).toThrow(words);
+  expect(() => prepare(args)).toThrow(UsageError);
+});
+
+test('an update excuses what fails, for thirty days; after them it is red again', () => {
+  const baseline = join(folder, 'known.yaml');
+  const said: string[] = [];
+  const updating = prepare({ baseline, 'update-baseline': true });
+  const settled = updating.settle(failing);
+  expect(settled[0]?.outcome).toBe('known');
+  expect(existsSync(baseline)).toBe(false);
+  expect(updating.finish(report(settled), (text) => said.push(text))).toBe(0);
+  expect(said).toEqual([`baseline: ${baseline} excuses 1 checks`]);
+  expect(prepare({ baseline }, '2026-12-21').settle(failing)[0]?.outcome).toBe('known');
+  expect(prepare({ baseline }, '2026-12-22').settle(failing)[0]?.outcome).toBe('fail');
+  expect(prepare({ baseline }).settle([sampleResult({ id: 'device.a' })])[0]?.outcome).toBe('fixed');
+});
+
+test('a certificate is written and a badge beside it; what cannot be certified is told before the run', () => {
+  const [certificate, badge] = [join(folder, 'c.json'), join(folder, 'badge.svg')];
+  const evidence = prepare({ certificate, key, badge });
+  expect(() => evidence.opened({ kind: 'unix', address: 'x', capabilities: [], control: 'none' })).toThrow(
+    /--name and --target-version/,
+  );
+  evidence.opened(sampleReport().target);
+  const said: string[] = [];
+  expect(evidence.finish(report([sampleResult({ id: 'device.a' })]), (text) => said.push(text))).toBe(0);
+  expect(said[0]).toMatch(/certificate: .*c\.json says CONFORMANT, signed by key [0-9a-f]{64}/);
+  expect(verifyCertificate(readFileSync(certificate, 'utf8'), readPublicKey(`${key}.pub`)).predicate.result).toBe(
+    'PASSED',
+  );
+  expect(readFileSync(badge, 'utf8')).toContain('conformant 2026-11-21');
+});
+
+test('a run that was not complete gets no certificate, and is not green for it', () => {
+  const certificate = join(folder, 'none.json');
+  const said: string[] = [];
+  const stuck = [sampleResult({ id: 'device.a' }), sampleResult({ id: 'device.b', outcome: 'blocked', reason: 'x' })];
+  const finish = (results: CheckResult[], change: Partial<Report>) =>
+    prepare({ certificate, key }).finish(report(results, change), (text) => said.push(text));
+  expect(finish([sampleResult({ id: 'device.a' })], { complete: false })).toBe(2);
+  expect(finish(stuck, { summary: summarise(stuck) })).toBe(2);
+  expect(said).toEqual([
+    'no certificate: the run did not end',
+    'no certificate: 1 checks were blocked: nothing is known about them',
+  ]);
+  expect(existsSync(certificate)).toBe(false);
+});

@@ -1,0 +1,187 @@
+/** Options of `muster fleet`, and how they become a run. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Options } from 'yargs';
+import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
+import { type Scenario, UPLINKS, type UplinkKind } from '../../simulators/fleet/scenario/scenario.ts';
+import { parseScenario, ScenarioError } from '../../simulators/fleet/scenario/scenario-file.ts';
+import { readInputText, whyNot } from '../common/read-input.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { DIALECTS, type Dialect } from '../contract/versions.ts';
+import { planted } from './planted.ts';
+
+export interface FleetArguments {
+  robots?: number;
+  platform?: string;
+  'api-key'?: string;
+  'agent-url'?: string;
+  mqtt?: string;
+  dialect: Dialect;
+  scenario: string;
+  uplink?: UplinkKind;
+  workers?: number;
+  shard?: string;
+  seed: number;
+  'key-bits'?: number;
+  'name-prefix'?: string;
+  threshold?: string[];
+  out: string;
+  state: string;
+  dir?: string;
+  'metrics-port'?: number;
+  'metrics-host': string;
+  force: boolean;
+  defect?: string[];
+}
+
+const FLEET = 'Fleet:';
+const PLATFORM = 'Platform:';
+const RESULT = 'Result:';
+
+export const fleetOptions = {
+  robots: { type: 'number', describe: 'Robots of the whole fleet', defaultDescription: "the scenario's", group: FLEET },
+  scenario: { type: 'string', default: 'rollout', describe: 'steady, rollout, storm, or a YAML file', group: FLEET },
+  workers: { type: 'number', describe: 'Worker processes', defaultDescription: 'what the machine holds', group: FLEET },
+  shard: { type: 'string', describe: 'Only this part, I/N; auto: JOB_COMPLETION_INDEX of MUSTER_SHARDS', group: FLEET },
+  seed: { type: 'number', default: 1, describe: 'Drives arrivals, shares and faults', group: FLEET },
+  uplink: { choices: UPLINKS, describe: "In place of the scenario's", group: FLEET },
+  'key-bits': {
+    type: 'number',
+    describe: 'RSA key of a robot',
+    defaultDescription: "the scenario's, else 2048; 1024 for embedded",
+    group: FLEET,
+  },
+  'name-prefix': { type: 'string', describe: 'Robots are called PREFIX-000042', group: FLEET },
+  state: { type: 'string', default: '.muster/fleet', describe: 'Folder that keeps keys from run to run', group: FLEET },
+  dir: {
+    type: 'string',
+    describe: 'Folder for files of robots while it runs',
+    defaultDescription: 'in memory',
+    group: FLEET,
+  },
+  force: { type: 'boolean', default: false, describe: 'Go on although preflight says no', group: FLEET },
+  defect: {
+    type: 'string',
+    array: true,
+    describe: 'Plant a defect in a robot, NAME@INDEX, e.g. seam-gap@137, to see it found',
+    group: FLEET,
+  },
+  platform: { type: 'string', describe: "Base URL of the Platform API, or embedded for Muster's own", group: PLATFORM },
+  'api-key': { type: 'string', describe: 'API key; better in MUSTER_API_KEY', group: PLATFORM },
+  'agent-url': { type: 'string', describe: "Where /agent/v1 lies, when not on the platform's host", group: PLATFORM },
+  mqtt: { type: 'string', describe: 'mqtt://… or mqtts://… of the broker', group: PLATFORM },
+  dialect: { choices: DIALECTS, default: 'spec' as const, describe: 'Header names', group: PLATFORM },
+  threshold: {
+    type: 'string',
+    array: true,
+    describe: "E.g. 'rollout.ms.p99<5s', 'http.errors.rate<1%', 'ping.ms.count>=100'",
+    group: RESULT,
+  },
+  out: {
+    type: 'string',
+    default: 'muster-report/fleet',
+    describe: 'Folder for result.json and report.html',
+    group: RESULT,
+  },
+  'metrics-port': { type: 'number', describe: 'Serve Prometheus metrics on this port', group: RESULT },
+  'metrics-host': { type: 'string', default: '127.0.0.1', describe: 'Address for them', group: RESULT },
+} satisfies Record<string, Options>;
+
+/** `2/8`, or `auto` inside a Kubernetes Indexed Job. Throws UsageError. */
+export function shardFrom(
+  text: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): { index: number; count: number } | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'auto') {
+    const [index, count] = [env['JOB_COMPLETION_INDEX'], env['MUSTER_SHARDS']];
+    if (!/^\d+$/.test(index ?? '') || !/^[1-9]\d*$/.test(count ?? '') || Number(index) >= Number(count)) {
+      throw new UsageError(
+        `--shard auto: needs JOB_COMPLETION_INDEX from 0 and MUSTER_SHARDS above it, got ${index ?? 'nothing'} and ${count ?? 'nothing'}`,
+      );
+    }
+    return { index: Number(index) + 1, count: Number(count) };
+  }
+  const match = /^([1-9]\d*)\/([1-9]\d*)$/.exec(text);
+  const [index, count] = [Number(match?.[1]), Number(match?.[2])];
+  if (match === null || index > count) {
+    throw new UsageError(`--shard: '${text}' is none; accepted: I/N with I from 1 to N, e.g. 2/8, or auto`);
+  }
+  return { index, count };
+}
+
+/** A ready scenario by name, or a file. Throws UsageError with line and column. */
+export function scenarioFrom(name: string): Scenario {
+  const ready = readyScenarios();
+  const file = ready.get(name) ?? name;
+  let text: string;
+  try {
+    text = readInputText(file);
+  } catch (error) {
+    throw new UsageError(
+      `--scenario: cannot read ${name} (${whyNot(error)}); accepted: a YAML file, or ${[...ready.keys()].join(', ')}`,
+    );
+  }
+  try {
+    return parseScenario(text, file);
+  } catch (error) {
+    if (error instanceof ScenarioError) throw new UsageError(`--scenario:\n${error.message}`);
+    throw error;
+  }
+}
+
+/** From a checkout and from the published package, where the compiled modules lie one level deeper. */
+function readyScenarios(): Map<string, string> {
+  const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
+  const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
+  const names = dir === undefined ? [] : readdirSync(dir).filter((name) => name.endsWith('.yaml'));
+  return new Map(names.sort().map((name) => [name.replace('.yaml', ''), join(dir ?? '', name)]));
+}
+
+/** `seam-gap@137`: which robots deviate, by index. Throws UsageError. */
+export async function defectsFrom(
+  texts: readonly string[] | undefined,
+  robots: number,
+): Promise<Record<number, string> | undefined> {
+  if (texts === undefined) return undefined;
+  const { deviceDefects } = await import('../../simulators/defects/device/index.ts');
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, name = '', index = ''] = /^([a-z0-9-]+)@(\d+)$/.exec(text) ?? [];
+      if (index === '' || Number(index) >= robots) {
+        throw new UsageError(
+          `--defect: '${text}' is none; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, e.g. seam-gap@0`,
+        );
+      }
+      return [Number(index), planted('--defect', name, deviceDefects).name];
+    }),
+  );
+}
+
+/** Throws UsageError for the first expression that is none. */
+export function thresholdsFrom(expressions: readonly string[] = []): readonly string[] {
+  for (const expression of expressions) {
+    try {
+      checkThreshold(expression);
+    } catch (error) {
+      throw new UsageError(`--threshold: ${(error as Error).message}`);
+    }
+  }
+  return expressions;
+}
+
+/** A whole number from `least` on; `undefined` stays so. Throws UsageError. */
+export function whole<T extends number | undefined>(option: string, value: T, least: number, most = 2 ** 31): T {
+  if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return value;
+  throw new UsageError(`--${option}: must be a whole number from ${least}${most === 2 ** 31 ? ' on' : ` to ${most}`}`);
+}
+
+/** Throws UsageError that names the option. */
+export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && schemes.includes(url.protocol)) return url;
+  throw new UsageError(
+    `--${option}: '${text}' is no address; accepted: ${schemes.map((scheme) => `${scheme}//host[:port]`).join(', ')}`,
+  );
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { exitCode, type FleetResult } from '../../simulators/fleet/result/result.ts';
+import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
+import { type Paint, width } from '../reports/style.ts';
+import { EXIT } from './exit.ts';
+import { summaryText } from './fleet-summary.ts';
+
+const plain: Paint = (_format, text) => text;
+const of = (p50: number) => ({
+  count: 1200,
+  p50,
+  p90: 2 * p50,
+  p99: 3 * p50,
+  p999: 4 * p50,
+  max: 5 * p50,
+  unit: 'ms' as const,
+});
+const told = (change: Partial<FleetResult>, interrupted = false): string => {
+  const result = resultWith({ metrics: { 'start.ms': of(1) }, ...change });
+  return summaryText(result, { out: 'out', code: interrupted ? EXIT.interrupted : exitCode(result) }, plain);
+};
+
+describe('the summary of a fleet', () => {
+  it('tells what was measured: a roll-out, its legs in their order, and how late the generator was', () => {
+    const legs = ['report', 'write', 'command', 'sync', 'event'].map((leg) => [`rollout.${leg}.ms`, of(1)]);
+    const metrics = { ...Object.fromEntries(legs), 'schedule.lateness.ms': of(0.1), 'rollout.ms': of(10) };
+    const lines = told({ metrics, scenario: 'rollout', robots: 1200, seed: 7 }).split('\n');
+    expect(lines[1]).toBe('  rollout · 1,200 robots · seed 7 · 1.00 s');
+    expect(lines[3]).toMatch(/ count +p50 +p90 +p99 +max$/);
+    expect(lines[4]).toMatch(/^ {2}rollout\.ms +1,200 +10\.0 ms +20\.0 ms +30\.0 ms +50\.0 ms$/);
+    expect(lines.slice(5, 11).map((line) => line.trim().split(' ')[0])).toEqual([
+      'command',
+      'sync',
+      'write',
+      'event',
+      'report',
+      'schedule.lateness.ms',
+    ]);
+  });
+
+  it('says that all is well, and nothing else', () => {
+    const text = told({ thresholds: [{ expr: 'ping.ms.p99<1s', value: 12, ok: true }] });
+    expect(text).toMatch(/✓ met {5}ping\.ms\.p99<1s +12\.0 ms\n/);
+    expect(text).toMatch(/✓ verdict: valid \(/);
+    expect(text).not.toMatch(/exit \d/);
+  });
+
+  it.each<[Partial<FleetResult>, RegExp, RegExp]>([
+    [{ verdict: 'suspect', verdict_reasons: ['late'] }, /! verdict: suspect .*\n {4}- late\n/, /report: /],
+    [
+      { verdict: 'invalid', verdict_reasons: ['late'] },
+      /✗ verdict: invalid .*\n {4}- late\n/,
+      /exit 98: the generator/,
+    ],
+    [{ complete: false, incomplete_reasons: ['shard 2/3 is missing'] }, /✗ incomplete \(verdict: valid/, /exit 2: /],
+    [
+      { thresholds: [{ expr: 'x.ms.p99<1s', value: null, ok: false, reason: 'never' }] },
+      /✗ missed .* never/,
+      /exit 99: /,
+    ],
+    [
+      { violations: [{ robot: 3, name: 'robot-3', kind: 'gap', message: 'id 2 missing' }] },
+      /✗ the stream of robot-3 was not whole: gap: id 2 missing/,
+      /exit 1: an event stream was not whole/,
+    ],
+    [{ missed: ['robot-3'] }, /✗ no event of the roll-out reached: robot-3/, /report: /],
+  ])('tells what is wrong with %j, and how it ends', (change, reason, end) => {
+    expect(told(change)).toMatch(reason);
+    expect(told(change)).toMatch(end);
+  });
+
+  it('ends with the code that an interrupted command exits with', () => {
+    expect(told({ complete: false }, true)).toContain('exit 130: interrupted');
+  });
+
+  it('judges no threshold, and no generator, by a run that is not complete or measured nothing', () => {
+    const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
+    const cut = told({ complete: false, thresholds });
+    expect(cut).toMatch(/· not judged {2}rollout\.missed\.count==0 +0\n/);
+    expect(cut).not.toMatch(/✓|met/);
+    const empty = told({ complete: false, metrics: {} });
+    expect(empty).toContain('✗ incomplete (nothing was measured)');
+    expect(empty).not.toContain('valid');
+  });
+
+  it('tells errors beside their attempts', () => {
+    expect(told({ metrics: { 'ping.ms': of(1) }, counters: { 'ping.errors': 3, 'ping.attempts': 1200 } })).toMatch(
+      /ping\.errors +3 of 1,200\n/,
+    );
+  });
+
+  it('names a few of many, and stays within a hundred and a few columns', () => {
+    const many = Array.from({ length: 100 }, (_, robot) => `robot-${robot}`);
+    const violations = many.map((name, robot) => ({ robot, name, kind: 'loss' as const, message: 'id 2 lost' }));
+    const text = told({ missed: many, violations, notes: ['word '.repeat(60)], verdict_reasons: ['word '.repeat(60)] });
+    expect(text).toContain('and 90 more, in the report');
+    expect(text).toContain('robot-9 and others');
+    expect(Math.max(...text.split('\n').map(width))).toBeLessThanOrEqual(108);
+  });
+});

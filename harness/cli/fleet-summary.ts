@@ -1,0 +1,131 @@
+/** The result of a fleet on one screen: what was measured, what was wanted of it, and whether to believe it. */
+
+import { join, relative } from 'node:path';
+import { ROLLOUT_LEGS, thresholdValue } from '../../simulators/fleet/report/report.ts';
+import { type exitCode, type FleetResult, measuredNothing } from '../../simulators/fleet/result/result.ts';
+import type { Verdict } from '../../simulators/fleet/result/verdict.ts';
+import { readableMs } from '../../simulators/fleet/scenario/units.ts';
+import { hanging, type Paint, wrap } from '../reports/style.ts';
+import type { EXIT } from './exit.ts';
+
+const NAME = 28;
+const CELL = 10;
+const COLUMNS = 100;
+/** Named one by one; the report has the rest. */
+const LISTED = 10;
+
+/** Where each leg of a roll-out ends; the first begins with the POST. */
+const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
+  command: 'POST → sync begins',
+  sync: '→ content is here',
+  write: '→ files in place',
+  event: '→ client read it',
+  report: '→ platform told',
+};
+/** What people ask for, in the order in which they do; everything is in the report. */
+const SHOWN = ['ping.ms', 'http.ms', 'sync.ms', 'reconnect.ms'];
+
+const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
+  valid: ['✓', 'green', 'the generator kept up'],
+  suspect: ['!', 'yellow', 'the generator was late at times: read the figures with care'],
+  invalid: ['✗', 'red', 'the generator saturated: the figures are its own'],
+};
+
+type Ending = ReturnType<typeof exitCode> | typeof EXIT.interrupted;
+
+const EXIT_WORDS: Record<Ending, string> = {
+  0: '',
+  1: 'an event stream was not whole',
+  2: 'the run is not complete',
+  98: 'the generator saturated',
+  99: 'a threshold was missed',
+  130: 'interrupted',
+};
+
+const count = (value: number): string => value.toLocaleString('en');
+
+/** Lines for a terminal, ready to be written. `paint`: see `painter`. */
+export function summaryText(result: FleetResult, { out, code }: { out: string; code: Ending }, paint: Paint): string {
+  const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
+  const head = `${count(result.robots)} robots${shard} · seed ${result.seed} · ${readableMs(result.duration_ms)}`;
+  const sections = [
+    [`${paint('bold', result.scenario)} · ${head}`],
+    figures(result, paint),
+    [...thresholds(result, paint), ...wrong(result, paint)],
+    verdict(result, paint),
+    [`report: ${relative(process.cwd(), join(out, 'report.html')) || 'report.html'}`, ...ending(code, paint)],
+  ];
+  return `\n${sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.map((line) => `  ${line}\n`).join(''))
+    .join('\n')}\n`;
+}
+
+function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
+  const row = (label: string, name: string): string[] => {
+    const of = metrics[name];
+    if (of === undefined) return [];
+    const cells = [of.p50, of.p90, of.p99, of.max].map((ms) => readableMs(ms).padStart(CELL)).join('');
+    return [`${label.padEnd(NAME)}${count(of.count).padStart(CELL)}${cells}`];
+  };
+  const rows = [
+    ...row('rollout.ms', 'rollout.ms'),
+    ...ROLLOUT_LEGS.flatMap((leg) =>
+      row(`  ${leg.padEnd(8)}${LEG_ENDS[leg]}`, `rollout.${leg}.ms`).map((line) => paint('dim', line)),
+    ),
+    ...SHOWN.flatMap((name) => row(name, name)),
+    ...row('schedule.lateness.ms', 'schedule.lateness.ms'),
+  ];
+  if (rows.length === 0) return [];
+  const columns = ['count', 'p50', 'p90', 'p99', 'max'].map((name) => name.padStart(CELL)).join('');
+  const errors = Object.entries(counters).flatMap(([name, failed]) => {
+    if (!name.endsWith('.errors') || failed === 0) return [];
+    const attempts = counters[name.replace(/errors$/, 'attempts')];
+    const of = attempts === undefined ? '' : ` of ${count(attempts)}`;
+    return [paint('yellow', `${name.padEnd(NAME)}${count(failed).padStart(CELL)}${of}`)];
+  });
+  return [paint('dim', ' '.repeat(NAME) + columns), ...rows, ...errors];
+}
+
+function thresholds(result: FleetResult, paint: Paint): string[] {
+  return result.thresholds.map(({ expr, value, ok, reason }) => {
+    const met = !result.complete
+      ? paint('dim', '· not judged')
+      : ok
+        ? paint('green', '✓ met   ')
+        : paint('red', '✗ missed');
+    return `${met}  ${expr.padEnd(NAME + 2)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
+  });
+}
+
+/** What no figure makes up for. */
+function wrong(result: FleetResult, paint: Paint): string[] {
+  const streams = result.violations.map(
+    ({ name, kind, message }) => `the stream of ${name} was not whole: ${kind}: ${message}`,
+  );
+  const missed = result.missed.length === 0 ? [] : [`no event of the roll-out reached: ${some(result.missed)}`];
+  const shown = streams.slice(0, LISTED);
+  const more = streams.length - shown.length;
+  if (more > 0) shown.push(`and ${more} more, in the report`);
+  return [...shown, ...missed].flatMap((text) => hanging(paint('red', '✗'), wrap(text, COLUMNS), 0, 2));
+}
+
+const some = (names: readonly string[]): string =>
+  names.length <= LISTED ? names.join(', ') : `${names.slice(0, LISTED).join(', ')} and others`;
+
+function verdict(result: FleetResult, paint: Paint): string[] {
+  const [mark, format, words] = VERDICT_WORDS[result.verdict];
+  const reasons = [...result.incomplete_reasons, ...result.verdict_reasons];
+  const judged = `verdict: ${result.verdict}`;
+  return [
+    result.complete
+      ? `${paint(format, mark)} ${paint(['bold', format], judged)} ${paint('dim', `(${words})`)}`
+      : `${paint('red', '✗')} ${paint(['bold', 'red'], 'incomplete')} ${paint('dim', `(${measuredNothing(result) ? 'nothing was measured' : `${judged}: ${words}`})`)}`,
+    ...reasons.flatMap((reason) => hanging('-', wrap(reason, COLUMNS), 2, 2)),
+    ...result.notes.flatMap((note) => hanging('·', wrap(note, COLUMNS), 2, 2)).map((line) => paint('dim', line)),
+  ];
+}
+
+function ending(code: Ending, paint: Paint): string[] {
+  return code === 0 ? [] : [paint('red', `exit ${code}: ${EXIT_WORDS[code]}`)];
+}

@@ -1,0 +1,90 @@
+/**
+ * Library entry `muster`: check a target from a program.
+ *
+ *     const report = await check(deviceSuite, () => openDevice({ socket: '/run/agent.sock' }), { fast: true });
+ *     if (report.exit_code !== 0) …
+ */
+import './node22.ts';
+import { randomInt } from 'node:crypto';
+import { Redactor } from '../client/redact.ts';
+import { makePlan, type PlanOptions } from '../runner/plan.ts';
+import { runSuite } from '../runner/run.ts';
+import type { Report, Suite } from '../runner/types.ts';
+import type { DeviceContext, PlatformContext } from '../targets/device.ts';
+import type { DeviceTargetOptions, PlatformTargetOptions } from '../targets/open.ts';
+import type { Opened } from '../targets/opened.ts';
+import { openDeviceTarget, openPlatformTarget } from '../targets/resolve.ts';
+import { judgedDevice } from './check-device.ts';
+import { LONGEST_PATIENCE_SECONDS } from './check-options.ts';
+import { judgedPlatform } from './check-platform.ts';
+import { VERSION } from './version.ts';
+
+export { deviceSuite } from '../../suites/device/index.ts';
+export { platformSuite } from '../../suites/platform/index.ts';
+export { prettyText } from '../reports/pretty.ts';
+export { applyBaseline, type Baseline, type BaselineEntry } from '../runner/baseline.ts';
+export { checks, requirement, suite } from '../runner/define.ts';
+export type * from '../runner/types.ts';
+export { type Control, ControlError, HttpControl } from '../targets/control/control.ts';
+export type { DeviceContext, PlatformContext } from '../targets/device.ts';
+export type { Opened } from '../targets/opened.ts';
+
+const PATIENCE_MS = 10_000;
+
+/** Throws RangeError. */
+function patience(ms: number): number {
+  const most = LONGEST_PATIENCE_SECONDS * 1000;
+  if (ms > 0 && ms <= most) return ms;
+  throw new RangeError(`patienceMs must be a number above 0, up to ${most}, not ${ms}`);
+}
+
+/** Opens a Device API. Throws UsageError for options that make no target; an unreachable one is told in `unreachable`. */
+export async function openDevice(
+  options: Omit<DeviceTargetOptions, 'redactor'>,
+  patienceMs: number = PATIENCE_MS,
+): Promise<Opened<DeviceContext>> {
+  const redactor = new Redactor();
+  const waits = patience(patienceMs);
+  return { ...judgedDevice(await openDeviceTarget({ ...options, redactor }), waits), redactor };
+}
+
+/** Opens a Platform API, likewise. */
+export async function openPlatform(
+  options: Omit<PlatformTargetOptions, 'redactor'>,
+  patienceMs: number = PATIENCE_MS,
+): Promise<Opened<PlatformContext>> {
+  const redactor = new Redactor();
+  const waits = patience(patienceMs);
+  return { ...judgedPlatform(await openPlatformTarget({ ...options, redactor }), waits), redactor };
+}
+
+export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
+  /** Repeats a run exactly. Default: a new one, told in the report. */
+  seed?: number;
+  /** Multiplies the runs of every property. */
+  runs?: number;
+  signal?: AbortSignal;
+}
+
+/** Opens the target, runs the suite, closes the target. The report's `exit_code` is that of `muster check`. */
+export async function check<Context>(
+  suite: Suite<Context>,
+  open: () => Promise<Opened<Context>>,
+  options: CheckOptions = {},
+): Promise<Report> {
+  const { seed = randomInt(2 ** 31), runs = 1, signal, ...plan } = options;
+  await using target = await open();
+  // Awaited here: the target must not be closed before the run has ended.
+  return await runSuite(suite, {
+    plan: makePlan(suite, { ...plan, capabilities: target.capabilities }),
+    target: target.description,
+    context: (recorder, aborted) => target.context(recorder, aborted),
+    redactor: target.redactor ?? new Redactor(),
+    seed,
+    runs,
+    profile: plan.profile ?? 'full',
+    version: VERSION,
+    ...(signal === undefined ? {} : { signal }),
+    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+  });
+}

@@ -1,0 +1,37 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { Running } from './testing/muster.ts';
+
+const root = join(import.meta.dirname, '../..');
+const shell = mkdtempSync(join(tmpdir(), 'muster-shell-'));
+const elsewhere = mkdtempSync(join(tmpdir(), 'muster-elsewhere-'));
+afterAll(() => [shell, elsewhere].forEach((folder) => void rmSync(folder, { recursive: true })));
+
+/** What npm tells a script of this checkout that was called in the folder `shell`. */
+const npm = { npm_lifecycle_event: 'muster', npm_package_json: join(root, 'package.json'), INIT_CWD: shell };
+
+test.each<[string, Record<string, string>, string, string]>([
+  ['the shell of npm run muster', npm, root, shell],
+  ['its own folder below another script', { ...npm, npm_lifecycle_event: 'test' }, elsewhere, elsewhere],
+  ['its own folder when it was started from a script', npm, elsewhere, elsewhere],
+  [
+    'its own folder below npm of another project',
+    { ...npm, npm_package_json: '/x/package.json' },
+    elsewhere,
+    elsewhere,
+  ],
+])('paths are those of %s', async (what, env, cwd, expected) => {
+  const file = `${what.replaceAll(' ', '-')}.pem`;
+  const { code, stderr } = await new Running(['keygen', file], { env, cwd }).ended;
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  expect(existsSync(join(expected, file))).toBe(true);
+});
+
+test('a folder that is gone changes nothing', async () => {
+  const env = { ...npm, INIT_CWD: join(shell, 'gone') };
+  const { code } = await new Running(['--version'], { env, cwd: root }).ended;
+  expect(code).toBe(0);
+});

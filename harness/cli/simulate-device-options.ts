@@ -1,0 +1,197 @@
+/** Options of `muster simulate device`, and what they come to. */
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { deviceDefects } from '../../simulators/defects/device/index.ts';
+import { duration, FAULTS, parseFault, size } from '../../simulators/device/faults/parse.ts';
+import type { ProcessSettings } from '../../simulators/device/process/settings.ts';
+import { deviceVariants } from '../../simulators/variants/device/index.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { DIALECTS, type Dialect } from '../contract/versions.ts';
+import { planted } from './planted.ts';
+
+const LONGEST_HEARTBEAT_MS = 86_400_000;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export type DeviceArguments = ReturnType<typeof deviceArguments> extends Argv<infer A> ? A : never;
+
+export function deviceArguments<T>(argv: Argv<T>) {
+  return argv.options({
+    socket: { type: 'string', describe: 'Serve on this unix socket', group: 'Where:' },
+    'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group: 'Where:' },
+    loopback: { type: 'boolean', default: false, describe: 'Serve on a free port of 127.0.0.1', group: 'Where:' },
+    discovery: { type: 'string', describe: 'File that says where, and with which token', group: 'Where:' },
+    control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where:' },
+    dir: { type: 'string', demandOption: true, describe: 'Directory of the robot, made when missing', group: 'Robot:' },
+    retain: { type: 'number', default: 2000, describe: 'Events kept at most', group: 'Robot:' },
+    'retain-bytes': { type: 'string', describe: 'Bytes of them kept at most, e.g. 1MB', group: 'Robot:' },
+    heartbeat: { type: 'string', default: '30s', describe: 'Time between heartbeats of a stream', group: 'Robot:' },
+    durability: {
+      choices: ['sync', 'os'] as const,
+      default: 'sync' as const,
+      describe: 'When an event is stored: on the disk, or in the page cache',
+      group: 'Robot:',
+    },
+    'device-id': { type: 'string', describe: 'Default: derived from the seed', group: 'Robot:' },
+    name: { type: 'string', describe: 'Name of the device, 1 to 48 characters', group: 'Robot:' },
+    seed: { type: 'string', describe: 'Drives ids, data and faults', group: 'Robot:' },
+    uplink: {
+      choices: ['none', 'agent', 'polling'] as const,
+      default: 'none' as const,
+      describe: 'Connection to a platform',
+      group: 'Platform:',
+    },
+    platform: { type: 'string', describe: 'URL of the platform', group: 'Platform:' },
+    token: {
+      type: 'string',
+      describe: 'Provisioning token (agent) or API key (polling); or MUSTER_TOKEN in the environment',
+      group: 'Platform:',
+    },
+    mqtt: { type: 'string', describe: 'URL of the broker', group: 'Platform:' },
+    dialect: { choices: DIALECTS, default: 'spec' as Dialect, describe: 'Header names', group: 'Platform:' },
+    defect: {
+      type: 'string',
+      describe: `Be wrong in a known way, one of ${deviceDefects.length}; a wrong name lists them all`,
+      group: 'Wrong:',
+    },
+    variant: {
+      type: 'string',
+      describe: `Make another legal choice, one of ${deviceVariants.length}; a wrong name lists them all`,
+      group: 'Wrong:',
+    },
+    fault: {
+      type: 'string',
+      array: true,
+      default: [] as string[],
+      describe: `Fail by name: ${Object.keys(FAULTS).join(', ')}; a wrong one says how each is written`,
+      group: 'Wrong:',
+    },
+    'log-level': { choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
+  });
+}
+
+/** Throws UsageError naming the option and what is accepted. */
+export function settingsOf(args: DeviceArguments): ProcessSettings {
+  const heartbeatMs = duration(args.heartbeat);
+  if (heartbeatMs === undefined || heartbeatMs < 1 || heartbeatMs > LONGEST_HEARTBEAT_MS) {
+    throw new UsageError(`--heartbeat ${args.heartbeat}: a duration is accepted, e.g. 500ms, 30s, 2m, from 1ms to 1d`);
+  }
+  if (!Number.isSafeInteger(args.retain) || args.retain < 1) {
+    throw new UsageError(`--retain ${args.retain}: a number of events from 1 is accepted`);
+  }
+  const { uplink } = args;
+  return {
+    device: {
+      dir: resolve(args.dir),
+      ...places(args),
+      retain: args.retain,
+      heartbeatMs,
+      durability: args.durability,
+      faults: faults(args.fault),
+      ...(args['retain-bytes'] === undefined ? {} : { retainBytes: bytes(args['retain-bytes']) }),
+      ...(args.seed === undefined ? {} : { seed: args.seed }),
+      ...(args.name === undefined ? {} : { name: named(args.name) }),
+      ...(args['device-id'] === undefined ? {} : { deviceId: deviceId(args['device-id']) }),
+    },
+    ...(args.defect === undefined ? {} : { defect: planted('--defect', args.defect, deviceDefects).name }),
+    ...(args.variant === undefined ? {} : { variant: planted('--variant', args.variant, deviceVariants).name }),
+    ...(uplink === 'none' ? noUplink(args) : { uplink: { kind: uplink, ...platform(args) } }),
+    logLevel: args['log-level'],
+  };
+}
+
+function places(args: DeviceArguments) {
+  const { socket, discovery, loopback } = args;
+  if (loopback !== (discovery !== undefined)) throw new UsageError('--loopback and --discovery FILE belong together');
+  if (socket === undefined && !loopback)
+    throw new UsageError('--socket PATH, or --loopback with --discovery FILE, says where to serve');
+  if (!/^0?[0-7]{3}$/.test(args['socket-mode'])) {
+    throw new UsageError(`--socket-mode ${args['socket-mode']}: three octal digits are accepted, e.g. 0660`);
+  }
+  for (const [option, path] of Object.entries({ socket, discovery }))
+    if (path !== undefined) writableParent(option, path);
+  const mode = Number.parseInt(args['socket-mode'], 8);
+  return {
+    ...(socket === undefined ? {} : { socket: { path: resolve(socket), mode } }),
+    ...(discovery === undefined ? {} : { loopback: { discovery: resolve(discovery) } }),
+  };
+}
+
+/** Where `--control` wants the control API: a port or a path. */
+export function controlAddress(text: string | undefined): { port: number } | { path: string } | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d+$/.test(text)) {
+    writableParent('control', text);
+    return { path: resolve(text) };
+  }
+  if (Number(text) > 65_535) throw new UsageError(`--control ${text}: a port up to 65535 or a path is accepted`);
+  return { port: Number(text) };
+}
+
+function writableParent(option: string, path: string): void {
+  const parent = dirname(resolve(path));
+  try {
+    if (!statSync(parent).isDirectory()) throw new Error('it is no directory');
+    accessSync(parent, constants.W_OK);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--${option} ${path}: the directory ${parent} must exist and be writable (${why})`);
+  }
+}
+
+function platform(args: DeviceArguments) {
+  const token = args.token ?? process.env['MUSTER_TOKEN'];
+  if (args.platform === undefined) throw new UsageError(`--uplink ${args.uplink} needs --platform URL`);
+  if (args.uplink === 'polling' && token === undefined)
+    throw new UsageError('--uplink polling needs --token, the API key');
+  for (const [option, url, schemes] of [
+    ['platform', args.platform, ['http:', 'https:']],
+    ['mqtt', args.mqtt, ['mqtt:', 'mqtts:']],
+  ] as const) {
+    const scheme = url !== undefined && URL.canParse(url) ? new URL(url).protocol : undefined;
+    if (url !== undefined && !schemes.some((accepted) => accepted === scheme)) {
+      throw new UsageError(`--${option} ${url}: a URL is accepted that begins with ${schemes.join('// or ')}//`);
+    }
+  }
+  return {
+    platform: args.platform,
+    dialect: args.dialect,
+    ...(token === undefined ? {} : { token }),
+    ...(args.mqtt === undefined ? {} : { mqtt: args.mqtt }),
+  };
+}
+
+function noUplink(args: DeviceArguments): object {
+  for (const option of ['platform', 'token', 'mqtt'] as const) {
+    if (args[option] !== undefined) throw new UsageError(`--${option} needs --uplink agent or --uplink polling`);
+  }
+  return {};
+}
+
+function faults(specs: string[]): string[] {
+  for (const spec of specs) {
+    try {
+      parseFault(spec);
+    } catch (error) {
+      throw new UsageError(`--fault ${spec}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return specs;
+}
+
+function bytes(text: string): number {
+  const value = size(text);
+  if (!value) throw new UsageError(`--retain-bytes ${text}: a size is accepted, e.g. 500000, 64kB, 1MB`);
+  return value;
+}
+
+function named(name: string): string {
+  if (name.length < 1 || name.length > 48)
+    throw new UsageError(`--name: 1 to 48 characters are accepted, not ${name.length}`);
+  return name;
+}
+
+function deviceId(id: string): string {
+  if (!/^dvc_\S+$/.test(id)) throw new UsageError(`--device-id ${id}: an id that begins with dvc_ is accepted`);
+  return id;
+}

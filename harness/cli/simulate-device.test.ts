@@ -1,0 +1,264 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import yargs from 'yargs';
+import { UsageError } from '../common/usage-error.ts';
+import { simulateDeviceCommand } from './simulate-device.ts';
+
+const CLI = new URL('./main.ts', import.meta.url).pathname;
+/** Types are stripped once for all of these processes. */
+const CACHE = new URL('../../node_modules/.cache/muster', import.meta.url).pathname;
+
+interface Run {
+  child: ChildProcess;
+  stdout: string;
+  stderr: string;
+  /** Exit code. */
+  ended: Promise<number | null>;
+}
+
+let home: string;
+const runs: Run[] = [];
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'muster-cli-'));
+});
+afterEach(async () => {
+  for (const { child, ended } of runs.splice(0)) {
+    child.kill('SIGKILL');
+    await ended;
+  }
+  rmSync(home, { recursive: true, force: true });
+});
+
+function muster(...options: string[]): Run {
+  const child = spawn(process.execPath, [CLI, 'simulate', 'device', ...options], {
+    cwd: home,
+    stdio: 'pipe',
+    env: { ...process.env, NODE_COMPILE_CACHE: CACHE },
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const run: Run = { child, stdout: '', stderr: '', ended };
+  child.stdout.on('data', (part) => (run.stdout += part));
+  child.stderr.on('data', (part) => (run.stderr += part));
+  runs.push(run);
+  return run;
+}
+
+async function ready(run: Run): Promise<Record<string, unknown>> {
+  const line = new Promise<void>((resolve) => {
+    run.child.stdout?.on('data', () => (run.stdout.includes('\n') ? resolve() : undefined));
+  });
+  const code = await Promise.race([line.then(() => 'ready'), run.ended]);
+  expect(code, run.stderr).toBe('ready');
+  return JSON.parse(run.stdout) as Record<string, unknown>;
+}
+
+function ask(socketPath: string, path: string, method = 'GET', body = ''): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request({ socketPath, path, method, agent: false }, (response) => {
+      let text = '';
+      response.on('data', (part) => (text += part));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    request.once('error', reject);
+    request.end(body);
+  });
+}
+
+describe('muster simulate device', () => {
+  test.for(['SIGTERM', 'SIGINT'] as const)('serves until %s, and leaves nothing but the robot', async (signal) => {
+    const run = muster('--socket', 'a.sock', '--loopback', '--discovery', 'a.json', '--dir', 'robot', '--seed', '1');
+    const where = await ready(run);
+    expect(where).toEqual({
+      ready: true,
+      socket: join(home, 'a.sock'),
+      discovery: join(home, 'a.json'),
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      device_id: expect.stringMatching(/^dvc_/),
+    });
+    expect((await ask(join(home, 'a.sock'), '/v0.2/health')).text).toBe('{"status":"ok"}');
+    const { token } = JSON.parse(readFileSync(join(home, 'a.json'), 'utf8')) as { token: string };
+    run.child.kill(signal);
+    expect(await run.ended).toBe(0);
+    expect(existsSync(join(home, 'a.sock'))).toBe(false);
+    expect(existsSync(join(home, 'a.json'))).toBe(false);
+    expect(run.stdout.trim().split('\n')).toHaveLength(1);
+    for (const line of run.stderr.trim().split('\n'))
+      expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number) });
+    expect(run.stderr).not.toContain(token);
+  });
+
+  test('with --control kills and starts a real process, and ends with both', async () => {
+    const run = muster(
+      '--socket',
+      'a.sock',
+      '--dir',
+      'robot',
+      '--control',
+      'c.sock',
+      '--heartbeat',
+      '2s',
+      '--retain',
+      '50',
+    );
+    expect(await ready(run)).toMatchObject({ socket: join(home, 'a.sock'), control: join(home, 'c.sock') });
+    const control = (path: string, body?: string) =>
+      ask(join(home, 'c.sock'), path, body === undefined ? 'GET' : 'POST', body);
+    expect(JSON.parse((await control('/')).text)).toMatchObject({ retention: 50, heartbeat_seconds: 2 });
+    await control('/events', '{"count":3}');
+    expect((await control('/stop', '{"signal":"SIGKILL"}')).status).toBe(204);
+    await expect(ask(join(home, 'a.sock'), '/v0.2/health')).rejects.toThrow(/ECONNREFUSED/);
+    expect((await control('/start', '')).status).toBe(204);
+    expect((await control('/events', '{"count":1}')).text).toBe('{"first_id":4,"last_id":4}');
+    run.child.kill('SIGTERM');
+    expect(await run.ended).toBe(0);
+    expect(existsSync(join(home, 'a.sock'))).toBe(false);
+    expect(existsSync(join(home, 'c.sock'))).toBe(false);
+  });
+
+  test('the agent goes when its supervisor is killed', async () => {
+    const run = muster('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
+    expect((await ready(run))['control']).toBeGreaterThan(0);
+    run.child.kill('SIGKILL');
+    await run.ended;
+    // The agent sees the end of its supervisor, and removes its socket as at any stop.
+    while (existsSync(join(home, 'a.sock'))) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+
+  test('is wrong in a known way with --defect, and fails by name with --fault', async () => {
+    const run = muster(
+      '--socket',
+      'a.sock',
+      '--dir',
+      'robot',
+      '--defect',
+      'version-prefix-optional',
+      '--fault',
+      'latency=1ms',
+    );
+    await ready(run);
+    expect((await ask(join(home, 'a.sock'), '/health')).status).toBe(200);
+  });
+
+  test.for<[string, string[], RegExp]>([
+    [
+      'socket',
+      ['--socket', 'a.sock', '--dir', 'other'],
+      /^muster: --socket: .*a\.sock is in use: another agent answers/,
+    ],
+    [
+      'directory',
+      ['--socket', 'b.sock', '--dir', 'robot'],
+      /^muster: --dir: .*robot is in use by process \d+; give each/,
+    ],
+    [
+      'directory below a control API',
+      ['--socket', 'b.sock', '--dir', 'robot', '--control', 'c.sock'],
+      /^muster: --dir: .*robot is in use by process/,
+    ],
+    [
+      'control socket',
+      ['--socket', 'b.sock', '--dir', 'other', '--control', 'a.sock'],
+      /^muster: --control: .*a\.sock is in use/,
+    ],
+  ])('a %s that another process has is told in one line, at any log level', async ([, options, message]) => {
+    await ready(muster('--socket', 'a.sock', '--dir', 'robot'));
+    const second = muster(...options, '--log-level', 'silent');
+    expect(await second.ended).toBe(64);
+    expect(second.stderr).toMatch(message);
+    expect(second.stderr.trim().split('\n')).toHaveLength(2);
+    expect(second.stdout).toBe('');
+  });
+
+  test.for<[string, string[], RegExp]>([
+    ['a directory that is a file', ['--socket', 'a', '--dir', 'file'], /^muster: --dir: .*file is a file, and must be/],
+    [
+      'one below a file',
+      ['--socket', 'a', '--dir', 'file/x'],
+      /^muster: --dir: .*file\/x is no directory, or lies below/,
+    ],
+    ['a long socket', ['--socket', 'a'.repeat(110), '--dir', 'r'], /^muster: --socket: .* at most 106 are possible/],
+    [
+      'a discovery file that is a folder',
+      ['--loopback', '--discovery', '.', '--dir', 'r'],
+      /^muster: --discovery: cannot write the discovery file/,
+    ],
+  ])('a place that cannot be used is told in one line: %s', async ([, options, message]) => {
+    writeFileSync(join(home, 'file'), '');
+    const run = muster(...options);
+    expect(await run.ended).toBe(64);
+    expect(run.stderr).toMatch(message);
+    expect(run.stderr).not.toContain('{');
+  });
+
+  test('so is a control port in use', async () => {
+    const other = http.createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const run = muster('--socket', 'a', '--dir', 'r', '--control', String(port));
+    expect(await run.ended).toBe(64);
+    expect(run.stderr).toMatch(`muster: --control: port ${port} is in use; name another (EADDRINUSE)`);
+    other.close();
+  });
+
+  test('wrong use exits 64, and says how to get help', async () => {
+    const run = muster('--socket', 'a.sock', '--dir', 'robot', '--heartbeat', 'soon');
+    expect(await run.ended).toBe(64);
+    expect(run.stderr).toMatch(/--heartbeat soon: a duration is accepted[\s\S]*--help/);
+    expect(existsSync(join(home, 'robot'))).toBe(false);
+  });
+
+  test.for<[string, string[], RegExp]>([
+    ['nowhere to serve', [], /--socket PATH, or --loopback/],
+    ['loopback without discovery', ['--loopback'], /--loopback and --discovery/],
+    ['a directory that is not there', ['--socket', 'no/a'], /--socket no\/a: the directory .* must exist/],
+    [
+      'a control socket nowhere',
+      ['--socket', 'a', '--control', 'no/c'],
+      /--control no\/c: the directory .* must exist/,
+    ],
+    ['a control port', ['--socket', 'a', '--control', '70000'], /--control 70000: a port up to 65535/],
+    ['a retention', ['--socket', 'a', '--retain', '0'], /--retain 0: a number of events from 1/],
+    ['a heartbeat that no timer takes', ['--socket', 'a', '--heartbeat', '25d'], /--heartbeat 25d: .* from 1ms to 1d/],
+    ['bytes', ['--socket', 'a', '--retain-bytes', 'lots'], /--retain-bytes lots: a size is accepted/],
+    ['a mode', ['--socket', 'a', '--socket-mode', '999'], /--socket-mode 999: three octal digits/],
+    ['a durability', ['--socket', 'a', '--durability', 'maybe'], /durability/],
+    [
+      'a defect',
+      ['--socket', 'a', '--defect', 'all'],
+      /--defect all: there is none of that name; accepted are\n[\s\S]*ids-restart-at-one/,
+    ],
+    [
+      'a variant',
+      ['--socket', 'a', '--variant', 'all'],
+      /--variant all: there is none of that name; accepted are\n[\s\S]*byte-by-byte/,
+    ],
+    ['a fault', ['--socket', 'a', '--fault', 'x'], /--fault x: .*torn-write=0\.01/s],
+    ['a name', ['--socket', 'a', '--name', 'n'.repeat(49)], /--name: 1 to 48 characters/],
+    ['a device id', ['--socket', 'a', '--device-id', 'x'], /--device-id x: an id that begins with dvc_/],
+    ['an uplink without platform', ['--socket', 'a', '--uplink', 'agent'], /--uplink agent needs --platform/],
+    ['polling without key', ['--socket', 'a', '--uplink', 'polling', '--platform', 'http://x'], /needs --token/],
+    ['a platform', ['--socket', 'a', '--uplink', 'agent', '--platform', 'x'], /--platform x: a URL is accepted/],
+    ['a platform without uplink', ['--socket', 'a', '--platform', 'http://x'], /--platform needs --uplink/],
+    ['an option that is none', ['--socket', 'a', '--sokcet', 'b'], /sokcet/],
+  ])('wrong use is refused and the option named: %s', async ([, options, message]) => {
+    const cli = yargs(['device', '--dir', join(home, 'robot'), ...options])
+      .parserConfiguration({ 'camel-case-expansion': false, 'strip-aliased': true, 'greedy-arrays': false })
+      .strict()
+      .exitProcess(false)
+      .fail((text, error) => {
+        throw error ?? new UsageError(text);
+      })
+      .command({ command: 'device', ...simulateDeviceCommand });
+    const parsing = (async () => await cli.parseAsync())();
+    await expect(parsing).rejects.toThrow(message);
+    await expect(parsing).rejects.toMatchObject({ name: expect.stringMatching(/^(UsageError|YError)$/) });
+    expect(existsSync(join(home, 'robot'))).toBe(false);
+  });
+});

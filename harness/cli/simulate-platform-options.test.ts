@@ -1,0 +1,74 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { UsageError } from '../common/usage-error.ts';
+import { platformOptions, type SimulatePlatformArguments } from './simulate-platform-options.ts';
+
+const log = pino({ level: 'silent' });
+const read = (args: Partial<SimulatePlatformArguments>) =>
+  platformOptions({ port: 0, dialect: 'spec', 'log-level': 'silent', ...args }, log);
+
+describe('the options of simulate platform', () => {
+  it('are those of the simulator', async () => {
+    const keys = ['admin', 'viewer=devices:read,releases:read', 'a=b=devices:manage', 'c=b', 'aGVsbG8=='];
+    expect(
+      await read({
+        'api-key': keys,
+        devices: 5,
+        seed: 's',
+        db: 'x.db',
+        'mqtt-port': 1884,
+        fault: ['429', 'reset@0.1'],
+      }),
+    ).toMatchObject({
+      port: 0,
+      keys: [
+        { key: 'admin', scopes: 'all' },
+        { key: 'viewer', scopes: ['devices:read', 'releases:read'] },
+        { key: 'a=b', scopes: ['devices:manage'] },
+        { key: 'c=b', scopes: 'all' },
+        { key: 'aGVsbG8==', scopes: 'all' },
+      ],
+      devices: 5,
+      seed: 's',
+      db: 'x.db',
+      mqtt: { port: 1884 },
+      faults: { throttle: { rate: 1 }, reset: { rate: 0.1 } },
+    });
+    expect(await read({ mqtt: 'none' })).toMatchObject({ mqtt: false });
+    expect(await read({ mqtt: 'mqtts://broker:8883' })).toMatchObject({ mqtt: { url: 'mqtts://broker:8883' } });
+    expect(await read({})).toEqual({ port: 0, dialect: 'spec', log });
+  });
+
+  it('choose another behaviour by name', async () => {
+    expect((await read({ defect: 'default-limit-20' })).behaviour?.clampLimit([])).toBe(20);
+    expect((await read({ variant: 'created-201' })).behaviour?.createdStatus).toBe(201);
+  });
+
+  it.for([
+    [{ port: 70_000 }, '--port: accepted are whole numbers from 0 to 65535'],
+    [{ devices: 1.5 }, '--devices: accepted are whole numbers from 0 to 10000000'],
+    [{ devices: Number.NaN }, '--devices: accepted are whole numbers'],
+    [{ 'min-key-bits': 1 }, '--min-key-bits: accepted are whole numbers from 512'],
+    [{ 'api-key': ['k=devices:fly'] }, '--api-key: unknown scope "devices:fly"; accepted are '],
+    [{ 'api-key': ['k=devices:read,releases'] }, '--api-key: unknown scope "releases"; accepted are '],
+    [{ 'api-key': ['k=devices'] }, '--api-key: unknown scope "devices"; accepted are '],
+    [{ 'api-key': ['k=device:read'] }, '--api-key: unknown scope "device:read"; accepted are '],
+    [{ 'api-key': ['k=devices:read,'] }, '--api-key: unknown scope ""; accepted are '],
+    [{ 'api-key': ['k', 'k=devices:read'] }, '--api-key: an API key is given twice'],
+    [{ db: '' }, '--db: accepted is the path of a file'],
+    [{ mqtt: 'none', 'mqtt-port': 1883 }, '--mqtt and --mqtt-port: '],
+    [{ defect: 'default-limit-20', variant: 'created-201' }, '--defect and --variant: give one'],
+    [{ 'api-key': ['=devices:read'] }, '--api-key: accepted are KEY and KEY=scope,scope…'],
+    [{ 'api-key': [''] }, '--api-key: accepted are'],
+    [{ mqtt: 'http://localhost' }, '--mqtt: accepted are mqtt://HOST'],
+    [{ 'tls-cert': 'a.pem' }, '--tls-cert and --tls-key: give both, or neither'],
+    [{ 'tls-cert': 'nowhere.pem', 'tls-key': 'nowhere.pem' }, '--tls-cert: ENOENT'],
+    [{ defect: 'none-such' }, '--defect none-such: there is none of that name; accepted are'],
+    [{ variant: 'none-such' }, '--variant none-such: there is none of that name; accepted are'],
+    [{ fault: ['explode'] }, '--fault: "explode" is no fault; accepted are latency='],
+  ] as const)('%j is refused', async ([args, message]) => {
+    const refusal = read(args as Partial<SimulatePlatformArguments>);
+    await expect(refusal).rejects.toThrow(UsageError);
+    await expect(refusal).rejects.toThrow(message);
+  });
+});

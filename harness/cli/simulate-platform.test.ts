@@ -1,0 +1,133 @@
+/** `muster simulate platform`, as its user runs it. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { NEWEST_VERSION } from '../contract/versions.ts';
+
+const CLI = fileURLToPath(new URL('./main.ts', import.meta.url));
+const running: ChildProcessWithoutNullStreams[] = [];
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill('SIGKILL');
+});
+
+interface Run {
+  child: ChildProcessWithoutNullStreams;
+  stderr(): string;
+  exited: Promise<number | null>;
+}
+
+function run(...options: string[]): Run {
+  const child = spawn(process.execPath, [CLI, 'simulate', 'platform', ...options]);
+  running.push(child);
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  return { child, stderr: () => stderr, exited: once(child, 'exit').then(([code]) => code as number | null) };
+}
+
+type Ready = { ready: boolean; url: string; agent_url: string; mqtt?: string; api_key?: string };
+
+async function ready({ child }: Run): Promise<Ready> {
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  return JSON.parse(line) as Ready;
+}
+
+const get = (url: string, key: string, path: string) =>
+  fetch(`${url}${path}`, { headers: { 'x-api-key': key, 'service-version': NEWEST_VERSION } });
+
+describe('muster simulate platform', () => {
+  it('says where it is, with the key that nobody else knows, and ends cleanly', async () => {
+    const started = run('--devices', '12', '--seed', '7', '--min-key-bits', '1024');
+    const { ready: isReady, url, mqtt, api_key: key = '' } = await ready(started);
+    expect(isReady).toBe(true);
+    expect(new URL(url).pathname).toBe('/beta');
+    expect(mqtt).toMatch(/^mqtt:\/\/127\.0\.0\.1:\d+$/);
+    const page = (await (await get(url, key, '/devices?expand=total_count')).json()) as { total_count: number };
+    expect(page.total_count).toBe(12);
+    started.child.kill('SIGTERM');
+    expect(await started.exited).toBe(0);
+    expect(started.stderr()).not.toContain(key);
+    expect(started.stderr()).toContain('platform is up');
+  });
+
+  it('takes keys with scopes, and never shows them', async () => {
+    const started = run(
+      '--api-key',
+      'admin=secret',
+      '--api-key',
+      'viewer=releases:read,devices:read',
+      '--mqtt',
+      'none',
+    );
+    const answer = await ready(started);
+    expect(answer).not.toHaveProperty('api_key');
+    expect(answer).not.toHaveProperty('mqtt');
+    const statuses = [
+      await get(answer.url, 'admin=secret', '/groups'),
+      await get(answer.url, 'viewer', '/releases'),
+      await get(answer.url, 'viewer', '/groups'),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([200, 200, 403]);
+    started.child.kill('SIGINT');
+    expect(await started.exited).toBe(0);
+    expect(started.stderr()).not.toMatch(/secret|viewer/);
+  });
+
+  it('deviates when told to', async () => {
+    const started = run('--defect', 'default-limit-20', '--api-key', 'k', '--mqtt', 'none');
+    const { url } = await ready(started);
+    expect(await (await get(url, 'k', '/devices')).json()).toMatchObject({ limit: 20 });
+  });
+
+  it('refuses wrong use, and says what is right', async () => {
+    const started = run('--port', '70000');
+    expect(await started.exited).toBe(64);
+    expect(started.stderr()).toContain('muster: --port: accepted are whole numbers from 0 to 65535');
+    // A key that a script left empty is not the absence of the option.
+    const keyless = run('--api-key');
+    expect(await keyless.exited).toBe(64);
+    expect(keyless.stderr()).toContain('api-key');
+  });
+
+  it('says when a port, its database, broker or certificate is not to be had', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const folder = mkdtempSync(join(tmpdir(), 'muster-simulate-'));
+    try {
+      const taken = run('--port', String(port));
+      expect(await taken.exited).toBe(64);
+      expect(taken.stderr()).toContain(`--port: ${port} is in use`);
+      const file = join(folder, 'notes.txt');
+      writeFileSync(file, 'no database at all, but long enough to be looked at as one: '.repeat(20));
+      const spoilt = run('--db', file);
+      expect(await spoilt.exited).toBe(64);
+      expect(spoilt.stderr()).toContain(`--db: ${file}: file is not a database`);
+      const mqttTaken = run('--mqtt-port', String(port));
+      expect(await mqttTaken.exited).toBe(64);
+      expect(mqttTaken.stderr()).toContain(`--mqtt-port: ${port} is in use`);
+      const broker = run('--mqtt', 'mqtt://127.0.0.1:1');
+      expect(await broker.exited).toBe(64);
+      expect(broker.stderr()).toContain('--mqtt: the MQTT broker at 127.0.0.1:1 cannot be used: ');
+      const certificate = run('--tls-cert', file, '--tls-key', file);
+      expect(await certificate.exited).toBe(64);
+      expect(certificate.stderr()).toContain('--tls-cert, --tls-key: cannot be used: ');
+      const db = join(folder, 'platform.db');
+      await ready(run('--db', db));
+      const second = run('--db', db);
+      expect(await second.exited).toBe(64);
+      expect(second.stderr()).toContain(`--db: ${db}: another process has it open`);
+    } finally {
+      server.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

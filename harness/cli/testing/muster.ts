@@ -1,0 +1,82 @@
+/** Runs the command as a user does, in a process of its own. For tests. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const CLI = fileURLToPath(new URL('../main.ts', import.meta.url));
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export class Running implements AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  #stdout = '';
+  #stderr = '';
+  readonly #waiters = new Set<() => void>();
+
+  constructor(words: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}) {
+    this.child = spawn(process.execPath, [CLI, ...words], {
+      // Killed as one, with whatever it started.
+      detached: true,
+      env: { ...process.env, NO_COLOR: '1', ...options.env },
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    });
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stdout += text;
+      for (const waiter of this.#waiters) waiter();
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text;
+      for (const waiter of this.#waiters) waiter();
+    });
+    this.ended = new Promise((resolve, reject) => {
+      this.child.once('error', reject);
+      this.child.once('close', (code) => {
+        resolve({ code, stdout: this.#stdout, stderr: this.#stderr });
+        for (const waiter of this.#waiters) waiter();
+      });
+    });
+  }
+
+  /** Resolves with the first line of stdout that fits; rejects when the process ends without one. */
+  line(fits: (line: string) => boolean): Promise<string> {
+    return this.#until(() => this.#stdout.split('\n').slice(0, -1).find(fits));
+  }
+
+  /** Resolves when stderr holds what fits. */
+  said(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#until(() => pattern.exec(this.#stderr) ?? undefined);
+  }
+
+  async #until<T>(find: () => T | undefined): Promise<T> {
+    for (;;) {
+      const found = find();
+      if (found !== undefined) return found;
+      if (this.child.exitCode !== null || this.child.signalCode !== null) {
+        throw new Error(`ended before it came; stderr: ${this.#stderr}`);
+      }
+      await new Promise<void>((resolve) => {
+        const waiter = (): void => {
+          this.#waiters.delete(waiter);
+          resolve();
+        };
+        this.#waiters.add(waiter);
+      });
+    }
+  }
+
+  /** The one JSON line that says ready. */
+  async ready(): Promise<Record<string, unknown>> {
+    return JSON.parse(await this.line((line) => line.includes('"ready":true'))) as Record<string, unknown>;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
+    await this.ended;
+  }
+}
+
+export const muster = (...words: string[]): Promise<Ended> => new Running(words).ended;

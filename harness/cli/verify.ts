@@ -1,0 +1,117 @@
+import process from 'node:process';
+import type { CommandModule } from 'yargs';
+import { readInputText, whyNot } from '../common/read-input.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { claimsOf } from '../reports/certificate/claims.ts';
+import { Refused } from '../reports/certificate/dsse.ts';
+import { keyId, readPublicKey } from '../reports/certificate/keys.ts';
+import { suitesDigest } from '../reports/certificate/suites-digest.ts';
+import { type VerifyOptions, verifyCertificate } from '../reports/certificate/verify.ts';
+import { type Paint, painter, wrap } from '../reports/style.ts';
+import { digestOf } from '../targets/launch/digest.ts';
+import { loadSuites } from './catalogue.ts';
+import { columns } from './columns.ts';
+import { EXIT } from './exit.ts';
+import { VERSION } from './version.ts';
+
+interface Arguments {
+  file: string;
+  key: string;
+  digest?: string;
+  artifact?: string;
+  json: boolean;
+}
+
+export const verify: CommandModule<object, Arguments> = {
+  builder: (argv) =>
+    argv
+      .positional('file', { type: 'string', describe: 'Certificate', demandOption: true })
+      .options({
+        key: { type: 'string', describe: 'Public key of whoever signed it (PEM)', demandOption: true },
+        digest: { type: 'string', describe: 'sha256:… that it has to be about', conflicts: 'artifact' },
+        artifact: { type: 'string', describe: 'File that it has to be about' },
+        json: { type: 'boolean', default: false, describe: 'The verified statement as JSON' },
+      })
+      .example(
+        '$0 verify certificate.json --key vendor.pub',
+        '0: valid and conformant · 1: valid, not conformant · 2: refused',
+      ) as never,
+  handler: async ({ file, key, digest, artifact, json }) => {
+    const publicKey = readPublicKey(key);
+    const text = readText(file);
+    const wanted = digestFrom(digest) ?? digestOf(artifact);
+    const own = await thisMuster();
+    const paint = painter(process.stdout, process.env);
+    try {
+      const statement = verifyCertificate(text, publicKey, {
+        own,
+        ...(wanted === undefined ? {} : { digest: wanted }),
+      });
+      process.stdout.write(
+        json
+          ? `${JSON.stringify(statement, null, 2)}\n`
+          : claimsText(claimsOf(statement, own), keyId(publicKey), statement.predicate.result !== 'FAILED', paint),
+      );
+      process.exitCode = statement.predicate.result === 'FAILED' ? EXIT.nonconformant : EXIT.conformant;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      process.stdout.write(`${paint(['bold', 'red'], 'REFUSED')}  ${file}: ${error.message}\nIt certifies nothing.\n`);
+      process.exitCode = EXIT.incomplete;
+    }
+  },
+};
+
+function claimsText(
+  { headline, about, claims, not }: ReturnType<typeof claimsOf>,
+  id: string,
+  good: boolean,
+  paint: Paint,
+): string {
+  const lines = (items: readonly string[]): string[] =>
+    items.flatMap((item) => {
+      const indent = item.startsWith('  ') ? 6 : 4;
+      return wrap(item.trim(), columns() - indent).map((line, index) =>
+        index === 0 && indent === 4 ? `  · ${line}` : ' '.repeat(indent) + line,
+      );
+    });
+  return [
+    paint(['bold', good ? 'green' : 'red'], headline),
+    about,
+    paint('dim', `signature, completeness and digests hold; signed by key ${id}`),
+    '',
+    paint('bold', 'It claims'),
+    ...lines(claims),
+    '',
+    paint('bold', 'It does not claim'),
+    ...lines(not),
+    '',
+  ].join('\n');
+}
+
+async function thisMuster(): Promise<NonNullable<VerifyOptions['own']>> {
+  const suites = await loadSuites();
+  return {
+    version: VERSION,
+    suites: suitesDigest(),
+    checkIds: (api, profile) =>
+      suites
+        .filter((suite) => suite.api === api)
+        .flatMap((suite) => suite.checks)
+        .filter((check) => profile === 'full' || check.profile === 'core')
+        .map((check) => check.id),
+  };
+}
+
+function digestFrom(text: string | undefined): string | undefined {
+  const hex = text === undefined ? undefined : /^(?:sha256:)?([0-9a-f]{64})$/i.exec(text)?.[1];
+  if (text !== undefined && hex === undefined) throw new UsageError('--digest: must be sha256: and 64 hex digits');
+  return hex === undefined ? undefined : `sha256:${hex.toLowerCase()}`;
+}
+
+function readText(file: string): string {
+  try {
+    return readInputText(file);
+  } catch (error) {
+    throw new UsageError(`${file}: cannot be read (${whyNot(error)})`);
+  }
+}

@@ -1,0 +1,85 @@
+/** The suites as vitest tests, in a vitest of their own: what is right passes, what is wrong fails, what does not apply is skipped. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+// Below the project, so that its packages are found.
+const folder = mkdtempSync(join(ROOT, 'node_modules/.muster-vitest-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Results {
+  testResults: { assertionResults: { title: string; status: string; failureMessages: string[] }[] }[];
+}
+
+async function run(name: string, text: string): Promise<Map<string, { status: string; message: string }>> {
+  writeFileSync(join(folder, `${name}.test.ts`), text);
+  const file = join(folder, `${name}.json`);
+  const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+  const args = [vitest, 'run', '--root', folder, '--reporter=json', `--outputFile=${file}`, `${name}.test.ts`];
+  const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('VITEST')));
+  await new Promise<void>((resolve) => execFile(process.execPath, args, { cwd: folder, env }, () => resolve()));
+  const results = JSON.parse(readFileSync(file, 'utf8')) as Results;
+  const all = results.testResults.flatMap(({ assertionResults }) => assertionResults);
+  return new Map(
+    all.map(({ title, status, failureMessages }) => [title, { status, message: failureMessages.join('\n') }]),
+  );
+}
+
+test('checks become tests with the outcomes that they have', async () => {
+  const results = await run(
+    'made-up',
+    `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
+import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
+const check = checks<object>();
+const rule = (id: string, level: 'MUST' | 'SHOULD') => requirement(id, level, '6.2', 'It holds.');
+const wrong = { expected: 'this', actual: 'that' };
+const made = suite('device', [[
+  check(rule('device.good', 'MUST'), {}, async () => {}),
+  check(rule('device.bad', 'MUST'), {}, async (t) => t.must(false, wrong)),
+  check(rule('device.odd', 'SHOULD'), { sharing: 'exclusive' }, async (t) => t.should(false, wrong)),
+  check(rule('device.driven', 'MUST'), { needs: ['drive'] }, async (t) => t.must(false, wrong)),
+  check(rule('device.stuck', 'MUST'), { sharing: 'disruptive' }, async (t) => t.blocked('no way in')),
+  check(rule('device.slow', 'MUST'), { waits: true }, async (t) => t.must(false, wrong)),
+]]);
+describeSuite(made, async () => ({
+  description: { kind: 'url', address: 'x', capabilities: [], control: 'none' },
+  capabilities: new Set(), unreachable: undefined, diagnostics: () => '', context: () => ({}),
+  [Symbol.asyncDispose]: async () => {},
+}), { fast: true });
+`,
+  );
+  expect(Object.fromEntries([...results].map(([title, { status }]) => [title, status]))).toEqual({
+    '6.2 device.good': 'passed',
+    '6.2 device.bad': 'failed',
+    '6.2 device.odd': 'passed',
+    '6.2 device.driven': 'skipped',
+    '6.2 device.stuck': 'failed',
+    '6.2 device.slow': 'skipped',
+  });
+  expect(results.get('6.2 device.bad')?.message).toMatch(
+    /requires +It holds. \(MUST, section 6.2\)\nexpected +this\nactual +that/,
+  );
+  expect(results.get('6.2 device.stuck')?.message).toContain('blocked: ');
+});
+
+test('the device suite passes on a simulated device', async () => {
+  const results = await run(
+    'simulated',
+    `import { deviceSuite, openDevice } from '${ROOT}/harness/cli/library.ts';
+import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
+import { simulateDevice } from '${ROOT}/simulators/index.ts';
+const socket = '${folder}/a.sock';
+const device = await simulateDevice({ dir: '${folder}/robot', socket, control: { path: '${folder}/c.sock' } });
+describeSuite(deviceSuite, async () => {
+  const target = await openDevice({ socket, control: '${folder}/c.sock' });
+  return { ...target, [Symbol.asyncDispose]: async () => { await target[Symbol.asyncDispose](); await device[Symbol.asyncDispose](); } };
+}, { fast: true, sections: ['2.1', '2.3', '9'] });
+`,
+  );
+  const failed = [...results].filter(([, { status }]) => status === 'failed');
+  expect(failed).toEqual([]);
+  expect([...results].filter(([, { status }]) => status === 'passed').length).toBeGreaterThan(1);
+});

@@ -1,0 +1,96 @@
+/**
+ * Library entry `muster/vitest`: the same checks as vitest tests, for a project that lives there.
+ *
+ *     import { deviceSuite, openDevice } from 'muster';
+ *     import { describeSuite } from 'muster/vitest';
+ *     describeSuite(deviceSuite, () => openDevice({ socket: '/run/agent.sock' }), { fast: true });
+ */
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, type TestContext, test } from 'vitest';
+import { Recorder } from '../client/recorder.ts';
+import { Redactor } from '../client/redact.ts';
+import { findingText } from '../reports/finding-text.ts';
+import { makePlan, type Planned } from '../runner/plan.ts';
+import { runCheck } from '../runner/run-check.ts';
+import { CAPABILITIES, type Check, type CheckResult, type Sharing, type Suite } from '../runner/types.ts';
+import type { Opened } from '../targets/opened.ts';
+import type { CheckOptions } from './library.ts';
+
+const LIMIT_MS = 180_000;
+
+/**
+ * Registers every check as a test. What does not apply is skipped with its reason; a MUST that does not hold, and a check that could
+ * not be decided, fail the test; a SHOULD that does not hold leaves an annotation.
+ */
+export function describeSuite<Context>(
+  suite: Suite<Context>,
+  open: () => Promise<Opened<Context>>,
+  options: CheckOptions = {},
+): void {
+  const { seed = randomInt(2 ** 31), runs = 1, signal = new AbortController().signal, ...planOptions } = options;
+  // What the target declares is known only when it is open, so every check is registered and some are skipped then.
+  const { checks } = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
+  describe(`muster ${suite.api} (seed ${seed})`, () => {
+    let target: Opened<Context> | undefined;
+    beforeAll(async () => {
+      target = await open();
+      if (target.unreachable !== undefined) throw new Error(target.unreachable);
+    }, LIMIT_MS);
+    afterAll(() => target?.[Symbol.asyncDispose]());
+
+    const one = (planned: Planned<Context>) => async (context: TestContext) => {
+      if (target === undefined) throw new Error('the target was not opened');
+      const { check, skip } = planned;
+      const missing = (check.needs ?? []).filter((need) => target?.capabilities.has(need) !== true);
+      if (skip !== undefined) return context.skip(skip);
+      if (missing.length > 0) return context.skip(`needs ${missing.join(', ')}, which the target does not declare`);
+      await decide(check, target, context, { seed, runs, signal: AbortSignal.any([signal, context.signal]) });
+    };
+    const register = (sharing: Sharing): void => {
+      const members = checks.filter(({ check }) => (check.sharing ?? 'shared') === sharing);
+      if (members.length === 0) return;
+      describe(sharing, { concurrent: sharing === 'shared' }, () => {
+        for (const planned of members) {
+          const { id, requirement } = planned.check;
+          test(`${requirement.section} ${id}`, one(planned), LIMIT_MS + 10_000);
+        }
+      });
+    };
+    // In this order, as the runner has it: beside each other, one at a time, and what breaks the target last.
+    register('shared');
+    register('exclusive');
+    register('disruptive');
+  });
+}
+
+async function decide<Context>(
+  check: Check<Context>,
+  target: Opened<Context>,
+  context: TestContext,
+  run: { seed: number; runs: number; signal: AbortSignal },
+): Promise<void> {
+  const recorder = new Recorder(target.redactor ?? new Redactor());
+  const over = new AbortController();
+  let result: CheckResult;
+  try {
+    const given = target.context(recorder, AbortSignal.any([run.signal, over.signal]));
+    result = await runCheck({ ...run, check, context: given, recorder, limitMs: LIMIT_MS });
+  } finally {
+    over.abort();
+  }
+  for (const observation of result.observations ?? []) await context.annotate(observation, 'observed');
+  switch (result.outcome) {
+    case 'not_applicable':
+      return context.skip(result.reason);
+    case 'warn':
+      await context.annotate(findingText(result), 'warning');
+      return;
+    case 'fail':
+    case 'blocked': {
+      const failure = new Error(`${result.outcome === 'fail' ? '' : 'blocked: '}${findingText(result)}`);
+      // The place where a check failed is of no use to whoever wrote the target.
+      failure.stack = failure.message;
+      throw failure;
+    }
+  }
+}

@@ -1,0 +1,80 @@
+/** What a certificate claims and what it does not, in words. */
+import type { Outcome } from '../../runner/types.ts';
+import type { Statement } from './statement.ts';
+import type { VerifyOptions } from './verify.ts';
+
+const API_NAMES = { device: 'the Device API', platform: 'the Platform API', system: 'the whole service' };
+
+export interface Claims {
+  /** The verdict, and on how many checks it rests. */
+  headline: string;
+  /** What was tested. */
+  about: string;
+  claims: string[];
+  not: string[];
+}
+
+/** The verdict of a certificate, as the run that wrote it and whoever reads it call it. */
+export function verdictOf({ result, muster: { profile } }: Statement['predicate']): string {
+  const word = result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT';
+  return `${word}${profile === 'full' ? '' : ` in profile ${profile}`}`;
+}
+
+export function claimsOf({ subject: [subject], predicate }: Statement, own?: VerifyOptions['own']): Claims {
+  const { muster, result } = predicate;
+  const count = (...outcomes: Outcome[]): number =>
+    muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).length;
+  const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
+  const left = muster.verdicts.filter(({ outcome }) => outcome === 'not_applicable');
+  const declared = subject?.annotations?.declared === true;
+  const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
+  return {
+    headline: `${verdictOf(predicate)}: ${tally(predicate)}`,
+    about: `${subject?.name} with ${API_NAMES[muster.api]}`,
+    claims: [
+      `On ${muster.started_at} whoever holds the key ran muster ${muster.version}, profile ${muster.profile}, seed ${muster.seed}, requirements of ${muster.requirements_version}.`,
+      result === 'FAILED'
+        ? `${count('fail', 'known')} requirements did not hold: ${predicate.failedTests.join(', ')}.`
+        : `Every MUST that applied held (${musts} checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
+      declared
+        ? `What was tested is known by its declared name and version only.`
+        : `What was tested has the digest sha256:${subject?.digest.sha256}.`,
+      ...(sameSuites ? ['It was judged by the very suites of this muster.'] : []),
+    ],
+    not: [
+      ...(muster.profile === 'full'
+        ? []
+        : [`Only the checks of profile ${muster.profile} were asked for; the suite has more.`]),
+      ...(left.length === 0
+        ? []
+        : [
+            `${left.length} checks did not apply, and nothing is said about them:`,
+            ...reasons(left).map((line) => `  ${line}`),
+          ]),
+      ...(declared ? ['Nothing shows which build was tested: the name and the version are the tester’s word.'] : []),
+      `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
+      ...(sameSuites
+        ? []
+        : [
+            `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not compared with this muster’s.`,
+          ]),
+      'It is no proof of the absence of faults: properties were tried on samples, drawn from the seed.',
+      'It says nothing about security, performance, or any other version of what was tested.',
+    ],
+  };
+}
+
+function tally({ failedTests, muster: { verdicts } }: Statement['predicate']): string {
+  const undecided = verdicts.filter(({ outcome }) => outcome === 'not_applicable').length;
+  const all = verdicts.length;
+  const decided =
+    failedTests.length > 0
+      ? `${failedTests.length} of ${all} checks failed`
+      : `${all - undecided} of ${all} checks decided it`;
+  return `${decided}${undecided === 0 ? '' : `, ${undecided} could not be decided`}`;
+}
+
+function reasons(verdicts: Statement['predicate']['muster']['verdicts']): string[] {
+  const groups = Map.groupBy(verdicts, ({ reason }) => reason ?? '');
+  return [...groups].map(([reason, members]) => `${reason}: ${members.map(({ id }) => id).join(', ')}`);
+}

@@ -1,0 +1,173 @@
+/** An in-toto Statement v1 with the test-result predicate, and Muster's own beside it in the field `muster`. */
+import { createHash } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { oneOf, shape, Timestamp } from '../../contract/shape.ts';
+import {
+  APIS,
+  CAPABILITIES,
+  type CheckResult,
+  LEVELS,
+  OUTCOMES,
+  type Report,
+  type TargetDescription,
+} from '../../runner/types.ts';
+import { Refused } from './dsse.ts';
+import type { SuitesDigest } from './suites-digest.ts';
+
+export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
+
+const text = Type.String();
+const sha256 = Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }, { additionalProperties: false });
+const closed = { additionalProperties: false };
+const names = Type.Array(text, { uniqueItems: true });
+
+const verdict = Type.Object(
+  {
+    id: text,
+    level: oneOf(LEVELS),
+    section: text,
+    outcome: oneOf(OUTCOMES),
+    reason: Type.Optional(text),
+  },
+  closed,
+);
+
+export const statement = shape(
+  'certificate',
+  Type.Object(
+    {
+      _type: Type.Literal(STATEMENT_TYPE),
+      subject: Type.Array(
+        Type.Object(
+          { name: text, digest: sha256, annotations: Type.Optional(Type.Object({ declared: Type.Boolean() }, closed)) },
+          closed,
+        ),
+        { minItems: 1, maxItems: 1 },
+      ),
+      predicateType: Type.Literal(TEST_RESULT),
+      predicate: Type.Object(
+        {
+          result: oneOf(['PASSED', 'WARNED', 'FAILED'] as const),
+          configuration: Type.Array(Type.Object({ name: text, digest: sha256 }, closed), { minItems: 1 }),
+          passedTests: names,
+          warnedTests: names,
+          failedTests: names,
+          muster: Type.Object(
+            {
+              version: text,
+              suites: Type.Object(
+                { sha256: text, files: Type.Integer(), form: oneOf(['source', 'package'] as const) },
+                closed,
+              ),
+              api: oneOf(APIS),
+              api_version: Type.Optional(text),
+              dialect: Type.Optional(text),
+              profile: text,
+              requirements_version: text,
+              seed: Type.Integer(),
+              started_at: Timestamp,
+              duration_ms: Type.Integer({ minimum: 0 }),
+              transport: text,
+              control: text,
+              capabilities: Type.Array(oneOf(CAPABILITIES)),
+              subject_name: Type.Optional(text),
+              subject_version: Type.Optional(text),
+              verdicts: Type.Array(verdict, { minItems: 1 }),
+            },
+            closed,
+          ),
+        },
+        closed,
+      ),
+    },
+    closed,
+  ),
+);
+export type Statement = Static<typeof statement.schema>;
+
+/** Why a run cannot be certified; undefined when it can. */
+export function whyNotCertifiable(report: Report): string | undefined {
+  const { summary, target, narrowed_by: narrowed } = report;
+  if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
+  if (summary.blocked > 0) return `${summary.blocked} checks were blocked: nothing is known about them`;
+  if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
+  if (summary.pass + summary.fail + summary.warn + summary.known === 0) return 'no check ran';
+  if (!report.complete) return 'the run did not end';
+  if (target.digest === undefined && (target.name === undefined || target.version === undefined)) {
+    return 'nothing says what was tested: give --name and --target-version, an `artifact` in the target file, or test an image';
+  }
+  return undefined;
+}
+
+/** Throws Refused when the run cannot be certified. */
+export function statementOf(report: Report, suites: SuitesDigest): Statement {
+  const why = whyNotCertifiable(report);
+  if (why !== undefined) throw new Refused(`no certificate: ${why}`);
+  const { target } = report;
+  const named = (...outcomes: string[]): string[] =>
+    report.checks.filter((check) => outcomes.includes(check.outcome)).map((check) => check.id);
+  // What a baseline excuses does not hold all the same.
+  const failedTests = named('fail', 'known');
+  const warnedTests = named('warn');
+  return {
+    _type: STATEMENT_TYPE,
+    subject: [subjectOf(target)],
+    predicateType: TEST_RESULT,
+    predicate: {
+      result: failedTests.length > 0 ? 'FAILED' : warnedTests.length > 0 ? 'WARNED' : 'PASSED',
+      configuration: [{ name: `muster ${report.muster} suites (${suites.form})`, digest: { sha256: suites.sha256 } }],
+      passedTests: named('pass'),
+      warnedTests,
+      failedTests,
+      muster: {
+        version: report.muster,
+        suites: { ...suites },
+        api: report.api,
+        ...(target.api_version === undefined ? {} : { api_version: target.api_version }),
+        ...(target.dialect === undefined ? {} : { dialect: target.dialect }),
+        profile: report.profile,
+        requirements_version: report.requirements_version,
+        seed: report.seed,
+        started_at: report.started_at,
+        duration_ms: report.duration_ms,
+        transport: target.kind,
+        control: target.control,
+        capabilities: target.capabilities,
+        ...(target.name === undefined ? {} : { subject_name: target.name }),
+        ...(target.version === undefined ? {} : { subject_version: target.version }),
+        verdicts: report.checks.map(verdictOf),
+      },
+    },
+  };
+}
+
+function subjectOf(target: TargetDescription): Statement['subject'][number] {
+  const label = [target.name ?? target.kind, target.version].filter((part) => part !== undefined).join(' ');
+  if (target.digest !== undefined) {
+    const hex = /^sha256:([0-9a-f]{64})$/.exec(target.digest)?.[1];
+    if (hex === undefined) throw new Refused(`no certificate: ${target.digest} is no sha256 digest`);
+    return { name: label, digest: { sha256: hex } };
+  }
+  return {
+    name: label,
+    digest: { sha256: declaredDigest(target.name ?? '', target.version ?? '') },
+    annotations: { declared: true },
+  };
+}
+
+/** A subject must have a digest; a declared one has that of its own words: SHA-256 of `{"name":…,"version":…}`. */
+export function declaredDigest(name: string, version: string): string {
+  return createHash('sha256').update(JSON.stringify({ name, version })).digest('hex');
+}
+
+/** Reasons stay, evidence does not: a certificate is for those who were not there. */
+function verdictOf({
+  id,
+  level,
+  section,
+  outcome,
+  reason,
+}: CheckResult): Statement['predicate']['muster']['verdicts'][number] {
+  return { id, level, section, outcome, ...(reason === undefined ? {} : { reason }) };
+}

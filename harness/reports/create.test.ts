@@ -1,0 +1,96 @@
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { createReporters } from './create.ts';
+import { sampleReport } from './samples.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-reports-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function streams() {
+  const said = { out: '', err: '' };
+  const options = {
+    redactor: new Redactor(),
+    stdout: { write: (text: string) => (said.out += text) },
+    stderr: { write: (text: string) => (said.err += text) },
+    env: {},
+  };
+  const write = async (...specs: string[]): Promise<typeof said> => {
+    for (const reporter of createReporters(specs, options)) await reporter.onEnd?.(sampleReport());
+    return said;
+  };
+  return { options, write };
+}
+
+test('without --report a person reads it', async () => {
+  expect((await streams().write()).out).toContain('NOT CONFORMANT');
+});
+
+test('a machine-readable report has stdout to itself; what a person reads moves to stderr', async () => {
+  const said = await streams().write('pretty', 'json');
+  expect(JSON.parse(said.out)).toEqual(JSON.parse(JSON.stringify(sampleReport())));
+  expect(said.err).toContain('NOT CONFORMANT');
+});
+
+test('files are written whole, in folders that need not exist', async () => {
+  const file = join(folder, 'a/b/report.json');
+  await streams().write(`json=${file}`);
+  expect(JSON.parse(readFileSync(file, 'utf8')).seed).toBe(4711);
+  expect(readdirSync(join(folder, 'a/b'))).toEqual(['report.json']);
+});
+
+test('what is no regular file is written to, not replaced', async () => {
+  const link = join(folder, 'link.json');
+  const pipe = join(folder, 'pipe');
+  writeFileSync(join(folder, 'linked.json'), 'old');
+  symlinkSync(join(folder, 'linked.json'), link);
+  execFileSync('mkfifo', [pipe]);
+  const reading = new Promise<string>((resolve) => execFile('cat', [pipe], (_, out) => resolve(out)));
+  await streams().write(`json=${link}`, `junit=${pipe}`);
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  expect(readFileSync(join(folder, 'linked.json'), 'utf8')).toContain('4711');
+  expect(await reading).toContain('<testsuites');
+  expect(lstatSync(pipe).isFIFO()).toBe(true);
+});
+
+test.each([
+  [['xml'], /--report xml: accepted are pretty, json, junit, ctrf, html, github/],
+  [['json='], /the file after = is missing/],
+  [['json', 'junit'], /json and junit cannot both go to stdout/],
+])('%j is refused', (specs, words) => {
+  const { options } = streams();
+  expect(() => createReporters(specs, options)).toThrow(words);
+  expect(() => createReporters(specs, options)).toThrow(UsageError);
+});
+
+test('a place that cannot be written is refused before the run', () => {
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  expect(() => createReporters([`html=${join(file, 'report.html')}`], streams().options)).toThrow(
+    /cannot write .*report.html/,
+  );
+  expect(existsSync(join(file, 'report.html'))).toBe(false);
+  expect(() => createReporters([`json=${folder}`], streams().options)).toThrow(/is a folder/);
+  // It says that it can be written.
+  expect(() => createReporters(['json=/proc/report.json'], streams().options)).toThrow(
+    /cannot write \/proc\/report.json/,
+  );
+  const twice = join(folder, 'twice.json');
+  expect(() => createReporters([`json=${twice}`, `ctrf=${twice}`], streams().options)).toThrow(
+    /another report goes to that file/,
+  );
+  expect(existsSync(twice)).toBe(false);
+});

@@ -1,0 +1,93 @@
+/** Common Test Report Format (ctrf.io), specification 0.0. */
+import { createHash } from 'node:crypto';
+import type { CheckResult, Outcome } from '../runner/types.ts';
+import { againLine } from './again.ts';
+import { findingText } from './finding-text.ts';
+import { bySection, tally } from './groups.ts';
+import { againOf, type Format } from './types.ts';
+
+type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
+
+/** A warning passes. What is undecided or stale is `other`, so that nobody counts it as passed or skipped. */
+const STATUS: Record<Outcome, Status> = {
+  pass: 'passed',
+  warn: 'passed',
+  fail: 'failed',
+  blocked: 'other',
+  fixed: 'other',
+  not_applicable: 'skipped',
+  known: 'skipped',
+};
+
+export const ctrfReport: Format = (report, options) => {
+  const start = Date.parse(report.started_at);
+  const sum = tally(report.checks);
+  const count = (status: Status): number => report.checks.filter((check) => STATUS[check.outcome] === status).length;
+  const document = {
+    reportFormat: 'CTRF',
+    specVersion: '0.0.0',
+    reportId: uuidOf(JSON.stringify(report)),
+    timestamp: new Date(start + report.duration_ms).toISOString(),
+    generatedBy: `muster ${report.muster}`,
+    results: {
+      tool: { name: 'muster', version: report.muster },
+      summary: {
+        tests: report.checks.length,
+        passed: count('passed'),
+        failed: count('failed'),
+        skipped: count('skipped'),
+        pending: 0,
+        other: count('other'),
+        suites: bySection(report.checks).length,
+        start,
+        stop: start + report.duration_ms,
+        duration: report.duration_ms,
+        extra: { outcomes: sum, exit_code: report.exit_code, complete: report.complete },
+      },
+      tests: report.checks.map((check) => test(check, againLine(againOf(options), report, check))),
+      environment: {
+        reportName: `muster check ${report.api}`,
+        appName: report.target.name ?? report.target.address,
+        ...(report.target.version === undefined ? {} : { appVersion: report.target.version }),
+        extra: {
+          target: report.target,
+          seed: report.seed,
+          profile: report.profile,
+          requirements_version: report.requirements_version,
+          narrowed_by: report.narrowed_by,
+        },
+      },
+    },
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
+};
+
+function test(result: CheckResult, again: string): Record<string, unknown> {
+  const holds = result.outcome === 'pass';
+  const message =
+    result.expected === undefined ? result.reason : `expected ${result.expected}; actual: ${result.actual ?? ''}`;
+  return {
+    name: result.id,
+    status: STATUS[result.outcome],
+    duration: Math.round(result.duration_ms),
+    suite: [`section ${result.section}`],
+    rawStatus: result.outcome,
+    tags: [result.level, `section:${result.section}`],
+    type: 'conformance',
+    ...(holds || message === undefined ? {} : { message }),
+    ...(holds ? {} : { trace: findingText(result, again) }),
+    extra: {
+      requirement: result.requirement,
+      requirement_id: result.requirement_id,
+      ...(result.observations === undefined ? {} : { observations: result.observations }),
+      ...(result.counterexample === undefined ? {} : { counterexample: result.counterexample }),
+      ...(result.curl === undefined ? {} : { curl: result.curl }),
+    },
+  };
+}
+
+/** A UUID (version 8, RFC 9562) that depends on nothing but the report. */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,51 @@
+/** One recorded exchange in a few lines. */
+
+import type { Recorded } from '../client/recorder.ts';
+import type { CheckResult } from '../runner/types.ts';
+import { printable, seconds } from './style.ts';
+
+const LINES = 6;
+/** Of a line of a body, unless there is less room. */
+const COLUMNS = 160;
+const PATH = 200;
+/** Nobody reads a longer line, and a shell may not take it. */
+const TRY = 4000;
+
+/** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
+export function headline(exchange: Recorded): string {
+  const url = new URL(exchange.url);
+  const answer =
+    exchange.status === undefined
+      ? (exchange.error ?? 'no answer')
+      : [exchange.status, exchange.response_headers?.['content-type'] ?? ''].join(' ').trim();
+  const path = shortened(url.pathname + url.search, PATH);
+  return printable(`${exchange.method} ${path} → ${answer} (${seconds(exchange.duration_ms)})`);
+}
+
+/** The bodies, shortened, `>` for what was sent and `<` for what came back. */
+export function bodyLines(exchange: Recorded, columns: number = COLUMNS): string[] {
+  return [
+    ...excerpt(exchange.request_body, columns).map((line) => `> ${line}`),
+    ...excerpt(exchange.response_body, columns).map((line) => `< ${line}`),
+    ...(exchange.error !== undefined && exchange.status !== undefined ? [`< ${printable(exchange.error)}`] : []),
+  ];
+}
+
+/** The line that repeats a request, as far as it can be read; the JSON report has it whole. */
+export const tryLine = ({ curl }: CheckResult): string | undefined =>
+  curl === undefined ? undefined : printable(shortened(curl, TRY));
+
+const shortened = (text: string, limit: number): string =>
+  text.length <= limit ? text : `${text.slice(0, PATH)}… (${text.length} characters)`;
+
+/** Empty lines, as between the frames of a stream, tell nothing. */
+function excerpt(body: string | undefined, columns: number): string[] {
+  if (body === undefined || body === '') return [];
+  const lines = printable(body.replaceAll('\r\n', '\n'))
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const fit = (line: string): string => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
+  // A line that says that one is missing takes the room of that one.
+  if (lines.length <= LINES + 1) return lines.slice(0, LINES + 1).map(fit);
+  return [...lines.slice(0, LINES).map(fit), `… ${lines.length - LINES} more lines`];
+}

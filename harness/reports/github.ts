@@ -1,0 +1,62 @@
+/** GitHub Actions: annotations on standard output, and the job summary. */
+import { appendFileSync } from 'node:fs';
+import type { CheckResult, Report } from '../runner/types.ts';
+import { writeWhole } from './destination.ts';
+import { tryLine } from './exchange.ts';
+import { verdict } from './groups.ts';
+import { markdownReport } from './markdown.ts';
+import { againOf, type Reporter, type ReporterOptions } from './types.ts';
+
+/** GitHub shows at most this many annotations of a kind from one step; more are dropped in silence. */
+const LIMIT = 10;
+
+/** `file`: where the summary goes instead of `$GITHUB_STEP_SUMMARY`. */
+export function githubReporter(options: ReporterOptions, file?: string): Reporter {
+  return {
+    onEnd(dirty) {
+      const report = options.redactor.value(dirty);
+      options.stdout.write(options.redactor.text(annotations(report).join('')));
+      const summary = options.redactor.text(markdownReport(report, againOf(options)));
+      const step = options.env['GITHUB_STEP_SUMMARY'];
+      if (file !== undefined) writeWhole(file, summary);
+      else if (step !== undefined && step !== '') appendFileSync(step, summary);
+    },
+  };
+}
+
+/** Worst first: failed MUSTs, what is undecided, what is stale; then the SHOULDs. The last one counts what the limit leaves out. */
+export function annotations(report: Report): string[] {
+  const errors = (['fail', 'blocked', 'fixed'] as const).flatMap((outcome) =>
+    report.checks.filter((check) => check.outcome === outcome),
+  );
+  const warnings = report.checks.filter((check) => check.outcome === 'warn');
+  return [...limited('error', errors), ...limited('warning', warnings), notice(report)];
+}
+
+function limited(kind: 'error' | 'warning', results: readonly CheckResult[]): string[] {
+  const shown = results.length > LIMIT ? results.slice(0, LIMIT - 1) : results;
+  const rest = results.length - shown.length;
+  return [
+    ...shown.map((result) => command(kind, `${result.id} (${result.level}, section ${result.section})`, words(result))),
+    ...(rest > 0 ? [command(kind, `${rest} more`, 'see the job summary')] : []),
+  ];
+}
+
+function words(result: CheckResult): string {
+  const found = result.expected === undefined ? [] : [`Expected: ${result.expected}`, `Actual: ${result.actual ?? ''}`];
+  return [result.requirement, ...found, ...(result.reason === undefined ? [] : [result.reason]), tryLine(result) ?? []]
+    .flat()
+    .join('\n');
+}
+
+function notice(report: Report): string {
+  const { word, meaning } = verdict(report);
+  return command('notice', `muster: ${word.toLowerCase()}`, meaning);
+}
+
+/** Workflow command; data and properties are escaped as the runner expects. */
+function command(kind: string, title: string, message: string): string {
+  const data = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+  return `::${kind} title=${property(title)}::${data(message)}\n`;
+}

@@ -1,0 +1,124 @@
+/** Orderings and wordings that the human-readable reports share. */
+
+import { sectionTitle } from '../contract/sections.ts';
+import { type CheckResult, OUTCOMES, type Outcome, type Report, type Summary } from '../runner/types.ts';
+
+/** So many failures are told at length at once; of more, the first, and the others in a line each. */
+export const AT_ONCE = 3;
+
+export interface SectionGroup {
+  section: string;
+  title: string;
+  checks: CheckResult[];
+}
+
+/** Checks by section of the specification, in its order. Entries without a section (a stale baseline) come last. */
+export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
+  const groups = Map.groupBy(checks, (check) => check.section);
+  return [...groups]
+    .sort(([a], [b]) => Number(a === '') - Number(b === '') || a.localeCompare(b, 'en', { numeric: true }))
+    .map(([section, members]) => ({
+      section,
+      title: section === '' ? 'Baseline' : sectionTitle(section),
+      checks: members,
+    }));
+}
+
+/** Results of one outcome, by the reason they give; the most frequent reason first. */
+export function byReason(checks: readonly CheckResult[], outcome: Outcome): [reason: string, ids: string[]][] {
+  const groups = Map.groupBy(
+    checks.filter((check) => check.outcome === outcome),
+    (check) => check.reason ?? 'no reason given',
+  );
+  return [...groups]
+    .map(([reason, members]): [string, string[]] => [reason, members.map((check) => check.id)])
+    .sort(([, a], [, b]) => b.length - a.length);
+}
+
+export const OUTCOME_WORDS: Record<Outcome, string> = {
+  pass: 'passed',
+  fail: 'failed',
+  warn: 'warned',
+  not_applicable: 'not applicable',
+  blocked: 'blocked',
+  known: 'known',
+  fixed: 'stale in the baseline',
+};
+
+export const SYMBOLS: Record<Outcome, string> = {
+  pass: '✓',
+  fail: '✗',
+  warn: '!',
+  not_applicable: '–',
+  blocked: '■',
+  known: '~',
+  fixed: '⚑',
+};
+
+/** Worst first. */
+export const BY_WEIGHT = ['fail', 'blocked', 'fixed', 'warn', 'known', 'pass', 'not_applicable'] as const;
+
+export function worst(checks: readonly CheckResult[]): Outcome {
+  return BY_WEIGHT.find((outcome) => checks.some((check) => check.outcome === outcome)) ?? 'not_applicable';
+}
+
+/** `3 passed · 1 failed`, worst first, without zeros. */
+export function counts(summary: Partial<Summary>, separator = ' · '): string {
+  return (
+    BY_WEIGHT.filter((outcome) => (summary[outcome] ?? 0) > 0)
+      .map((outcome) => `${summary[outcome]} ${OUTCOME_WORDS[outcome]}`)
+      .join(separator) || 'nothing'
+  );
+}
+
+export function tally(checks: readonly CheckResult[]): Summary {
+  const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Summary;
+  for (const { outcome } of checks) summary[outcome] += 1;
+  return summary;
+}
+
+export interface Verdict {
+  word: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'NO FAILURE FOUND';
+  good: boolean;
+  /** One sentence that says no more than was found. */
+  meaning: string;
+}
+
+export function verdict(report: Report): Verdict {
+  const { summary } = report;
+  const musts = report.checks.filter((check) => check.outcome === 'fail').length;
+  if (summary.fail > 0) {
+    return {
+      word: 'NOT CONFORMANT',
+      good: false,
+      meaning: `${musts === 1 ? 'a MUST does' : `${musts} MUSTs do`} not hold`,
+    };
+  }
+  const ran = summary.pass + summary.warn + summary.known + summary.fixed;
+  const trouble = [
+    ...(summary.blocked > 0 ? [`${summary.blocked} blocked, so nothing is known about them`] : []),
+    ...(summary.fixed > 0 ? [`${summary.fixed} stale in the baseline: remove them (--update-baseline)`] : []),
+    ...(ran === 0 && summary.blocked === 0 ? ['no check ran'] : []),
+  ];
+  if (trouble.length > 0 || report.exit_code !== 0) {
+    return { word: 'INCOMPLETE', good: false, meaning: trouble.join('; ') || 'the run did not end' };
+  }
+  const known = summary.known > 0 ? `, but for ${summary.known} that the baseline excuses` : '';
+  if (!report.complete || summary.known > 0) {
+    const why = report.narrowed_by.length > 0 ? ` among what ran (left out: ${report.narrowed_by.join(', ')})` : '';
+    return {
+      word: 'NO FAILURE FOUND',
+      good: true,
+      meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} holds${why}${known}`,
+    };
+  }
+  const undecided = report.checks.filter(
+    (check) => check.level === 'MUST' && check.outcome === 'not_applicable',
+  ).length;
+  const apart = undecided === 0 ? '' : `; ${undecided} checks of a MUST do not apply, as listed`;
+  return {
+    word: 'CONFORMANT',
+    good: true,
+    meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} holds that applies to this target${apart}${summary.warn > 0 ? `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not` : ''}`,
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case for each check.
+ * A MUST that does not hold is a failure; what could not be decided, or is stale in the baseline, is an error; what does not
+ * apply or is excused is skipped. A warning passes, with its finding in the output.
+ */
+import type { CheckResult, Report } from '../runner/types.ts';
+import { type Again, againLine } from './again.ts';
+import { findingText } from './finding-text.ts';
+import { bySection, type SectionGroup } from './groups.ts';
+import { againOf, type Format } from './types.ts';
+import { element } from './xml.ts';
+
+export const junitReport: Format = (report, options) => {
+  const suites = bySection(report.checks).map((group) => suite(group, report, againOf(options)));
+  const name = `muster check ${report.api} ${report.target.address}`;
+  const root = element('testsuites', { name, ...totals(report.checks), timestamp: stamp(report) }, suites);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
+};
+
+function suite({ section, title, checks }: SectionGroup, report: Report, again: Again): string {
+  const name = `${section} ${title}`.trim();
+  const properties = {
+    muster: report.muster,
+    seed: report.seed,
+    target: report.target.address,
+    profile: report.profile,
+    requirements_version: report.requirements_version,
+  };
+  return element('testsuite', { name, ...totals(checks), timestamp: stamp(report) }, [
+    element(
+      'properties',
+      {},
+      Object.entries(properties).map(([key, value]) => element('property', { name: key, value })),
+    ),
+    ...checks.map((check) => testCase(check, report, again)),
+  ]);
+}
+
+function testCase(result: CheckResult, report: Report, again: Again): string {
+  const attributes = {
+    name: result.id,
+    classname: `muster.${report.api}.${result.section}`.replace(/\.$/, ''),
+    time: (result.duration_ms / 1000).toFixed(3),
+  };
+  const notes = (result.observations ?? []).map((note) => `observed: ${note}`);
+  const detail = findingText(result, againLine(again, report, result));
+  const output = [...(result.outcome === 'warn' ? [detail] : []), ...notes].join('\n');
+  return element('testcase', attributes, [
+    ...verdict(result, detail),
+    ...(output === '' ? [] : [element('system-out', {}, output)]),
+  ]);
+}
+
+function verdict(result: CheckResult, detail: string): string[] {
+  switch (result.outcome) {
+    case 'fail': {
+      const message = `expected ${result.expected ?? 'the requirement to hold'}; actual: ${result.actual ?? 'it does not'}`;
+      return [element('failure', { message, type: `${result.level} ${result.section}` }, detail)];
+    }
+    case 'blocked':
+    case 'fixed':
+      return [element('error', { message: result.reason || result.outcome, type: result.outcome }, detail)];
+    case 'not_applicable':
+    case 'known':
+      return [element('skipped', { message: `${result.outcome.replace('_', ' ')}: ${result.reason ?? ''}` })];
+    case 'pass':
+    case 'warn':
+      return [];
+  }
+}
+
+function totals(checks: readonly CheckResult[]): Record<string, string | number> {
+  const count = (...outcomes: string[]): number => checks.filter((check) => outcomes.includes(check.outcome)).length;
+  return {
+    tests: checks.length,
+    failures: count('fail'),
+    errors: count('blocked', 'fixed'),
+    skipped: count('not_applicable', 'known'),
+    time: (checks.reduce((sum, check) => sum + check.duration_ms, 0) / 1000).toFixed(3),
+  };
+}
+
+/** Local time without an offset is what readers of the format expect; UTC is the one that misleads nobody. */
+const stamp = (report: Report): string => report.started_at.slice(0, 19);

@@ -1,0 +1,189 @@
+/** The report a person reads in a terminal. What matters most stands last, nearest to the prompt. */
+import { randomUUID } from 'node:crypto';
+import type { CheckResult, Report } from '../runner/types.ts';
+import { againLine } from './again.ts';
+import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, tally, verdict, worst } from './groups.ts';
+import { briefLines, findingLines } from './pretty-finding.ts';
+import { Progress } from './progress.ts';
+import { cutTo, hanging, type Paint, painter, printable, seconds, wrap } from './style.ts';
+import { againOf, type Output, type Reporter, type ReporterOptions } from './types.ts';
+
+const WIDEST = 110;
+const NAMED = 6;
+/** Findings told in full; of the rest only what is needed to go on. */
+const WHOLE = 5;
+/** Observations shown of one check; all are in the JSON and HTML reports. */
+const NOTED = 2;
+
+const COLOURS = {
+  pass: 'green',
+  fail: 'red',
+  warn: 'yellow',
+  not_applicable: 'dim',
+  blocked: 'red',
+  known: 'cyan',
+  fixed: 'red',
+} as const;
+
+export function prettyReporter(options: ReporterOptions, output: Output): Reporter {
+  const paint = painter(output, options.env);
+  const progress = new Progress(output, paint);
+  return {
+    onStart({ checks, suite, target, seed }) {
+      const planned = checks.filter((planned) => planned.skip === undefined).length;
+      const lines = [
+        `${paint('bold', `check ${suite.api}`)}  ${printable(target.address)}`,
+        paint(
+          'dim',
+          `control ${printable(target.control)} · ${target.capabilities.join(' ') || 'no capabilities'} · seed ${seed} · ${planned} of ${checks.length} checks`,
+        ),
+      ];
+      output.write(options.redactor.text(`${lines.join('\n')}\n\n`));
+      progress.start(checks.length);
+    },
+    onCheckStart: (check) => progress.begin(check.id),
+    onCheckEnd: (result) => progress.end(result),
+    onEnd(dirty) {
+      progress.stop();
+      const report = options.redactor.value(dirty);
+      const text = prettyText(report, { ...options, paint, columns: columnsOf(output) });
+      output.write(options.redactor.text(options.env['GITHUB_ACTIONS'] === 'true' ? inert(text) : text));
+    },
+  };
+}
+
+export interface PrettyOptions extends Pick<ReporterOptions, 'again' | 'replay' | 'verbose'> {
+  paint: Paint;
+  columns: number;
+}
+
+/** The finished report as text. */
+export function prettyText(report: Report, options: PrettyOptions): string {
+  const { checks } = report;
+  const blocks = [
+    sections(report, options),
+    observations(checks, options),
+    reasons(checks, 'not_applicable', options),
+    reasons(checks, 'known', options),
+    reasons(checks, 'fixed', options),
+    reasons(checks, 'blocked', options),
+    findings(report, 'warn', options),
+    findings(report, 'fail', options),
+    closing(report, options),
+  ];
+  return blocks
+    .filter((block) => block.length > 0)
+    .map((block) => `${block.join('\n')}\n`)
+    .join('\n');
+}
+
+function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
+  return bySection(report.checks).flatMap(({ section, title, checks }) => {
+    const state = worst(checks);
+    const shown =
+      verbose === true
+        ? checks
+        : checks.filter(
+            (check) =>
+              check.outcome === 'fail' ||
+              check.outcome === 'blocked' ||
+              check.outcome === 'fixed' ||
+              check.outcome === 'warn',
+          );
+    return [
+      `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ${paint('dim', counts(tally(checks)))}`,
+      ...shown.map((check) =>
+        [
+          `       ${paint(COLOURS[check.outcome], SYMBOLS[check.outcome])} ${check.id}`,
+          ...(check.duration_ms >= 1000 ? [paint('dim', seconds(check.duration_ms))] : []),
+        ].join(' '),
+      ),
+    ];
+  });
+}
+
+function observations(checks: readonly CheckResult[], { paint, columns }: PrettyOptions): string[] {
+  const noted = checks.filter((check) => (check.observations?.length ?? 0) > 0 && check.outcome !== 'warn');
+  if (noted.length === 0) return [];
+  return [
+    paint('bold', 'Observed, where the specification is silent'),
+    ...noted.flatMap((check) =>
+      (check.observations ?? [])
+        .slice(0, NOTED)
+        .flatMap((text, index) =>
+          hanging(
+            paint('dim', index === 0 ? check.id : ''),
+            [cutTo(printable(text), Math.max(30, columns - 40))],
+            2,
+            38,
+          ),
+        ),
+    ),
+  ];
+}
+
+function reasons(
+  checks: readonly CheckResult[],
+  outcome: 'not_applicable' | 'known' | 'fixed' | 'blocked',
+  { paint, columns }: PrettyOptions,
+): string[] {
+  const groups = byReason(checks, outcome);
+  if (groups.length === 0) return [];
+  const total = groups.reduce((sum, [, ids]) => sum + ids.length, 0);
+  const heading = OUTCOME_WORDS[outcome];
+  return [
+    `${paint(['bold', COLOURS[outcome]], `${heading.charAt(0).toUpperCase()}${heading.slice(1)}`)} ${paint('dim', String(total))}`,
+    ...groups.flatMap(([reason, ids]) => [
+      ...wrap(printable(reason), columns - 4).map((line) => `  ${line}`),
+      ...wrap(named(ids), columns - 6).map((line) => paint('dim', `    ${line}`)),
+    ]),
+  ];
+}
+
+const named = (ids: readonly string[]): string =>
+  ids.slice(0, NAMED).join(' ') + (ids.length > NAMED ? ` and ${ids.length - NAMED} more` : '');
+
+/** Kinds of targets that Muster starts, and ends with the run. */
+const STARTED: ReadonlySet<string> = new Set(['command', 'image']);
+const ENDED =
+  "What was started for this run has ended: 'try' needs it running at that place, 'again' starts it by itself.";
+
+function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptions): string[] {
+  const found = report.checks.filter((check) => check.outcome === outcome);
+  if (found.length === 0) return [];
+  const { paint } = options;
+  const heading = outcome === 'fail' ? 'Failed: a MUST does not hold' : 'Warned: a SHOULD does not hold';
+  return [
+    `${paint(['bold', COLOURS[outcome]], heading)} ${paint('dim', String(found.length))}`,
+    ...found.flatMap((result, index) => {
+      const style = { ...options, again: againLine(againOf(options), report, result) };
+      return [
+        '',
+        ...(index < WHOLE || options.verbose === true ? findingLines(result, style) : briefLines(result, style)),
+      ];
+    }),
+    ...(found.length > WHOLE && options.verbose !== true
+      ? ['', paint('dim', `  The first ${WHOLE} are told in full; for the others add --report html=FILE.`)]
+      : []),
+    ...(STARTED.has(report.target.kind) && found.some(({ curl }) => curl !== undefined)
+      ? ['', ...wrap(ENDED, options.columns - 2).map((line) => paint('dim', `  ${line}`))]
+      : []),
+  ];
+}
+
+function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
+  const { word, good, meaning } = verdict(report);
+  return [
+    paint('dim', '─'.repeat(Math.min(columns, 72))),
+    `${paint(['bold', good ? 'green' : 'red'], word)}  ${counts(report.summary)}  ${paint('dim', seconds(report.duration_ms))}`,
+    ...wrap(`exit ${report.exit_code}: ${meaning}`, columns).map((line) => paint('dim', line)),
+  ];
+}
+
+/** A workflow's runner obeys lines that start with `::`; text that a target chose must not be able to command it. */
+function inert(text: string): string {
+  const token = randomUUID();
+  return `::stop-commands::${token}\n${text}::${token}::\n`;
+}
+
+const columnsOf = (output: Output): number => Math.max(60, Math.min(output.columns ?? WIDEST, WIDEST));

@@ -1,0 +1,193 @@
+/** A secret is planted in every header, body and URL of a real exchange, and everywhere a target or a check may put words. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { HttpClient } from '../client/http.ts';
+import { Redactor } from '../client/redact.ts';
+import { checks, requirement, suite } from '../runner/define.ts';
+import { makePlan } from '../runner/plan.ts';
+import { runSuite } from '../runner/run.ts';
+import type { CheckContext, TargetDescription } from '../runner/types.ts';
+import { Violation } from '../runner/violation.ts';
+import { createReporters, REPORT_FORMATS } from './create.ts';
+import { sampleFailure, sampleReport } from './samples.ts';
+
+/** Characters that HTML, XML, JSON, URLs, Markdown and shells each write in another way. */
+const SECRET = `s3cr3t/k+y="'<&>%\\|~é`;
+const FORMS = [
+  SECRET,
+  encodeURIComponent(SECRET),
+  JSON.stringify(SECRET).slice(1, -1),
+  Buffer.from(SECRET).toString('base64'),
+  SECRET.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'),
+  SECRET.replaceAll("'", `'\\''`),
+  's3cr3t',
+];
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-secrets-'));
+/** Sends back whatever it is told, in its headers and its body. */
+const server = createServer((request, response) => {
+  let body = '';
+  request.on('data', (part: Buffer) => (body += part.toString()));
+  request.on('end', () => {
+    const key = String(request.headers['x-api-key']);
+    response.setHeader('x-echo', encodeURIComponent(Buffer.from(key, 'latin1').toString('utf8')));
+    response.setHeader('set-cookie', `session=${encodeURIComponent(SECRET)}`);
+    response.setHeader('content-type', 'application/json');
+    const at = /^\/at\/(\d+)/.exec(request.url ?? '')?.[1];
+    if (at !== undefined) response.end(`${' '.repeat(Number(at))}${SECRET} and so on ${' '.repeat(9000)}`);
+    else response.end(JSON.stringify({ url: request.url, key: SECRET, body }));
+  });
+});
+beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  rmSync(folder, { recursive: true });
+});
+
+function outputs(redactor: Redactor) {
+  const said: string[] = [];
+  const out = { write: (text: string) => void said.push(text) };
+  const reporters = createReporters(
+    REPORT_FORMATS.map((format) => `${format}=${join(folder, format)}`).concat('pretty', 'github'),
+    {
+      redactor,
+      stdout: out,
+      stderr: out,
+      env: { GITHUB_STEP_SUMMARY: join(folder, 'summary') },
+      again: `muster check device --token ${SECRET}`,
+    },
+  );
+  rmSync(join(folder, 'summary'), { force: true });
+  const everything = (): Record<string, string> => ({
+    ...Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')])),
+    said: said.join(''),
+  });
+  return { reporters, everything };
+}
+
+function around(text: string, form: string): string | undefined {
+  const at = text.indexOf(form);
+  return at === -1 ? undefined : text.slice(Math.max(0, at - 60), at + form.length + 20);
+}
+
+function expectNoSecret(texts: Record<string, string>): void {
+  expect(Object.keys(texts).sort()).toEqual([...REPORT_FORMATS, 'said', 'summary'].sort());
+  for (const [name, text] of Object.entries(texts)) {
+    expect(text.length, `${name} is empty`).toBeGreaterThan(100);
+    for (const form of FORMS) expect(around(text, form), `${name} tells a secret`).toBeUndefined();
+  }
+}
+
+test('a secret that goes out and comes back in a real exchange is in no report', async () => {
+  const redactor = new Redactor();
+  redactor.add(SECRET);
+  const http = new HttpClient({
+    endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    headers: { 'x-api-key': Buffer.from(SECRET).toString('latin1'), 'x-other': encodeURIComponent(SECRET) },
+  });
+  const leaks = requirement('device.leaks', 'MUST', '5', `Never says ${SECRET}.`);
+  const check = checks<{ http: HttpClient }>();
+  const leaky = suite('device', [
+    [
+      check(leaks, {}, async (context) => {
+        const answer = await context.http.post(
+          `/a/${encodeURIComponent(SECRET)}`,
+          { token: SECRET },
+          {
+            query: { key: SECRET },
+            headers: { 'x-extra': Buffer.from(SECRET).toString('base64') },
+          },
+        );
+        context.note(`it said ${SECRET}`);
+        throw new Violation({
+          expected: `not ${SECRET}`,
+          actual: JSON.stringify(answer.json),
+          counterexample: { SECRET },
+        });
+      }),
+      check(leaks, { aspect: 'blocked' }, (context) => context.blocked(`cannot use ${SECRET}`)),
+      check(leaks, { aspect: 'thrown' }, () => Promise.reject(new Error(`thrown: ${SECRET}`))),
+    ],
+  ]);
+  const target: TargetDescription = {
+    kind: 'url',
+    address: `http://127.0.0.1/?key=${encodeURIComponent(SECRET)}`,
+    capabilities: [],
+    control: `commands ${SECRET}`,
+    name: SECRET,
+  };
+  const { reporters, everything } = outputs(redactor);
+  await runSuite(leaky, {
+    plan: makePlan(leaky, { capabilities: new Set() }),
+    target,
+    context: (recorder) => ({ http: http.with({ recorder }) }),
+    redactor,
+    seed: 1,
+    version: '0.1.0',
+    listeners: reporters,
+  });
+  await http.close();
+  const texts = everything();
+  expect(texts['json']).toContain('device.leaks');
+  expectNoSecret(texts);
+});
+
+test('no report tells a part of a secret that a cut went through', async () => {
+  const cuts = requirement('device.cuts', 'MUST', '5', 'Is told in part.');
+  const check = checks<{ http: HttpClient }>();
+  const pieces = Array.from({ length: SECRET.length - 4 }, (_, at) => SECRET.slice(at, at + 5));
+  for (let back = 0; back <= SECRET.length + 1; back += 1) {
+    const redactor = new Redactor();
+    redactor.add(SECRET);
+    const http = new HttpClient({
+      endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    });
+    const leaky = suite('device', [
+      [
+        check(cuts, {}, async (context: { http: HttpClient } & CheckContext) => {
+          // Where a kept body, a body in a curl line, what is shown, and a line of a report are cut.
+          await context.http.post(`/at/${4096 - back}`, `${' '.repeat(2000 - back)}${SECRET}`);
+          const { text } = await context.http.get(`/at/${160 - back}`);
+          context.should(false, { expected: 'not to be told', actual: `${' '.repeat(200 - back)}${SECRET}` });
+          context.must(false, {
+            expected: 'not to be told',
+            actual: `${' '.repeat(600 - back)}${SECRET}`,
+            // Cut without a mark; fewer than eight characters say nothing.
+            ...(back < 8 ? {} : { counterexample: text.trim().slice(0, back) }),
+          });
+        }),
+        check(cuts, { aspect: 'blocked' }, (context) => context.blocked(`${SECRET.slice(0, back)}… was answered`)),
+      ],
+    ]);
+    const { reporters, everything } = outputs(redactor);
+    await runSuite(leaky, {
+      plan: makePlan(leaky, { capabilities: new Set() }),
+      target: { kind: 'url', address: 'http://127.0.0.1/', capabilities: [], control: 'none' },
+      context: (recorder) => ({ http: http.with({ recorder }) }),
+      ...{ redactor, seed: 1, version: '0.1.0', listeners: reporters },
+    });
+    await http.close();
+    for (const [name, text] of Object.entries(everything())) {
+      expect(text, name).toContain('device.cuts');
+      for (const piece of pieces) expect(around(text, piece), `${name} at ${back}`).toBeUndefined();
+    }
+  }
+});
+
+test('reporters mask what the run did not', async () => {
+  const redactor = new Redactor();
+  redactor.add(SECRET);
+  const { reporters, everything } = outputs(redactor);
+  const plant = <T>(value: T): T =>
+    JSON.parse(JSON.stringify(value), (_, item) =>
+      typeof item === 'string' && !keep.has(item) ? `${item} ${SECRET}` : item,
+    );
+  const keep = new Set(['fail', 'device', 'MUST', 'http://localhost/v0.2/events?after=7', '2026-11-21T02:00:00.000Z']);
+  for (const reporter of reporters) await reporter.onEnd?.(plant(sampleReport([sampleFailure()])));
+  expectNoSecret(everything());
+});

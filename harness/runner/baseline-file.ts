@@ -1,0 +1,86 @@
+/** The baseline as a file (YAML, so JSON too). Published shape: `fixtures/schemas/baseline.schema.json`. */
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import Type from 'typebox';
+import { LineCounter, parseDocument, stringify } from 'yaml';
+import { readInputText, whyNot } from '../common/read-input.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { shape } from '../contract/shape.ts';
+import type { Baseline } from './baseline.ts';
+
+export const baselineFile = shape(
+  'baseline',
+  Type.Object(
+    {
+      $schema: Type.Optional(Type.String()),
+      known: Type.Array(
+        Type.Object(
+          {
+            check: Type.String({ minLength: 1, description: 'Id of a check (`muster list`)' }),
+            reason: Type.String({ minLength: 1, description: 'Why it fails, for whoever reads the report' }),
+            expires: Type.String({
+              pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+              description: 'Last day on which it is excused (YYYY-MM-DD)',
+            }),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    },
+    {
+      additionalProperties: false,
+      title: 'Muster baseline',
+      description: 'Checks that are known to fail, with a reason and for a time',
+    },
+  ),
+);
+
+/** Throws UsageError that names the place. A missing file is an empty baseline only when it is about to be written. */
+export function readBaseline(path: string, options: { mayBeMissing?: boolean } = {}): Baseline {
+  if (!existsSync(path)) {
+    if (options.mayBeMissing === true) return { known: [] };
+    throw new UsageError(`--baseline ${path}: no such file; --update-baseline writes it`);
+  }
+  const lines = new LineCounter();
+  // Days stay text: `core` reads an unquoted date as a string.
+  const document = parseDocument(textOf(path), { lineCounter: lines, schema: 'core' });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const { line, col } = lines.linePos(error.pos[0]);
+    throw new UsageError(
+      `--baseline ${path}:${line}:${col}: ${error.message.split(/ at line \d+|\n/)[0] ?? 'no YAML'}`,
+    );
+  }
+  const content: unknown = document.toJS();
+  if (!baselineFile.is(content)) {
+    const [problem] = baselineFile.problems(content);
+    throw new UsageError(
+      `--baseline ${path}: ${problem?.path || '/'} ${problem?.message ?? ''}; an entry is {check, reason, expires: YYYY-MM-DD}`,
+    );
+  }
+  const twice = content.known.find((entry, index) => content.known.findIndex((at) => at.check === entry.check) < index);
+  if (twice !== undefined) throw new UsageError(`--baseline ${path}: ${twice.check} is listed twice`);
+  return { known: content.known };
+}
+
+function textOf(path: string): string {
+  try {
+    return readInputText(path);
+  } catch (error) {
+    throw new UsageError(`--baseline ${path}: cannot be read (${whyNot(error)})`);
+  }
+}
+
+const HEADING = `# Checks that are known to fail. Each is excused until the day it expires; one that holds again, or is unknown, is red.
+# Written by: muster check … --baseline THIS --update-baseline
+`;
+
+/** Whole or not at all. A path that ends in .json is written as JSON. */
+export function writeBaseline(path: string, baseline: Baseline): void {
+  const content = { known: baseline.known };
+  const text = path.endsWith('.json')
+    ? `${JSON.stringify(content, null, 2)}\n`
+    : HEADING + stringify(content, { lineWidth: 120 });
+  const beside = `${path}.${process.pid}.tmp`;
+  writeFileSync(beside, text);
+  renameSync(beside, path);
+}

@@ -1,0 +1,87 @@
+/** Which checks run, and why the others do not. Nothing is left out in silence. */
+import { nearest } from '../common/nearest.ts';
+import { UsageError } from '../common/usage-error.ts';
+import type { Capability, Check, Requirement, Suite } from './types.ts';
+
+export interface PlanOptions {
+  capabilities: ReadonlySet<Capability>;
+  /** Ids of requirements or checks; `*` stands for anything. */
+  only?: readonly string[];
+  /** Sections of the specification; `6` takes in `6.2`. */
+  sections?: readonly string[];
+  fast?: boolean;
+  readOnly?: boolean;
+  profile?: 'core' | 'full';
+}
+
+export interface Planned<Context> {
+  check: Check<Context>;
+  /** Why it does not run; absent when it does. */
+  skip?: string;
+}
+
+export interface Plan<Context> {
+  checks: Planned<Context>[];
+  /** Options that took something out. */
+  narrowedBy: string[];
+}
+
+export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
+  const { only = [], sections = [], profile = 'full' } = options;
+  refuseUnknown(suite, only, sections);
+  const chosen = suite.checks.filter(
+    (check) =>
+      (only.length === 0 || only.some((pattern) => isNamed(pattern, check.id, check.requirement.id))) &&
+      (sections.length === 0 || sections.some((section) => inSection(check.requirement, section))) &&
+      (profile === 'full' || check.profile === 'core'),
+  );
+  const narrowed = new Set<string>();
+  if (only.length > 0) narrowed.add(`--only ${only.join(' ')}`);
+  if (sections.length > 0) narrowed.add(`--section ${sections.join(' ')}`);
+  const planned = chosen.map((check): Planned<Context> => {
+    // First, since a target that may only be read declares nothing that writes: it's the option that leaves this out.
+    if (options.readOnly === true && check.writes === true) {
+      narrowed.add('--read-only');
+      return { check, skip: 'not run: --read-only leaves out what writes' };
+    }
+    const missing = (check.needs ?? []).filter((need) => !options.capabilities.has(need));
+    if (missing.length > 0) return { check, skip: `needs ${missing.join(', ')}, which the target does not declare` };
+    if (options.fast === true && check.waits === true) {
+      narrowed.add('--fast');
+      return { check, skip: 'not run: --fast leaves out what has to wait' };
+    }
+    return { check };
+  });
+  return { checks: planned, narrowedBy: [...narrowed] };
+}
+
+/** Whether `--only PATTERN` takes in a check: its id, its requirement's, the beginning of one, or with `*` for anything. */
+export function isNamed(pattern: string, id: string, requirementId: string): boolean {
+  if (pattern === id || pattern === requirementId) return true;
+  if (!pattern.includes('*')) return id.startsWith(`${pattern}.`);
+  const source = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${source.join('.*')}$`).test(id);
+}
+
+const inSection = (requirement: Requirement, section: string): boolean =>
+  requirement.section === section || requirement.section.startsWith(`${section}.`);
+
+function refuseUnknown<Context>(suite: Suite<Context>, only: readonly string[], sections: readonly string[]): void {
+  for (const pattern of only) {
+    if (suite.checks.some((check) => isNamed(pattern, check.id, check.requirement.id))) continue;
+    const near = nearest(
+      pattern,
+      suite.checks.map((check) => check.id),
+    );
+    throw new UsageError(
+      `--only ${pattern}: no check of the ${suite.api} suite has that id${near === undefined ? '' : `; did you mean ${near}?`} (\`muster list\` shows them all)`,
+    );
+  }
+  for (const section of sections) {
+    if (suite.checks.some((check) => inSection(check.requirement, section))) continue;
+    const known = [...new Set(suite.checks.map((check) => check.requirement.section))].sort((a, b) =>
+      a.localeCompare(b, 'en', { numeric: true }),
+    );
+    throw new UsageError(`--section ${section}: the ${suite.api} suite has the sections ${known.join(', ')}`);
+  }
+}

@@ -1,0 +1,105 @@
+/** How a suite makes a target do something: the control API, spoken to whoever serves it. */
+
+import { HttpClient } from '../../client/http.ts';
+import { cut } from '../../client/recorder.ts';
+import type {
+  ControlCompacted,
+  ControlDeployment,
+  ControlInfo,
+  ControlPublished,
+  StopSignal,
+} from '../../contract/control.ts';
+import { controlCompacted, controlInfo, controlPublished } from '../../contract/control.ts';
+import { type Deployment, deployment } from '../../contract/deployment.ts';
+import type { Shape } from '../../contract/shape.ts';
+import { type Exact, parseExact } from './exact.ts';
+
+/** The set-up failed: says nothing about the target's conformance. */
+export class ControlError extends Error {
+  override name = 'ControlError';
+}
+
+/** Drives one agent. Every call resolves when its effect can be seen on the Device API. Throws ControlError. */
+export interface Control {
+  /** In words, e.g. `http unix:/run/control.sock`. */
+  readonly kind: string;
+  info(): Promise<ControlInfo>;
+  deploy(request?: ControlDeployment): Promise<Deployment>;
+  remove(deploymentId: string): Promise<Deployment>;
+  publish(count: number): Promise<Exact<ControlPublished>>;
+  compact(): Promise<Exact<ControlCompacted>>;
+  stop(signal?: StopSignal): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export class HttpControl implements Control {
+  readonly kind: string;
+  readonly #http: HttpClient;
+
+  /** `address`: an `http(s)://` URL, a port, or the path of a unix socket. */
+  constructor(address: string, options: { timeoutMs?: number } = {}) {
+    const endpoint = endpointOf(address);
+    this.kind = `http ${address}`;
+    this.#http = new HttpClient({ endpoint, basePath: endpoint.path, timeoutMs: options.timeoutMs ?? 60_000 });
+  }
+
+  info(): Promise<ControlInfo> {
+    return this.#call('GET', '/', undefined, controlInfo);
+  }
+  deploy(request: ControlDeployment = {}): Promise<Deployment> {
+    return this.#call('POST', '/deployments', request, deployment);
+  }
+  remove(deploymentId: string): Promise<Deployment> {
+    return this.#call('POST', `/deployments/${encodeURIComponent(deploymentId)}/remove`, undefined, deployment);
+  }
+  publish(count: number): Promise<Exact<ControlPublished>> {
+    return this.#call('POST', '/events', { count }, controlPublished);
+  }
+  compact(): Promise<Exact<ControlCompacted>> {
+    return this.#call('POST', '/compact', undefined, controlCompacted);
+  }
+  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
+    await this.#call('POST', '/stop', { signal });
+  }
+  async start(): Promise<void> {
+    await this.#call('POST', '/start');
+  }
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  async #call<T>(method: string, path: string, body?: unknown, answer?: Shape): Promise<T> {
+    const what = `control ${method} ${path}`;
+    const response = await this.#http
+      .request({ method, path, ...(body === undefined ? {} : { body }) })
+      .catch((error: unknown) => {
+        throw new ControlError(error instanceof Error ? `control: ${error.message}` : String(error), { cause: error });
+      });
+    if (response.status < 200 || response.status > 299) {
+      throw new ControlError(`${what} answered ${response.status}: ${cut(response.text, 300)}`);
+    }
+    if (answer === undefined) return undefined as T;
+    // A deployment that breaks its shape is for the suite to find, so only the parts that drive on are insisted on.
+    if (answer === (deployment as Shape)) {
+      if (typeof (response.json as { id?: unknown } | undefined)?.id === 'string') return response.json as T;
+      throw new ControlError(`${what} answered a deployment without id: ${cut(response.text, 300)}`);
+    }
+    if (!answer.is(response.json)) {
+      const [problem] = answer.problems(response.json);
+      throw new ControlError(
+        `${what} answered what is no ${answer.name}: ${problem?.path ?? ''} ${problem?.message ?? ''}`,
+      );
+    }
+    return (answer === (controlInfo as Shape) ? response.json : parseExact(response.text)) as T;
+  }
+}
+
+export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
+  if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
+  if (/^https?:/.test(address)) {
+    const url = new URL(address);
+    return { origin: url.origin, path: url.pathname.replace(/\/$/, '') };
+  }
+  return { origin: 'http://localhost', socketPath: address, path: '' };
+}

@@ -1,0 +1,93 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { loadTargetFile } from './file.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-file-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  mkdirSync(join(folder, name, '..'), { recursive: true });
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+}
+/** `$` and a name in braces. */
+const variable = (name: string): string => `$\{${name}}`;
+const load = (path: string, env: Record<string, string> = {}, redactor = new Redactor()) =>
+  loadTargetFile(path, env, redactor).file;
+
+test('what stands in a file wins over what it extends; maps are merged, paths belong to the file that names them', () => {
+  file(
+    'base/base.yaml',
+    'name: agent\nversion: "1"\ndevice: {socket: ./a.sock, start_seconds: 5}\ncapabilities: [log]\n',
+  );
+  const over = file(
+    'over.yaml',
+    'extends: base/base.yaml\nversion: "2"\ndevice: {start_seconds: 9}\ncapabilities: [files]\n',
+  );
+  expect(load(over)).toEqual({
+    name: 'agent',
+    version: '2',
+    device: { socket: join(folder, 'base/a.sock'), start_seconds: 9 },
+    capabilities: ['files'],
+  });
+});
+
+test('of several bases the later one wins', () => {
+  file('one.yaml', 'name: one\nversion: "1"\n');
+  file('two.yaml', 'name: two\n');
+  expect(load(file('both.yaml', 'extends: [one.yaml, two.yaml]\n'))).toEqual({ name: 'two', version: '1' });
+});
+
+test('environment variables are filled in, and those that hold secrets are known as such', () => {
+  const redactor = new Redactor();
+  const path = file(
+    'env.yaml',
+    `platform: {url: "http://127.0.0.1:${variable('PORT:-8080')}/beta", api_key: "${variable('THE_KEY')}"}\n`,
+  );
+  expect(load(path, { THE_KEY: 'abcd-efgh' }, redactor).platform).toEqual({
+    url: 'http://127.0.0.1:8080/beta',
+    api_key: 'abcd-efgh',
+  });
+  expect(redactor.text('it is abcd-efgh')).toBe('it is ***');
+});
+
+test.each([
+  ['a: [', /bad\.yaml:1:5: Flow sequence/],
+  ['name: x\nname: y\n', /bad\.yaml:2:1: Map keys must be unique$/],
+  ['- a\n', /must be a map/],
+  ['name: x\ndevise: {}\n', /bad\.yaml:2:1: \/devise is not known here; accepted are .*device, control, platform/],
+  ['device:\n  sokcet: a\n', /bad\.yaml:2:3: \/device\/sokcet is not known here; accepted are socket, discovery, url/],
+  ['device: {image: {nam: a}}\n', /bad\.yaml:1:\d+: \/device\/image/],
+  ['device: {socket: 7}\n', /bad\.yaml:1:10: \/device\/socket/],
+  ['capabilities: [fly]\n', /must be one of .*"drive"/],
+  ['extends: bad.yaml\n', /a circle/],
+  ['extends: gone.yaml\n', /gone\.yaml: no such file \(extended by/],
+  [`name: "${variable('NOT_SET')}"\n`, /the environment variable NOT_SET is not set/],
+])('%j is refused, with the place', (text, words) => {
+  const path = file('bad.yaml', text);
+  expect(() => load(path)).toThrow(words);
+  expect(() => load(path)).toThrow(UsageError);
+});
+
+test('what a base has wrong is placed in the base', () => {
+  file('wrong.yaml', 'name: x\ndevice:\n  start_seconds: soon\n');
+  expect(() => load(file('over-wrong.yaml', 'extends: wrong.yaml\nversion: "1"\n'))).toThrow(
+    /\/wrong\.yaml:3:3: \/device\/start_seconds must be number/,
+  );
+});
+
+test('every target file of the project is one', () => {
+  const targets = join(import.meta.dirname, '../../fixtures/targets');
+  const files = readdirSync(targets).filter((name) => name.endsWith('.yaml'));
+  expect(files.length).toBeGreaterThan(0);
+  for (const name of files) {
+    expect(
+      () => load(join(targets, name), { AGENT_DIR: folder, MUSTER_API_KEY: 'some-key', AGENT_TOKEN: 'some-token' }),
+      name,
+    ).not.toThrow();
+  }
+});

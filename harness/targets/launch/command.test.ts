@@ -1,0 +1,148 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import { Redactor } from '../../client/redact.ts';
+import { openDeviceTarget } from '../resolve.ts';
+import { ProcessGroup } from './process-group.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-command-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Serves where its first argument says; says so when asked to; answers with its own pid. */
+const AGENT = join(folder, 'agent.mjs');
+writeFileSync(
+  AGENT,
+  `import { createServer } from 'node:http';
+import { rmSync, writeFileSync } from 'node:fs';
+const [at, ready] = process.argv.slice(2);
+if (at.startsWith('/')) rmSync(at, { force: true });
+const server = createServer((_, response) => response.end(JSON.stringify({ id: String(process.pid) })));
+server.listen(at === '0' ? { port: 0, host: '127.0.0.1' } : { path: at }, () => {
+  const { port } = server.address();
+  if (ready === 'line') console.log(JSON.stringify({ ready: true, ...(at === '0' ? { url: 'http://127.0.0.1:' + port } : { socket: at }) }));
+  if (ready?.startsWith('/')) writeFileSync(ready, JSON.stringify({ port, token: 'the-token-of-it' }));
+});
+`,
+);
+const base = () => ({ redactor: new Redactor(), startMs: 60_000 });
+const socket = (name: string): string => join(folder, name);
+const pidOf = async (target: { http: { get(path: string): Promise<{ json: unknown }> } }): Promise<number> =>
+  Number(((await target.http.get('/')).json as { id: string }).id);
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // A zombie is dead, though the kernel still lists it.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+test('a command is waited for until its socket serves, and ended', async () => {
+  const path = socket('a.sock');
+  const target = await openDeviceTarget({ ...base(), socket: path, command: `node ${AGENT} ${path}` });
+  expect(target.unreachable).toBeUndefined();
+  const pid = await pidOf(target);
+  expect(alive(pid)).toBe(true);
+  expect([...target.capabilities]).toEqual(expect.arrayContaining(['unix', 'restart']));
+  await Promise.all([target.close(), target.close()]);
+  expect(alive(pid)).toBe(false);
+});
+
+test('its children end with it', async () => {
+  const path = socket('b.sock');
+  const command = `sleep 600 & echo $! > ${folder}/child; node ${AGENT} ${path} & wait`;
+  const target = await openDeviceTarget({ ...base(), socket: path, command });
+  const child = Number(readFileSync(join(folder, 'child'), 'utf8'));
+  expect(alive(child)).toBe(true);
+  await target.close();
+  expect(alive(child)).toBe(false);
+});
+
+test('what ignores SIGTERM is killed', async () => {
+  const group = new ProcessGroup(`trap '' TERM; echo $$; while :; do sleep 0.05; done`, process.env, folder, 200);
+  while (group.stdout === '') await sleep(10);
+  await group.stop();
+  expect(group.how).toBe('was ended by SIGKILL');
+  expect(alive(Number(group.stdout))).toBe(false);
+});
+
+test('a ready line says where it serves', async () => {
+  await using onSocket = await openDeviceTarget({ ...base(), command: `node ${AGENT} ${socket('c.sock')} line` });
+  expect(onSocket.transport).toEqual({ kind: 'unix', socketPath: socket('c.sock') });
+  await using onPort = await openDeviceTarget({ ...base(), command: `node ${AGENT} 0 line` });
+  expect(onPort.transport.kind).toBe('url');
+  expect(onPort.unreachable).toBeUndefined();
+});
+
+test('places that a command names are made for it, and removed with it', async () => {
+  const target = await openDeviceTarget({ ...base(), command: `node ${AGENT} {socket} && touch {dir}` });
+  expect(target.unreachable).toBeUndefined();
+  const path = target.transport.kind === 'unix' ? target.transport.socketPath : '';
+  expect(path).toMatch(/muster-\w+\/agent\.sock$/);
+  expect(existsSync(path)).toBe(true);
+  await target.close();
+  expect(existsSync(dirname(path))).toBe(false);
+});
+
+test('a discovery file left by an earlier run is not believed', async () => {
+  const discovery = join(folder, 'discovery.json');
+  writeFileSync(discovery, JSON.stringify({ port: 9, token: 'of-the-past' }));
+  await using target = await openDeviceTarget({ ...base(), discovery, command: `node ${AGENT} 0 ${discovery}` });
+  expect(target.unreachable).toBeUndefined();
+  expect(target.transport).toMatchObject({ kind: 'loopback', token: 'the-token-of-it' });
+});
+
+test('a command that dies is told of, with its last words and how it ended', async () => {
+  const command = 'echo "no license for robot 7" >&2; exit 3';
+  await using target = await openDeviceTarget({ ...base(), socket: socket('d.sock'), command });
+  expect(target.unreachable).toMatch(
+    /ended with exit code 3 before it served .*d\.sock; its last words:\nno license for robot 7/,
+  );
+});
+
+test('a command that dies before it says where it serves is told of too', async () => {
+  await using target = await openDeviceTarget({ ...base(), command: 'exit 5' });
+  expect(target.unreachable).toMatch(/ended with exit code 5 before it printed .*; it wrote nothing/);
+});
+
+test('a command that never serves is ended, and told of', async () => {
+  const command = `echo $$ > ${folder}/slow; echo warming up; exec sleep 600`;
+  await using target = await openDeviceTarget({ ...base(), socket: socket('e.sock'), command, startMs: 500 });
+  expect(target.unreachable).toMatch(/runs, but it did not come to this within 0.5 s: it served .*e\.sock/);
+  expect(target.unreachable).toContain('warming up');
+  expect(alive(Number(readFileSync(join(folder, 'slow'), 'utf8')))).toBe(false);
+});
+
+test('a place that something else serves is not taken for the command’s', async () => {
+  const path = socket('f.sock');
+  await using first = await openDeviceTarget({ ...base(), command: `node ${AGENT} ${path} line` });
+  expect(first.unreachable).toBeUndefined();
+  await using second = await openDeviceTarget({ ...base(), socket: path, command: `node ${AGENT} ${path}` });
+  expect(second.unreachable).toMatch(/something else already serves/);
+});
+
+test('Muster can stop and start what it started', async () => {
+  const path = socket('g.sock');
+  await using target = await openDeviceTarget({ ...base(), command: `exec node ${AGENT} ${path} line` });
+  const before = await pidOf(target);
+  await target.control.stop('SIGKILL');
+  expect(alive(before)).toBe(false);
+  await target.control.start();
+  expect(await pidOf(target)).not.toBe(before);
+  await expect(target.control.deploy()).rejects.toThrow(/the target has no control/);
+});
+
+test('an interrupt while it starts ends it', async () => {
+  const over = new AbortController();
+  const command = `echo $$ > ${folder}/interrupted; exec sleep 600`;
+  const opening = openDeviceTarget({ ...base(), socket: socket('h.sock'), command, signal: over.signal });
+  while (!existsSync(join(folder, 'interrupted')) || readFileSync(join(folder, 'interrupted'), 'utf8') === '')
+    await sleep(10);
+  over.abort(new Error('interrupted'));
+  await expect(opening).rejects.toThrow('interrupted');
+  expect(alive(Number(readFileSync(join(folder, 'interrupted'), 'utf8')))).toBe(false);
+});

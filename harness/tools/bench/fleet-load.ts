@@ -1,0 +1,116 @@
+/** Open-loop requests: how late does the scheduler start them when one core is asked for 20,000 a second? */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { Pool } from 'undici';
+import { random } from '../../../simulators/common/random.ts';
+import { histogram, recordMs, type Summary, summary } from '../../../simulators/fleet/measure/histograms.ts';
+import { SaturationSampler } from '../../../simulators/fleet/measure/saturation.ts';
+import { WORKER_FLAGS } from '../../../simulators/fleet/process-host.ts';
+import { atRate, ranks } from '../../../simulators/fleet/schedule/arrivals.ts';
+import { monotonicMs, runSchedule } from '../../../simulators/fleet/schedule/scheduler.ts';
+
+export interface OpenLoop {
+  lateness: Summary;
+  started: number;
+  answered: number;
+  /** Cores this process used. */
+  cpu: number;
+  /** Share of the time in which it waited for a processor that others had. */
+  waited: number;
+}
+
+const SELF = fileURLToPath(import.meta.url);
+/** As many streams as a worker has robots. */
+const ROBOTS = 5000;
+
+/** A process that was kept from its core says nothing about itself: it is measured again, a few times at most. */
+const MAX_WAITED = 0.05;
+const ATTEMPTS = 5;
+
+/**
+ * Keeps up `rate` requests a second for `durationMs` against a bare server in another process, after a warm-up. Resolves with
+ * the attempt that had to wait least for a processor.
+ */
+export async function openLoop(rate: number, durationMs: number): Promise<OpenLoop> {
+  const worker = fork(SELF, ['generate', String(rate), String(durationMs)], { execArgv: WORKER_FLAGS });
+  try {
+    const [measured] = (await once(worker, 'message')) as [OpenLoop];
+    return measured;
+  } finally {
+    worker.kill();
+  }
+}
+
+async function generate(rate: number, durationMs: number): Promise<OpenLoop> {
+  const server = fork(SELF, ['serve']);
+  try {
+    const [{ port }] = (await once(server, 'message')) as [{ port: number }];
+    const pool = new Pool(`http://127.0.0.1:${port}`, { connections: 32, pipelining: 8 });
+    await measure(pool, rate, Math.min(durationMs, 2000));
+    let best = await measure(pool, rate, durationMs);
+    for (let attempt = 1; attempt < ATTEMPTS && best.waited > MAX_WAITED; attempt += 1) {
+      const again = await measure(pool, rate, durationMs);
+      if (again.waited < best.waited) best = again;
+    }
+    await pool.destroy();
+    return best;
+  } finally {
+    server.kill();
+  }
+}
+
+async function measure(pool: Pool, rate: number, durationMs: number): Promise<OpenLoop> {
+  const late = histogram();
+  let started = 0;
+  let answered = 0;
+  const rank = ranks(ROBOTS, random('bench'));
+  const streams = Array.from({ length: ROBOTS }, (_, robot) =>
+    atRate({ rate, robots: ROBOTS, rank: rank[robot] ?? 0, durationMs, arrivals: 'poisson', draw: random(robot) }),
+  );
+  const sampler = new SaturationSampler();
+  const open = new Set<Promise<void>>();
+  await runSchedule({
+    epoch: monotonicMs() + 20,
+    streams,
+    fire: (_stream, _intended, lateMs) => {
+      recordMs(late, lateMs);
+      started += 1;
+      const request = pool
+        .request({ path: '/', method: 'GET' })
+        .then(({ body }) => body.dump())
+        .then(
+          () => {
+            answered += 1;
+          },
+          () => {},
+        )
+        .finally(() => open.delete(request));
+      open.add(request);
+    },
+  });
+  const { cpu, cpu_wait: waited } = sampler.take();
+  await Promise.all(open);
+  return { lateness: summary(late), started, answered, cpu, waited };
+}
+
+function serve(): void {
+  const answer = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      let requests = 0;
+      for (let at = bytes.indexOf('\r\n\r\n'); at >= 0; at = bytes.indexOf('\r\n\r\n', at + 4)) requests += 1;
+      socket.write(Buffer.concat(Array.from({ length: requests }, () => answer)));
+    });
+  });
+  server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as { port: number }).port }));
+  process.on('disconnect', () => process.exit());
+}
+
+if (import.meta.main) {
+  const [role, rate, durationMs] = process.argv.slice(2);
+  if (role === 'serve') serve();
+  else void generate(Number(rate), Number(durationMs)).then((measured) => process.send?.(measured));
+}

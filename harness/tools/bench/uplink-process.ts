@@ -1,0 +1,208 @@
+/** A process of its own for one end of the uplink bench: what one end costs can only be told apart from the other that way. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { systemClock } from '../../../simulators/common/clock.ts';
+import { createUplink, ensureKey } from '../../../simulators/device/uplink/index.ts';
+import { MqttConnection } from '../../../simulators/device/uplink/mqtt/connection.ts';
+import { KeepAlive } from '../../../simulators/device/uplink/mqtt/keep-alive.ts';
+import { MemoryDevice } from '../../../simulators/device/uplink/testing/memory-device.ts';
+import { systemTime } from '../../../simulators/device/uplink/time.ts';
+import { agentHost } from '../../../simulators/platform/agent/testing/agent-host.ts';
+import { embeddedBroker } from '../../../simulators/platform/broker/embedded.ts';
+import { commandLink } from '../../../simulators/platform/broker/link.ts';
+import { agentTopics } from '../../contract/agent.ts';
+
+export const BENCH_KEY_BITS = 1024;
+
+export type Task =
+  /** The platform's end: a broker that lets everybody in, the whole agent side, or bare sockets that echo. */
+  | { kind: 'broker' }
+  | { kind: 'agent-side'; robots: number }
+  | { kind: 'echo' }
+  /** The robots' end. */
+  | { kind: 'clients'; count: number; port: number }
+  | { kind: 'uplinks'; count: number; url: string; mqttUrl: string; tokens: string[] }
+  | { kind: 'sockets'; count: number; port: number }
+  /** To a platform's end that is up. */
+  | { kind: 'memory' }
+  | { kind: 'pings'; total: number; atOnce: number; robots: number };
+
+export interface Answer {
+  port?: number;
+  url?: string;
+  mqttUrl?: string;
+  tokens?: string[];
+  bytes?: number;
+  ms?: number;
+  succeeded?: number;
+}
+
+const STARTING_AT_ONCE = 64;
+const PING_TIMEOUT_NANOS = 10e9;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+/** Keys, sockets and buffers outside the heap are only given back some turns after they are collected. */
+async function memory(): Promise<number> {
+  for (let round = 0; round < 5; round++) {
+    collect();
+    await wait(100);
+  }
+  return process.memoryUsage.rss();
+}
+
+/** Set by the platform's end that this process is. */
+let pingOnce: (robot: number) => Promise<boolean> = async () => false;
+const robotId = (robot: number) => `dvc_${robot}`;
+
+const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promise<Answer> } = {
+  broker: async () => {
+    const link = commandLink(systemClock);
+    const broker = await embeddedBroker({
+      host: '127.0.0.1',
+      port: 0,
+      onPong: link.onPong,
+      onConnected: () => {},
+      authenticate: () => true,
+      onError: (error) => {
+        throw error;
+      },
+    });
+    link.use(broker);
+    pingOnce = async (robot) => (await link.ping(robotId(robot), PING_TIMEOUT_NANOS)).code === 'success';
+    return { port: Number(new URL(broker.url).port) };
+  },
+
+  'agent-side': async ({ robots }) => {
+    const { platform, url, mqttUrl } = await agentHost({ minKeyBits: BENCH_KEY_BITS });
+    return { url, mqttUrl, tokens: Array.from({ length: robots }, () => platform.provisioningToken()) };
+  },
+
+  echo: async () => {
+    const sockets: Socket[] = [];
+    const waiting = new Map<Socket, () => void>();
+    const server = createServer((socket) => {
+      socket.setNoDelay(true).on('error', () => {});
+      socket.on('data', () => waiting.get(socket)?.());
+      sockets.push(socket);
+    });
+    await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0, backlog: 8192 }, resolve));
+    const message = Buffer.alloc(150, 'x');
+    pingOnce = (robot) =>
+      new Promise((resolve) => {
+        const socket = sockets[robot];
+        if (!socket) return resolve(false);
+        waiting.set(socket, () => resolve(true));
+        socket.write(message);
+      });
+    return { port: (server.address() as AddressInfo).port };
+  },
+
+  clients: async ({ count, port }) => {
+    const keepAlive = new KeepAlive(systemTime);
+    const open = (robot: number) => {
+      const id = robotId(robot);
+      const answer = agentTopics.pong(id);
+      return MqttConnection.open({
+        endpoint: { host: '127.0.0.1', port, tls: false, ca: undefined },
+        clientId: id,
+        username: 'session',
+        password: 'token',
+        topics: [agentTopics.sync(id), agentTopics.ping(id)],
+        listener: {
+          onMessage: (connection, _topic, payload) =>
+            connection.publish(answer, JSON.parse(payload.toString()), { retain: false }),
+          onClose: () => {},
+        },
+        keepAlive,
+        signal: new AbortController().signal,
+      });
+    };
+    return measured(count, open);
+  },
+
+  uplinks: async ({ count, url, mqttUrl, tokens }) => {
+    const directory = mkdtempSync(join(tmpdir(), 'muster-bench-'));
+    process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+    const home = (robot: number) => join(directory, String(robot));
+    for (let robot = 0; robot < count; robot += 8) {
+      const some = Array.from({ length: Math.min(8, count - robot) }, (_, index) => home(robot + index));
+      await Promise.all(some.map((each) => ensureKey(each, BENCH_KEY_BITS)));
+    }
+    const make = createUplink({
+      kind: 'agent',
+      platform: url,
+      mqtt: mqttUrl,
+      token: () => tokens.pop() ?? '',
+    });
+    const start = async (robot: number) => {
+      const uplink = make(new MemoryDevice(), { name: `robot-${robot}`, directory: home(robot) });
+      await uplink.start();
+      return uplink;
+    };
+    return measured(count, start, STARTING_AT_ONCE);
+  },
+
+  sockets: ({ count, port }) =>
+    measured(
+      count,
+      () =>
+        new Promise((resolve, reject) => {
+          const socket = connect({ host: '127.0.0.1', port, noDelay: true }, () => resolve(socket));
+          socket.on('error', reject);
+          socket.on('data', (bytes) => socket.write(bytes));
+        }),
+    ),
+
+  memory: async () => ({ bytes: await memory() }),
+
+  pings: async ({ total, atOnce, robots }) => {
+    const began = performance.now();
+    let next = 0;
+    let succeeded = 0;
+    const lane = async (robot: number) => {
+      for (let at = robot; next < total; at = (at + atOnce) % robots) {
+        next++;
+        if (await pingOnce(at)) succeeded++;
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, (_, robot) => lane(robot)));
+    return { ms: performance.now() - began, succeeded };
+  },
+};
+
+/** Kept, so that nothing measured is collected. */
+const kept: unknown[] = [];
+
+/**
+ * Opens `count` of them, `atOnce` at a time, the first quarter before the memory is looked at: what code and bursts make the
+ * process take for good is none's in particular.
+ */
+async function measured(count: number, open: (robot: number) => Promise<unknown>, atOnce = count): Promise<Answer> {
+  const all = async (from: number, to: number) => {
+    let next = from;
+    const lane = async () => {
+      while (next < to) kept.push(await open(next++));
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnce, to - from) }, lane));
+  };
+  const warm = count / 4;
+  await all(0, warm);
+  const before = await memory();
+  const began = performance.now();
+  await all(warm, count);
+  const ms = performance.now() - began;
+  return { ms, bytes: ((await memory()) - before) / (count - warm) };
+}
+
+process.on('message', async (task: Task) => {
+  const run = tasks[task.kind] as (task: Task) => Promise<Answer>;
+  process.send?.(await run(task));
+});
+process.on('disconnect', () => process.exit());

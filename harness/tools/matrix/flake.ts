@@ -1,0 +1,139 @@
+/**
+ * `npm run flake`: the right simulators checked again and again by the command itself, while busy loops keep every core from them. No outcome
+ * may change. `-- --help` lists the options.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
+import { seconds } from '../../reports/style.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
+import { startRobot, type Transport } from './robot.ts';
+import { scratch } from './scratch.ts';
+import { KEY, LIMITED_KEY, startWorkspace } from './workspace.ts';
+
+const HELP = `npm run flake -- [options]
+  --runs N                 of each API (50), spread over transports and versions
+  --busy N                 busy loops beside them (one a core)
+  --at-once N              runs at once (2)
+  --api device|platform    one of them
+`;
+const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '50' },
+    busy: { type: 'string', default: String(availableParallelism()) },
+    'at-once': { type: 'string', default: '2' },
+    api: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  process.stdout.write(HELP);
+  process.exit();
+}
+
+/** One way to be checked. Every run of it must come to the same. */
+interface Course {
+  name: string;
+  run(seed: number): Promise<Report>;
+}
+
+const device = (transport: Transport): Course => ({
+  name: `device over ${transport}`,
+  run: async (seed) => {
+    await using robot = await startRobot({ transport });
+    const place = Object.entries(robot.place).flatMap(([name, value]) => [`--${name}`, value]);
+    return await check('device', [...place, '--seed', String(seed)]);
+  },
+});
+
+const platform = (version: string): Course => ({
+  name: `platform in ${version}`,
+  run: async (seed) => {
+    await using workspace = await startWorkspace({});
+    const { id = '' } = await workspace.create('/devices', { name: 'never-online' });
+    const keys = ['--api-key', KEY, '--limited-key', LIMITED_KEY];
+    const devices = ['--online-device', workspace.deviceId, '--offline-device', id];
+    const url = ['--url', workspace.platform.url, '--api-version', version];
+    return await check('platform', [...url, ...keys, ...devices, '--seed', String(seed)]);
+  },
+});
+
+async function check(api: string, words: readonly string[]): Promise<Report> {
+  using folder = scratch();
+  const file = join(folder.path, 'report.json');
+  const child = spawn(process.execPath, [CLI, 'check', api, ...words, '--report', `json=${file}`], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (part) => (said += part));
+  const code = await new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve));
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Report;
+  } catch (error) {
+    throw new Error(`check ${api} ended with ${code} and left no report: ${said}`, { cause: error });
+  }
+}
+
+/** Everything that is not what it was in the first run of its course, and everything red. */
+function changes(first: Report | undefined, report: Report): CheckResult[] {
+  const before = new Map(first?.checks.map(({ id, outcome }) => [id, outcome]));
+  return report.checks.filter(
+    ({ id, outcome }) => !['pass', 'not_applicable'].includes(outcome) || (before.get(id) ?? outcome) !== outcome,
+  );
+}
+
+const courses = [
+  ...(['unix', 'loopback'] as const).map((transport) => ({ api: 'device', course: device(transport) })),
+  ...SUPPORTED_VERSIONS.map((version) => ({ api: 'platform', course: platform(version) })),
+].filter(({ api }) => (values.api ?? api) === api);
+const runs = [...new Set(courses.map(({ api }) => api))].flatMap((api) => {
+  const own = courses.filter((each) => each.api === api);
+  return Array.from({ length: Number(values.runs) }, (_, seed) => ({ seed, course: own[seed % own.length]?.course }));
+});
+
+/** Ends by itself when this process has gone, however that came. */
+const BUSY = 'const { ppid } = process; while (process.ppid === ppid) for (let i = 0; i < 1e8; i++);';
+const loops = Array.from({ length: Number(values.busy) }, () =>
+  spawn(process.execPath, ['-e', BUSY], { stdio: 'ignore' }),
+);
+const started = performance.now();
+const first = new Map<Course, Report>();
+const longest = new Map<Course, number>();
+let changed = 0;
+try {
+  const queue = runs.values();
+  await Promise.all(
+    Array.from({ length: Number(values['at-once']) }, async () => {
+      for (const { seed, course } of queue) {
+        if (course === undefined) continue;
+        const report = await course.run(seed);
+        const found = changes(first.get(course), report);
+        if (!first.has(course)) first.set(course, report);
+        longest.set(course, Math.max(longest.get(course) ?? 0, report.duration_ms));
+        changed += found.length > 0 ? 1 : 0;
+        for (const { id, outcome, expected, actual, reason, counterexample } of found) {
+          const why = reason ?? `expected ${expected}; actual: ${actual}; counterexample: ${String(counterexample)}`;
+          process.stdout.write(`✗ ${course.name}, seed ${seed}: ${outcome} ${id}: ${why}\n`);
+        }
+      }
+    }),
+  );
+} finally {
+  for (const loop of loops) loop.kill('SIGKILL');
+}
+for (const { course } of courses) {
+  const checks = first.get(course)?.checks.filter(({ outcome }) => outcome === 'pass').length ?? 0;
+  const slowest = seconds(longest.get(course) ?? 0);
+  process.stdout.write(`${course.name.padEnd(34)} ${checks} checks pass in the first run; slowest run ${slowest}\n`);
+}
+process.stdout.write(
+  `${runs.length} runs beside ${loops.length} busy loops in ${seconds(performance.now() - started)}: ${changed} with a change of any outcome\n`,
+);
+process.exitCode = changed > 0 ? 1 : 0;

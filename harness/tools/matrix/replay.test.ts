@@ -1,0 +1,73 @@
+/** `muster replay` runs exactly the counterexample of a report again: check and replay are processes of their own, as users run them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { deviceDefect } from '../../../simulators/defects/device/index.ts';
+import { platformDefect } from '../../../simulators/defects/platform/index.ts';
+import { behaviour as rightDevice } from '../../../simulators/device/index.ts';
+import { rightBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
+import { Running } from '../../cli/testing/muster.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
+import { startRobot } from './robot.ts';
+import { scratch } from './scratch.ts';
+
+const SEED = '11';
+
+/** What the check said, and what the replay of its report said. */
+async function checkAndReplay(api: string, only: string, place: readonly string[], env: Record<string, string> = {}) {
+  using folder = scratch();
+  const [first, second] = [join(folder.path, 'run.json'), join(folder.path, 'again.json')];
+  const muster = (...words: string[]) => new Running(words, { env }).ended;
+  const checked = await muster('check', api, ...place, '--only', only, '--seed', SEED, '--report', `json=${first}`);
+  const replayed = await muster('replay', first, '--only', only, '--', '--report', `json=${second}`);
+  expect(replayed.stderr).toBe('');
+  return { codes: [checked.code, replayed.code], found: resultOf(first, only), again: resultOf(second, only) };
+}
+
+function resultOf(file: string, id: string): CheckResult {
+  const { checks } = JSON.parse(readFileSync(file, 'utf8')) as Report;
+  const found = checks.find((check) => check.id === id);
+  if (found === undefined) throw new Error(`${file} has no ${id}`);
+  return found;
+}
+
+function expectTheSame(found: CheckResult, again: CheckResult): void {
+  expect(found.counterexample, found.actual).toBeDefined();
+  expect([again.outcome, again.counterexample, again.seed, again.path]).toEqual([
+    found.outcome,
+    found.counterexample,
+    found.seed,
+    found.path,
+  ]);
+  expect(again.replay_path).toBe(found.replay_path);
+}
+
+describe.concurrent('a counterexample is replayed', () => {
+  it.for([
+    ['unknown-query-refused', 'device.deployment.safe'],
+    ['malformed-is-none', 'device.events.cursor.malformed'],
+    ['non-ascii-lost', 'device.events.framing-safe'],
+    ['replay-skips-first', 'device.events.replay.complete.sequences'],
+  ] as const)('of a device: %s by %s', async ([defect, only]) => {
+    await using robot = await startRobot({ transport: 'unix', behaviour: deviceDefect(defect).behaviour(rightDevice) });
+    const place = ['--patience', '2', ...Object.entries(robot.place).flatMap(([name, value]) => [`--${name}`, value])];
+    const { codes, found, again } = await checkAndReplay('device', only, place);
+    expectTheSame(found, again);
+    expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
+  });
+
+  it.for([
+    ['limit-unbounded', 'platform.list.clamp.high'],
+    ['has-more-on-full-page', 'platform.list.has-more'],
+    ['pages-skip', 'platform.list.walk'],
+    ['replaced-is-staged-again', 'platform.deployment.forward-only'],
+  ] as const)('of a platform: %s by %s', async ([defect, only]) => {
+    const behaviour = platformDefect(defect).behaviour(rightBehaviour);
+    await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
+    // No report holds a key, so a replay takes it from the environment.
+    const key = { MUSTER_API_KEY: platform.apiKey };
+    const { codes, found, again } = await checkAndReplay('platform', only, ['--url', platform.url], key);
+    expectTheSame(found, again);
+    expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
+  });
+});

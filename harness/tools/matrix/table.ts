@@ -1,0 +1,160 @@
+/** The matrix as a person reads it: one line an API on a terminal, every row in Markdown. */
+
+import { type Paint, seconds, width } from '../../reports/style.ts';
+import type { Api } from '../../runner/types.ts';
+import { neverRed } from './judge.ts';
+import type { Problem, SubjectKind, Verdict } from './types.ts';
+
+/** One API with its subjects, and the ids of those of its checks that can turn red. */
+export interface Part {
+  api: Api;
+  verdicts: readonly Verdict[];
+  /** Left out when only some of the defects were judged. */
+  checks?: readonly string[];
+}
+
+const good = (verdicts: readonly Verdict[]): number => verdicts.filter(({ problems }) => problems.length === 0).length;
+const of = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
+  verdicts.filter(({ subject }) => subject.kind === kind);
+
+const unproven = ({ verdicts, checks = [] }: Part): string[] => neverRed(verdicts, checks);
+
+const HEADINGS = [
+  '        ',
+  'conformant',
+  'defects caught',
+  'checks proven',
+  'legal choices kept',
+  'nothing for nothing',
+];
+
+/** Counts, `what is as it must be/all`. A dash: was not judged. */
+function counts(part: Part): [done: number, all: number][] {
+  const kinds = (['right', 'defect', 'variant', 'null'] as const).map((kind): [number, number] => {
+    const subjects = of(part, kind);
+    return [good(subjects), subjects.length];
+  });
+  const { checks = [] } = part;
+  kinds.splice(2, 0, [checks.length - unproven(part).length, checks.length]);
+  return kinds;
+}
+
+export function closingTable(parts: readonly Part[], durationMs: number, paint: Paint): string {
+  const rows = parts.map((part) => ({
+    name: part.api,
+    cells: counts(part).map(([done, all]) => ({ text: all === 0 ? '–' : `${done}/${all}`, ok: done === all })),
+  }));
+  const widths = HEADINGS.map((heading, column) =>
+    Math.max(
+      width(heading),
+      ...rows.map(({ name, cells }) => width(column === 0 ? name : (cells[column - 1]?.text ?? ''))),
+    ),
+  );
+  const pad = (text: string, column: number): string => {
+    const space = ' '.repeat((widths[column] ?? 0) - width(text));
+    return column === 0 ? text + space : space + text;
+  };
+  const lines = [
+    paint('dim', HEADINGS.map(pad).join('  ')),
+    ...rows.map(({ name, cells }) =>
+      [pad(name, 0), ...cells.map(({ text, ok }, index) => paint(ok ? 'green' : 'red', pad(text, index + 1)))].join(
+        '  ',
+      ),
+    ),
+  ];
+  const wrong = shortcomings(parts);
+  const subjects = parts.reduce((sum, { verdicts }) => sum + verdicts.length, 0);
+  const end =
+    wrong.length === 0 ? paint('green', 'All as it must be') : paint('red', `${wrong.length} not as it must be`);
+  return [
+    ...lines,
+    '',
+    ...wrong.flatMap(({ where, what, todo }) => [
+      `${paint('red', '✗')} ${where}: ${what}`,
+      paint('dim', `  → ${todo}`),
+    ]),
+    `${end}: ${subjects} subjects in ${seconds(durationMs)}`,
+    '',
+  ].join('\n');
+}
+
+interface Shortcoming extends Problem {
+  where: string;
+}
+
+/** Of a test run's result in JSON what `.ci/tally.mjs` adds up: each shortcoming counts as one failed test. */
+export function asTestResults(passed: number, wrong: readonly Shortcoming[]): object {
+  return {
+    numPassedTests: passed,
+    numFailedTests: wrong.length,
+    testResults: [
+      {
+        name: 'harness/tools/matrix/run.ts',
+        assertionResults: wrong.map(({ where, what, todo }) => ({
+          fullName: where,
+          status: 'failed',
+          failureMessages: [`${what}\n${todo}`],
+        })),
+      },
+    ],
+  };
+}
+
+/** Everything that is not as it must be, in the order of the table. */
+export function shortcomings(parts: readonly Part[]): Shortcoming[] {
+  return parts.flatMap((part) => [
+    ...part.verdicts.flatMap(({ subject, problems }) =>
+      problems.map((problem) => ({ where: `${subject.api} ${subject.kind} ${subject.name}`, ...problem })),
+    ),
+    ...unproven(part).map((id) => ({
+      where: `${part.api} check ${id}`,
+      what: 'red on no defect, so not proven able to fail',
+      todo: `plant a defect that it catches in simulators/defects/`,
+    })),
+  ]);
+}
+
+const TITLES: Record<SubjectKind, string> = {
+  right: 'Right',
+  defect: 'Defects',
+  variant: 'Legal choices',
+  null: 'Servers that do nothing',
+};
+const LONGEST = 160;
+
+export function markdownTable(parts: readonly Part[]): string {
+  return parts
+    .flatMap((part) => [
+      `# ${part.api}`,
+      '',
+      ...(Object.keys(TITLES) as SubjectKind[]).flatMap((kind) => {
+        const verdicts = of(part, kind);
+        return verdicts.length === 0 ? [] : [`## ${TITLES[kind]}`, '', ...rowsOf(kind, verdicts), ''];
+      }),
+      ...unproven(part).map((id) => `- never red: \`${id}\``),
+    ])
+    .join('\n');
+}
+
+function rowsOf(kind: SubjectKind, verdicts: readonly Verdict[]): string[] {
+  const head =
+    kind === 'defect'
+      ? ['| | defect | what is wrong | caught by | expected | actual |', '|---|---|---|---|---|---|']
+      : ['| | name | what it does | pass | red |', '|---|---|---|---|---|'];
+  const rows = verdicts.map(({ subject: { name, summary }, passed, red, problems }) => {
+    const mark = problems.length === 0 ? '✓' : '✗';
+    const [first] = red;
+    const ids = red.map(({ id }) => `\`${id}\``).join(', ');
+    const cells =
+      kind === 'defect'
+        ? [mark, name, summary, ids || '**nothing**', first?.expected ?? '', first?.actual ?? '']
+        : [mark, name, summary, String(passed), kind === 'null' ? String(red.length) : ids];
+    return `| ${cells.map(cell).join(' | ')} |`;
+  });
+  return [...head, ...rows, ...verdicts.flatMap(({ problems }) => problems.map(({ what }) => `\n${what}`))];
+}
+
+const cell = (text: string): string => {
+  const line = text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|');
+  return line.length > LONGEST && !line.startsWith('`') ? `${line.slice(0, LONGEST)}…` : line;
+};

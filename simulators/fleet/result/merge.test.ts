@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Metrics, summariesOf } from '../measure/metrics.ts';
+import { mergeResults, type Part } from './merge.ts';
+import { exitCode } from './result.ts';
+import { resultWith } from './testing/result.ts';
+
+const shard = (index: number, count: number, samples: number[], more: Parameters<typeof resultWith>[0] = {}): Part => {
+  const metrics = new Metrics();
+  for (const ms of samples) metrics.time('rollout.ms', ms);
+  metrics.count('rollout.attempts', samples.length);
+  const snapshot = metrics.snapshot();
+  return {
+    name: `shard-${index}`,
+    result: resultWith({ shard: { index, count }, robots: 10, ...snapshot, metrics: summariesOf(snapshot), ...more }),
+  };
+};
+
+describe('merging shards', () => {
+  it('equals the whole, whatever the split', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.double({ min: 0, max: 100_000, noNaN: true }), fc.nat(3)), {
+          minLength: 1,
+          maxLength: 100,
+        }),
+        (samples) => {
+          const of = (index: number) => samples.filter(([, part]) => part === index).map(([ms]) => ms);
+          const merged = mergeResults([0, 1, 2, 3].map((index) => shard(index + 1, 4, of(index))));
+          const whole = shard(
+            1,
+            1,
+            samples.map(([ms]) => ms),
+          ).result;
+          expect(merged.metrics).toEqual(whole.metrics);
+          expect(merged.histograms).toEqual(whole.histograms);
+          expect(merged.counters).toEqual(whole.counters);
+          expect(merged.robots).toBe(40);
+          expect(merged.complete).toBe(true);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it('evaluates thresholds over all of it, and takes new ones', () => {
+    const good = { thresholds: [{ expr: 'rollout.ms.p99<1s', value: 10, ok: true }] };
+    const slow = Array.from({ length: 20 }, () => 5000);
+    const merged = mergeResults([shard(1, 2, [10], good), shard(2, 2, slow, good)], {
+      thresholds: ['rollout.ms.count==21'],
+    });
+    expect(merged.thresholds).toEqual([
+      { expr: 'rollout.ms.p99<1s', value: expect.closeTo(5000, -2), ok: false },
+      { expr: 'rollout.ms.count==21', value: 21, ok: true },
+    ]);
+    expect(exitCode(merged)).toBe(99);
+  });
+
+  it('names a missing and a dead shard, and is incomplete', () => {
+    const merged = mergeResults([shard(2, 4, [1]), shard(4, 4, [1])], { dead: new Map([[3, 'no sign of life']]) });
+    expect(merged.incomplete_reasons).toEqual([
+      'shard 1/4 is missing: it left no result',
+      'shard 3/4 is dead: no sign of life',
+    ]);
+    expect(exitCode(merged)).toBe(2);
+  });
+
+  it('keeps what made a shard incomplete, and the worst verdict', () => {
+    const merged = mergeResults([
+      shard(1, 2, [1], { verdict: 'suspect', verdict_reasons: ['late'] }),
+      shard(2, 2, [1], { complete: false, incomplete_reasons: ['worker 2 is lost'] }),
+    ]);
+    expect(merged).toMatchObject({
+      verdict: 'suspect',
+      verdict_reasons: ['shard-1: late'],
+      complete: false,
+      incomplete_reasons: ['shard-2: worker 2 is lost'],
+    });
+  });
+
+  it.each([
+    ['another seed', { seed: 2 }, /seed is 1 and 2/],
+    ['another scenario', { scenario: 'other' }, /scenario is test and other/],
+    ['another size', { fleet_robots: 7 }, /fleet_robots/],
+  ])('refuses shards of %s', (_what, change, message) => {
+    expect(() => mergeResults([shard(1, 2, [1]), shard(2, 2, [1], change)])).toThrow(message);
+  });
+
+  it('refuses the same shard twice, and another number of shards', () => {
+    expect(() => mergeResults([shard(1, 2, [1]), shard(1, 2, [1])])).toThrow(/both shard 1\/2/);
+    expect(() => mergeResults([shard(1, 2, [1])], { expect: 3 })).toThrow(/3 shards were expected/);
+    expect(() => mergeResults([])).toThrow(/no result/);
+  });
+
+  it('puts the seconds of shards side by side', () => {
+    const tick = (rate: number, p99: number) => ({
+      at_ms: 1000,
+      phase: 'hold',
+      robots: { online: 5 },
+      rates: { http: rate },
+      p50: {},
+      p99: { 'http.ms': p99 },
+      cpu: 0.5,
+      rss_bytes: 100,
+      loop_max_ms: p99,
+    });
+    const merged = mergeResults([
+      shard(1, 2, [1], { series: [tick(3, 10), tick(1, 1)] }),
+      shard(2, 2, [1], { series: [tick(4, 20)] }),
+    ]);
+    expect(merged.series).toMatchObject([
+      { robots: { online: 10 }, rates: { http: 7 }, p99: { 'http.ms': 20 }, cpu: 1, rss_bytes: 200, loop_max_ms: 20 },
+      { robots: { online: 5 }, rates: { http: 1 } },
+    ]);
+  });
+});
+
+describe('exit codes', () => {
+  it.each([
+    [{}, 0],
+    [{ thresholds: [{ expr: 'x', value: 1, ok: false }] }, 99],
+    [{ verdict: 'invalid' as const, thresholds: [{ expr: 'x', value: 1, ok: false }] }, 98],
+    [{ verdict: 'suspect' as const }, 0],
+    [{ complete: false, verdict: 'invalid' as const }, 2],
+    [{ complete: false, violations: [{ robot: 1, name: 'r', kind: 'gap' as const, message: 'm' }] }, 1],
+  ])('%j exits %i', (change, code) => {
+    expect(exitCode(resultWith(change))).toBe(code);
+  });
+});

@@ -1,0 +1,155 @@
+/** One result from the shards of a fleet run: histograms added exactly, thresholds evaluated over all of it. */
+import { mergeSnapshots, summariesOf } from '../measure/metrics.ts';
+import type { FleetResult, Tick } from './result.ts';
+import { evaluate, parseThreshold } from './thresholds.ts';
+import { worst } from './verdict.ts';
+
+/** The results do not belong to one run; the message says how they differ. */
+export class MergeError extends Error {
+  override name = 'MergeError';
+}
+
+/** A part of a run and where it came from. */
+export interface Part {
+  name: string;
+  result: FleetResult;
+}
+
+export interface MergeOptions {
+  /** Shards the run had; default: what the parts say. */
+  expect?: number;
+  /** Added to those of the parts. */
+  thresholds?: readonly string[];
+  /** Shards that are known to have died, by index, with what is known of them. */
+  dead?: ReadonlyMap<number, string>;
+}
+
+/** Throws MergeError when the parts contradict each other. */
+export function mergeResults(parts: readonly Part[], options: MergeOptions = {}): FleetResult {
+  const [first, ...rest] = parts;
+  if (first === undefined) throw new MergeError('there is no result to merge');
+  for (const field of ['muster', 'scenario', 'seed', 'fleet_robots', 'uplink', 'key_bits'] as const) {
+    const other = rest.find(({ result }) => result[field] !== first.result[field]);
+    if (other === undefined) continue;
+    throw new MergeError(
+      `${first.name} and ${other.name} are of different runs: ${field} is ${first.result[field]} and ${other.result[field]}`,
+    );
+  }
+  const results = parts.map(({ result }) => result);
+  const whole = mergeSnapshots(results);
+  const metrics = summariesOf(whole);
+  const measuredSeconds = Math.max(...results.map((result) => result.measured_seconds));
+  const expressions = new Set([
+    ...results.flatMap((result) => result.thresholds.map(({ expr }) => expr)),
+    ...(options.thresholds ?? []),
+  ]);
+  const incomplete = [
+    ...absent(parts, options),
+    ...parts.flatMap(({ name, result }) => result.incomplete_reasons.map((reason) => `${name}: ${reason}`)),
+  ];
+  const sum = (of: (result: FleetResult) => number): number => results.reduce((total, result) => total + of(result), 0);
+  const robots = sum((result) => result.robots);
+  return {
+    ...first.result,
+    started_at: results.map((result) => result.started_at).sort()[0] ?? first.result.started_at,
+    duration_ms: Math.max(...results.map((result) => result.duration_ms)),
+    measured_seconds: measuredSeconds,
+    robots,
+    workers: sum((result) => result.workers),
+    shard: null,
+    merged_from: parts.map(({ name }) => name),
+    verdict: worst(results.map((result) => result.verdict)),
+    verdict_reasons: parts.flatMap(({ name, result }) => result.verdict_reasons.map((reason) => `${name}: ${reason}`)),
+    complete: incomplete.length === 0,
+    incomplete_reasons: incomplete,
+    start_ms: Math.max(...results.map((result) => result.start_ms)),
+    rss_bytes_per_robot: robots === 0 ? 0 : sum((result) => result.rss_bytes_per_robot * result.robots) / robots,
+    metrics,
+    counters: whole.counters,
+    thresholds: [...expressions].map((expr) =>
+      evaluate(parseThreshold(expr), { metrics, counters: whole.counters, measuredSeconds }),
+    ),
+    violations: results.flatMap((result) => result.violations).slice(0, 100),
+    missed: results.flatMap((result) => result.missed).slice(0, 100),
+    phases: first.result.phases.map((phase, index) => ({
+      ...phase,
+      duration_ms: Math.max(...results.map((result) => result.phases[index]?.duration_ms ?? 0)),
+      actions: sum((result) => result.phases[index]?.actions ?? 0),
+    })),
+    series: mergeSeries(results),
+    histograms: whole.histograms,
+    notes: [...new Set(results.flatMap((result) => result.notes))],
+  };
+}
+
+/** Every shard that should be there and is not, is there twice, or is known to be dead. */
+function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptions): string[] {
+  const count = expect ?? parts.find(({ result }) => result.shard !== null)?.result.shard?.count ?? 1;
+  const reasons: string[] = [];
+  const byIndex = new Map<number, string>();
+  for (const { name, result } of parts) {
+    const shard = result.shard ?? { index: 1, count: 1 };
+    if (shard.count !== count) {
+      throw new MergeError(`${name} is shard ${shard.index} of ${shard.count}, but ${count} shards were expected`);
+    }
+    const other = byIndex.get(shard.index);
+    if (other !== undefined) throw new MergeError(`${other} and ${name} are both shard ${shard.index}/${count}`);
+    byIndex.set(shard.index, name);
+  }
+  for (let index = 1; index <= count; index += 1) {
+    if (byIndex.has(index)) continue;
+    const known = dead.get(index);
+    reasons.push(
+      `shard ${index}/${count} ${known === undefined ? 'is missing: it left no result' : `is dead: ${known}`}`,
+    );
+  }
+  return reasons;
+}
+
+/** Seconds of different machines side by side; percentiles can't be added, so the worst shard's stands. */
+function mergeSeries(results: readonly FleetResult[]): Tick[] {
+  const longest = Math.max(...results.map((result) => result.series.length));
+  return Array.from({ length: longest }, (_, second) => {
+    const ticks = results.map((result) => result.series[second]).filter((found) => found !== undefined);
+    const [head] = ticks;
+    if (head === undefined) throw new MergeError('a series has no second');
+    return {
+      ...head,
+      robots: combine(
+        ticks.map((of) => of.robots),
+        add,
+      ),
+      rates: combine(
+        ticks.map((of) => of.rates),
+        add,
+      ),
+      p50: combine(
+        ticks.map((of) => of.p50),
+        Math.max,
+      ),
+      p99: combine(
+        ticks.map((of) => of.p99),
+        Math.max,
+      ),
+      cpu: ticks.reduce((total, of) => total + of.cpu, 0),
+      rss_bytes: ticks.reduce((total, of) => total + of.rss_bytes, 0),
+      loop_max_ms: Math.max(...ticks.map((of) => of.loop_max_ms)),
+    };
+  });
+}
+
+const add = (a: number, b: number): number => a + b;
+
+function combine(
+  maps: readonly Record<string, number>[],
+  by: (a: number, b: number) => number,
+): Record<string, number> {
+  const all: Record<string, number> = {};
+  for (const map of maps) {
+    for (const [name, value] of Object.entries(map)) {
+      const held = all[name];
+      all[name] = held === undefined ? value : by(held, value);
+    }
+  }
+  return all;
+}

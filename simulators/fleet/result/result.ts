@@ -1,0 +1,109 @@
+/** `DIR/result.json`: what a run of a fleet, a shard of one, or several merged shards came to. */
+import Type, { type Static } from 'typebox';
+import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
+import { VERDICTS } from './verdict.ts';
+
+const summaryFields = Type.Object({
+  count: Type.Integer(),
+  p50: Type.Number(),
+  p90: Type.Number(),
+  p99: Type.Number(),
+  p999: Type.Number(),
+  max: Type.Number(),
+  unit: Type.Literal('ms'),
+});
+
+export const thresholdResult = Type.Object({
+  expr: Type.String(),
+  value: Type.Union([Type.Number(), Type.Null()]),
+  ok: Type.Boolean(),
+  reason: Type.Optional(Type.String()),
+});
+
+/** A subscriber on a robot saw something it must never see. */
+export const violation = Type.Object({
+  robot: Type.Integer({ description: 'Index in the fleet' }),
+  name: Type.String(),
+  kind: oneOf(['gap', 'reorder', 'loss', 'renumbered']),
+  message: Type.String({ description: 'Names the ids' }),
+});
+export type Violation = Static<typeof violation>;
+
+const phaseResult = Type.Object({
+  do: Type.String(),
+  started_ms: Type.Number({ description: 'After the run began' }),
+  duration_ms: Type.Number(),
+  measured: Type.Boolean(),
+  actions: Type.Integer(),
+});
+
+/** One second of a run, over all workers. */
+export const tick = Type.Object({
+  at_ms: Type.Number(),
+  phase: Type.String(),
+  robots: Type.Record(Type.String(), Type.Integer(), { description: 'Robots by state' }),
+  rates: Type.Record(Type.String(), Type.Number(), { description: 'Counters, a second' }),
+  p50: Type.Record(Type.String(), Type.Number()),
+  p99: Type.Record(Type.String(), Type.Number()),
+  cpu: Type.Number({ description: 'Cores used by all workers' }),
+  rss_bytes: Type.Number(),
+  loop_max_ms: Type.Number(),
+});
+export type Tick = Static<typeof tick>;
+
+export const fleetResult = shape(
+  'FleetResult',
+  Type.Object({
+    muster: Type.String(),
+    scenario: Type.String(),
+    started_at: Timestamp,
+    duration_ms: Type.Number(),
+    measured_seconds: Type.Number(),
+    robots: Type.Integer({ description: 'Robots this result is about' }),
+    fleet_robots: Type.Integer({ description: 'Robots of the whole fleet, over all shards' }),
+    workers: Type.Integer(),
+    seed: Type.Integer(),
+    shard: Type.Union([Type.Object({ index: Type.Integer(), count: Type.Integer() }), Type.Null()]),
+    merged_from: Type.Optional(Type.Array(Type.String())),
+    uplink: Type.String(),
+    key_bits: Type.Integer(),
+    platform: Type.String({ description: 'embedded, or the URL' }),
+    verdict: oneOf(VERDICTS),
+    verdict_reasons: Type.Array(Type.String()),
+    complete: Type.Boolean({ description: 'False when interrupted, or when a shard or worker is missing' }),
+    incomplete_reasons: Type.Array(Type.String()),
+    start_ms: Type.Number({ description: 'Until every robot served' }),
+    rss_bytes_per_robot: Type.Number(),
+    metrics: Type.Record(Type.String(), summaryFields),
+    counters: Type.Record(Type.String(), Type.Number()),
+    thresholds: Type.Array(thresholdResult),
+    violations: Type.Array(violation, { description: 'The first hundred; the counter subscriber.violations has all' }),
+    missed: Type.Array(Type.String(), {
+      description: 'Robots that read no event of their roll-out: the first hundred',
+    }),
+    phases: Type.Array(phaseResult),
+    series: Type.Array(tick),
+    histograms: Type.Record(
+      Type.String(),
+      Type.String({ description: 'base64 of a compressed HDR histogram, microseconds' }),
+    ),
+    notes: Type.Array(Type.String()),
+  }),
+);
+export type FleetResult = Static<typeof fleetResult.schema>;
+
+/** Then no verdict and no threshold says anything. */
+export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): boolean =>
+  Object.keys(metrics).length === 0;
+
+/**
+ * 1: a subscriber saw a violation. 2: incomplete. 98: the generator saturated, its figures mean nothing. 99: a threshold was missed.
+ * Correctness comes before figures, and figures that mean nothing before thresholds judged by them.
+ */
+export function exitCode(result: FleetResult): 0 | 1 | 2 | 98 | 99 {
+  if (result.violations.length > 0) return 1;
+  if (!result.complete) return 2;
+  if (result.verdict === 'invalid') return 98;
+  if (result.thresholds.some(({ ok }) => !ok)) return 99;
+  return 0;
+}
