@@ -8,14 +8,26 @@ import { listText } from './list.ts';
 
 const check = checks<object>();
 const plain = painter({ write: () => {} }, {});
-const walk = requirement('device.list.walk', 'MUST', '6.2', 'Walking gives every item once.');
-const quiet = requirement('device.list.quiet', 'SHOULD', '5', 'Nothing is said twice.');
+const walk = requirement({
+  id: 'device.list.walk',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'Walking gives every item once.',
+});
+const quiet = requirement({
+  id: 'device.list.quiet',
+  level: 'SHOULD',
+  section: '5',
+  since: '2026-11-21',
+  text: 'Nothing is said twice.',
+});
 const nothing = async (): Promise<void> => {};
 const all = catalogue([
   suite('device', [
     [
       check(walk, { profile: 'core' }, nothing),
-      check(walk, { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', waits: true }, nothing),
+      check(walk, { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', slow: true }, nothing),
       check(quiet, { needs: ['log'] }, nothing),
     ],
   ]) as unknown as Suite<never>,

@@ -46,7 +46,7 @@ export function catalogue(suites: readonly Suite<never>[]): Catalogue {
       requirement,
       needs = [],
       sharing = 'shared',
-      waits = false,
+      slow: waits = false,
       writes = false,
       profile = 'full',
     } of checks) {

@@ -16,7 +16,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const key = join(folder, 'key.pem');
 generateKey(key);
 const check = checks<object>();
-const rule = requirement('device.a', 'MUST', '6.2', 'It holds.');
+const rule = requirement({
+  id: 'device.a',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'It holds.',
+});
 const made = suite('device', [[check(rule, {}, async () => {})]]) as unknown as Suite<never>;
 const prepare = (args: Partial<EvidenceArguments>, today = '2026-11-21') =>
   prepareEvidence({ 'update-baseline': false, fast: false, ...args }, made, today);

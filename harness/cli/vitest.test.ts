@@ -34,7 +34,13 @@ test('checks become tests with the outcomes that they have', async () => {
     `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
 import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
 const check = checks<object>();
-const rule = (id: string, level: 'MUST' | 'SHOULD') => requirement(id, level, '6.2', 'It holds.');
+const rule = (id: string, level: 'MUST' | 'SHOULD') => requirement({
+  id,
+  level,
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'It holds.',
+});
 const wrong = { expected: 'this', actual: 'that' };
 const made = suite('device', [[
   check(rule('device.good', 'MUST'), {}, async () => {}),
@@ -42,7 +48,7 @@ const made = suite('device', [[
   check(rule('device.odd', 'SHOULD'), { sharing: 'exclusive' }, async (t) => t.should(false, wrong)),
   check(rule('device.driven', 'MUST'), { needs: ['drive'] }, async (t) => t.must(false, wrong)),
   check(rule('device.stuck', 'MUST'), { sharing: 'disruptive' }, async (t) => t.blocked('no way in')),
-  check(rule('device.slow', 'MUST'), { waits: true }, async (t) => t.must(false, wrong)),
+  check(rule('device.slow', 'MUST'), { slow: true }, async (t) => t.must(false, wrong)),
 ]]);
 describeSuite(made, async () => ({
   description: { kind: 'url', address: 'x', capabilities: [], control: 'none' },

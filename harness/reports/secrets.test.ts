@@ -90,7 +90,13 @@ test('a secret that goes out and comes back in a real exchange is in no report',
     endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
     headers: { 'x-api-key': Buffer.from(SECRET).toString('latin1'), 'x-other': encodeURIComponent(SECRET) },
   });
-  const leaks = requirement('device.leaks', 'MUST', '5', `Never says ${SECRET}.`);
+  const leaks = requirement({
+    id: 'device.leaks',
+    level: 'MUST',
+    section: '5',
+    since: '2026-11-21',
+    text: `Never says ${SECRET}.`,
+  });
   const check = checks<{ http: HttpClient }>();
   const leaky = suite('device', [
     [
@@ -138,7 +144,13 @@ test('a secret that goes out and comes back in a real exchange is in no report',
 });
 
 test('no report tells a part of a secret that a cut went through', async () => {
-  const cuts = requirement('device.cuts', 'MUST', '5', 'Is told in part.');
+  const cuts = requirement({
+    id: 'device.cuts',
+    level: 'MUST',
+    section: '5',
+    since: '2026-11-21',
+    text: 'Is told in part.',
+  });
   const check = checks<{ http: HttpClient }>();
   const pieces = Array.from({ length: SECRET.length - 4 }, (_, at) => SECRET.slice(at, at + 5));
   for (let back = 0; back <= SECRET.length + 1; back += 1) {

@@ -1,17 +1,11 @@
 /** How a suite writes down requirements and checks, so that the requirement stands above its check. */
-import type { Api, Check, Level, Requirement, Suite } from './types.ts';
+import type { Api, Check, Requirement, Suite } from './types.ts';
 
 /** The newest requirement set. A requirement with a later date never enters a certificate of an earlier set. */
 export const REQUIREMENTS_VERSION = '2026-11-21';
 
-export function requirement(
-  id: string,
-  level: Level,
-  section: string,
-  text: string,
-  since = REQUIREMENTS_VERSION,
-): Requirement {
-  return Object.freeze({ id, level, section, text, since });
+export function requirement(declared: Requirement): Requirement {
+  return Object.freeze(declared);
 }
 
 type Options<Context> = Omit<Check<Context>, 'id' | 'requirement' | 'run'> & {
@@ -21,12 +15,12 @@ type Options<Context> = Omit<Check<Context>, 'id' | 'requirement' | 'run'> & {
 
 /** Typed by API: `const check = checks<DeviceContext>()`. */
 export function checks<Context>() {
-  return (holds: Requirement, options: Options<Context>, run: Check<Context>['run']): Check<Context> => {
+  return (requirement: Requirement, options: Options<Context>, run: Check<Context>['run']): Check<Context> => {
     const { aspect, ...rest } = options;
     return Object.freeze({
       ...rest,
-      id: aspect === undefined ? holds.id : `${holds.id}.${aspect}`,
-      requirement: holds,
+      id: aspect === undefined ? requirement.id : `${requirement.id}.${aspect}`,
+      requirement,
       run,
     });
   };

@@ -46,7 +46,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     }
     const missing = (check.needs ?? []).filter((need) => !options.capabilities.has(need));
     if (missing.length > 0) return { check, skip: `needs ${missing.join(', ')}, which the target does not declare` };
-    if (options.fast === true && check.waits === true) {
+    if (options.fast === true && check.slow === true) {
       narrowed.add('--fast');
       return { check, skip: 'not run: --fast leaves out what has to wait' };
     }

@@ -13,7 +13,17 @@ const target: TargetDescription = { kind: 'test', address: 'nowhere', capabiliti
 const define = checks<object>();
 
 function one(run: (context: CheckContext) => Promise<void>, level: Level = 'MUST'): Check<object> {
-  return define(requirement(`test.${level}`, level, '6.2', 'Something holds.'), {}, run);
+  return define(
+    requirement({
+      id: `test.${level}`,
+      level,
+      section: '6.2',
+      since: '2026-11-21',
+      text: 'Something holds.',
+    }),
+    {},
+    run,
+  );
 }
 
 function run(
@@ -205,7 +215,17 @@ test('a report that cannot be written keeps no other one from its reader', async
 describe('exit codes', () => {
   const pass = one(async () => {});
   const warn = one(async (context) => context.should(false, { expected: 'a', actual: 'b' }), 'SHOULD');
-  const needy = define(requirement('test.needy', 'MUST', '1', 'x'), { needs: ['drive'] }, async () => {});
+  const needy = define(
+    requirement({
+      id: 'test.needy',
+      level: 'MUST',
+      section: '1',
+      since: '2026-11-21',
+      text: 'x',
+    }),
+    { needs: ['drive'] },
+    async () => {},
+  );
 
   it('are 0 with warnings, and 2 when nothing could run', async () => {
     expect((await run([pass, warn])).exit_code).toBe(0);
@@ -220,19 +240,29 @@ describe('sharing', () => {
     let running = 0;
     const seen: Record<string, number> = {};
     const named = (name: string, options: Partial<Check<object>>): Check<object> =>
-      define(requirement(`test.${name}`, 'MUST', '1', name), options, async () => {
-        running += 1;
-        await new Promise(setImmediate);
-        seen[name] = Math.max(seen[name] ?? 0, running);
-        await new Promise(setImmediate);
-        running -= 1;
-      });
+      define(
+        requirement({
+          id: `test.${name}`,
+          level: 'MUST',
+          section: '1',
+          since: '2026-11-21',
+          text: name,
+        }),
+        options,
+        async () => {
+          running += 1;
+          await new Promise(setImmediate);
+          seen[name] = Math.max(seen[name] ?? 0, running);
+          await new Promise(setImmediate);
+          running -= 1;
+        },
+      );
     await run([
       named('killer', { sharing: 'disruptive' }),
       named('reader', {}),
       named('driver', { sharing: 'exclusive' }),
       named('other driver', { sharing: 'exclusive' }),
-      named('waiter', { waits: true }),
+      named('waiter', { slow: true }),
     ]);
     expect(seen['killer']).toBe(1);
     expect(seen['driver']).toBeGreaterThan(1);
@@ -243,8 +273,28 @@ describe('sharing', () => {
 describe('plan', () => {
   const all = suite<object>('device', [
     [
-      define(requirement('device.events.frame', 'MUST', '6.1', 'x'), { needs: ['drive'] }, async () => {}),
-      define(requirement('device.events.heartbeat', 'MUST', '6.2', 'x'), { waits: true }, async () => {}),
+      define(
+        requirement({
+          id: 'device.events.frame',
+          level: 'MUST',
+          section: '6.1',
+          since: '2026-11-21',
+          text: 'x',
+        }),
+        { needs: ['drive'] },
+        async () => {},
+      ),
+      define(
+        requirement({
+          id: 'device.events.heartbeat',
+          level: 'MUST',
+          section: '6.2',
+          since: '2026-11-21',
+          text: 'x',
+        }),
+        { slow: true },
+        async () => {},
+      ),
     ],
   ]);
   const none = new Set<Capability>();
@@ -268,7 +318,13 @@ describe('plan', () => {
 
   it('blames --read-only, not the target, for what may not write', () => {
     const writing = define(
-      requirement('platform.group.tree', 'MUST', '9', 'x'),
+      requirement({
+        id: 'platform.group.tree',
+        level: 'MUST',
+        section: '9',
+        since: '2026-11-21',
+        text: 'x',
+      }),
       { needs: ['write'], writes: true },
       async () => {},
     );

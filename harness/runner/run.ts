@@ -103,13 +103,13 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const due: Check<Context>[] = [];
   for (const { check, skip } of plan.checks) {
     if (skip !== undefined) settle(undecided(check, 'not_applicable', skip));
-    else if (options.unreachable !== undefined && check.leads !== true)
+    else if (options.unreachable !== undefined && check.runsWhenUnreachable !== true)
       settle(undecided(check, 'blocked', options.unreachable));
     else due.push(check);
   }
   const disruptive = due.filter((check) => check.sharing === 'disruptive');
   const waiting = due.filter(
-    (check) => check.waits === true && check.sharing !== 'disruptive' && check.sharing !== 'exclusive',
+    (check) => check.slow === true && check.sharing !== 'disruptive' && check.sharing !== 'exclusive',
   );
   const exclusive = due.filter((check) => check.sharing === 'exclusive');
   const shared = due.filter(

@@ -35,10 +35,12 @@ export interface Requirement {
   level: Level;
   /** Section of the specification it rests on, e.g. `6.2`. */
   section: string;
+  /** Date of the first requirement set that holds it (YYYY-MM-DD). */
+  since: string;
+  /** The words of the specification that it rests on, quoted; absent where the specification says nothing. */
+  clause?: string;
   /** The requirement in one sentence, in Muster's words. */
   text: string;
-  /** Date of the requirement set in which it first stands (YYYY-MM-DD). */
-  since: string;
 }
 
 /**
@@ -58,9 +60,9 @@ export interface Check<Context> {
   needs?: readonly Capability[];
   sharing?: Sharing;
   /** Needs seconds of idle waiting: left out by `--fast`, overlapped with everything else. */
-  waits?: boolean;
-  /** Judges what leads to the target: runs also when nothing answers there, which may be why. */
-  leads?: boolean;
+  slow?: boolean;
+  /** Checks how the target is found, such as its discovery file; runs even when nothing answers there. */
+  runsWhenUnreachable?: boolean;
   /** Writes to the platform: left out by `--read-only`. */
   writes?: boolean;
   /** `core` checks run in both profiles; `full` (default) only in the full one. */

@@ -7,12 +7,13 @@ import { check, type Device } from './support/context.ts';
 import { sameJson } from './support/events.ts';
 import { judgeDeployment } from './support/judge.ts';
 
-const shape = requirement(
-  'device.deployment.shape',
-  'MUST',
-  '2.1',
-  'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
-);
+const shape = requirement({
+  id: 'device.deployment.shape',
+  level: 'MUST',
+  section: '2.1',
+  since: '2026-11-21',
+  text: 'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
+});
 
 /** What section 2.1 says of it. What else an implementation adds (the time of the answer, say) may change. */
 function specified(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
@@ -46,19 +47,21 @@ async function judgeCurrent(context: Device): Promise<void> {
   judgeDeployment(context, response.json ?? response.text, 'GET /deployments/current');
 }
 
-const safe = requirement(
-  'device.deployment.safe',
-  'SHOULD',
-  '4.1',
-  'Reading the current deployment changes nothing: repeated reads agree while nothing is deployed, and unknown query parameters change nothing.',
-);
+const safe = requirement({
+  id: 'device.deployment.safe',
+  level: 'SHOULD',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'Reading the current deployment changes nothing: repeated reads agree while nothing is deployed, and unknown query parameters change nothing.',
+});
 
-const current = requirement(
-  'device.deployment.current',
-  'MUST',
-  '4.1',
-  'After a deployment has been deployed, GET /deployments/current answers that deployment.',
-);
+const current = requirement({
+  id: 'device.deployment.current',
+  level: 'MUST',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'After a deployment has been deployed, GET /deployments/current answers that deployment.',
+});
 
 export default [
   check(shape, { sharing: 'shared', profile: 'core' }, async (context: Device) => {

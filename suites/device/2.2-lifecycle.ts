@@ -8,19 +8,21 @@ import { check, type Device } from './support/context.ts';
 import { type ConfigFile, configFile, configRoot, contentOf } from './support/files.ts';
 import { eventually } from './support/patience.ts';
 
-const failed = requirement(
-  'device.deployment.failed',
-  'MUST',
-  '2.2',
-  'A failed deployment ends archived and is no longer on the device; it may pass through removing.',
-);
+const failed = requirement({
+  id: 'device.deployment.failed',
+  level: 'MUST',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'A failed deployment ends archived and is no longer on the device; it may pass through removing.',
+});
 
-const removed = requirement(
-  'device.deployment.removed',
-  'SHOULD',
-  '2.2',
-  'A removed deployment is archived: it is not shown as deployed any more, and its config files are gone.',
-);
+const removed = requirement({
+  id: 'device.deployment.removed',
+  level: 'SHOULD',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'A removed deployment is archived: it is not shown as deployed any more, and its config files are gone.',
+});
 
 /** Drives a deployment to failed, as far as control can. */
 async function fail(context: Device, files: ConfigFile[]): Promise<Deployment> {

@@ -10,12 +10,13 @@ import { judgeMerge } from './support/judge.ts';
 import { retained } from './support/retained.ts';
 import { withStreams } from './support/streams.ts';
 
-const merge = requirement(
-  'device.deployment.merge',
-  'MUST',
-  '2.2',
-  'status equals error_status when that is failed or retrying, and activity_status when error_status is none, on every deployment seen.',
-);
+const merge = requirement({
+  id: 'device.deployment.merge',
+  level: 'MUST',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'status equals error_status when that is failed or retrying, and activity_status when error_status is none, on every deployment seen.',
+});
 
 export default [
   check(merge, { sharing: 'shared', profile: 'core' }, (context: Device) =>

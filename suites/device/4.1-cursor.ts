@@ -7,33 +7,37 @@ import { anchor, follow, publish } from './support/drive.ts';
 import { showIds } from './support/events.ts';
 import { describeAnswer, withStreams } from './support/streams.ts';
 
-const malformed = requirement(
-  'device.events.cursor.malformed',
-  'SHOULD',
-  '4.1',
-  'A cursor that is no integer event id is refused with a 4xx that is not 410: no stream, no 5xx, no hang.',
-);
+const malformed = requirement({
+  id: 'device.events.cursor.malformed',
+  level: 'SHOULD',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'A cursor that is no integer event id is refused with a 4xx that is not 410: no stream, no 5xx, no hang.',
+});
 
-const future = requirement(
-  'device.events.cursor.future',
-  'INFO',
-  '4.1',
-  'What a cursor beyond the newest event gets is not stated.',
-);
+const future = requirement({
+  id: 'device.events.cursor.future',
+  level: 'INFO',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'What a cursor beyond the newest event gets is not stated.',
+});
 
-const none = requirement(
-  'device.events.no-cursor',
-  'INFO',
-  '4.1',
-  'Whether a stream without a cursor starts with live events or with a replay is not stated.',
-);
+const none = requirement({
+  id: 'device.events.no-cursor',
+  level: 'INFO',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'Whether a stream without a cursor starts with live events or with a replay is not stated.',
+});
 
-const live = requirement(
-  'device.events.no-cursor.live',
-  'MUST',
-  '4.1',
-  'What is published once a stream without a cursor is open arrives on it, from the first event on.',
-);
+const live = requirement({
+  id: 'device.events.no-cursor.live',
+  level: 'MUST',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'What is published once a stream without a cursor is open arrives on it, from the first event on.',
+});
 
 /** A device may say that a stream is open a moment before it is; a first comment, or so long, and it is. */
 const SETTLED_MS = 300;

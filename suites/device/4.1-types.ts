@@ -7,12 +7,13 @@ import { anchor, follow, publish, stir } from './support/drive.ts';
 import { distinct, readEvent, type SeenEvent, sameEvents, showIds } from './support/events.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
 
-export const types = requirement(
-  'device.events.types',
-  'MUST',
-  '4.1',
-  'With types only the listed event types arrive, in replay and live, with their own ids; without it all types are sent.',
-);
+export const types = requirement({
+  id: 'device.events.types',
+  level: 'MUST',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'With types only the listed event types arrive, in replay and live, with their own ids; without it all types are sent.',
+});
 
 /** A type that no device sends: listed beside others it changes nothing. */
 const UNHEARD_OF = 'muster.unheard_of';

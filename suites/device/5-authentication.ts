@@ -9,33 +9,37 @@ import { check, type Device } from './support/context.ts';
 import { problemsOf } from './support/judge.ts';
 import { withStreams } from './support/streams.ts';
 
-const noToken = requirement(
-  'device.socket.no-token',
-  'MUST',
-  '5',
-  'Requests over the unix socket succeed without any credential.',
-);
+const noToken = requirement({
+  id: 'device.socket.no-token',
+  level: 'MUST',
+  section: '5',
+  since: '2026-11-21',
+  text: 'Requests over the unix socket succeed without any credential.',
+});
 
-const discovery = requirement(
-  'device.loopback.discovery',
-  'MUST',
-  '5',
-  'The discovery file is JSON with a port from 1 to 65535 and a token that is not empty; the Device API answers there.',
-);
+const discovery = requirement({
+  id: 'device.loopback.discovery',
+  level: 'MUST',
+  section: '5',
+  since: '2026-11-21',
+  text: 'The discovery file is JSON with a port from 1 to 65535 and a token that is not empty; the Device API answers there.',
+});
 
-const bearer = requirement(
-  'device.loopback.bearer-required',
-  'MUST',
-  '5',
-  'On loopback TCP nothing is served without the token, with a wrong one, or with a part of it.',
-);
+const bearer = requirement({
+  id: 'device.loopback.bearer-required',
+  level: 'MUST',
+  section: '5',
+  since: '2026-11-21',
+  text: 'On loopback TCP nothing is served without the token, with a wrong one, or with a part of it.',
+});
 
-const scheme = requirement(
-  'device.loopback.scheme-case',
-  'SHOULD',
-  '5',
-  'The authentication scheme is compared without regard to case, as HTTP has it.',
-);
+const scheme = requirement({
+  id: 'device.loopback.scheme-case',
+  level: 'SHOULD',
+  section: '5',
+  since: '2026-11-21',
+  text: 'The authentication scheme is compared without regard to case, as HTTP has it.',
+});
 
 const HALF = 0.5;
 
@@ -123,7 +127,7 @@ export default [
 
   check(
     discovery,
-    { needs: ['loopback'], sharing: 'shared', profile: 'core', leads: true },
+    { needs: ['loopback'], sharing: 'shared', profile: 'core', runsWhenUnreachable: true },
     async (context: Device) => {
       if (context.transport.kind !== 'loopback')
         return context.notApplicable('the target is not reached by a discovery file');

@@ -9,19 +9,21 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/context.ts';
 import { withStreams } from './support/streams.ts';
 
-const permissions = requirement(
-  'device.socket.permissions',
-  'MUST',
-  '5',
-  'A process whose user may not open the socket, by the permissions of the file, is refused by the operating system.',
-);
+const permissions = requirement({
+  id: 'device.socket.permissions',
+  level: 'MUST',
+  section: '5',
+  since: '2026-11-21',
+  text: 'A process whose user may not open the socket, by the permissions of the file, is refused by the operating system.',
+});
 
-const loopbackOnly = requirement(
-  'device.loopback.only',
-  'SHOULD',
-  '5',
-  'The loopback Device API cannot be reached at another address of the machine.',
-);
+const loopbackOnly = requirement({
+  id: 'device.loopback.only',
+  level: 'SHOULD',
+  section: '5',
+  since: '2026-11-21',
+  text: 'The loopback Device API cannot be reached at another address of the machine.',
+});
 
 /** `nobody` on every common system, and two that hardly anybody is. */
 const OTHER_USERS = [65_534, 65_533, 65_532];

@@ -13,40 +13,45 @@ import { judgeDeployedPayload, judgeEnvelope, judgeFrame, judgeType } from './su
 import { retained } from './support/retained.ts';
 import { describeAnswer, type Subscription, withStreams } from './support/streams.ts';
 
-const contentType = requirement(
-  'device.events.content-type',
-  'MUST',
-  '4.1',
-  'GET /events answers 200 with content-type text/event-stream; caching is off.',
-);
+const contentType = requirement({
+  id: 'device.events.content-type',
+  level: 'MUST',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'GET /events answers 200 with content-type text/event-stream; caching is off.',
+});
 
-const frame = requirement(
-  'device.events.frame',
-  'MUST',
-  '6.1',
-  'Every event frame has id (a decimal integer), event, and data (one JSON envelope), in valid UTF-8.',
-);
+const frame = requirement({
+  id: 'device.events.frame',
+  level: 'MUST',
+  section: '6.1',
+  since: '2026-11-21',
+  text: 'Every event frame has id (a decimal integer), event, and data (one JSON envelope), in valid UTF-8.',
+});
 
-const envelope = requirement(
-  'device.events.envelope',
-  'MUST',
-  '2.3',
-  'The envelope has object "event", id and type equal to the SSE fields, occurred_at a date-time, and data an object.',
-);
+const envelope = requirement({
+  id: 'device.events.envelope',
+  level: 'MUST',
+  section: '2.3',
+  since: '2026-11-21',
+  text: 'The envelope has object "event", id and type equal to the SSE fields, occurred_at a date-time, and data an object.',
+});
 
-const typeForm = requirement(
-  'device.events.type-form',
-  'MUST',
-  '6.2',
-  'Event types have the form {resource}.{action}, without a version suffix.',
-);
+const typeForm = requirement({
+  id: 'device.events.type-form',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'Event types have the form {resource}.{action}, without a version suffix.',
+});
 
-const payload = requirement(
-  'device.events.payload.deployed',
-  'MUST',
-  '2.4',
-  'deployment.deployed carries the fields of section 2.4, its status follows the merge rule, and deployed_at is a date-time.',
-);
+const payload = requirement({
+  id: 'device.events.payload.deployed',
+  level: 'MUST',
+  section: '2.4',
+  since: '2026-11-21',
+  text: 'deployment.deployed carries the fields of section 2.4, its status follows the merge rule, and deployed_at is a date-time.',
+});
 
 const judges: { holds: Requirement; judge(context: Device, frame: SseFrame): void }[] = [
   { holds: frame, judge: judgeFrame },

@@ -11,12 +11,13 @@ import { configFile } from './support/files.ts';
 import { judgeEnvelope, judgeFrame } from './support/judge.ts';
 import { withStreams } from './support/streams.ts';
 
-const framing = requirement(
-  'device.events.framing-safe',
-  'MUST',
-  '6.1',
-  'Text with newlines, U+2028, quotes, emoji or 64 KiB survives a strict reader of the stream, and JSON.',
-);
+const framing = requirement({
+  id: 'device.events.framing-safe',
+  level: 'MUST',
+  section: '6.1',
+  since: '2026-11-21',
+  text: 'Text with newlines, U+2028, quotes, emoji or 64 KiB survives a strict reader of the stream, and JSON.',
+});
 
 const AWKWARD: string[] = [
   'one\ntwo',

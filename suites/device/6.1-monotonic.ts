@@ -6,12 +6,13 @@ import { readEvent, type SeenEvent, sameEnvelope } from './support/events.ts';
 import { retained } from './support/retained.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 
-const monotonic = requirement(
-  'device.events.monotonic',
-  'MUST',
-  '6.1',
-  'Within a connection every event not seen before has an id above all earlier ones; the same event comes once.',
-);
+const monotonic = requirement({
+  id: 'device.events.monotonic',
+  level: 'MUST',
+  section: '6.1',
+  since: '2026-11-21',
+  text: 'Within a connection every event not seen before has an id above all earlier ones; the same event comes once.',
+});
 
 function judgeOrder(context: Device, subscription: Subscription): void {
   const seen = new Map<bigint, SeenEvent>();

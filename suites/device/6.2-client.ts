@@ -8,12 +8,13 @@ import { anchor, follow, publish, room, stir } from './support/drive.ts';
 import { distinct, parseObject, sameEnvelope } from './support/events.ts';
 import { withStreams } from './support/streams.ts';
 
-const client = requirement(
-  'device.events.client',
-  'MUST',
-  '6.2',
-  'A standard EventSource client gets every event with its type and id, and after a broken connection resumes by Last-Event-ID without losing any.',
-);
+const client = requirement({
+  id: 'device.events.client',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'A standard EventSource client gets every event with its type and id, and after a broken connection resumes by Last-Event-ID without losing any.',
+});
 
 export default [
   check(client, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>

@@ -10,26 +10,29 @@ import { restart } from './support/restart.ts';
 import { retained } from './support/retained.ts';
 import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
-const heartbeat = requirement(
-  'device.events.heartbeat',
-  'MUST',
-  '6.2',
-  'An idle stream carries a comment within 1.5 times the declared interval (30 s when none is declared); its text is "heartbeat".',
-);
+const heartbeat = requirement({
+  id: 'device.events.heartbeat',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'An idle stream carries a comment within 1.5 times the declared interval (30 s when none is declared); its text is "heartbeat".',
+});
 
-const inert = requirement(
-  'device.events.heartbeat.inert',
-  'MUST',
-  '6.2',
-  'Heartbeats are comments and nothing else: they carry no id, event or data, and move no cursor.',
-);
+const inert = requirement({
+  id: 'device.events.heartbeat.inert',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'Heartbeats are comments and nothing else: they carry no id, event or data, and move no cursor.',
+});
 
-const longLived = requirement(
-  'device.events.long-lived',
-  'MUST',
-  '4.1',
-  'The stream is long-lived: while idle it stays open past two heartbeats.',
-);
+const longLived = requirement({
+  id: 'device.events.long-lived',
+  level: 'MUST',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'The stream is long-lived: while idle it stays open past two heartbeats.',
+});
 
 /** With the usual 30 s a run would take minutes if every stream was watched for long. */
 const SHORT_SECONDS = 5;
@@ -64,7 +67,7 @@ async function undisturbed(context: Device, streams: Streams, idleMs: number): P
 }
 
 export default [
-  check(heartbeat, { sharing: 'shared', waits: true, profile: 'core' }, (context: Device) =>
+  check(heartbeat, { sharing: 'shared', slow: true, profile: 'core' }, (context: Device) =>
     withStreams(context, async (streams) => {
       const subscription = await streams.open();
       const found = await heartbeats(context, subscription, wanted(context));
@@ -83,7 +86,7 @@ export default [
   ),
 
   // One stream for both: a device may serve few at once, and these are held for long.
-  check(heartbeat, { aspect: 'replayed', sharing: 'shared', waits: true }, (context: Device) =>
+  check(heartbeat, { aspect: 'replayed', sharing: 'shared', slow: true }, (context: Device) =>
     withStreams(context, async (streams) => {
       const lastEventId = await someCursor(context, streams);
       if (lastEventId === undefined) return context.notApplicable('the device replays no event that it retained');
@@ -95,7 +98,7 @@ export default [
     }),
   ),
 
-  check(heartbeat, { aspect: 'restart', needs: ['restart'], sharing: 'disruptive', waits: true }, (context: Device) =>
+  check(heartbeat, { aspect: 'restart', needs: ['restart'], sharing: 'disruptive', slow: true }, (context: Device) =>
     withStreams(context, async (streams) => {
       if (context.heartbeatSeconds > SHORT_SECONDS)
         return context.notApplicable(`nothing else can be tried for the ${context.heartbeatSeconds} s that it takes`);
@@ -105,7 +108,7 @@ export default [
     }),
   ),
 
-  check(inert, { sharing: 'shared', waits: true }, (context: Device) =>
+  check(inert, { sharing: 'shared', slow: true }, (context: Device) =>
     withStreams(context, async (streams) => {
       const subscription = await streams.open();
       await heartbeats(context, subscription, 1, (frame) => {
@@ -119,7 +122,7 @@ export default [
     }),
   ),
 
-  check(longLived, { sharing: 'shared', waits: true }, (context: Device) =>
+  check(longLived, { sharing: 'shared', slow: true }, (context: Device) =>
     withStreams(context, async (streams) => {
       const times = context.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.6;
       const idleMs = times * context.heartbeatSeconds * 1000;

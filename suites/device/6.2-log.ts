@@ -8,26 +8,29 @@ import { diskUse, type LogLine, logPath, readLog, tellsOf } from './support/log-
 import { retained } from './support/retained.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
 
-const jsonl = requirement(
-  'device.log.jsonl',
-  'MUST',
-  '6.2',
-  'The event log is JSONL: each line one JSON value, and every retained event is in it.',
-);
+const jsonl = requirement({
+  id: 'device.log.jsonl',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'The event log is JSONL: each line one JSON value, and every retained event is in it.',
+});
 
-const bounded = requirement(
-  'device.log.bounded',
-  'MUST',
-  '6.2',
-  'Compaction bounds disk use: it stays under a bound while twenty times the retention limit is published.',
-);
+const bounded = requirement({
+  id: 'device.log.bounded',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'Compaction bounds disk use: it stays under a bound while twenty times the retention limit is published.',
+});
 
-const compaction = requirement(
-  'device.log.compaction',
-  'MUST',
-  '6.2',
-  'Compaction takes the oldest events and nothing else: those from the earliest retained one on replay as they were sent, and no live event is lost meanwhile.',
-);
+const compaction = requirement({
+  id: 'device.log.compaction',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'Compaction takes the oldest events and nothing else: those from the earliest retained one on replay as they were sent, and no live event is lost meanwhile.',
+});
 
 function judgeLines(context: Device, lines: readonly LogLine[], events: readonly SeenEvent[]): void {
   const missing = events.filter(({ id }) => !lines.some((line) => tellsOf(line, id)));

@@ -7,40 +7,45 @@ import { anchor, follow, type Published, publish, room, stir } from './support/d
 import { distinct, readEvent, type SeenEvent, sameEvents, showIds } from './support/events.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
-export const exclusive = requirement(
-  'device.events.replay.exclusive',
-  'MUST',
-  '6.2',
-  'Replay after a cursor starts with the first retained event after it; the cursor itself is not repeated.',
-);
+export const exclusive = requirement({
+  id: 'device.events.replay.exclusive',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'Replay after a cursor starts with the first retained event after it; the cursor itself is not repeated.',
+});
 
-export const complete = requirement(
-  'device.events.replay.complete',
-  'MUST',
-  '4.1',
-  'Replay holds every retained event after the cursor, in order, none missing, none invented, each as it was sent before.',
-);
+export const complete = requirement({
+  id: 'device.events.replay.complete',
+  level: 'MUST',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'Replay holds every retained event after the cursor, in order, none missing, none invented, each as it was sent before.',
+});
 
-const live = requirement(
-  'device.events.replay.live',
-  'MUST',
-  '6.2',
-  'Live events follow the replay on the same connection.',
-);
+const live = requirement({
+  id: 'device.events.replay.live',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'Live events follow the replay on the same connection.',
+});
 
-export const header = requirement(
-  'device.events.header-cursor',
-  'MUST',
-  '4.1',
-  'The header Last-Event-ID carries a cursor with the same semantics as after.',
-);
+export const header = requirement({
+  id: 'device.events.header-cursor',
+  level: 'MUST',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'The header Last-Event-ID carries a cursor with the same semantics as after.',
+});
 
-export const afterWins = requirement(
-  'device.events.after-wins',
-  'MUST',
-  '4.1',
-  'With both cursors after decides, whichever is larger.',
-);
+export const afterWins = requirement({
+  id: 'device.events.after-wins',
+  level: 'MUST',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'With both cursors after decides, whichever is larger.',
+});
 
 interface Recording {
   /** Everything from the anchor on, the anchor excluded. */

@@ -12,33 +12,37 @@ import { restart } from './support/restart.ts';
 import { earliest, judgeStock, stockUp } from './support/stock.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
-const survives = requirement(
-  'device.log.restart',
-  'MUST',
-  '6.2',
-  'After a restart ids go on, none is reused, and retained events replay as before.',
-);
+const survives = requirement({
+  id: 'device.log.restart',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'After a restart ids go on, none is reused, and retained events replay as before.',
+});
 
-const crash = requirement(
-  'device.log.crash',
-  'MUST',
-  '6.2',
-  'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
-);
+const crash = requirement({
+  id: 'device.log.crash',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
+});
 
-const tornTail = requirement(
-  'device.log.torn-tail',
-  'MUST',
-  '6.2',
-  'A torn last line in the log damages no event written after it, over two restarts.',
-);
+const tornTail = requirement({
+  id: 'device.log.torn-tail',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'A torn last line in the log damages no event written after it, over two restarts.',
+});
 
-const keeps = requirement(
-  'device.deployment.restart',
-  'SHOULD',
-  '2.2',
-  'The deployment that is on the device is still the current one after the agent has been restarted, and the device the same.',
-);
+const keeps = requirement({
+  id: 'device.deployment.restart',
+  level: 'SHOULD',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'The deployment that is on the device is still the current one after the agent has been restarted, and the device the same.',
+});
 
 const MOST_BURSTS = 6;
 

@@ -6,19 +6,21 @@ import { anchor, follow, publish, room } from './support/drive.ts';
 import { distinct, type SeenEvent, sameEvents } from './support/events.ts';
 import { describeOpen, type Subscription, withStreams } from './support/streams.ts';
 
-export const seam = requirement(
-  'device.events.replay.seam',
-  'MUST',
-  '6.2',
-  'No event is lost between replay and live while events are being published.',
-);
+export const seam = requirement({
+  id: 'device.events.replay.seam',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'No event is lost between replay and live while events are being published.',
+});
 
-const atLeastOnce = requirement(
-  'device.events.at-least-once',
-  'MUST',
-  '6.2',
-  'Whoever reconnects after a cut at any byte, from the last whole frame, gets every event at least once.',
-);
+const atLeastOnce = requirement({
+  id: 'device.events.at-least-once',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'Whoever reconnects after a cut at any byte, from the last whole frame, gets every event at least once.',
+});
 
 export default [
   check(seam, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>

@@ -6,26 +6,29 @@ import { anchor, deploy, follow, publish, room, stir } from './support/drive.ts'
 import { distinct, type SeenEvent, sameEvents } from './support/events.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 
-const concurrent = requirement(
-  'device.events.concurrent',
-  'MUST',
-  '6',
-  'Simultaneous subscribers see the same sequence of events.',
-);
+const concurrent = requirement({
+  id: 'device.events.concurrent',
+  level: 'MUST',
+  section: '6',
+  since: '2026-11-21',
+  text: 'Simultaneous subscribers see the same sequence of events.',
+});
 
-const slowReader = requirement(
-  'device.events.slow-reader',
-  'SHOULD',
-  '6',
-  'A subscriber that stops reading delays no other one.',
-);
+const slowReader = requirement({
+  id: 'device.events.slow-reader',
+  level: 'SHOULD',
+  section: '6',
+  since: '2026-11-21',
+  text: 'A subscriber that stops reading delays no other one.',
+});
 
-const slowReaderComplete = requirement(
-  'device.events.slow-reader.complete',
-  'MUST',
-  '6.2',
-  'A subscriber that stops reading for a while misses no event of a stream that goes on, and none when it is dropped and comes back, unless it is told with 410.',
-);
+const slowReaderComplete = requirement({
+  id: 'device.events.slow-reader.complete',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-21',
+  text: 'A subscriber that stops reading for a while misses no event of a stream that goes on, and none when it is dropped and comes back, unless it is told with 410.',
+});
 
 /** A unix socket holds a few hundred KiB; TCP on loopback grows to several MiB. */
 const UNIX_BUFFERS = 1_200_000;

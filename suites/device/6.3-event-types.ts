@@ -7,26 +7,29 @@ import { anchor, deploy, follow, isDeployed, payloadOf, publish } from './suppor
 import { type ConfigFile, configFile, configRoot, foundOf, saysTheSame } from './support/files.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 
-const writtenFirst = requirement(
-  'device.events.written-first',
-  'MUST',
-  '6.3',
-  'When deployment.deployed arrives, the config files of the deployment are already on the device, whole.',
-);
+const writtenFirst = requirement({
+  id: 'device.events.written-first',
+  level: 'MUST',
+  section: '6.3',
+  since: '2026-11-21',
+  text: 'When deployment.deployed arrives, the config files of the deployment are already on the device, whole.',
+});
 
-const onlyDeployed = requirement(
-  'device.events.deployed-only',
-  'MUST',
-  '6.3',
-  'deployment.deployed is emitted for deployments whose config files have been written, and not for those that are merely staged.',
-);
+const onlyDeployed = requirement({
+  id: 'device.events.deployed-only',
+  level: 'MUST',
+  section: '6.3',
+  since: '2026-11-21',
+  text: 'deployment.deployed is emitted for deployments whose config files have been written, and not for those that are merely staged.',
+});
 
-const removedEvent = requirement(
-  'device.events.removed',
-  'INFO',
-  '6.3',
-  'What triggers deployment.removed, and what it carries, is not stated.',
-);
+const removedEvent = requirement({
+  id: 'device.events.removed',
+  level: 'INFO',
+  section: '6.3',
+  since: '2026-11-21',
+  text: 'What triggers deployment.removed, and what it carries, is not stated.',
+});
 
 const sizes = fc.array(fc.constantFrom(0, 10, 4_000, 60_000, 400_000), { minLength: 1, maxLength: 5 });
 

@@ -10,40 +10,45 @@ import { sameEvents } from './support/events.ts';
 import { restart } from './support/restart.ts';
 import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
 
-const gone = requirement(
-  'device.events.expired.410',
-  'MUST',
-  '7',
-  'A cursor older than the earliest retained event gets 410, by after and by Last-Event-ID, and no stream.',
-);
+const gone = requirement({
+  id: 'device.events.expired.410',
+  level: 'MUST',
+  section: '7',
+  since: '2026-11-21',
+  text: 'A cursor older than the earliest retained event gets 410, by after and by Last-Event-ID, and no stream.',
+});
 
-const boundary = requirement(
-  'device.events.expired.boundary',
-  'MUST',
-  '7',
-  'The earliest retained id and every later one is served, not 410, and replays all that follows it.',
-);
+const boundary = requirement({
+  id: 'device.events.expired.boundary',
+  level: 'MUST',
+  section: '7',
+  since: '2026-11-21',
+  text: 'The earliest retained id and every later one is served, not 410, and replays all that follows it.',
+});
 
-const only = requirement(
-  'device.events.expired.only',
-  'SHOULD',
-  '7',
-  '410 is for cursors older than the earliest retained event: one beyond the newest gets another answer.',
-);
+const only = requirement({
+  id: 'device.events.expired.only',
+  level: 'SHOULD',
+  section: '7',
+  since: '2026-11-21',
+  text: '410 is for cursors older than the earliest retained event: one beyond the newest gets another answer.',
+});
 
-const zero = requirement(
-  'device.events.expired.zero',
-  'INFO',
-  '7',
-  'Whether after=0 is expired once events have been compacted away, or means "from the earliest", is read both ways.',
-);
+const zero = requirement({
+  id: 'device.events.expired.zero',
+  level: 'INFO',
+  section: '7',
+  since: '2026-11-21',
+  text: 'Whether after=0 is expired once events have been compacted away, or means "from the earliest", is read both ways.',
+});
 
-const precedence = requirement(
-  'device.events.after-wins.expired',
-  'MUST',
-  '4.1',
-  'after takes precedence over Last-Event-ID also where one of the two is expired.',
-);
+const precedence = requirement({
+  id: 'device.events.after-wins.expired',
+  level: 'MUST',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'after takes precedence over Last-Event-ID also where one of the two is expired.',
+});
 
 /** What is asked for beside the cursor: whatever it is, the border is where the log begins. */
 const FILTERS: Pick<OpenEvents, 'types'>[] = [

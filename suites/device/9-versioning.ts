@@ -4,12 +4,13 @@ import { ask, CURRENT, mediaType, objectOf } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { withStreams } from './support/streams.ts';
 
-const prefix = requirement(
-  'device.version.prefix',
-  'MUST',
-  '9',
-  'The Device API is served below /v0.2; the same paths without the prefix, or below another version, do not answer as v0.2.',
-);
+const prefix = requirement({
+  id: 'device.version.prefix',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'The Device API is served below /v0.2; the same paths without the prefix, or below another version, do not answer as v0.2.',
+});
 
 export default [
   check(prefix, { sharing: 'shared', profile: 'core' }, (context: Device) =>

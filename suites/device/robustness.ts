@@ -7,12 +7,13 @@ import { persist } from './support/busy.ts';
 import { check, type Device } from './support/context.ts';
 import { streamsInTheWay, withStreams } from './support/streams.ts';
 
-const robust = requirement(
-  'device.robust.requests',
-  'SHOULD',
-  '4.1',
-  'Bad methods, long paths, bad headers, pipelined and slow requests get a 4xx and never a hang or a 5xx, and the next request works.',
-);
+const robust = requirement({
+  id: 'device.robust.requests',
+  level: 'SHOULD',
+  section: '4.1',
+  since: '2026-11-21',
+  text: 'Bad methods, long paths, bad headers, pipelined and slow requests get a 4xx and never a hang or a 5xx, and the next request works.',
+});
 
 interface Trial {
   name: string;

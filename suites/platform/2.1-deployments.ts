@@ -7,12 +7,13 @@ import type { Item } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { inVersion, ok, send } from './support/send.ts';
 
-const SHAPE = requirement(
-  'platform.deployment.shape',
-  'MUST',
-  '2.1',
-  'The fields that section 2.1 shows of a deployment have their types, prefixes, enumerations and date-times in every deployment that is listed.',
-);
+const SHAPE = requirement({
+  id: 'platform.deployment.shape',
+  level: 'MUST',
+  section: '2.1',
+  since: '2026-11-21',
+  text: 'The fields that section 2.1 shows of a deployment have their types, prefixes, enumerations and date-times in every deployment that is listed.',
+});
 const shape = check(SHAPE, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
   for (const item of await some(t)) {
     const problems = deploymentShape.problems(item).map(({ path, message }) => `${path} ${message}`.trim());
@@ -28,12 +29,13 @@ const shape = check(SHAPE, { sharing: 'exclusive', profile: 'core' }, async (t: 
   }
 });
 
-const MERGE = requirement(
-  'platform.deployment.merge',
-  'MUST',
-  '2.2',
-  'status equals error_status when that is failed or retrying, and activity_status otherwise.',
-);
+const MERGE = requirement({
+  id: 'platform.deployment.merge',
+  level: 'MUST',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'status equals error_status when that is failed or retrying, and activity_status otherwise.',
+});
 const merge = check(MERGE, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
   const seen = new Map<string, string>();
   for (const item of await some(t)) {
@@ -63,12 +65,13 @@ function merged(t: Platform, item: Partial<Item>, where: string): string | undef
   return `${activity}/${error}`;
 }
 
-const FAILED = requirement(
-  'platform.deployment.failed',
-  'SHOULD',
-  '2.2',
-  'A deployment that failed is archived, or on its way there.',
-);
+const FAILED = requirement({
+  id: 'platform.deployment.failed',
+  level: 'SHOULD',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'A deployment that failed is archived, or on its way there.',
+});
 const failed = check(FAILED, {}, async (t: Platform) => {
   const all = (await listed(t)).filter((item) => item['error_status'] === 'failed');
   if (all.length === 0) t.notApplicable('no deployment that is listed has failed');
@@ -81,12 +84,13 @@ const failed = check(FAILED, {}, async (t: Platform) => {
   }
 });
 
-const REMOVING = requirement(
-  'platform.deployment.removing',
-  'MUST',
-  '9',
-  'The status removing, which 2026-05-06.rainier restored, is never shown to a client of 2026-03-09.tetons.',
-);
+const REMOVING = requirement({
+  id: 'platform.deployment.removing',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'The status removing, which 2026-05-06.rainier restored, is never shown to a client of 2026-03-09.tetons.',
+});
 const removing = check(REMOVING, { needs: ['tetons', 'rainier'], sharing: 'exclusive' }, async (t: Platform) => {
   const later = await listed(inVersion(t, 'rainier'));
   const earlier = await listed(inVersion(t, 'tetons'));

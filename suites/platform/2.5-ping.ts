@@ -11,12 +11,13 @@ import { isJson, ok, refused, said, send } from './support/send.ts';
 const SECOND = 1_000_000_000;
 const MILLISECOND = 1_000_000;
 
-const SUCCESS = requirement(
-  'platform.ping.success',
-  'MUST',
-  '2.5',
-  'A ping of a device that is online answers 200 with code "success" and the round trip in nanoseconds, which is no longer than the call.',
-);
+const SUCCESS = requirement({
+  id: 'platform.ping.success',
+  level: 'MUST',
+  section: '2.5',
+  since: '2026-11-21',
+  text: 'A ping of a device that is online answers 200 with code "success" and the round trip in nanoseconds, which is no longer than the call.',
+});
 const success = check(SUCCESS, { needs: ['online-device'], profile: 'core' }, async (t: Platform) => {
   const device = t.onlineDevice ?? t.blocked('no online device was named');
   const response = await firstToArrive(t, device);
@@ -52,13 +53,14 @@ async function firstToArrive(t: Platform, device: string): Promise<HttpResponse>
   return response;
 }
 
-const TIMEOUT = requirement(
-  'platform.ping.timeout',
-  'MUST',
-  '2.5',
-  'A ping of a device that does not answer ends when timeout_nanos are over, and never with code "success".',
-);
-const timeout = check(TIMEOUT, { needs: ['offline-device'], waits: true }, async (t: Platform) => {
+const TIMEOUT = requirement({
+  id: 'platform.ping.timeout',
+  level: 'MUST',
+  section: '2.5',
+  since: '2026-11-21',
+  text: 'A ping of a device that does not answer ends when timeout_nanos are over, and never with code "success".',
+});
+const timeout = check(TIMEOUT, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
   await served(t);
   await pingsAreServed(t);
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
@@ -122,13 +124,14 @@ async function stillOffline(t: Platform, device: string): Promise<void> {
   if ((json as { status?: unknown } | undefined)?.status === 'online') t.blocked(`${device} has come online meanwhile`);
 }
 
-const LIMIT = requirement(
-  'platform.ping.limit',
-  'MUST',
-  '8',
-  'A timeout_nanos above 10 seconds is refused or clamped: no ping waits longer than 10 seconds.',
-);
-const limit = check(LIMIT, { needs: ['offline-device'], waits: true }, async (t: Platform) => {
+const LIMIT = requirement({
+  id: 'platform.ping.limit',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'A timeout_nanos above 10 seconds is refused or clamped: no ping waits longer than 10 seconds.',
+});
+const limit = check(LIMIT, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
   await served(t);
   await pingsAreServed(t);
   const device = t.offlineDevice ?? t.blocked('no offline device was named');

@@ -7,12 +7,13 @@ import { check, type Platform } from './support/platform.ts';
 import { seeded } from './support/seed.ts';
 import { isJson, said } from './support/send.ts';
 
-const ENVELOPE = requirement(
-  'platform.list.envelope',
-  'MUST',
-  '2.6',
-  'Every collection answers with the list envelope: object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
-);
+const ENVELOPE = requirement({
+  id: 'platform.list.envelope',
+  level: 'MUST',
+  section: '2.6',
+  since: '2026-11-21',
+  text: 'Every collection answers with the list envelope: object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
+});
 const envelope = check(ENVELOPE, { profile: 'core' }, async (t: Platform) => {
   await served(t);
   for (const collection of COLLECTIONS) {
@@ -36,12 +37,13 @@ const envelope = check(ENVELOPE, { profile: 'core' }, async (t: Platform) => {
 
 const absent = ({ status }: { status: number }): boolean => (status >= 300 && status <= 499) || status === 501;
 
-const ITEMS = requirement(
-  'platform.list.items',
-  'MUST',
-  '2.6',
-  'The items of a page are different from each other, and all of a collection name the same type in object, which no other collection does.',
-);
+const ITEMS = requirement({
+  id: 'platform.list.items',
+  level: 'MUST',
+  section: '2.6',
+  since: '2026-11-21',
+  text: 'The items of a page are different from each other, and all of a collection name the same type in object, which no other collection does.',
+});
 const items = check(ITEMS, {}, async (t: Platform) => {
   const named = new Map<string, string>();
   for (const collection of await served(t)) {
@@ -81,12 +83,13 @@ const items = check(ITEMS, {}, async (t: Platform) => {
   }
 });
 
-const TIMESTAMPS = requirement(
-  'platform.timestamps',
-  'MUST',
-  '2',
-  'Every timestamp of a resource is an ISO 8601 date-time string.',
-);
+const TIMESTAMPS = requirement({
+  id: 'platform.timestamps',
+  level: 'MUST',
+  section: '2',
+  since: '2026-11-21',
+  text: 'Every timestamp of a resource is an ISO 8601 date-time string.',
+});
 /** What a field of a published resource is called when it holds a moment. */
 const MOMENT = /^(created|updated|queued|deployed|archived|last_connected|last_disconnected|expires)_at$/;
 
@@ -110,12 +113,13 @@ const timestamps = check(TIMESTAMPS, { sharing: 'exclusive' }, async (t: Platfor
   if (seen === 0) t.notApplicable('no item that was listed has a timestamp');
 });
 
-const OBJECTS = requirement(
-  'platform.list.collections',
-  'INFO',
-  '4.2',
-  'Which collections a platform serves is recorded.',
-);
+const OBJECTS = requirement({
+  id: 'platform.list.collections',
+  level: 'INFO',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'Which collections a platform serves is recorded.',
+});
 const collections = check(OBJECTS, {}, async (t: Platform) => {
   t.note(`serves ${(await served(t)).join(', ')} in ${t.apiVersion}`);
   t.note(

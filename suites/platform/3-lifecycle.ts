@@ -9,12 +9,13 @@ import type { Item } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';
 
-const FORWARD = requirement(
-  'platform.deployment.forward-only',
-  'SHOULD',
-  '3',
-  'The target and the activity of a deployment never move backwards, whatever is done with it and its neighbours.',
-);
+const FORWARD = requirement({
+  id: 'platform.deployment.forward-only',
+  level: 'SHOULD',
+  section: '3',
+  since: '2026-11-21',
+  text: 'The target and the activity of a deployment never move backwards, whatever is done with it and its neighbours.',
+});
 const forwardOnly = check(FORWARD, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
   const kits = [await createKit(t), await createKit(t)];
   const made = new Set<Item>();
@@ -36,12 +37,13 @@ const forwardOnly = check(FORWARD, { needs: ['write'], writes: true, sharing: 'e
   await tidy(t, [...made]);
 });
 
-const CREATED = requirement(
-  'platform.deployment.created',
-  'MUST',
-  '2.1',
-  'A deployment that is created is of the device and the release that were asked for, and keeps its description.',
-);
+const CREATED = requirement({
+  id: 'platform.deployment.created',
+  level: 'MUST',
+  section: '2.1',
+  since: '2026-11-21',
+  text: 'A deployment that is created is of the device and the release that were asked for, and keeps its description.',
+});
 const asAsked = check(CREATED, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
   const kit = await createKit(t);
   const device = (await createDevice(t)).id;
@@ -68,12 +70,13 @@ const asAsked = check(CREATED, { needs: ['write'], writes: true, sharing: 'exclu
   }
 });
 
-const ARCHIVED = requirement(
-  'platform.deployment.archived-final',
-  'MUST',
-  '2.2',
-  'An archived deployment cannot be deployed.',
-);
+const ARCHIVED = requirement({
+  id: 'platform.deployment.archived-final',
+  level: 'MUST',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'An archived deployment cannot be deployed.',
+});
 const archivedFinal = check(ARCHIVED, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
   const made = new Set<Item>();
   const kits = [await createKit(t), await createKit(t)];

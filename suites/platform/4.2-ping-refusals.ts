@@ -8,12 +8,13 @@ import { broken, refused, said } from './support/send.ts';
 
 const MILLISECOND = 1_000_000;
 
-const BAD_BODY = requirement(
-  'platform.ping.bad-body',
-  'SHOULD',
-  '4.2',
-  'A ping whose body is no JSON object, or whose timeout_nanos is no integer, is refused with a 4xx.',
-);
+const BAD_BODY = requirement({
+  id: 'platform.ping.bad-body',
+  level: 'SHOULD',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'A ping whose body is no JSON object, or whose timeout_nanos is no integer, is refused with a 4xx.',
+});
 const BAD_BODIES = [
   '{',
   'timeout_nanos=1000000',
@@ -63,12 +64,13 @@ const badBody = check(BAD_BODY, {}, async (t: Platform) => {
   }
 });
 
-const UNKNOWN = requirement(
-  'platform.ping.unknown-device',
-  'SHOULD',
-  '4.2',
-  'A ping of a device that does not exist is refused with a 4xx.',
-);
+const UNKNOWN = requirement({
+  id: 'platform.ping.unknown-device',
+  level: 'SHOULD',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'A ping of a device that does not exist is refused with a 4xx.',
+});
 const unknownDevice = check(UNKNOWN, {}, async (t: Platform) => {
   await pingsAreServed(t);
   const strange = fc.oneof(

@@ -12,7 +12,13 @@ import { changedAt, emptyKey, lacking, withTail, wrongKeys } from './support/wro
 
 const KEY = 'x-api-key';
 
-const REQUIRED = requirement('platform.auth.key-required', 'MUST', '5', 'Without an API key nothing is served.');
+const REQUIRED = requirement({
+  id: 'platform.auth.key-required',
+  level: 'MUST',
+  section: '5',
+  since: '2026-11-21',
+  text: 'Without an API key nothing is served.',
+});
 const keyRequired = check(REQUIRED, { profile: 'core' }, async (t: Platform) => {
   // `served` proves with the right key that there is something to refuse.
   const collections = await served(t);
@@ -69,7 +75,13 @@ async function noToken(t: Platform, http: HttpClient, how: string): Promise<void
   refusedWithoutData(t, answer, [], `POST /provisioning_tokens with ${how}`, [400, 404, 405, 415, 422, 501]);
 }
 
-const WRONG = requirement('platform.auth.key-wrong', 'MUST', '5', 'With a key that was not issued nothing is served.');
+const WRONG = requirement({
+  id: 'platform.auth.key-wrong',
+  level: 'MUST',
+  section: '5',
+  since: '2026-11-21',
+  text: 'With a key that was not issued nothing is served.',
+});
 const keyWrong = check(WRONG, { profile: 'core' }, async (t: Platform) => {
   const collections = await served(t);
   const examples = [emptyKey, lacking(t.apiKey, 1), withTail(t.apiKey), changedAt(t.apiKey, 0)].map(
@@ -91,12 +103,13 @@ const keyWrong = check(WRONG, { profile: 'core' }, async (t: Platform) => {
   );
 });
 
-const SCOPE = requirement(
-  'platform.auth.scope',
-  'MUST',
-  '5',
-  'A key without the scope devices:read may not ping a device.',
-);
+const SCOPE = requirement({
+  id: 'platform.auth.scope',
+  level: 'MUST',
+  section: '5',
+  since: '2026-11-21',
+  text: 'A key without the scope devices:read may not ping a device.',
+});
 const scope = check(SCOPE, { needs: ['limited-key'] }, async (t: Platform) => {
   await served(t);
   const first = await firstPing(t);

@@ -8,12 +8,13 @@ import { anyHuge, anyHugeNegative, huge, hugeNegative, short } from './support/n
 import { check, type Platform } from './support/platform.ts';
 import { broken, ok, refused, said } from './support/send.ts';
 
-const HUGE = requirement(
-  'platform.list.clamp.huge',
-  'MUST',
-  '8',
-  'Integers of any size are clamped and never an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
-);
+const HUGE = requirement({
+  id: 'platform.list.clamp.huge',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'Integers of any size are clamped and never an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
+});
 const hugeLimits = check(HUGE, {}, async (t: Platform) => {
   const collections = await served(t);
   const [collection] = collections;
@@ -58,12 +59,13 @@ const hugeOffsets = check(HUGE, { aspect: 'offset' }, async (t: Platform) => {
   );
 });
 
-const NONSENSE = requirement(
-  'platform.list.clamp.nonsense',
-  'MUST',
-  '8',
-  'What is no integer at all breaks nothing: a 4xx, or a list whose limit and offset are in range. Which of them is recorded.',
-);
+const NONSENSE = requirement({
+  id: 'platform.list.clamp.nonsense',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'What is no integer at all breaks nothing: a 4xx, or a list whose limit and offset are in range. Which of them is recorded.',
+});
 const TEXTS = [
   'abc',
   '1e2',

@@ -19,12 +19,13 @@ const asks = (name: 'limit' | 'offset') => ({
 const edges = (collections: readonly string[], values: readonly number[]): [Asked][] =>
   collections.flatMap((collection) => values.map((value): [Asked] => [{ collection, value }]));
 
-const DEFAULTS = requirement(
-  'platform.list.defaults',
-  'MUST',
-  '8',
-  'Without parameters a list has limit 10 and offset 0, and the page is the one that these ask for.',
-);
+const DEFAULTS = requirement({
+  id: 'platform.list.defaults',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'Without parameters a list has limit 10 and offset 0, and the page is the one that these ask for.',
+});
 const defaults = check(DEFAULTS, { profile: 'core' }, async (t: Platform) => {
   for (const collection of await served(t)) {
     const silent = await page(t, collection);
@@ -50,12 +51,13 @@ const defaults = check(DEFAULTS, { profile: 'core' }, async (t: Platform) => {
   }
 });
 
-const HIGH = requirement(
-  'platform.list.clamp.high',
-  'MUST',
-  '8',
-  'A limit above 100 takes effect as 100: in the echo and in the page.',
-);
+const HIGH = requirement({
+  id: 'platform.list.clamp.high',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'A limit above 100 takes effect as 100: in the echo and in the page.',
+});
 const high = check(HIGH, { profile: 'core' }, async (t: Platform) => {
   const collections = await served(t);
   await t.property(
@@ -78,12 +80,13 @@ const obeyed = check(HIGH, { aspect: 'obeyed', needs: ['seed-data'], sharing: 'e
   }
 });
 
-const LOW = requirement(
-  'platform.list.clamp.low',
-  'MUST',
-  '8',
-  'A limit below 1 is no error: it takes effect as a value from 0 to 100 (1, the nearest that serves anything, is what is usual).',
-);
+const LOW = requirement({
+  id: 'platform.list.clamp.low',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'A limit below 1 is no error: it takes effect as a value from 0 to 100 (1, the nearest that serves anything, is what is usual).',
+});
 const low = check(LOW, {}, async (t: Platform) => {
   const collections = await served(t);
   await t.property(
@@ -99,12 +102,13 @@ const low = check(LOW, {}, async (t: Platform) => {
   );
 });
 
-const OFFSET = requirement(
-  'platform.list.clamp.offset',
-  'MUST',
-  '8',
-  'A negative offset takes effect as 0: in the echo and in the page.',
-);
+const OFFSET = requirement({
+  id: 'platform.list.clamp.offset',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'A negative offset takes effect as 0: in the echo and in the page.',
+});
 const offset = check(OFFSET, { profile: 'core' }, async (t: Platform) => {
   const collections = await served(t);
   await t.property(

@@ -7,12 +7,13 @@ import { check, type Platform } from './support/platform.ts';
 import { undisturbed } from './support/quiet.ts';
 import { anyLimit, describe, type Window, withItems } from './support/windows.ts';
 
-const SIZE = requirement(
-  'platform.list.page-size',
-  'MUST',
-  '2.6',
-  'A page holds at most limit items, and exactly limit whenever has_more is true.',
-);
+const SIZE = requirement({
+  id: 'platform.list.page-size',
+  level: 'MUST',
+  section: '2.6',
+  since: '2026-11-21',
+  text: 'A page holds at most limit items, and exactly limit whenever has_more is true.',
+});
 const pageSize = check(SIZE, { profile: 'core' }, async (t: Platform) => {
   const collections = await served(t);
   const window = fc.record({
@@ -47,12 +48,13 @@ const pageSize = check(SIZE, { profile: 'core' }, async (t: Platform) => {
   );
 });
 
-const IN_RANGE = requirement(
-  'platform.list.in-range',
-  'MUST',
-  '8',
-  'A limit from 1 to 100 and an offset from 0 on take effect as they are, and the page begins at that offset.',
-);
+const IN_RANGE = requirement({
+  id: 'platform.list.in-range',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'A limit from 1 to 100 and an offset from 0 on take effect as they are, and the page begins at that offset.',
+});
 const inRange = check(IN_RANGE, {}, async (t: Platform) => {
   const collections = await served(t);
   await t.property(
@@ -106,12 +108,13 @@ async function beginsThere(t: Platform, { collection, limit, offset }: Window): 
   });
 }
 
-const HAS_MORE = requirement(
-  'platform.list.has-more',
-  'MUST',
-  '2.6',
-  'has_more is true exactly when an item lies beyond the page.',
-);
+const HAS_MORE = requirement({
+  id: 'platform.list.has-more',
+  level: 'MUST',
+  section: '2.6',
+  since: '2026-11-21',
+  text: 'has_more is true exactly when an item lies beyond the page.',
+});
 const hasMore = check(
   HAS_MORE,
   { needs: ['seed-data'], sharing: 'exclusive', profile: 'core' },

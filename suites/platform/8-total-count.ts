@@ -7,12 +7,13 @@ import { undisturbed } from './support/quiet.ts';
 import { ok } from './support/send.ts';
 import { COUNTED, sizeOf, sizes } from './support/sizes.ts';
 
-const TOTAL = requirement(
-  'platform.list.total-count',
-  'MUST',
-  '8',
-  'total_count is absent unless expand=total_count is given; then it is the exact number of items, whatever limit and offset.',
-);
+const TOTAL = requirement({
+  id: 'platform.list.total-count',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'total_count is absent unless expand=total_count is given; then it is the exact number of items, whatever limit and offset.',
+});
 const omitted = check(TOTAL, { aspect: 'omitted', profile: 'core' }, async (t: Platform) => {
   for (const collection of await served(t)) {
     for (const query of [{}, { limit: 1 }, { offset: 1_000_000 }, { limit: 100 }]) {

@@ -15,12 +15,13 @@ interface Asked {
   from: string;
 }
 
-const WALK = requirement(
-  'platform.list.walk',
-  'MUST',
-  '8',
-  'Walking with offset = offset + limit until has_more is false gives every item once, in the same order for any limit.',
-);
+const WALK = requirement({
+  id: 'platform.list.walk',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'Walking with offset = offset + limit until has_more is false gives every item once, in the same order for any limit.',
+});
 const walks = check(WALK, { needs: ['seed-data'], sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
   const found = await withItems(t);
   const collections = [...found.keys()];
@@ -53,12 +54,13 @@ const walks = check(WALK, { needs: ['seed-data'], sharing: 'exclusive', profile:
   for (const error of failed.values()) throw error;
 });
 
-const STABLE = requirement(
-  'platform.list.stable',
-  'SHOULD',
-  '8',
-  'The same page read twice is the same while nothing is written.',
-);
+const STABLE = requirement({
+  id: 'platform.list.stable',
+  level: 'SHOULD',
+  section: '8',
+  since: '2026-11-21',
+  text: 'The same page read twice is the same while nothing is written.',
+});
 const stable = check(STABLE, { needs: ['seed-data'], sharing: 'exclusive' }, async (t: Platform) => {
   for (const [collection] of await withItems(t)) {
     await undisturbed(t, collection, async () => {
@@ -78,12 +80,13 @@ const stable = check(STABLE, { needs: ['seed-data'], sharing: 'exclusive' }, asy
   }
 });
 
-const BEYOND = requirement(
-  'platform.list.beyond-end',
-  'MUST',
-  '8',
-  'An offset past the end gives an empty page whose has_more is false.',
-);
+const BEYOND = requirement({
+  id: 'platform.list.beyond-end',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-21',
+  text: 'An offset past the end gives an empty page whose has_more is false.',
+});
 const beyondEnd = check(BEYOND, { sharing: 'exclusive' }, async (t: Platform) => {
   const found = await sizes(t, 0);
   const past = [...found].map(([collection, items]) =>

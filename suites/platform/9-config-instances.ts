@@ -9,12 +9,13 @@ import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';
 import { inVersion, ok, refused, said, send } from './support/send.ts';
 
-const YAML = requirement(
-  'platform.config-instance.yaml',
-  'MUST',
-  '9',
-  'From 2026-05-06.rainier on config instances may have content of format yaml.',
-);
+const YAML = requirement({
+  id: 'platform.config-instance.yaml',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'From 2026-05-06.rainier on config instances may have content of format yaml.',
+});
 
 interface Posted {
   response: HttpResponse;
@@ -69,12 +70,13 @@ async function postYaml(t: Platform): Promise<Posted> {
   return second !== undefined && ok(second.response) ? second : first;
 }
 
-const EARLIER = requirement(
-  'platform.config-instance.yaml-before',
-  'INFO',
-  '9',
-  'What 2026-03-09.tetons, which knows no yaml content, answers to it is recorded.',
-);
+const EARLIER = requirement({
+  id: 'platform.config-instance.yaml-before',
+  level: 'INFO',
+  section: '9',
+  since: '2026-11-21',
+  text: 'What 2026-03-09.tetons, which knows no yaml content, answers to it is recorded.',
+});
 const before = check(
   EARLIER,
   { needs: ['write', 'tetons'], writes: true, sharing: 'exclusive' },

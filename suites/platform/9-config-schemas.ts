@@ -8,12 +8,13 @@ import { read } from './support/read.ts';
 import { inVersion, said, send } from './support/send.ts';
 import { walk } from './support/walk.ts';
 
-const SLOTS = requirement(
-  'platform.schema.slots',
-  'MUST',
-  '9',
-  'From 2026-08-17.everglades on a config schema says where it writes in instance_slots[].filepath; when they are omitted the server derives a path and takes none of an earlier schema; older versions say instance_filepath.',
-);
+const SLOTS = requirement({
+  id: 'platform.schema.slots',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'From 2026-08-17.everglades on a config schema says where it writes in instance_slots[].filepath; when they are omitted the server derives a path and takes none of an earlier schema; older versions say instance_filepath.',
+});
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 
 const newPath = (): string => `/srv/configs/${unique('path')}.json`;

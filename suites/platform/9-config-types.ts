@@ -5,12 +5,13 @@ import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';
 import { inVersion, ok, refused, said, send } from './support/send.ts';
 
-const SLUG = requirement(
-  'platform.config-type.slug',
-  'MUST',
-  '9',
-  'From 2026-08-17.everglades on PATCH of a config type does not accept slug: no request changes it.',
-);
+const SLUG = requirement({
+  id: 'platform.config-type.slug',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'From 2026-08-17.everglades on PATCH of a config type does not accept slug: no request changes it.',
+});
 const slug = check(
   SLUG,
   { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' },

@@ -8,12 +8,13 @@ import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';
 import { inVersion } from './support/send.ts';
 
-const TIMESTAMPS = requirement(
-  'platform.deployment.timestamps',
-  'MUST',
-  '9',
-  'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: each once it is reached, in that order.',
-);
+const TIMESTAMPS = requirement({
+  id: 'platform.deployment.timestamps',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: each once it is reached, in that order.',
+});
 const REACHED = {
   queued: ['queued', 'deployed'],
   deployed: ['deployed', 'removing'],

@@ -7,12 +7,13 @@ import { read } from './support/read.ts';
 import { inVersion, refused } from './support/send.ts';
 import { walk } from './support/walk.ts';
 
-const EXPAND = requirement(
-  'platform.device.expand',
-  'MUST',
-  '9',
-  'From 2026-05-06.rainier on devices carry current_release and current_deployment when these are expanded, and only then.',
-);
+const EXPAND = requirement({
+  id: 'platform.device.expand',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'From 2026-05-06.rainier on devices carry current_release and current_deployment when these are expanded, and only then.',
+});
 const FIELDS = { current_release: 'release', current_deployment: 'deployment' } as const;
 
 async function devices(t: Platform): Promise<void> {
@@ -122,12 +123,13 @@ function consistent(t: Platform, device: Item): void {
   });
 }
 
-const ARCHIVED = requirement(
-  'platform.device.archived',
-  'MUST',
-  '9',
-  'The device status archived, new in 2026-08-17.everglades, is never shown to a client of an older version.',
-);
+const ARCHIVED = requirement({
+  id: 'platform.device.archived',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'The device status archived, new in 2026-08-17.everglades, is never shown to a client of an older version.',
+});
 const archived = check(ARCHIVED, { needs: ['everglades', 'tetons', 'rainier'] }, async (t: Platform) => {
   const list = async (codename: 'tetons' | 'rainier' | 'everglades'): Promise<Item[]> => {
     const versioned = inVersion(t, codename);

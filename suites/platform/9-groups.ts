@@ -14,12 +14,13 @@ import { check, type Platform } from './support/platform.ts';
 import { read } from './support/read.ts';
 import { inVersion, ok, refused, said, send } from './support/send.ts';
 
-const TREE = requirement(
-  'platform.group.tree',
-  'MUST',
-  '9',
-  'Groups can be created, renamed, moved and read; they form a tree, whatever is moved where; a device’s membership cannot be written through the device.',
-);
+const TREE = requirement({
+  id: 'platform.group.tree',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'Groups can be created, renamed, moved and read; they form a tree, whatever is moved where; a device’s membership cannot be written through the device.',
+});
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 
 async function withRoot(t: Platform, forms: GroupForms): Promise<{ model: GroupModel; real: GroupReality }> {

@@ -10,12 +10,13 @@ import { read } from './support/read.ts';
 import { inVersion, ok, said } from './support/send.ts';
 import { walk } from './support/walk.ts';
 
-const PARENT = requirement(
-  'platform.deployment.parent',
-  'MUST',
-  '9',
-  'On creation parent_id may be omitted or a deployment id; null is accepted exactly when the device has no current target deployment.',
-);
+const PARENT = requirement({
+  id: 'platform.deployment.parent',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'On creation parent_id may be omitted or a deployment id; null is accepted exactly when the device has no current target deployment.',
+});
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 
 interface Stage {

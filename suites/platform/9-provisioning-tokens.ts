@@ -7,12 +7,13 @@ import { mustBeThere } from './support/create.ts';
 import { check, type Platform } from './support/platform.ts';
 import { inVersion, ok, refused, said, send } from './support/send.ts';
 
-const TOKEN = requirement(
-  'platform.provisioning-token',
-  'MUST',
-  '9',
-  'From 2026-05-06.rainier on the platform issues provisioning tokens, each with its expiry; 2026-03-09.tetons has none.',
-);
+const TOKEN = requirement({
+  id: 'platform.provisioning-token',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'From 2026-05-06.rainier on the platform issues provisioning tokens, each with its expiry; 2026-03-09.tetons has none.',
+});
 const PATH = '/provisioning_tokens';
 
 /** Tokens that were issued in this run, by its connections: how many a platform issues is not shown, so none is asked for twice. */

@@ -6,12 +6,13 @@ import { COLLECTIONS, getList, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { broken, refused, said, speaking, versionNamed } from './support/send.ts';
 
-const SUPPORTED = requirement(
-  'platform.version.supported',
-  'MUST',
-  '9',
-  'Requests in a version that the platform supports are served.',
-);
+const SUPPORTED = requirement({
+  id: 'platform.version.supported',
+  level: 'MUST',
+  section: '9',
+  since: '2026-11-21',
+  text: 'Requests in a version that the platform supports are served.',
+});
 const spoken = check(SUPPORTED, { profile: 'core' }, async (t: Platform) => {
   await servedIn(t, t.apiVersion);
   const [collection] = await served(t);
@@ -44,22 +45,24 @@ async function servedIn(t: Platform, version: string): Promise<void> {
   t.note(`${version} has ${collections.join(', ')}`);
 }
 
-const END_OF_LIFE = requirement(
-  'platform.version.end-of-life',
-  'SHOULD',
-  '9',
-  'Versions that are no longer supported are refused with a 4xx.',
-);
+const END_OF_LIFE = requirement({
+  id: 'platform.version.end-of-life',
+  level: 'SHOULD',
+  section: '9',
+  since: '2026-11-21',
+  text: 'Versions that are no longer supported are refused with a 4xx.',
+});
 const endOfLife = check(END_OF_LIFE, {}, async (t: Platform) => {
   for (const version of END_OF_LIFE_VERSIONS) await refusedVersion(t, version, 'which is no longer supported');
 });
 
-const MALFORMED = requirement(
-  'platform.version.malformed',
-  'SHOULD',
-  '9',
-  'A version header that is not of the form <YYYY-MM-DD>.<codename> is refused with a 4xx.',
-);
+const MALFORMED = requirement({
+  id: 'platform.version.malformed',
+  level: 'SHOULD',
+  section: '9',
+  since: '2026-11-21',
+  text: 'A version header that is not of the form <YYYY-MM-DD>.<codename> is refused with a 4xx.',
+});
 const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
 const MALFORMED_VERSIONS = [
   NEWEST_DATE,
@@ -87,24 +90,26 @@ const malformed = check(MALFORMED, { profile: 'core' }, async (t: Platform) => {
   });
 });
 
-const UNKNOWN = requirement(
-  'platform.version.unknown',
-  'SHOULD',
-  '9',
-  'A well-formed version that was never released is refused with a 4xx.',
-);
+const UNKNOWN = requirement({
+  id: 'platform.version.unknown',
+  level: 'SHOULD',
+  section: '9',
+  since: '2026-11-21',
+  text: 'A well-formed version that was never released is refused with a 4xx.',
+});
 const unknown = check(UNKNOWN, {}, async (t: Platform) => {
   for (const version of ['2099-01-01.nowhere', `${NEWEST_DATE}.nowhere`, `2001-01-01.${NEWEST_NAME}`]) {
     await refusedVersion(t, version, 'which was never released');
   }
 });
 
-const OMITTED = requirement(
-  'platform.version.omitted',
-  'INFO',
-  '9',
-  'What happens to a request without a version header is recorded.',
-);
+const OMITTED = requirement({
+  id: 'platform.version.omitted',
+  level: 'INFO',
+  section: '9',
+  since: '2026-11-21',
+  text: 'What happens to a request without a version header is recorded.',
+});
 const omitted = check(OMITTED, {}, async (t: Platform) => {
   const name = t.versionHeader.toLowerCase();
   const headers = Object.fromEntries(

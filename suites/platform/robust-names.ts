@@ -10,12 +10,13 @@ import { walk } from './support/walk.ts';
 
 const options = { needs: ['write'], writes: true, sharing: 'exclusive' } as const;
 
-const NAMES = requirement(
-  'platform.robust.names',
-  'SHOULD',
-  '4.2',
-  'A name in any script is taken, and then shown as it was given, or refused with a 4xx.',
-);
+const NAMES = requirement({
+  id: 'platform.robust.names',
+  level: 'SHOULD',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'A name in any script is taken, and then shown as it was given, or refused with a 4xx.',
+});
 const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
 
 const names = check(NAMES, options, async (t: Platform) => {
@@ -52,12 +53,13 @@ async function kept(t: Platform, collection: string, item: Item, name: string): 
   });
 }
 
-const LISTED = requirement(
-  'platform.list.created',
-  'SHOULD',
-  '2.6',
-  'What was created is listed, though it may take a while.',
-);
+const LISTED = requirement({
+  id: 'platform.list.created',
+  level: 'SHOULD',
+  section: '2.6',
+  since: '2026-11-21',
+  text: 'What was created is listed, though it may take a while.',
+});
 const listed = check(LISTED, options, async (t: Platform) => {
   for (const [collection, make] of [
     ['config_types', createConfigType],

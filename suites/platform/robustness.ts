@@ -11,12 +11,13 @@ import { COLLECTIONS, page, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
 import { broken, ok, refused, said, send } from './support/send.ts';
 
-const BODIES = requirement(
-  'platform.robust.bodies',
-  'SHOULD',
-  '4.2',
-  'Bodies that are no JSON, of wrong types, nested deep or not UTF-8 are refused with a 4xx, huge ones break nothing, and nothing is created by what is refused.',
-);
+const BODIES = requirement({
+  id: 'platform.robust.bodies',
+  level: 'SHOULD',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'Bodies that are no JSON, of wrong types, nested deep or not UTF-8 are refused with a 4xx, huge ones break nothing, and nothing is created by what is refused.',
+});
 
 interface Body {
   what: string;
@@ -147,12 +148,13 @@ const arbitraryJson = check(
   },
 );
 
-const UNKNOWN_IDS = requirement(
-  'platform.robust.references',
-  'SHOULD',
-  '4.2',
-  'Ids of resources that do not exist are answered with a 4xx, when read and when referred to.',
-);
+const UNKNOWN_IDS = requirement({
+  id: 'platform.robust.references',
+  level: 'SHOULD',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'Ids of resources that do not exist are answered with a 4xx, when read and when referred to.',
+});
 const references = check(UNKNOWN_IDS, {}, async (t: Platform) => {
   const collections = await served(t);
   const id = fc.oneof(
@@ -173,12 +175,13 @@ const references = check(UNKNOWN_IDS, {}, async (t: Platform) => {
   );
 });
 
-const ROUTES = requirement(
-  'platform.robust.routes',
-  'SHOULD',
-  '4.2',
-  'A path that does not exist is answered with 404, a method that a path does not have with 404 or 405.',
-);
+const ROUTES = requirement({
+  id: 'platform.robust.routes',
+  level: 'SHOULD',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'A path that does not exist is answered with 404, a method that a path does not have with 404 or 405.',
+});
 const routes = check(ROUTES, {}, async (t: Platform) => {
   const [collection] = await served(t);
   for (const path of ['/no-such-thing', '/no/such/thing', `/${collection}s`, '/.env', `/${'long'.repeat(2000)}`]) {

@@ -6,12 +6,13 @@ import { Follower } from './support/events.ts';
 import { fileOf, type RolledOut, rollOut, seesFiles, statuses } from './support/roll-out.ts';
 import { check, eventually, platformOf, type System } from './support/system.ts';
 
-const FAILED = requirement(
-  'system.failed',
-  'MUST',
-  '2.2',
-  'A deployment that cannot be applied ends failed and archived, and nothing of it stays on the device.',
-);
+const FAILED = requirement({
+  id: 'system.failed',
+  level: 'MUST',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'A deployment that cannot be applied ends failed and archived, and nothing of it stays on the device.',
+});
 /** No file system takes a name of more than 255 bytes. */
 const IMPOSSIBLE = `/srv/configs/${'too-long-'.repeat(40)}.json`;
 

@@ -5,12 +5,13 @@ import { Follower } from './support/events.ts';
 import { current, rollOut, shownAs, statuses } from './support/roll-out.ts';
 import { check, platformOf, type System } from './support/system.ts';
 
-const OFFLINE = requirement(
-  'system.offline',
-  'MUST',
-  '2.2',
-  'A deployment for a device that is offline is queued; it is deployed, once, when the device is back.',
-);
+const OFFLINE = requirement({
+  id: 'system.offline',
+  level: 'MUST',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'A deployment for a device that is offline is queued; it is deployed, once, when the device is back.',
+});
 const offline = check(OFFLINE, { needs: ['write'], writes: true, sharing: 'disruptive' }, async (t: System) => {
   await t.online();
   await using events = await Follower.open(t);
@@ -43,12 +44,13 @@ const offline = check(OFFLINE, { needs: ['write'], writes: true, sharing: 'disru
   }
 });
 
-const OVERTAKEN = requirement(
-  'system.offline.newest',
-  'MUST',
-  '2.2',
-  'Of several deployments made while the device is offline the newest is its current one when it is back.',
-);
+const OVERTAKEN = requirement({
+  id: 'system.offline.newest',
+  level: 'MUST',
+  section: '2.2',
+  since: '2026-11-21',
+  text: 'Of several deployments made while the device is offline the newest is its current one when it is back.',
+});
 const overtaken = check(OVERTAKEN, { needs: ['write'], writes: true, sharing: 'disruptive' }, async (t: System) => {
   await t.online();
   await using events = await Follower.open(t);

@@ -6,12 +6,13 @@ import { Follower } from './support/events.ts';
 import { current, rollOut, shownAs } from './support/roll-out.ts';
 import { check, type System } from './support/system.ts';
 
-const SOAK = requirement(
-  'system.soak',
-  'SHOULD',
-  '3',
-  'After any sequence of deployments, cuts and restarts platform and device agree: the newest deployment is current, all others are archived, and each was deployed at most once.',
-);
+const SOAK = requirement({
+  id: 'system.soak',
+  level: 'SHOULD',
+  section: '3',
+  since: '2026-11-21',
+  text: 'After any sequence of deployments, cuts and restarts platform and device agree: the newest deployment is current, all others are archived, and each was deployed at most once.',
+});
 const soak = check(SOAK, { needs: ['write'], writes: true, sharing: 'disruptive' }, async (t: System) => {
   await t.property(
     systemCommands(t.device.capabilities.has('restart'), t.replayPath),

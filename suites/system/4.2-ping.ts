@@ -4,7 +4,13 @@ import { code, ping } from '../platform/support/devices.ts';
 import { said } from '../platform/support/send.ts';
 import { check, eventually, platformOf, type System } from './support/system.ts';
 
-const PING = requirement('system.ping', 'MUST', '4.2', 'A ping on the platform reaches the device and comes back.');
+const PING = requirement({
+  id: 'system.ping',
+  level: 'MUST',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'A ping on the platform reaches the device and comes back.',
+});
 const SECOND = 1_000_000_000;
 
 const success = check(PING, { sharing: 'shared', profile: 'core' }, async (t: System) => {

@@ -4,12 +4,13 @@ import { Follower } from './support/events.ts';
 import { current, fileOf, holds, rollOut, seesFiles, shownAs, statuses } from './support/roll-out.ts';
 import { check, eventually, type System } from './support/system.ts';
 
-const DEPLOY = requirement(
-  'system.deploy',
-  'MUST',
-  '6.3',
-  'A deployment made on the platform arrives: deployment.deployed on the device’s stream, the same deployment as current, its files written, and deployed reported back.',
-);
+const DEPLOY = requirement({
+  id: 'system.deploy',
+  level: 'MUST',
+  section: '6.3',
+  since: '2026-11-21',
+  text: 'A deployment made on the platform arrives: deployment.deployed on the device’s stream, the same deployment as current, its files written, and deployed reported back.',
+});
 const deploy = check(
   DEPLOY,
   { needs: ['write'], writes: true, sharing: 'exclusive', profile: 'core' },
@@ -44,12 +45,13 @@ const deploy = check(
   },
 );
 
-const REPLACE = requirement(
-  'system.replace',
-  'MUST',
-  '6.3',
-  'A newer deployment replaces the current one: deployment.removed for the old one, which ends archived, and one current deployment alone.',
-);
+const REPLACE = requirement({
+  id: 'system.replace',
+  level: 'MUST',
+  section: '6.3',
+  since: '2026-11-21',
+  text: 'A newer deployment replaces the current one: deployment.removed for the old one, which ends archived, and one current deployment alone.',
+});
 const replace = check(REPLACE, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: System) => {
   await t.online();
   await using events = await Follower.open(t);
