@@ -1,5 +1,6 @@
 /** A client on the robot: reads its event stream, reconnects where it left off, and checks what it sees. */
 import { connect, type Socket } from 'node:net';
+import { backoffMs } from '../../harness/common/backoff.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { SseReader } from './sse-reader.ts';
 import { StreamCheck, type StreamFault } from './stream-check.ts';
@@ -16,15 +17,17 @@ export interface SubscriberOptions {
   retained(): { earliest: number; latest: number };
 }
 
-const FIRST_RETRY_MS = 50;
-const LAST_RETRY_MS = 2000;
+const RECONNECT = { firstMs: 50, longestMs: 2000 };
+/** Comes back without any delay. */
+const AT_ONCE = -1;
 
 export class Subscriber {
   readonly #options: SubscriberOptions;
   readonly check: StreamCheck;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #retryMs = FIRST_RETRY_MS;
+  /** Attempts to connect that failed in a row, or AT_ONCE. */
+  #failures = 0;
   #stopped = false;
   /** An answer with status 200 is open. */
   streaming = false;
@@ -43,7 +46,7 @@ export class Subscriber {
   /** Drops the connection abruptly and comes back at once, as in a reconnect storm. */
   drop(): void {
     if (this.#stopped) return;
-    this.#retryMs = 0;
+    this.#failures = AT_ONCE;
     if (this.#socket === undefined) {
       clearTimeout(this.#timer);
       this.#connect();
@@ -67,7 +70,7 @@ export class Subscriber {
       head: (status) => {
         if (status === 200) {
           this.streaming = true;
-          this.#retryMs = FIRST_RETRY_MS;
+          this.#failures = 0;
           onCount('connected');
           return;
         }
@@ -114,7 +117,8 @@ export class Subscriber {
     this.streaming = false;
     this.#socket = undefined;
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => this.#connect(), this.#retryMs);
-    this.#retryMs = Math.min(Math.max(this.#retryMs * 2, FIRST_RETRY_MS), LAST_RETRY_MS);
+    const delay = this.#failures === AT_ONCE ? 0 : backoffMs(RECONNECT, this.#failures);
+    this.#timer = setTimeout(() => this.#connect(), delay);
+    this.#failures += 1;
   }
 }

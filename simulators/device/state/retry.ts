@@ -1,4 +1,5 @@
 /** Tries again what the disk would not take, ever less often: 15 s, doubling, to 24 hours, for each deployment. */
+import { backoffMs } from '../../../harness/common/backoff.ts';
 
 const LONGEST_MS = 24 * 60 * 60 * 1_000;
 
@@ -17,10 +18,10 @@ export class Retries {
 
   /** Runs `attempt` after the next delay for `id`; it asks again when it fails. */
   later(id: string, attempt: () => void): void {
-    const attempts = (this.#waiting.get(id)?.attempts ?? 0) + 1;
+    const attempts = this.#waiting.get(id)?.attempts ?? 0;
     this.cancel(id);
-    const delay = Math.min(this.#baseMs * 2 ** (attempts - 1), LONGEST_MS);
-    this.#waiting.set(id, { attempts, timer: setTimeout(attempt, delay).unref() });
+    const delay = backoffMs({ firstMs: this.#baseMs, longestMs: LONGEST_MS }, attempts);
+    this.#waiting.set(id, { attempts: attempts + 1, timer: setTimeout(attempt, delay).unref() });
   }
 
   cancel(id: string): void {
