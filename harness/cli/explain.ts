@@ -2,8 +2,8 @@ import process from 'node:process';
 import type { CommandModule } from 'yargs';
 import { nearest } from '../common/nearest.ts';
 import { UsageError } from '../common/usage-error.ts';
+import { CAPABILITY_MEANINGS } from '../contract/capabilities.ts';
 import { hanging, type Paint, painter, wrap } from '../reports/style.ts';
-import { CAPABILITY_MEANINGS } from '../targets/capability.ts';
 import {
   type Catalogue,
   type CataloguedCheck,

@@ -3,28 +3,72 @@ import { guardOf } from './guard.ts';
 
 /** Path prefix of the Device API. */
 export const DEVICE_API_PREFIX = '/v0.2';
-/** Oldest first. */
-export const PLATFORM_VERSIONS = [
-  '2025-10-21.zion',
-  '2026-03-09.tetons',
-  '2026-05-06.rainier',
-  '2026-08-17.everglades',
-] as const;
-export type PlatformVersion = (typeof PLATFORM_VERSIONS)[number];
-export const isPlatformVersion = guardOf(PLATFORM_VERSIONS);
 
-export const END_OF_LIFE_VERSIONS = ['2025-10-21.zion'] as const satisfies readonly PlatformVersion[];
-export const SUPPORTED_VERSIONS = [
-  '2026-03-09.tetons',
-  '2026-05-06.rainier',
-  '2026-08-17.everglades',
-] as const satisfies readonly PlatformVersion[];
-export type SupportedVersion = (typeof SUPPORTED_VERSIONS)[number];
-export const NEWEST_VERSION: SupportedVersion = '2026-08-17.everglades';
+/**
+ * Every version of the Platform API (section 9), oldest first. The one declaration: unions, capabilities, option texts and the
+ * newest version are derived from it. `end-of-life` versions are no longer supported.
+ */
+export const API_VERSIONS = [
+  { id: '2025-10-21.zion', status: 'end-of-life' },
+  { id: '2026-03-09.tetons', status: 'supported' },
+  { id: '2026-05-06.rainier', status: 'supported' },
+  { id: '2026-08-17.everglades', status: 'supported' },
+] as const satisfies readonly { id: `${string}.${string}`; status: 'supported' | 'end-of-life' }[];
+
+type Declared = (typeof API_VERSIONS)[number];
+type CodenameOf<Id> = Id extends `${string}.${infer Name}` ? Name : never;
+
+/** A released version, e.g. `2026-05-06.rainier`. */
+export type PlatformVersion = Declared['id'];
+export type SupportedVersion = Extract<Declared, { status: 'supported' }>['id'];
+/** The word after the date, e.g. `rainier`. It also names the capability of a target that accepts the version. */
+export type Codename = CodenameOf<PlatformVersion>;
+export type SupportedCodename = CodenameOf<SupportedVersion>;
+
+/** Oldest first. */
+export const PLATFORM_VERSIONS: readonly PlatformVersion[] = API_VERSIONS.map(({ id }) => id);
+export const isPlatformVersion = guardOf(PLATFORM_VERSIONS);
+/** Oldest first. */
+export const SUPPORTED_VERSIONS: readonly SupportedVersion[] = API_VERSIONS.flatMap((version) =>
+  version.status === 'supported' ? [version.id] : [],
+);
+export const END_OF_LIFE_VERSIONS: readonly PlatformVersion[] = API_VERSIONS.flatMap((version) =>
+  version.status === 'end-of-life' ? [version.id] : [],
+);
+/** Oldest first. */
+export const SUPPORTED_CODENAMES: readonly SupportedCodename[] = SUPPORTED_VERSIONS.map(codenameOf);
+export const NEWEST_VERSION: SupportedVersion = lastOf(SUPPORTED_VERSIONS);
+
+/** `2026-05-06.rainier` → `rainier`. */
+export function codenameOf<Id extends PlatformVersion>(version: Id): CodenameOf<Id> {
+  return version.slice(version.indexOf('.') + 1) as CodenameOf<Id>;
+}
+
+/** `rainier` → `2026-05-06.rainier`. */
+export function versionNamed(codename: SupportedCodename): SupportedVersion {
+  return SUPPORTED_VERSIONS[SUPPORTED_CODENAMES.indexOf(codename)] ?? NEWEST_VERSION;
+}
 
 /** Whether `version` is `since` or later, by release order. */
-export function atLeast(version: PlatformVersion, since: PlatformVersion): boolean {
-  return PLATFORM_VERSIONS.indexOf(version) >= PLATFORM_VERSIONS.indexOf(since);
+export function atLeast(version: PlatformVersion, since: Codename): boolean {
+  const first = PLATFORM_VERSIONS.findIndex((id) => codenameOf(id) === since);
+  return PLATFORM_VERSIONS.indexOf(version) >= first;
+}
+
+/** The supported versions from `since` on, oldest first, by codename. */
+export function codenamesFrom(since: Codename): SupportedCodename[] {
+  return SUPPORTED_VERSIONS.filter((version) => atLeast(version, since)).map(codenameOf);
+}
+
+/** The supported versions before `end`, oldest first, by codename. */
+export function codenamesBefore(end: Codename): SupportedCodename[] {
+  return SUPPORTED_VERSIONS.filter((version) => !atLeast(version, end)).map(codenameOf);
+}
+
+function lastOf<T>(values: readonly T[]): T {
+  const last = values.at(-1);
+  if (last === undefined) throw new RangeError('the table of versions is empty');
+  return last;
 }
 
 export const DIALECTS = ['spec', 'miru'] as const;

@@ -1,32 +1,14 @@
 /** What a check is, what it may say, and what a run of checks yields. No requirement is known here. */
 import type { Recorded } from '../client/recorder.ts';
+import type { Capability } from '../contract/capabilities.ts';
+
+export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
 
 export const LEVELS = ['MUST', 'SHOULD', 'INFO'] as const;
 export type Level = (typeof LEVELS)[number];
 
 export const APIS = ['device', 'platform', 'system'] as const;
 export type Api = (typeof APIS)[number];
-
-/** What a target must be able to do for a check to apply. A target declares these; a missing one makes a check not applicable. */
-export const CAPABILITIES = [
-  'unix', // Device API on a unix socket
-  'loopback', // Device API on loopback TCP with a discovery file
-  'root', // Muster may change its uid, to try file permissions
-  'drive', // control can create deployments and publish events
-  'compact', // control can compact the event log
-  'restart', // control can stop and start the agent
-  'log', // the JSONL event log can be read (and, while the agent is stopped, written)
-  'files', // the directory of config files can be read
-  'write', // the suite may create resources on the platform
-  'seed-data', // the platform holds, or the suite may create, enough items to page through
-  'limited-key', // an API key without devices:read was given
-  'online-device', // a device that answers a ping was named or can be enrolled
-  'offline-device', // a device that does not answer was named or can be created
-  'tetons', // the platform accepts that version
-  'rainier',
-  'everglades',
-] as const;
-export type Capability = (typeof CAPABILITIES)[number];
 
 /** One sentence of the specification that an implementation can be held to. */
 export interface Requirement {

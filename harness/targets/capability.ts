@@ -2,19 +2,13 @@
 
 import { nearest } from '../common/nearest.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { CAPABILITIES, type Capability } from '../runner/types.ts';
+import { CAPABILITIES, CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
 
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 
-/** What can be said of each kind of target. */
-const OF = {
-  device: ['unix', 'loopback', 'root', 'drive', 'compact', 'restart', 'log', 'files'],
-  platform: ['write', 'seed-data', 'limited-key', 'online-device', 'offline-device', 'tetons', 'rainier', 'everglades'],
-} as const satisfies Record<string, readonly Capability[]>;
-
 /** Throws UsageError for the first name that a target of this kind cannot declare. */
-export function declared(names: readonly string[] = [], kind: keyof typeof OF): Capability[] {
-  const accepted: readonly Capability[] = OF[kind];
+export function declared(names: readonly string[] = [], kind: keyof typeof CAPABILITIES_OF): Capability[] {
+  const accepted = CAPABILITIES_OF[kind];
   return names
     .flatMap((name) => name.split(','))
     .map((name) => {
@@ -26,23 +20,3 @@ export function declared(names: readonly string[] = [], kind: keyof typeof OF): 
       );
     });
 }
-
-/** What each capability means, for `muster explain`. */
-export const CAPABILITY_MEANINGS: Record<Capability, string> = {
-  unix: 'the Device API is on a unix socket',
-  loopback: 'the Device API is on loopback TCP, with a discovery file',
-  root: 'Muster runs as root, so that it can try file permissions as another user',
-  drive: 'control can create deployments and publish events',
-  compact: 'control can compact the event log',
-  restart: 'control can stop and start the agent',
-  log: 'the JSONL event log can be read, and written while the agent is stopped',
-  files: 'the folder of config files can be read',
-  write: 'the suite may create resources on the platform (not with --read-only)',
-  'seed-data': 'the platform holds enough items to page through, or the suite may create them',
-  'limited-key': 'an API key without devices:read was given (--limited-key)',
-  'online-device': 'a device that answers a ping is known (--online-device)',
-  'offline-device': 'a device that does not answer is known (--offline-device)',
-  tetons: 'the platform accepts 2026-03-09.tetons',
-  rainier: 'the platform accepts 2026-05-06.rainier',
-  everglades: 'the platform accepts 2026-08-17.everglades',
-};

@@ -3,7 +3,7 @@
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { DIALECT_NAMES, NEWEST_VERSION, type SUPPORTED_VERSIONS } from '../contract/versions.ts';
+import { codenameOf, DIALECT_NAMES, NEWEST_VERSION } from '../contract/versions.ts';
 import type { Capability, TargetDescription } from '../runner/types.ts';
 import { declared } from './capability.ts';
 import { opening } from './close-all.ts';
@@ -103,7 +103,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
       trouble === undefined
         ? await probePlatform(http, { versionHeader, readOnly })
         : { versions: [], seedData: false, onlineDevice: undefined, offlineDevice: undefined };
-    for (const version of seen.versions) capabilities.add(codename(version));
+    for (const version of seen.versions) capabilities.add(codenameOf(version));
     if (seen.seedData) capabilities.add('seed-data');
     const onlineDevice = options.onlineDevice ?? file.online_device ?? seen.onlineDevice;
     const offlineDevice = options.offlineDevice ?? file.offline_device ?? seen.offlineDevice;
@@ -142,8 +142,4 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
       [Symbol.asyncDispose]: close,
     };
   });
-}
-
-function codename(version: (typeof SUPPORTED_VERSIONS)[number]): 'tetons' | 'rainier' | 'everglades' {
-  return version.slice(version.indexOf('.') + 1) as 'tetons' | 'rainier' | 'everglades';
 }

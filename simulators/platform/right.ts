@@ -1,7 +1,6 @@
 /** The right behaviour: the specification, and the published rules where it is silent. */
 import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/lists.ts';
 import { instanceFormats } from '../../harness/contract/platform/config-instance.ts';
-import { EVERGLADES } from '../../harness/contract/platform/operation.ts';
 import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
 import { totalOrder } from './store/order.ts';
@@ -56,7 +55,7 @@ export const rightBehaviour: PlatformBehaviour = {
 
   mergeStatus: (activity, error) => (error === 'none' ? activity : error),
   parentHolds: (given, currentTarget, version) =>
-    given === undefined || !atLeast(version, EVERGLADES) || given === currentTarget,
+    given === undefined || !atLeast(version, 'everglades') || given === currentTarget,
   mayTarget: (from, to) => TARGET_RANK[to] > TARGET_RANK[from],
   mayReport: (from, to) => ACTIVITY_RANK[to] > ACTIVITY_RANK[from],
   retired: (activity) => (activity === 'deployed' || activity === 'removing' ? 'removing' : 'archived'),
@@ -71,8 +70,9 @@ export const rightBehaviour: PlatformBehaviour = {
   notifies: true,
   report: (report) => report,
 
-  slugPatch: (version) => (atLeast(version, EVERGLADES) ? 'refuse' : 'apply'),
-  defaultFilepath: ({ derived, previous, version }) => (atLeast(version, EVERGLADES) ? derived : (previous ?? derived)),
+  slugPatch: (version) => (atLeast(version, 'everglades') ? 'refuse' : 'apply'),
+  defaultFilepath: ({ derived, previous, version }) =>
+    atLeast(version, 'everglades') ? derived : (previous ?? derived),
   acceptsFormat: (format, version) => (instanceFormats(version) as readonly string[]).includes(format),
   validatesContent: true,
   validatesSlots: true,

@@ -1,11 +1,13 @@
 /** What is wrong with a request is told with a 4xx, and nothing is created by it. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EVERGLADES } from '../../harness/contract/platform/operation.ts';
 import { operationsOf } from '../../harness/contract/platform/operations.ts';
+import { versionNamed } from '../../harness/contract/versions.ts';
 import { startPlatform, type TestPlatform } from './testing/client.ts';
 import { createWorld, EXAMPLES, pathOf, type World } from './testing/examples.ts';
 import { unique } from './testing/kit.ts';
+
+const EVERGLADES = versionNamed('everglades');
 
 const COLLECTIONS = [
   'config_types',

@@ -1,8 +1,12 @@
 /** What each version shows and accepts (specification section 9). */
 import { describe, expect, it } from 'vitest';
-import { EVERGLADES, RAINIER, TETONS } from '../../harness/contract/platform/operation.ts';
+import { versionNamed } from '../../harness/contract/versions.ts';
 import { startPlatform, type TestPlatform } from './testing/client.ts';
 import { createDevice, createKit, deploy, deploymentBody, unique } from './testing/kit.ts';
+
+const TETONS = versionNamed('tetons');
+const RAINIER = versionNamed('rainier');
+const EVERGLADES = versionNamed('everglades');
 
 const schemaBody = (type: string, more: object = {}) => ({
   config_type_ref: { slug: type },

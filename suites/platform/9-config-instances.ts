@@ -1,6 +1,7 @@
 /** Section 9, 2026-05-06.rainier: the content format `yaml`. */
 
 import type { HttpResponse } from '../../harness/client/http.ts';
+import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Blocked, NotApplicable } from '../../harness/runner/violation.ts';
 import { createConfigType, created, unique } from './support/create.ts';
@@ -36,7 +37,7 @@ async function post(t: Platform, format: Format, schemaFormat: Format = 'json'):
   return { response: await send(t, { method: 'POST', path: '/config_instances', body }), data };
 }
 
-const yaml = (['rainier', 'everglades'] as const).map((codename) =>
+const yaml = codenamesFrom('rainier').map((codename) =>
   check(
     YAML,
     { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },

@@ -1,4 +1,5 @@
 /** Section 9, 2026-08-17.everglades and migration rule 1: where the instances of a config schema are written. */
+import { codenamesBefore } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { createConfigType, created, unique } from './support/create.ts';
 import { createSchema, schemaBody } from './support/kit.ts';
@@ -107,7 +108,7 @@ async function withoutSlots(t: Platform, typeId: string): Promise<string[]> {
   return paths(t, await read(t, 'config_schemas', schema.id));
 }
 
-const older = (['tetons', 'rainier'] as const).map((codename) =>
+const older = codenamesBefore('everglades').map((codename) =>
   check(
     SLOTS,
     { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },

@@ -1,4 +1,5 @@
 /** Section 9: expansions of a device, and its status `archived`. */
+import { codenamesBefore, codenamesFrom, type SupportedCodename } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { createDevice, mayWrite } from './support/create.ts';
 import { asPage, getList, type Item, page, served } from './support/lists.ts';
@@ -24,7 +25,7 @@ async function devices(t: Platform): Promise<void> {
   await createDevice(t);
 }
 
-const expand = (['rainier', 'everglades'] as const).map((codename) =>
+const expand = codenamesFrom('rainier').map((codename) =>
   check(EXPAND, { needs: [codename], sharing: 'exclusive', aspect: codename }, async (run: Platform) => {
     const t: Platform = inVersion(run, codename);
     await devices(t);
@@ -131,12 +132,12 @@ const ARCHIVED = requirement({
   text: 'The device status archived, new in 2026-08-17.everglades, is never shown to a client of an older version.',
 });
 const archived = check(ARCHIVED, { needs: ['everglades', 'tetons', 'rainier'] }, async (t: Platform) => {
-  const list = async (codename: 'tetons' | 'rainier' | 'everglades'): Promise<Item[]> => {
+  const list = async (codename: SupportedCodename): Promise<Item[]> => {
     const versioned = inVersion(t, codename);
     if (!(await served(versioned)).includes('devices')) t.notApplicable('the platform lists no devices');
     return (await walk(versioned, 'devices', { limit: 100, pages: 10 })).items;
   };
-  for (const codename of ['tetons', 'rainier'] as const) {
+  for (const codename of codenamesBefore('everglades')) {
     const shown = (await list(codename)).find((device) => device['status'] === 'archived');
     t.must(shown === undefined, {
       expected: `no device with status archived in ${codename}`,

@@ -1,10 +1,16 @@
 /** Section 9: the version header. */
 import fc from 'fast-check';
-import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
+import {
+  END_OF_LIFE_VERSIONS,
+  NEWEST_VERSION,
+  SUPPORTED_CODENAMES,
+  SUPPORTED_VERSIONS,
+  versionNamed,
+} from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { COLLECTIONS, getList, served } from './support/lists.ts';
 import { check, type Platform } from './support/platform.ts';
-import { broken, refused, said, speaking, versionNamed } from './support/send.ts';
+import { broken, refused, said, speaking } from './support/send.ts';
 
 const SUPPORTED = requirement({
   id: 'platform.version.supported',
@@ -25,7 +31,7 @@ const spoken = check(SUPPORTED, { profile: 'core' }, async (t: Platform) => {
     });
   }
 });
-const supported = (['tetons', 'rainier', 'everglades'] as const).map((codename) =>
+const supported = SUPPORTED_CODENAMES.map((codename) =>
   check(SUPPORTED, { aspect: codename, needs: [codename] }, async (t: Platform) => {
     await servedIn(t, versionNamed(codename));
   }),

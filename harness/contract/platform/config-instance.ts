@@ -2,15 +2,15 @@
 import Type, { type Static } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, EVERGLADES, type Operation, RAINIER, type Resource, without } from './operation.ts';
+import { body, type Operation, type Resource, without } from './operation.ts';
 
 export const INSTANCE_FORMATS = ['json', 'yaml', 'jsonc', 'xml', 'text'] as const;
 export type InstanceFormat = (typeof INSTANCE_FORMATS)[number];
 
 /** `yaml` came with rainier (specification section 9), `xml` and `text` with everglades. */
 export function instanceFormats(version: SupportedVersion): readonly InstanceFormat[] {
-  if (atLeast(version, EVERGLADES)) return INSTANCE_FORMATS;
-  return atLeast(version, RAINIER) ? ['json', 'yaml', 'jsonc'] : ['json'];
+  if (atLeast(version, 'everglades')) return INSTANCE_FORMATS;
+  return atLeast(version, 'rainier') ? ['json', 'yaml', 'jsonc'] : ['json'];
 }
 
 const fields = {
@@ -40,13 +40,13 @@ export const configInstanceResource: Resource = {
   name: 'ConfigInstance',
   collection: 'config_instances',
   prefix: 'cfg_inst_',
-  fields: (version) => (atLeast(version, EVERGLADES) ? fields : without(fields, 'slot_key')),
+  fields: (version) => (atLeast(version, 'everglades') ? fields : without(fields, 'slot_key')),
   expansions: {
     content: { schema: (version) => Type.Object(contentFields(version)) },
     config_schema: { kind: 'config_schema' },
     config_type: { kind: 'config_type' },
   },
-  filters: { id: {}, config_schema_id: {}, config_type_id: {}, slot_key: { since: EVERGLADES } },
+  filters: { id: {}, config_schema_id: {}, config_type_id: {}, slot_key: { since: 'everglades' } },
   orders: {},
 };
 
@@ -54,7 +54,7 @@ const createBody = (version: SupportedVersion) =>
   body({
     config_schema_id: Type.String(),
     content: body(contentFields(version)),
-    ...(atLeast(version, EVERGLADES) && { slot_key: Type.Optional(Type.String()) }),
+    ...(atLeast(version, 'everglades') && { slot_key: Type.Optional(Type.String()) }),
   });
 export interface CreateConfigInstance {
   config_schema_id: string;

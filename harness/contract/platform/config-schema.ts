@@ -4,7 +4,7 @@ import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { INSTANCE_FORMATS } from './config-instance.ts';
 import { gitCommitRef } from './git-commit.ts';
-import { body, EVERGLADES, type Operation, printable, type Resource, refTo, without } from './operation.ts';
+import { body, type Operation, printable, type Resource, refTo, without } from './operation.ts';
 
 export const SCHEMA_LANGUAGES = ['jsonschema', 'cue', 'opaque'] as const;
 export type SchemaLanguage = (typeof SCHEMA_LANGUAGES)[number];
@@ -31,7 +31,7 @@ export const schemaDocument = Type.Object({ id: Type.String(), name: Type.String
 export type SchemaDocument = Static<typeof schemaDocument>;
 
 const languages = (version: SupportedVersion) =>
-  atLeast(version, EVERGLADES) ? SCHEMA_LANGUAGES : (['jsonschema', 'cue'] as const);
+  atLeast(version, 'everglades') ? SCHEMA_LANGUAGES : (['jsonschema', 'cue'] as const);
 
 const fields = {
   object: Type.Literal('config_schema'),
@@ -55,7 +55,7 @@ export const configSchemaResource: Resource = {
   collection: 'config_schemas',
   prefix: 'cfg_sch_',
   fields: (version) =>
-    atLeast(version, EVERGLADES)
+    atLeast(version, 'everglades')
       ? fields
       : {
           ...without(fields, 'instance_slots', 'instance_format'),
@@ -110,7 +110,7 @@ export const configSchemaOperations: Operation[] = [
     tag,
     scopes: ['config_schemas:write'],
     kind: 'config_schema',
-    body: (version) => (atLeast(version, EVERGLADES) ? createBody : olderCreateBody),
+    body: (version) => (atLeast(version, 'everglades') ? createBody : olderCreateBody),
   },
   {
     id: 'getConfigSchema',

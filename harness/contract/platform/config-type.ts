@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { atLeast } from '../versions.ts';
-import { body, EVERGLADES, type Operation, printable, type Resource } from './operation.ts';
+import { body, type Operation, printable, type Resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('config_type'),
@@ -73,6 +73,6 @@ export const configTypeOperations: Operation[] = [
     tag,
     scopes: ['config_types:write'],
     kind: 'config_type',
-    body: (version) => (atLeast(version, EVERGLADES) ? updateBody : olderUpdateBody),
+    body: (version) => (atLeast(version, 'everglades') ? updateBody : olderUpdateBody),
   },
 ];

@@ -9,16 +9,16 @@ import {
 } from '../enums.ts';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, EVERGLADES, nullable, type Operation, RAINIER, type Resource, without } from './operation.ts';
+import { body, nullable, type Operation, type Resource, without } from './operation.ts';
 
 /** `removing` was restored with rainier. */
 export function activityStatuses(version: SupportedVersion): readonly string[] {
-  return atLeast(version, RAINIER)
+  return atLeast(version, 'rainier')
     ? DEPLOYMENT_ACTIVITY_STATUSES
     : DEPLOYMENT_ACTIVITY_STATUSES.filter((status) => status !== 'removing');
 }
 const mergedStatuses = (version: SupportedVersion): readonly string[] =>
-  atLeast(version, RAINIER) ? DEPLOYMENT_STATUSES : DEPLOYMENT_STATUSES.filter((status) => status !== 'removing');
+  atLeast(version, 'rainier') ? DEPLOYMENT_STATUSES : DEPLOYMENT_STATUSES.filter((status) => status !== 'removing');
 
 const fields = {
   ...deploymentFields,
@@ -37,7 +37,7 @@ export const deploymentResource: Resource = {
   collection: 'deployments',
   prefix: 'dpl_',
   fields: (version) =>
-    atLeast(version, EVERGLADES)
+    atLeast(version, 'everglades')
       ? fields
       : {
           ...without(fields, 'parent_id', 'queued_at', 'deployed_at', 'archived_at'),
@@ -47,7 +47,7 @@ export const deploymentResource: Resource = {
   expansions: {
     device: { kind: 'device' },
     release: { kind: 'release' },
-    parent: { kind: 'deployment', nullable: true, since: EVERGLADES },
+    parent: { kind: 'deployment', nullable: true, since: 'everglades' },
     config_instances: { kind: 'config_instance', many: true },
   },
   filters: {
@@ -68,7 +68,7 @@ const createBody = (version: SupportedVersion) =>
     release_id: Type.String(),
     device_id: Type.String(),
     config_instance_ids: Type.Array(Type.String(), { maxItems: 1000 }),
-    parent_id: Type.Optional(atLeast(version, EVERGLADES) ? nullable(Type.String()) : Type.String()),
+    parent_id: Type.Optional(atLeast(version, 'everglades') ? nullable(Type.String()) : Type.String()),
   });
 export interface CreateDeployment {
   target_status: 'staged' | 'deployed';

@@ -3,17 +3,7 @@ import Type, { type Static } from 'typebox';
 import { pingRequest, pingResponse } from '../lists.ts';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import {
-  body,
-  EVERGLADES,
-  nullable,
-  type Operation,
-  printable,
-  RAINIER,
-  type Resource,
-  TETONS,
-  without,
-} from './operation.ts';
+import { body, nullable, type Operation, printable, type Resource, without } from './operation.ts';
 import { tokenAnswer } from './provisioning-token.ts';
 
 export const DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline', 'archived'] as const;
@@ -21,7 +11,7 @@ export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
 /** `archived` came with everglades. */
 export const deviceStatuses = (version: SupportedVersion): readonly DeviceStatus[] =>
-  atLeast(version, EVERGLADES) ? DEVICE_STATUSES : ['inactive', 'activating', 'online', 'offline'];
+  atLeast(version, 'everglades') ? DEVICE_STATUSES : ['inactive', 'activating', 'online', 'offline'];
 
 const fields = {
   object: Type.Literal('device'),
@@ -45,23 +35,23 @@ export const deviceResource: Resource = {
   collection: 'devices',
   prefix: 'dvc_',
   fields: (version) =>
-    atLeast(version, EVERGLADES)
+    atLeast(version, 'everglades')
       ? fields
       : { ...without(fields, 'description', 'group_id'), status: oneOf(deviceStatuses(version)) },
   expansions: {
-    current_deployment: { kind: 'deployment', nullable: true, since: RAINIER },
-    current_release: { kind: 'release', nullable: true, since: RAINIER },
-    group: { kind: 'group', nullable: true, since: EVERGLADES },
+    current_deployment: { kind: 'deployment', nullable: true, since: 'rainier' },
+    current_release: { kind: 'release', nullable: true, since: 'rainier' },
+    group: { kind: 'group', nullable: true, since: 'everglades' },
   },
   filters: {
     id: {},
     name: {},
     agent_version: {},
-    current_release_id: { since: RAINIER },
-    group_id: { since: EVERGLADES },
-    status: { since: EVERGLADES, values: deviceStatuses },
+    current_release_id: { since: 'rainier' },
+    group_id: { since: 'everglades' },
+    status: { since: 'everglades', values: deviceStatuses },
   },
-  orders: { status: { since: EVERGLADES } },
+  orders: { status: { since: 'everglades' } },
 };
 
 /** Published rule: a device name has 1 to 48 characters. */
@@ -132,7 +122,7 @@ export const deviceOperations: Operation[] = [
     path: '/devices/{device_id}/activation_token',
     summary: 'Issue a token that activates this device',
     tag,
-    until: TETONS,
+    until: 'tetons',
     scopes: ['devices:provision'],
     body: () => activationBody,
     bodyOptional: true,

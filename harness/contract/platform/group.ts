@@ -1,7 +1,7 @@
 /** Device groups: a tree, since everglades (specification section 9). */
 import Type, { type Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
-import { body, EVERGLADES, nullable, type Operation, printable, type Resource } from './operation.ts';
+import { body, nullable, type Operation, printable, type Resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('group'),
@@ -33,7 +33,7 @@ export type UpdateGroup = Static<typeof updateBody>;
 const moveBody = body({ parent_id: nullable(Type.String()) });
 export type MoveGroup = Static<typeof moveBody>;
 
-const shared = { tag: 'Groups', since: EVERGLADES, kind: 'group' } as const;
+const shared = { tag: 'Groups', since: 'everglades', kind: 'group' } as const;
 export const groupOperations: Operation[] = [
   {
     ...shared,

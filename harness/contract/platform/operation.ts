@@ -1,10 +1,6 @@
 /** What a published resource and a published operation of the Platform API are, as data (specification sections 4.2 and 9). */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
-import { atLeast, type SupportedVersion } from '../versions.ts';
-
-export const TETONS = '2026-03-09.tetons' satisfies SupportedVersion;
-export const RAINIER = '2026-05-06.rainier' satisfies SupportedVersion;
-export const EVERGLADES = '2026-08-17.everglades' satisfies SupportedVersion;
+import { atLeast, type SupportedCodename, type SupportedVersion, versionNamed } from '../versions.ts';
 
 export const RESOURCE_KINDS = [
   'config_type',
@@ -18,14 +14,15 @@ export const RESOURCE_KINDS = [
 ] as const;
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
-/** Versions that have a thing: from `since` (default: the oldest supported) to `until` (default: the newest), both included. */
+/** Versions that have a thing: from `since` (default: the oldest) to `until`, both included. Without `until` it lives on. */
 export interface Span {
-  since?: SupportedVersion;
-  until?: SupportedVersion;
+  since?: SupportedCodename;
+  until?: SupportedCodename;
 }
 
 export const inVersion = (span: Span, version: SupportedVersion): boolean =>
-  atLeast(version, span.since ?? TETONS) && atLeast(span.until ?? EVERGLADES, version);
+  (span.since === undefined || atLeast(version, span.since)) &&
+  (span.until === undefined || version === versionNamed(span.until) || !atLeast(version, span.until));
 
 /** A field that is only present when asked for with `expand`. */
 export interface Expansion extends Span {

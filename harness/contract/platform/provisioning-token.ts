@@ -1,7 +1,7 @@
 /** Provisioning tokens: since rainier, in place of the activation token of a device (specification section 9). */
 import Type from 'typebox';
 import { Timestamp } from '../shape.ts';
-import { type Operation, RAINIER } from './operation.ts';
+import type { Operation } from './operation.ts';
 
 export const tokenAnswer = Type.Object({ token: Type.String(), expires_at: Timestamp });
 
@@ -12,7 +12,7 @@ export const provisioningTokenOperations: Operation[] = [
     path: '/provisioning_tokens',
     summary: 'Issue a token with which devices provision themselves',
     tag: 'Provisioning Tokens',
-    since: RAINIER,
+    since: 'rainier',
     scopes: ['provisioning_tokens:write'],
     answer: { name: 'ProvisioningToken', schema: tokenAnswer },
   },

@@ -6,7 +6,7 @@ import { platformVariants } from '../../../simulators/variants/platform/index.ts
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { judgedPlatform } from '../../cli/check-platform.ts';
 import { Redactor } from '../../client/redact.ts';
-import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
+import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { Report } from '../../runner/types.ts';
@@ -49,7 +49,7 @@ async function judgeTarget(
   const opened = await openPlatformTarget({ url, apiKey: KEY, limitedKey: LIMITED_KEY, ...options, env: {}, redactor });
   await using target = judgedPlatform(opened, patienceMs);
   // What a defect hides from probing is still there to be judged.
-  const hidden = ['write', 'seed-data', 'tetons', 'rainier', 'everglades'] as const;
+  const hidden = ['write', 'seed-data', ...SUPPORTED_CODENAMES] as const;
   const capabilities = new Set([...target.capabilities, ...hidden]);
   return await runSuite(platformSuite, {
     plan: makePlan(platformSuite, { capabilities, ...(only === undefined ? {} : { only }) }),

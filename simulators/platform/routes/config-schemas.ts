@@ -1,5 +1,4 @@
 import type { CreateConfigSchema, OlderCreateConfigSchema } from '../../../harness/contract/platform/config-schema.ts';
-import { EVERGLADES } from '../../../harness/contract/platform/operation.ts';
 import { atLeast } from '../../../harness/contract/versions.ts';
 import { createConfigSchema } from '../domain/config-schemas.ts';
 import { created, get } from '../http/answers.ts';
@@ -16,7 +15,7 @@ export const configSchemaHandlers: Handlers = {
 
 /** The request in the newest vocabulary. */
 function requested({ body, version }: Call): CreateConfigSchema {
-  if (atLeast(version, EVERGLADES)) return body as CreateConfigSchema;
+  if (atLeast(version, 'everglades')) return body as CreateConfigSchema;
   const { instance_filepath, ...rest } = body as OlderCreateConfigSchema;
   const slots = slotsOf(instance_filepath);
   return { ...rest, ...(slots && { instance_slots: slots }) };

@@ -1,6 +1,5 @@
 /** A request for every published operation. For tests: an operation without one fails them. */
 
-import { EVERGLADES } from '../../../harness/contract/platform/operation.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { atLeast } from '../../../harness/contract/versions.ts';
 import type { TestPlatform } from './client.ts';
@@ -55,7 +54,7 @@ export const EXAMPLES: Record<string, Make> = {
       format: 'yaml',
       documents: [{ name: 'a.yaml', data: 'type: object' }],
       git_commit: { commit_ref: { id: commit }, schema_filepaths: ['a.yaml'] },
-      ...(atLeast(version, EVERGLADES)
+      ...(atLeast(version, 'everglades')
         ? { instance_slots: [{ key: 'left', name: 'Left', filepath: '/srv/left.yaml', required: false }] }
         : { instance_filepath: '/srv/left.yaml' }),
     },
@@ -68,7 +67,7 @@ export const EXAMPLES: Record<string, Make> = {
     body: {
       config_schema_id: kit.schema,
       content: { format: 'json', data: '{"speed":2}' },
-      ...(atLeast(version, EVERGLADES) && { slot_key: 'default' }),
+      ...(atLeast(version, 'everglades') && { slot_key: 'default' }),
     },
   }),
   getConfigInstance: ({ kit }) => ({ params: { config_instance_id: kit.instance }, query: 'expand=content' }),

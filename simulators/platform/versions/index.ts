@@ -1,6 +1,6 @@
 import type { InstanceContent } from '../../../harness/contract/platform/config-instance.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
-import { atLeast, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { atLeast, codenameOf, type SupportedVersion, versionNamed } from '../../../harness/contract/versions.ts';
 import type { PlatformBehaviour, Resource } from '../behaviour.ts';
 import { toRainier } from './rainier.ts';
 import type { DownStep } from './steps.ts';
@@ -9,7 +9,8 @@ import { toTetons } from './tetons.ts';
 /** Newest first. */
 const STEPS: readonly DownStep[] = [toRainier, toTetons];
 
-const stepsTo = (version: SupportedVersion): DownStep[] => STEPS.filter(({ to }) => atLeast(to, version));
+const stepsTo = (version: SupportedVersion): DownStep[] =>
+  STEPS.filter(({ to }) => atLeast(versionNamed(to), codenameOf(version)));
 
 /** A resource (without expansions) as a client of `version` knows it. */
 export function down(
@@ -21,7 +22,7 @@ export function down(
   let shown = resource;
   for (const step of stepsTo(version)) {
     const change = step.resources[kind];
-    if (change !== undefined && behaviour.downStep(kind, step.to)) shown = change(shown, behaviour);
+    if (change !== undefined && behaviour.downStep(kind, versionNamed(step.to))) shown = change(shown, behaviour);
   }
   return shown;
 }
@@ -33,7 +34,8 @@ export function contentDown(
 ): InstanceContent {
   let shown = content;
   for (const step of stepsTo(version)) {
-    if (step.content !== undefined && behaviour.downStep('config_instance', step.to)) shown = step.content(shown);
+    if (step.content !== undefined && behaviour.downStep('config_instance', versionNamed(step.to)))
+      shown = step.content(shown);
   }
   return shown;
 }

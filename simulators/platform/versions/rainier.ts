@@ -1,10 +1,9 @@
 /** From everglades down to rainier: no groups, no slots, no deployment timestamps, no archived devices (section 9). */
 import type { InstanceSlot } from '../../../harness/contract/platform/config-schema.ts';
-import { RAINIER } from '../../../harness/contract/platform/operation.ts';
 import { type DownStep, drop } from './steps.ts';
 
 export const toRainier: DownStep = {
-  to: RAINIER,
+  to: 'rainier',
   resources: {
     config_schema: (schema) => {
       const slots = schema['instance_slots'] as InstanceSlot[];

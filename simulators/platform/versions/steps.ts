@@ -1,12 +1,12 @@
 /** What a step down to an older version changes. State and answers are built in the newest shape and stepped down. */
 import type { InstanceContent } from '../../../harness/contract/platform/config-instance.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
-import type { SupportedVersion } from '../../../harness/contract/versions.ts';
+import type { SupportedCodename } from '../../../harness/contract/versions.ts';
 import type { PlatformBehaviour, Resource } from '../behaviour.ts';
 
 export interface DownStep {
   /** The version that the step leads to. */
-  to: SupportedVersion;
+  to: SupportedCodename;
   resources: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;
   /** The content of a config instance, expanded. */
   content?(content: InstanceContent): InstanceContent;

@@ -1,12 +1,11 @@
 /** From rainier down to tetons: no `removing`, no `yaml`, no device expansions, no provisioning tokens (section 9). */
 import { parse } from 'yaml';
 import type { DeploymentErrorStatus } from '../../../harness/contract/enums.ts';
-import { TETONS } from '../../../harness/contract/platform/operation.ts';
 import { parseJsonc } from '../domain/jsonc.ts';
 import type { DownStep } from './steps.ts';
 
 export const toTetons: DownStep = {
-  to: TETONS,
+  to: 'tetons',
   resources: {
     // While it is being removed its files are still there: to a tetons client it is deployed until it is archived.
     deployment: (deployment, behaviour) =>

@@ -1,14 +1,14 @@
 /** From a config type to a release: what has to be there before anything can be deployed. In the words of the run's version. */
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '../../../harness/client/http.ts';
-import { atLeast, isPlatformVersion } from '../../../harness/contract/versions.ts';
+import { atLeast, isPlatformVersion, type SupportedCodename } from '../../../harness/contract/versions.ts';
 import { create, createConfigType, created, unique } from './create.ts';
 import { envelopeProblems, getList, type Item, type Page } from './lists.ts';
 import type { Platform } from './platform.ts';
-import { ok, refused, send, versionNamed } from './send.ts';
+import { ok, refused, send } from './send.ts';
 
-export const since = (t: Platform, codename: 'rainier' | 'everglades'): boolean =>
-  isPlatformVersion(t.apiVersion) && atLeast(t.apiVersion, versionNamed(codename));
+export const since = (t: Platform, codename: SupportedCodename): boolean =>
+  isPlatformVersion(t.apiVersion) && atLeast(t.apiVersion, codename);
 
 export interface SchemaOptions {
   /** Where instances go. Omitted: nothing is said about it. */

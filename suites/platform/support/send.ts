@@ -1,7 +1,7 @@
 /** Requests that outlast a rate limit (the specification shows none, so a platform may have one), and answers in words. */
 
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
-import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
 import { show } from '../../../harness/runner/violation.ts';
 import type { Platform } from './platform.ts';
 import { gateOf } from './rate-limit.ts';
@@ -33,15 +33,8 @@ export function speaking(t: Platform, version: string): HttpClient {
   return t.http.with({ headers: { ...t.http.headers, [t.versionHeader]: version } });
 }
 
-/** `everglades` → `2026-08-17.everglades`. */
-export function versionNamed(codename: 'tetons' | 'rainier' | 'everglades'): SupportedVersion {
-  const version = SUPPORTED_VERSIONS.find((candidate) => candidate.endsWith(`.${codename}`));
-  if (version === undefined) throw new Error(`no supported version is called ${codename}`);
-  return version;
-}
-
 /** Runs a check in one version, whatever version the run speaks. */
-export const inVersion = (t: Platform, codename: 'tetons' | 'rainier' | 'everglades'): Platform => ({
+export const inVersion = (t: Platform, codename: SupportedCodename): Platform => ({
   ...t,
   http: speaking(t, versionNamed(codename)),
   apiVersion: versionNamed(codename),

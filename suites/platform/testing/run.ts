@@ -3,7 +3,7 @@
 import { HttpClient } from '../../../harness/client/http.ts';
 import type { Recorder } from '../../../harness/client/recorder.ts';
 import { Redactor } from '../../../harness/client/redact.ts';
-import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { DIALECT_NAMES, NEWEST_VERSION, SUPPORTED_CODENAMES } from '../../../harness/contract/versions.ts';
 import { makePlan } from '../../../harness/runner/plan.ts';
 import { runSuite } from '../../../harness/runner/run.ts';
 import type { Capability, CheckResult, Outcome, Report } from '../../../harness/runner/types.ts';
@@ -30,7 +30,7 @@ export interface TestRun {
   runs?: number;
 }
 
-export const EVERYTHING: readonly Capability[] = ['write', 'seed-data', 'tetons', 'rainier', 'everglades'];
+export const EVERYTHING: readonly Capability[] = ['write', 'seed-data', ...SUPPORTED_CODENAMES];
 
 export async function runPlatformSuite(target: TestTarget, run: TestRun = {}): Promise<Report> {
   const { versionHeader } = DIALECT_NAMES.spec;

@@ -1,0 +1,40 @@
+/** What a target can be made or trusted to do. A check names what it needs; without it the check is not applicable. */
+import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './versions.ts';
+
+/** Capabilities of a Device API and what each means. */
+const DEVICE_CAPABILITIES = {
+  unix: 'the Device API is on a unix socket',
+  loopback: 'the Device API is on loopback TCP, with a discovery file',
+  root: 'Muster runs as root, so that it can try file permissions as another user',
+  drive: 'control can create deployments and publish events',
+  compact: 'control can compact the event log',
+  restart: 'control can stop and start the agent',
+  log: 'the JSONL event log can be read, and written while the agent is stopped',
+  files: 'the folder of config files can be read',
+} as const;
+
+/** Capabilities of a Platform API, beside the versions that it accepts. */
+const PLATFORM_CAPABILITIES = {
+  write: 'the suite may create resources on the platform (not with --read-only)',
+  'seed-data': 'the platform holds enough items to page through, or the suite may create them',
+  'limited-key': 'an API key without devices:read was given (--limited-key)',
+  'online-device': 'a device that answers a ping is known (--online-device)',
+  'offline-device': 'a device that does not answer is known (--offline-device)',
+} as const;
+
+export type Capability = keyof typeof DEVICE_CAPABILITIES | keyof typeof PLATFORM_CAPABILITIES | SupportedCodename;
+
+/** Names by the kind of target that can declare them. */
+export const CAPABILITIES_OF: Readonly<Record<'device' | 'platform', readonly Capability[]>> = {
+  device: Object.keys(DEVICE_CAPABILITIES) as Capability[],
+  platform: [...(Object.keys(PLATFORM_CAPABILITIES) as Capability[]), ...SUPPORTED_CODENAMES],
+};
+
+export const CAPABILITIES: readonly Capability[] = [...CAPABILITIES_OF.device, ...CAPABILITIES_OF.platform];
+
+/** What each capability means, for `muster explain`. */
+export const CAPABILITY_MEANINGS = {
+  ...DEVICE_CAPABILITIES,
+  ...PLATFORM_CAPABILITIES,
+  ...Object.fromEntries(SUPPORTED_CODENAMES.map((name) => [name, `the platform accepts ${versionNamed(name)}`])),
+} as Readonly<Record<Capability, string>>;
