@@ -70,6 +70,6 @@ export function catalogue(suites: readonly Suite<never>[]): Catalogue {
       a.section.localeCompare(b.section, 'en', { numeric: true }) ||
       a.id.localeCompare(b.id, 'en'),
   );
-  const dates = suites.map((suite) => suite.requirementsVersion).sort();
+  const dates = suites.flatMap((suite) => suite.requirementSets).sort();
   return { requirements_version: dates.at(-1) ?? '', requirements };
 }

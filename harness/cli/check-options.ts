@@ -28,6 +28,12 @@ export const planOptions = {
     describe: 'How much has to hold',
     group: 'Which checks:',
   },
+  requirements: {
+    type: 'string',
+    describe: 'Hold the target to the requirement set of this date',
+    defaultDescription: 'the newest',
+    group: 'Which checks:',
+  },
   'read-only': { type: 'boolean', default: false, describe: 'Never write to the platform', group: 'Which checks:' },
   runs: { type: 'number', default: 1, describe: 'Multiplies the runs of every property', group: 'How:' },
   seed: { type: 'number', describe: 'Repeats a run exactly', defaultDescription: 'a new one', group: 'How:' },
@@ -62,6 +68,7 @@ export interface PlanArguments {
   section?: string[];
   fast: boolean;
   profile: 'core' | 'full';
+  requirements?: string;
   'read-only': boolean;
   runs: number;
   seed?: number;

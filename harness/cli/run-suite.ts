@@ -39,6 +39,7 @@ export async function judge<Context>(
     fast: args.fast,
     readOnly: args['read-only'],
     profile: args.profile,
+    ...(args.requirements === undefined ? {} : { requirements: args.requirements }),
   };
   // A wrong id or report is told before anything is started.
   makePlan(suite, { ...shape, capabilities: new Set() });

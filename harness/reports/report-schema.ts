@@ -61,7 +61,13 @@ export const jsonReportShape = shape(
         digest: optionalText,
       }),
       profile: text,
-      requirements_version: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
+      requirements_version: Type.String({
+        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+        description: 'Date of the requirement set that was run',
+      }),
+      requirements_digest: Type.Optional(
+        Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: "Over that set's requirements of this API" }),
+      ),
       narrowed_by: Type.Array(text),
       complete: Type.Boolean(),
       started_at: Timestamp,

@@ -1,9 +1,8 @@
-/** How a suite writes down requirements and checks, so that the requirement stands above its check. */
+/** How a suite declares requirements and checks, so that the requirement stands above its check. */
+import { REQUIREMENT_SETS } from './requirements.ts';
 import type { Api, Check, Requirement, Suite } from './types.ts';
 
-/** The newest requirement set. A requirement with a later date never enters a certificate of an earlier set. */
-export const REQUIREMENTS_VERSION = '2026-11-21';
-
+/** Declares a requirement: one sentence of the specification, with the date of the first set that holds it. */
 export function requirement(declared: Requirement): Requirement {
   return Object.freeze(declared);
 }
@@ -13,7 +12,7 @@ type Options<Context> = Omit<Check<Context>, 'id' | 'requirement' | 'run'> & {
   aspect?: string;
 };
 
-/** Typed by API: `const check = checks<DeviceContext>()`. */
+/** Makes the function that declares checks for one API: `const check = checks<DeviceContext>()`. */
 export function checks<Context>() {
   return (requirement: Requirement, options: Options<Context>, run: Check<Context>['run']): Check<Context> => {
     const { aspect, ...rest } = options;
@@ -26,13 +25,29 @@ export function checks<Context>() {
   };
 }
 
-/** Refuses two checks of one name, so that a baseline or `--only` always means one thing. */
-export function suite<Context>(api: Api, all: readonly (readonly Check<Context>[])[]): Suite<Context> {
+/**
+ * Joins lists of checks into a suite.
+ *
+ * @param sets dates of the requirement sets, oldest first; those of Muster unless the suite is someone else's
+ * @throws Error for two checks of one id, since a baseline or `--only` could not tell them apart; for one requirement declared
+ *   twice in different words; for a requirement whose `since` is not the date of a set
+ */
+export function suite<Context>(
+  api: Api,
+  all: readonly (readonly Check<Context>[])[],
+  sets: readonly string[] = REQUIREMENT_SETS,
+): Suite<Context> {
   const list = all.flat();
   const seen = new Set<string>();
-  for (const { id } of list) {
+  const declared = new Map<string, Requirement>();
+  for (const { id, requirement } of list) {
     if (seen.has(id)) throw new Error(`two checks are called ${id}`);
     seen.add(id);
+    if ((declared.get(requirement.id) ?? requirement) !== requirement)
+      throw new Error(`two requirements are called ${requirement.id}`);
+    declared.set(requirement.id, requirement);
+    if (!sets.includes(requirement.since))
+      throw new Error(`${requirement.id}: there is no requirement set of ${requirement.since} (${sets.join(', ')})`);
   }
-  return Object.freeze({ api, requirementsVersion: REQUIREMENTS_VERSION, checks: list });
+  return Object.freeze({ api, requirementSets: sets, checks: list });
 }

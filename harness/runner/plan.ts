@@ -1,7 +1,8 @@
 /** Which checks run, and why the others do not. Nothing is left out in silence. */
 import { nearest } from '../common/nearest.ts';
 import { UsageError } from '../common/usage-error.ts';
-import type { Capability, Check, Requirement, Suite } from './types.ts';
+import { requirementSet } from './requirements.ts';
+import type { Capability, Check, Requirement, RequirementSet, Suite } from './types.ts';
 
 export interface PlanOptions {
   capabilities: ReadonlySet<Capability>;
@@ -12,6 +13,8 @@ export interface PlanOptions {
   fast?: boolean;
   readOnly?: boolean;
   profile?: 'core' | 'full';
+  /** Date of the requirement set to hold the target to (YYYY-MM-DD). Default: the newest. */
+  requirements?: string;
 }
 
 export interface Planned<Context> {
@@ -22,14 +25,23 @@ export interface Planned<Context> {
 
 export interface Plan<Context> {
   checks: Planned<Context>[];
+  /** The set that the checks were taken from. An older set is complete in itself, so it does not count as narrowing. */
+  requirements: RequirementSet;
   /** Options that took something out. */
   narrowedBy: string[];
 }
 
+/**
+ * Decides which checks of a suite run against a target with these capabilities.
+ *
+ * @throws UsageError for a requirement set, an id or a section that the suite does not have
+ */
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
   const { only = [], sections = [], profile = 'full' } = options;
-  refuseUnknown(suite, only, sections);
-  const chosen = suite.checks.filter(
+  const requirements = requirementSet(suite, options.requirements);
+  const due = { ...suite, checks: suite.checks.filter(({ requirement }) => requirement.since <= requirements.date) };
+  refuseUnknown(due, only, sections, requirements.date);
+  const chosen = due.checks.filter(
     (check) =>
       (only.length === 0 || only.some((pattern) => isNamed(pattern, check.id, check.requirement.id))) &&
       (sections.length === 0 || sections.some((section) => inSection(check.requirement, section))) &&
@@ -52,7 +64,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     }
     return { check };
   });
-  return { checks: planned, narrowedBy: [...narrowed] };
+  return { checks: planned, requirements, narrowedBy: [...narrowed] };
 }
 
 /** Whether `--only PATTERN` takes in a check: its id, its requirement's, the beginning of one, or with `*` for anything. */
@@ -66,7 +78,13 @@ export function isNamed(pattern: string, id: string, requirementId: string): boo
 const inSection = (requirement: Requirement, section: string): boolean =>
   requirement.section === section || requirement.section.startsWith(`${section}.`);
 
-function refuseUnknown<Context>(suite: Suite<Context>, only: readonly string[], sections: readonly string[]): void {
+function refuseUnknown<Context>(
+  suite: Suite<Context>,
+  only: readonly string[],
+  sections: readonly string[],
+  set: string,
+): void {
+  const older = set === suite.requirementSets.at(-1) ? '' : ` of ${set}`;
   for (const pattern of only) {
     if (suite.checks.some((check) => isNamed(pattern, check.id, check.requirement.id))) continue;
     const near = nearest(
@@ -74,7 +92,7 @@ function refuseUnknown<Context>(suite: Suite<Context>, only: readonly string[], 
       suite.checks.map((check) => check.id),
     );
     throw new UsageError(
-      `--only ${pattern}: no check of the ${suite.api} suite has that id${near === undefined ? '' : `; did you mean ${near}?`} (\`muster list\` shows them all)`,
+      `--only ${pattern}: no check of the ${suite.api} suite${older} has that id${near === undefined ? '' : `; did you mean ${near}?`} (\`muster list\` shows them all)`,
     );
   }
   for (const section of sections) {
@@ -82,6 +100,6 @@ function refuseUnknown<Context>(suite: Suite<Context>, only: readonly string[], 
     const known = [...new Set(suite.checks.map((check) => check.requirement.section))].sort((a, b) =>
       a.localeCompare(b, 'en', { numeric: true }),
     );
-    throw new UsageError(`--section ${section}: the ${suite.api} suite has the sections ${known.join(', ')}`);
+    throw new UsageError(`--section ${section}: the ${suite.api} suite${older} has the sections ${known.join(', ')}`);
   }
 }

@@ -52,11 +52,20 @@ export interface Check<Context> {
   run(context: Context & CheckContext): Promise<void>;
 }
 
+/** All checks of one API. */
 export interface Suite<Context> {
   api: Api;
-  /** Date of the newest requirement set. */
-  requirementsVersion: string;
+  /** Dates of the requirement sets (YYYY-MM-DD), oldest first. */
+  requirementSets: readonly string[];
   checks: readonly Check<Context>[];
+}
+
+/** What a run or a certificate says of the requirements that it held a target to. */
+export interface RequirementSet {
+  /** YYYY-MM-DD. */
+  date: string;
+  /** `sha256:…` over the set's requirements of one API. */
+  digest: string;
 }
 
 export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'known', 'fixed'] as const;
@@ -150,7 +159,10 @@ export interface Report {
   seed: number;
   target: TargetDescription;
   profile: string;
+  /** Date of the requirement set that was run (YYYY-MM-DD). */
   requirements_version: string;
+  /** `sha256:…` over that set's requirements of this API, whatever part of them the run was narrowed to. */
+  requirements_digest?: string;
   /** Options that narrowed the run (`--only`, `--fast`, …), so that a report says what it does not cover. */
   narrowed_by: string[];
   /** False when the plan was narrowed, something was blocked, or the run was interrupted. */

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { checks, requirement, suite } from './define.ts';
+import { makePlan, type PlanOptions } from './plan.ts';
+import { REQUIREMENT_SETS, requirementSet, requirementsDigest } from './requirements.ts';
+import { runSuite } from './run.ts';
+import type { Report } from './types.ts';
+
+const SETS = ['2026-11-21', '2027-06-01', '2028-01-01'];
+const check = checks<object>();
+const since = (date: string, id = `device.since-${date}`) =>
+  requirement({ id, level: 'MUST', section: '6.1', since: date, text: `Due since ${date}.` });
+const all = suite<object>('device', [SETS.map((date) => check(since(date), {}, async () => {}))], SETS);
+
+const planOf = (options: Partial<PlanOptions> = {}) => makePlan(all, { capabilities: new Set(), ...options });
+const idsOf = (options: Partial<PlanOptions>): string[] => planOf(options).checks.map((planned) => planned.check.id);
+
+describe('a requirement set', () => {
+  it('holds every requirement that was due at its date', () => {
+    expect(idsOf({ requirements: '2026-11-21' })).toEqual(['device.since-2026-11-21']);
+    expect(idsOf({ requirements: '2027-06-01' })).toEqual(['device.since-2026-11-21', 'device.since-2027-06-01']);
+    expect(idsOf({})).toHaveLength(SETS.length);
+  });
+
+  it('of an older date is complete in itself', () => {
+    expect(planOf({ requirements: '2026-11-21' }).narrowedBy).toEqual([]);
+  });
+
+  it('of an unknown date is refused, with those that exist', () => {
+    expect(() => planOf({ requirements: '2027-01-01' })).toThrow(UsageError);
+    expect(() => planOf({ requirements: '2027-01-01' })).toThrow(SETS.join(', '));
+  });
+
+  it('does not hold the ids of a younger one', () => {
+    const only = ['device.since-2028-01-01'];
+    expect(() => planOf({ requirements: '2026-11-21', only })).toThrow('no check of the device suite of 2026-11-21');
+    expect(idsOf({ only })).toEqual(only);
+  });
+
+  it('is named by the report of its run, with its digest', async () => {
+    const run = (requirements?: string): Promise<Report> =>
+      runSuite(all, {
+        plan: planOf(requirements === undefined ? {} : { requirements }),
+        target: { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' },
+        context: () => ({}),
+        redactor: new Redactor(),
+        seed: 1,
+        version: '0',
+      });
+    const [older, newest] = await Promise.all([run('2026-11-21'), run()]);
+    expect(older).toMatchObject({ requirements_version: '2026-11-21', complete: true });
+    expect(newest.requirements_version).toBe('2028-01-01');
+    expect(older.requirements_digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(newest.requirements_digest).not.toBe(older.requirements_digest);
+  });
+});
+
+describe('the digest of a set', () => {
+  const one = since('2026-11-21', 'device.one');
+  const two = since('2026-11-21', 'device.two');
+
+  it('is that of its canonical JSON', () => {
+    // sha256sum of [{"id":"device.one","level":"MUST","section":"6.1","text":"Due since 2026-11-21."}]
+    expect(requirementsDigest([one])).toBe('sha256:fe42f49606edf3dbcecb0a63ba178f0bd4ef3ef438aed6ab033e8fc2d00f3d63');
+  });
+
+  it('depends on neither the order nor the quoted clause', () => {
+    expect(requirementsDigest([two, one])).toBe(requirementsDigest([one, two]));
+    expect(requirementsDigest([{ ...one, clause: 'Frames have ids.' }])).toBe(requirementsDigest([one]));
+  });
+
+  it.each(['id', 'level', 'section', 'text'])('follows the %s of a requirement', (field) => {
+    expect(requirementsDigest([{ ...one, [field]: 'SHOULD' }])).not.toBe(requirementsDigest([one]));
+  });
+
+  it('covers a set whatever its run was narrowed to', () => {
+    expect(planOf({ only: ['device.since-2026-11-21'] }).requirements).toEqual(requirementSet(all));
+  });
+});
+
+describe('a suite', () => {
+  it('refuses a requirement whose date is not that of a set', () => {
+    const early = check(since('2027-06-01'), {}, async () => {});
+    expect(() => suite('device', [[early]], ['2026-11-21'])).toThrow('there is no requirement set of 2027-06-01');
+  });
+
+  it('refuses two checks or two requirements of one id', () => {
+    const declare = (aspect?: string) =>
+      check(since('2026-11-21', 'device.one'), aspect === undefined ? {} : { aspect }, async () => {});
+    expect(() => suite('device', [[declare(), declare()]])).toThrow('two checks are called device.one');
+    expect(() => suite('device', [[declare(), declare('again')]])).toThrow('two requirements are called device.one');
+  });
+
+  it('has the sets of Muster unless it names its own', () => {
+    expect(suite('device', []).requirementSets).toBe(REQUIREMENT_SETS);
+    expect([...REQUIREMENT_SETS].sort()).toEqual(REQUIREMENT_SETS);
+  });
+});

@@ -1,0 +1,44 @@
+/**
+ * Requirement sets. A set has a date, and holds every requirement that was due then: those whose `since` is not later. A released
+ * set never changes, so a new requirement never fails yesterday's certificate. `fixtures/requirements` holds each set as it was
+ * released, and says how to add one.
+ */
+import { createHash } from 'node:crypto';
+import { UsageError } from '../common/usage-error.ts';
+import type { Requirement, RequirementSet, Suite } from './types.ts';
+
+/** Dates of all sets, oldest first. */
+export const REQUIREMENT_SETS: readonly string[] = ['2026-11-21'];
+
+/**
+ * The set of a suite with that date, or its newest one.
+ *
+ * @param date YYYY-MM-DD
+ * @throws UsageError that lists the sets when there is none of that date
+ */
+export function requirementSet<Context>(suite: Suite<Context>, date?: string): RequirementSet {
+  const chosen = date ?? suite.requirementSets.at(-1) ?? '';
+  if (!suite.requirementSets.includes(chosen)) {
+    throw new UsageError(
+      `--requirements ${chosen}: there is no such requirement set; accepted: ${suite.requirementSets.join(', ')}`,
+    );
+  }
+  return { date: chosen, digest: requirementsDigest(requirementsOf(suite, chosen)) };
+}
+
+/** The requirements of a suite that the set of that date (YYYY-MM-DD) holds, by id. */
+export function requirementsOf<Context>(suite: Suite<Context>, date: string): Requirement[] {
+  const all = new Map(suite.checks.map(({ requirement }) => [requirement.id, requirement]));
+  return [...all.values()].filter(({ since }) => since <= date).sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * `sha256:` and the SHA-256 of what the requirements say, as JSON without spaces: `[{"id","level","section","text"}, …]` sorted
+ * by id. The quoted clause is not part of it, since it explains a requirement and decides nothing.
+ */
+export function requirementsDigest(requirements: readonly Requirement[]): string {
+  const said = requirements
+    .map(({ id, level, section, text }) => ({ id, level, section, text }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  return `sha256:${createHash('sha256').update(JSON.stringify(said)).digest('hex')}`;
+}
