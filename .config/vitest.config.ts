@@ -1,13 +1,17 @@
 import process from 'node:process';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Where to leave the results for whoever adds them up. */
+/** Where to write the results as JSON, for `.ci/run`. */
 const results = process.env['MUSTER_TEST_RESULTS'];
 
-export default defineConfig({
+/** Tests that take long (browser, containers, crash loops, thousands of robots): `npm run test:all` runs them as well. */
+const LONG_TESTS = '**/*.long.test.ts';
+
+export default defineConfig(({ mode }) => ({
   root: new URL('..', import.meta.url).pathname,
   test: {
     include: ['harness/**/*.test.ts', 'simulators/**/*.test.ts', 'suites/**/*.test.ts', 'fixtures/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(mode === 'all' ? [] : [LONG_TESTS])],
     // Generous on purpose: no test asserts a duration by it, it only ends what hangs.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -16,4 +20,4 @@ export default defineConfig({
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     sequence: { hooks: 'stack' },
   },
-});
+}));

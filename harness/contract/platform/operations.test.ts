@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../versions.ts';
+import { inVersion } from './operation.ts';
+import { OPERATIONS, operationsOf, RESOURCES } from './operations.ts';
+
+describe('a span of versions', () => {
+  const versionsOf = (span: Parameters<typeof inVersion>[0]) =>
+    SUPPORTED_VERSIONS.map((version) => inVersion(span, version));
+
+  it('without ends is every version', () => expect(versionsOf({})).toEqual([true, true, true]));
+  it('includes its beginning', () => expect(versionsOf({ since: 'rainier' })).toEqual([false, true, true]));
+  it('includes its end', () => expect(versionsOf({ until: 'rainier' })).toEqual([true, true, false]));
+  it('may be one version', () =>
+    expect(versionsOf({ since: 'rainier', until: 'rainier' })).toEqual([false, true, false]));
+});
+
+describe('operations', () => {
+  it('without an end live on in the newest version', () => {
+    const open = OPERATIONS.filter(({ until }) => until === undefined).map(({ id }) => id);
+    expect(operationsOf(NEWEST_VERSION).map(({ id }) => id)).toEqual(open);
+  });
+
+  it('have one id and one route each', () => {
+    const ids = OPERATIONS.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const version of SUPPORTED_VERSIONS) {
+      const routes = operationsOf(version).map(({ method, path }) => `${method} ${path}`);
+      expect(new Set(routes).size).toBe(routes.length);
+    }
+  });
+
+  it.each(SUPPORTED_VERSIONS)('ask for a scope in %s, but for the principal', (version) => {
+    const free = operationsOf(version).filter(({ scopes }) => scopes.length === 0);
+    expect(free.map(({ id }) => id)).toEqual(['getSelf']);
+  });
+
+  it('of ping need devices:read (section 4.2)', () => {
+    const ping = OPERATIONS.find(({ path }) => path === '/devices/{device_id}/ping');
+    expect(ping).toMatchObject({ method: 'POST', scopes: ['devices:read'] });
+  });
+
+  it.each([
+    ['createProvisioningToken', [false, true, true]],
+    ['createDeviceActivationToken', [true, false, false]],
+    ['listGroups', [false, false, true]],
+  ])('%s comes and goes as section 9 says', (id, versions) => {
+    expect(SUPPORTED_VERSIONS.map((version) => operationsOf(version).some((one) => one.id === id))).toEqual(versions);
+  });
+});
+
+describe('resources', () => {
+  it('have an id prefix and a collection of their own', () => {
+    const all = Object.values(RESOURCES);
+    expect(new Set(all.map(({ prefix }) => prefix)).size).toBe(all.length);
+    expect(new Set(all.map(({ collection }) => collection)).size).toBe(all.length);
+  });
+
+  it.each(Object.values(RESOURCES))('$kind has an object and an id in every version', ({ fields }) => {
+    for (const version of SUPPORTED_VERSIONS)
+      expect(Object.keys(fields(version)).slice(0, 2)).toEqual(['object', 'id']);
+  });
+});

@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import Type from 'typebox';
+import { describe, expect, it } from 'vitest';
+import { isIso8601, oneOf, shape, Timestamp } from './shape.ts';
+
+describe('ISO 8601 date-time', () => {
+  it.each([
+    '2026-05-06T10:00:00Z',
+    '2026-05-06T10:00:00.123456789Z',
+    '2026-05-06T10:00:00,5Z',
+    '2026-05-06T10:00Z',
+    '2026-05-06T10:00:00',
+    '2026-05-06T10:00:00+02:00',
+    '2026-05-06T10:00:00-0330',
+    '2026-05-06T10:00:00+02',
+    '2024-02-29T00:00:00Z',
+    '2016-12-31T23:59:60Z',
+    '2026-05-06T24:00:00Z',
+    '2026-05-06t10:00:00z',
+  ])('accepts %s', (text) => expect(isIso8601(text)).toBe(true));
+
+  it.each([
+    '',
+    '2026-05-06',
+    '10:00:00Z',
+    '2026-05-06 10:00:00Z',
+    '2026-13-06T10:00:00Z',
+    '2026-00-06T10:00:00Z',
+    '2026-05-32T10:00:00Z',
+    '2026-02-30T10:00:00Z',
+    '2025-02-29T10:00:00Z',
+    '2026-05-06T25:00:00Z',
+    '2026-05-06T10:60:00Z',
+    '2026-05-06T10:00:61Z',
+    '2026-05-06T10:00:00.Z',
+    '2026-05-06T10:00:00Z ',
+    '2026-05-06T10:00:00Z\n',
+    '1778061600',
+    'Wed, 06 May 2026 10:00:00 GMT',
+  ])('refuses %j', (text) => expect(isIso8601(text)).toBe(false));
+
+  it('accepts every instant as JavaScript writes it', () => {
+    const year = { min: new Date('0000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true };
+    fc.assert(fc.property(fc.date(year), (date) => isIso8601(date.toISOString())));
+  });
+});
+
+describe('a shape', () => {
+  const robot = shape(
+    'Robot',
+    Type.Object({ state: oneOf(['idle', 'busy']), since: Timestamp, wheels: Type.Integer() }),
+  );
+  const right = { state: 'idle', since: '2026-05-06T10:00:00Z', wheels: 4 };
+
+  it('accepts what conforms, with members that it does not know', () => {
+    expect(robot.is(right)).toBe(true);
+    expect(robot.problems({ ...right, colour: 'red' })).toEqual([]);
+  });
+
+  it.each([
+    [
+      { ...right, state: 'lost' },
+      { path: '/state', message: 'must be one of "idle", "busy"' },
+    ],
+    [
+      { ...right, since: 'today' },
+      { path: '/since', message: 'must be an ISO 8601 date-time' },
+    ],
+    [
+      { state: 'idle', since: right.since },
+      { path: '', message: 'lacks "wheels"' },
+    ],
+    [
+      { ...right, wheels: 4.5 },
+      { path: '/wheels', message: 'must be integer' },
+    ],
+  ])('names the place and the problem: %j', (value, problem) => {
+    expect(robot.is(value)).toBe(false);
+    expect(robot.problems(value)).toEqual([problem]);
+  });
+
+  it('names an unknown member where unknown members are refused', () => {
+    const closed = shape('Closed', Type.Object({ a: Type.String() }, { additionalProperties: false }));
+    expect(closed.problems({ a: 'x', b: 1 })).toEqual([{ path: '/b', message: 'is not known here' }]);
+  });
+});

@@ -1,0 +1,116 @@
+/** Holds the vocabulary against the tables of the specification: suites and simulators both trust it. */
+import { describe, expect, it } from 'vitest';
+import { CAPABILITIES, CAPABILITY_MEANINGS } from './capabilities.ts';
+import { deployment } from './deployment.ts';
+import { discoveryFile } from './discovery.ts';
+import {
+  DEPLOYMENT_ACTIVITY_STATUSES,
+  DEPLOYMENT_ERROR_STATUSES,
+  DEPLOYMENT_STATUSES,
+  DEPLOYMENT_TARGET_STATUSES,
+} from './enums.ts';
+import { deployedPayload, eventEnvelope } from './events.ts';
+import { LIST_LIMITS, listEnvelope, PING_TIMEOUT_MAXIMUM_NANOS, pingRequest, pingResponse } from './lists.ts';
+import { sectionTitle } from './sections.ts';
+import type { Shape } from './shape.ts';
+
+const statuses = { status: 'deployed', activity_status: 'deployed', error_status: 'none', target_status: 'deployed' };
+const moment = '2026-05-06T10:00:00Z';
+
+const examples: [string, Shape, Record<string, unknown>][] = [
+  [
+    '2.1 deployment',
+    deployment,
+    {
+      ...{ object: 'deployment', id: 'dpl_1', description: '', device_id: 'dvc_1', release_id: 'rls_1' },
+      ...statuses,
+      created_at: moment,
+    },
+  ],
+  [
+    '2.3 event',
+    eventEnvelope,
+    { object: 'event', id: 7, type: 'deployment.deployed', occurred_at: moment, data: { any: 'thing' } },
+  ],
+  ['2.4 payload', deployedPayload, { deployment_id: 'dpl_1', release_id: 'rls_1', ...statuses, deployed_at: moment }],
+  ['2.5 ping request', pingRequest, { timeout_nanos: 1 }],
+  ['2.6 list', listEnvelope, { object: 'list', limit: 10, offset: 0, has_more: false, data: [] }],
+  ['5 discovery file', discoveryFile, { port: 4711, token: 'secret' }],
+];
+
+describe.each(examples)('section %s', (_section, shape, example) => {
+  it('is accepted as the specification shows it', () => {
+    expect(shape.problems(example)).toEqual([]);
+  });
+
+  it.each(Object.keys(example))('requires %s', (field) => {
+    const { [field]: _left, ...rest } = example;
+    expect(shape.is(rest)).toBe(false);
+    expect(shape.problems(rest)[0]?.message).toContain(field);
+  });
+
+  it.each(Object.keys(example))('refuses null as %s', (field) => {
+    expect(shape.is({ ...example, [field]: null })).toBe(false);
+  });
+});
+
+describe('section 2.2', () => {
+  it('lists the values of the four enumerations', () => {
+    expect(DEPLOYMENT_STATUSES).toEqual([
+      ...['drifted', 'staged', 'queued', 'deployed', 'removing', 'archived'],
+      ...['failed', 'retrying'],
+    ]);
+    expect(DEPLOYMENT_ACTIVITY_STATUSES).toEqual(['drifted', 'staged', 'queued', 'deployed', 'removing', 'archived']);
+    expect(DEPLOYMENT_ERROR_STATUSES).toEqual(['none', 'failed', 'retrying']);
+    expect(DEPLOYMENT_TARGET_STATUSES).toEqual(['staged', 'deployed', 'archived']);
+  });
+});
+
+describe('section 2.1 prefixes', () => {
+  const [, , right] = examples[0] ?? [];
+  it.each(['id', 'device_id', 'release_id'])('%s has its own', (field) => {
+    expect(deployment.is({ ...right, [field]: 'xyz_1' })).toBe(false);
+  });
+});
+
+describe('section 6.1', () => {
+  it.each(['deployment', 'deployment_deployed', '.deployed', 'deployment.', 'a.b.c', 'deployment deployed.x'])(
+    '%j is no event type',
+    (type) => {
+      const [, , right] = examples[1] ?? [];
+      expect(eventEnvelope.is({ ...right, type })).toBe(false);
+    },
+  );
+});
+
+describe('section 2.5', () => {
+  it('a ping answers with a code and a whole number of nanoseconds', () => {
+    expect(pingResponse.is({ code: 'success', round_trip_nanos: 0 })).toBe(true);
+    expect(pingResponse.is({ code: 'success', round_trip_nanos: 1.5 })).toBe(false);
+    expect(pingResponse.is({ code: 'success', round_trip_nanos: -1 })).toBe(false);
+    expect(pingResponse.is({ round_trip_nanos: 1 })).toBe(false);
+  });
+});
+
+describe('section 8', () => {
+  it('states the limits', () => {
+    expect(LIST_LIMITS).toMatchObject({ limitDefault: 10, limitMaximum: 100, offsetDefault: 0, offsetMinimum: 0 });
+    expect(PING_TIMEOUT_MAXIMUM_NANOS).toBe(10 * 1e9);
+  });
+});
+
+describe('sections', () => {
+  it.each([
+    ['6.2', 'Rules of the event stream'],
+    ['6.2.1', 'Rules of the event stream'],
+    ['6.9', 'Events'],
+    ['42', ''],
+  ])('%s is headed %j', (section, title) => expect(sectionTitle(section)).toBe(title));
+});
+
+describe('capabilities', () => {
+  it('are named once and explained', () => {
+    expect(new Set(CAPABILITIES).size).toBe(CAPABILITIES.length);
+    expect(Object.keys(CAPABILITY_MEANINGS).toSorted()).toEqual([...CAPABILITIES].toSorted());
+  });
+});
