@@ -36,7 +36,7 @@ export const fleet: CommandModule<object, FleetArguments> = {
         ),
     ),
   handler: async (args) => {
-    const { runFleet, PreflightError, UnreachableError } = await import('../../simulators/fleet/run.ts');
+    const { runFleet, PreflightError, UnreachableError } = await import('../../simulators/fleet/run/run.ts');
     const given = scenarioFrom(args.scenario);
     const scenario = args.uplink === undefined ? given : { ...given, uplink: args.uplink };
     const robots = whole('robots', args.robots ?? scenario.robots ?? 0, 1, 1_000_000);

@@ -21,12 +21,12 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Fleet } from './fleet.ts';
-import type { PlatformAddress, RolloutRow } from './host.ts';
+import type { PlatformAddress, RolloutRow } from './host/host.ts';
 import type { Summary } from './measure/histograms.ts';
 import { histogram, recordMs, summary } from './measure/histograms.ts';
-import type { Rollable } from './platform-client.ts';
+import type { Rollable } from './platform/client.ts';
 import type { Violation } from './result/result.ts';
+import { Fleet } from './run/fleet.ts';
 import type { UplinkKind } from './scenario/scenario.ts';
 
 export interface StartFleetOptions {
@@ -163,7 +163,7 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
   };
 }
 
-export { startEmbeddedPlatform } from './embedded-platform.ts';
-export { Fleet, type FleetOptions, type PhaseReport } from './fleet.ts';
-export type { PlatformAddress, RolloutRow } from './host.ts';
-export type { Rollable } from './platform-client.ts';
+export type { PlatformAddress, RolloutRow } from './host/host.ts';
+export type { Rollable } from './platform/client.ts';
+export { startEmbeddedPlatform } from './processes/embedded-platform.ts';
+export { Fleet, type FleetOptions, type PhaseReport } from './run/fleet.ts';

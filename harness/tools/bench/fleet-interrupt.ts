@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { roomFor } from '../../../simulators/fleet/place.ts';
+import { roomFor } from '../../../simulators/fleet/run/workdir.ts';
 
 const BYTES_EACH = 64 * 1024;
 

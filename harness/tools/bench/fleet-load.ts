@@ -7,7 +7,7 @@ import { Pool } from 'undici';
 import { random } from '../../../simulators/common/random.ts';
 import { histogram, recordMs, type Summary, summary } from '../../../simulators/fleet/measure/histograms.ts';
 import { SaturationSampler } from '../../../simulators/fleet/measure/saturation.ts';
-import { WORKER_FLAGS } from '../../../simulators/fleet/process-host.ts';
+import { WORKER_FLAGS } from '../../../simulators/fleet/processes/process-host.ts';
 import { atRate, ranks } from '../../../simulators/fleet/schedule/arrivals.ts';
 import { monotonicMs, runSchedule } from '../../../simulators/fleet/schedule/scheduler.ts';
 

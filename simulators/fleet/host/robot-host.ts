@@ -1,0 +1,247 @@
+/** Hosts robots in this process: carries out the phases of a scenario on them and measures. */
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { DeviceDefect } from '../../defects/device/index.ts';
+import { behaviour } from '../../device/behaviour.ts';
+import { Metrics, type Snapshot } from '../measure/metrics.ts';
+import { SaturationSampler } from '../measure/saturation.ts';
+import { PlatformClient } from '../platform/client.ts';
+import { ensureKeys, type KeyStore } from '../robot/keys.ts';
+import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
+import { type FleetUplinks, fleetUplinks } from '../robot/uplinks.ts';
+import { type ActionStream, scheduleMs, streamsOf } from '../schedule/plan.ts';
+import { monotonicMs, runSchedule } from '../schedule/scheduler.ts';
+import { Actions } from './actions.ts';
+import { Trial, type TrialOutcome } from './canary.ts';
+import { Waits } from './deadlines.ts';
+import { type Host, type HostConfig, type HostEvents, masked, type PhaseOutcome, type PhaseRequest } from './host.ts';
+
+const TICK_MS = 1000;
+export class RobotHost implements Host {
+  readonly name: string;
+  readonly #config: HostConfig;
+  readonly #events: HostEvents;
+  readonly #metrics = new Metrics({ intervals: true });
+  readonly #sampler = new SaturationSampler();
+  readonly #robots = new Map<number, Robot>();
+  readonly #abort = new AbortController();
+  readonly #waits = new Waits();
+  readonly #client: PlatformClient | undefined;
+  #uplinks: FleetUplinks | undefined;
+  #actions: Actions | undefined;
+  #ticker: NodeJS.Timeout | undefined;
+  #defects = new Map<number, DeviceDefect>();
+  #trial: Trial | undefined;
+  /** The robot that was last told why it is not online. */
+  #trouble: Robot | undefined;
+
+  constructor(config: HostConfig, events: HostEvents) {
+    this.name = config.name;
+    this.#config = config;
+    this.#events = events;
+    this.#client = config.platform && new PlatformClient(config.platform);
+  }
+
+  async tryOut(index: number): Promise<TrialOutcome> {
+    const actions = await this.#ready();
+    await this.#ensureKeys([index], () => {});
+    const measuring = this.#metrics.measuring;
+    this.#metrics.measuring = false;
+    const robot = this.#robotOf(index);
+    const trial = new Trial(this.#config.platform);
+    this.#trial = trial;
+    try {
+      return await trial.outcomeOf(robot, actions.start(robot), this.#waits);
+    } finally {
+      this.#trial = undefined;
+      await robot.stop();
+      this.#robots.delete(index);
+      this.#trouble = undefined;
+      this.#metrics.measuring = measuring;
+    }
+  }
+
+  async prepare(): Promise<void> {
+    await this.#ready();
+    await this.#ensureKeys(this.#config.members, this.#events.onKeys);
+    this.#sampler.start();
+    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  async #ready(): Promise<Actions> {
+    if (this.#actions !== undefined) return this.#actions;
+    this.#defects = await defectsOf(this.#config);
+    mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
+    this.#uplinks = fleetUplinks(this.#config, this.#client);
+    this.#actions = new Actions({
+      config: this.#config,
+      client: this.#client,
+      waits: this.#waits,
+      keys: this.#uplinks.needKeys ? this.#keys : undefined,
+      onExhausted: () => this.#metrics.count('exhausted'),
+    });
+    return this.#actions;
+  }
+
+  async #ensureKeys(robots: readonly number[], onProgress: (done: number) => void): Promise<void> {
+    if (this.#uplinks?.needKeys !== true) return;
+    await ensureKeys({ keys: this.#keys, robots, signal: this.#abort.signal, onProgress });
+  }
+
+  async runPhase({ index, phase, epoch, rollable }: PhaseRequest): Promise<PhaseOutcome> {
+    const { seed, robots, members, trace } = this.#config;
+    const actions = this.#actions;
+    if (actions === undefined) throw new Error(`${this.name} is not prepared`);
+    this.#metrics.measuring = phase.measure !== false;
+    const streams = streamsOf({ seed, robots }, index, phase, members);
+    const outcome: PhaseOutcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], errors: [] };
+    const turns = new Uint32Array(streams.length);
+    const underWay = new Set<Promise<void>>();
+    await runSchedule({
+      epoch,
+      streams: streams.map(({ moments }) => moments),
+      signal: this.#abort.signal,
+      fire: (number, intended, lateMs) => {
+        const stream = streams[number] as ActionStream;
+        const record = this.#metrics.current;
+        record.time('schedule.lateness.ms', lateMs);
+        const turn = turns[number] ?? 0;
+        turns[number] = turn + 1;
+        const at = intended - epoch;
+        outcome.actions += 1;
+        if (trace) outcome.trace.push({ robot: stream.robot, phase: index, kind: stream.kind, at_ms: at });
+        const robot = this.#robotOf(stream.robot);
+        const action = { kind: stream.kind, robot, phase, index, intended, at, turn, record, rollable, outcome };
+        const running = actions.carryOut(action).finally(() => underWay.delete(running));
+        underWay.add(running);
+      },
+    });
+    await this.#waits.until(epoch + scheduleMs(phase));
+    await Promise.all(underWay);
+    return outcome;
+  }
+
+  async finish(): Promise<void> {
+    const deadline = monotonicMs() + 5000;
+    const running = [...this.#robots.values()].filter(({ state }) => state !== 'stopped');
+    while (running.some((robot) => !robot.caughtUp) && monotonicMs() < deadline && !this.#waits.ended) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    for (const robot of running) robot.finish();
+  }
+
+  cursors(): Promise<Record<number, number>> {
+    return Promise.resolve(
+      Object.fromEntries(
+        [...this.#robots].flatMap(([index, { cursor }]) => (cursor === undefined ? [] : [[index, cursor]])),
+      ),
+    );
+  }
+
+  snapshot(): Promise<Snapshot> {
+    return Promise.resolve(this.#metrics.snapshot());
+  }
+
+  memory(): Promise<number> {
+    return Promise.resolve(process.memoryUsage.rss());
+  }
+
+  async stop(how: 'orderly' | 'abandon'): Promise<void> {
+    this.#abort.abort();
+    this.#waits.end();
+    clearInterval(this.#ticker);
+    this.#sampler.stop();
+    const robots = [...this.#robots.values()];
+    if (how === 'abandon') for (const robot of robots) robot.abandon();
+    const stopped = await Promise.allSettled([...robots.map((robot) => robot.stop()), this.#client?.close()]);
+    const failures = stopped.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    if (failures.length > 0)
+      throw new AggregateError(failures, `${this.name}: ${failures.length} robots did not end cleanly`);
+  }
+
+  /** Call after `stop`. The folder of the fleet goes with the last of its hosts. */
+  removeFiles(): void {
+    const { robotsDir, socketsDir } = this.#config;
+    for (const own of [robotsDir, socketsDir]) {
+      rmSync(own, { recursive: true, force: true, maxRetries: 3 });
+      for (const above of [dirname(own), dirname(dirname(own))]) removeIfEmpty(above);
+    }
+  }
+
+  get #keys(): KeyStore {
+    const { stateDir, keyBits, namePrefix } = this.#config;
+    return { dir: join(stateDir, 'keys', namePrefix, String(keyBits)), bits: keyBits };
+  }
+
+  #robotOf(index: number): Robot {
+    let robot = this.#robots.get(index);
+    if (robot === undefined) {
+      const defect = this.#defects.get(index);
+      const { namePrefix, robotsDir, socketsDir, scenario, retain, durability, seed } = this.#config;
+      robot = new Robot({
+        index,
+        name: `${namePrefix}-${String(index).padStart(6, '0')}`,
+        dir: join(robotsDir, String(index)),
+        socketPath: join(socketsDir, String(index)),
+        subscribers: scenario.subscribers ?? 1,
+        cursor: this.#config.cursors?.[index],
+        makeUplink: this.#uplinks?.make,
+        device: {
+          retain,
+          durability,
+          seed: `${seed}/${index}`,
+          ...(defect === undefined ? {} : { behaviour: defect.behaviour(behaviour) }),
+        },
+        listener: this.#listener,
+      });
+      this.#robots.set(index, robot);
+    }
+    return robot;
+  }
+
+  readonly #listener: RobotListener = {
+    count: (name) => this.#metrics.current.count(name),
+    time: (name, ms) => this.#metrics.current.time(name, ms),
+    fault: (robot, { kind, message }) => {
+      this.#metrics.count('subscriber.violations');
+      this.#events.onViolation({ robot: robot.index, name: robot.name, kind, message });
+    },
+    trouble: (robot, error) => {
+      this.#trouble = robot;
+      this.#trial?.failed(error);
+    },
+    progress: (deploymentId, moments) => this.#actions?.rollouts.progress(deploymentId, moments),
+  };
+
+  #tick(): void {
+    const robots: Partial<Record<RobotState, number>> = {};
+    for (const { shownState: state } of this.#robots.values()) robots[state] = (robots[state] ?? 0) + 1;
+    const waiting = this.#config.members.length - this.#robots.size;
+    if (waiting > 0) robots.waiting = waiting;
+    const interval = this.#metrics.takeInterval();
+    const trouble = this.#trouble?.trouble;
+    this.#events.onTick({
+      robots,
+      interval,
+      load: this.#sampler.take(),
+      measuring: this.#metrics.measuring,
+      ...(trouble === undefined ? {} : { trouble: masked(trouble, this.#config.platform) }),
+    });
+  }
+}
+
+/** There are a hundred of them: read only when one is wanted. */
+async function defectsOf({ members, defects }: HostConfig): Promise<Map<number, DeviceDefect>> {
+  const wanted = members.filter((robot) => defects[robot] !== undefined);
+  if (wanted.length === 0) return new Map();
+  const { deviceDefect } = await import('../../defects/device/index.ts');
+  return new Map(wanted.map((robot) => [robot, deviceDefect(defects[robot] ?? '')]));
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Another host still has files there, or has removed it.
+  }
+}

@@ -1,0 +1,54 @@
+/** Muster's own platform in a process of its own, so that it and the fleet don't share an event loop. */
+import { simulatePlatform } from '../../platform/index.ts';
+import type { PlatformAddress } from '../host/host.ts';
+import { startProcess, whenExited } from './process-host.ts';
+
+/** Keys of this size are accepted, unlike on a real platform: making thousands of larger ones takes minutes. */
+export const SMALLEST_KEY_BITS = 1024;
+
+export interface EmbeddedPlatform {
+  readonly address: PlatformAddress;
+  /** Resolves with how it ended when nobody asked it to. */
+  readonly died: Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Resolves when it serves. */
+export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatform> {
+  const child = startProcess('embedded-platform');
+  const address = await new Promise<PlatformAddress>((resolve, reject) => {
+    child.once('message', (message) => resolve(message as PlatformAddress));
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`the embedded platform ended before it served (exit code ${code})`)));
+    child.send({ seed });
+  });
+  let stopping: Promise<void> | undefined;
+  const died = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => {
+      if (stopping === undefined) resolve(`the embedded platform died (${signal ?? `exit code ${code}`})`);
+    });
+  });
+  return {
+    address,
+    died,
+    stop: () => {
+      stopping ??= (async () => {
+        // Its state lives in memory only: there is nothing to end in order.
+        child.kill('SIGKILL');
+        await whenExited(child);
+      })();
+      return stopping;
+    },
+  };
+}
+
+if (import.meta.main) {
+  process.on('disconnect', () => process.exit());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  process.once('message', (message) => {
+    const { seed } = message as { seed: number };
+    void simulatePlatform({ seed, minKeyBits: SMALLEST_KEY_BITS }).then(({ url, agentUrl, mqttUrl, apiKey }) =>
+      process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress),
+    );
+  });
+}

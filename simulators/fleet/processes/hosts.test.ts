@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { HostConfig } from '../host/host.ts';
+import { Hosts } from './hosts.ts';
+
+it('starts hosts one by one, and no more of them once it is stopped', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'muster-ft-'));
+  const configs = Array.from(
+    { length: 50 },
+    (_, number): HostConfig => ({
+      name: `host ${number}`,
+      members: [],
+      robots: 0,
+      seed: 1,
+      scenario: { name: 'test', phases: [] },
+      platform: undefined,
+      keyBits: 1024,
+      namePrefix: 'robot',
+      stateDir: dir,
+      robotsDir: join(dir, 'r', String(number)),
+      socketsDir: join(dir, 's', String(number)),
+      retain: 1,
+      durability: 'os',
+      trace: false,
+      defects: {},
+    }),
+  );
+  try {
+    const events = { onTick: () => {}, onKeys: () => {}, onViolation: () => {} };
+    const hosts = new Hosts({ configs, processes: false, eventsOf: () => events, onLost: () => {} });
+    expect(hosts.names).toEqual([]);
+    const starting = hosts.start();
+    await setImmediate();
+    await hosts.stop('abandon');
+    await starting;
+    expect(hosts.names.length).toBeGreaterThan(0);
+    expect(hosts.names.length).toBeLessThan(configs.length);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
