@@ -21,6 +21,7 @@ export function readInput(path: string): Buffer {
   }
 }
 
+/** The file as UTF-8 text. Throws what `readInput` throws. */
 export const readInputText = (path: string): string => readInput(path).toString('utf8');
 
 /** Why something could not be read, for a message that names it already. */

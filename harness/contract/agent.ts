@@ -18,6 +18,7 @@ export const syncMessage = shape('SyncMessage', Type.Object({ is_synced: Type.Bo
 export const pingMessage = shape('PingMessage', Type.Object({ message_id: Type.String(), timestamp: Type.String() }));
 export type PingMessage = Static<typeof pingMessage.schema>;
 
+/** Body of `POST /devices/provision`. `name` has 1 to 48 characters. */
 export const provisionRequest = shape(
   'ProvisionDeviceRequest',
   Type.Object({
@@ -26,10 +27,12 @@ export const provisionRequest = shape(
     name: Type.String({ minLength: 1, maxLength: 48 }),
   }),
 );
+/** Body of `POST /devices/reprovision`. */
 export const reprovisionRequest = shape(
   'ReprovisionDeviceRequest',
   Type.Object({ public_key_pem: Type.String(), agent_version: Type.String() }),
 );
+/** A device as its own agent sees it. */
 export const agentDevice = shape(
   'AgentDevice',
   Type.Object({
@@ -45,6 +48,7 @@ export type AgentDevice = Static<typeof agentDevice.schema>;
 export const tokenResponse = shape('TokenResponse', Type.Object({ token: Type.String(), expires_at: Timestamp }));
 export type TokenResponse = Static<typeof tokenResponse.schema>;
 
+/** A config instance of a deployment: where its content goes on the device. */
 export const agentConfigInstance = shape(
   'AgentConfigInstance',
   Type.Object({
@@ -59,6 +63,7 @@ export const agentConfigInstance = shape(
 );
 export type AgentConfigInstance = Static<typeof agentConfigInstance.schema>;
 
+/** The commit that a release was made from. */
 export const agentGitCommit = shape(
   'AgentGitCommit',
   Type.Object({
@@ -72,6 +77,7 @@ export const agentGitCommit = shape(
 );
 export type AgentGitCommit = Static<typeof agentGitCommit.schema>;
 
+/** The release of a deployment. */
 export const agentRelease = shape(
   'AgentRelease',
   Type.Object({
@@ -97,6 +103,7 @@ export const agentDeployment = shape(
 );
 export type AgentDeployment = Static<typeof agentDeployment.schema>;
 
+/** Answer of `GET /deployments`: the list envelope (section 2.6) around deployments. */
 export const agentDeploymentList = shape(
   'AgentDeploymentList',
   Type.Object({ ...listEnvelope.schema.properties, data: Type.Array(agentDeployment.schema) }),

@@ -38,6 +38,7 @@ export const controlPublish = shape(
   'ControlPublish',
   Type.Object({ count: Type.Integer({ minimum: 1, maximum: 1_000_000 }) }),
 );
+/** Answer of `POST /events`: the ids of the first and the last event, both included. */
 export const controlPublished = shape(
   'ControlPublished',
   Type.Object({ first_id: Type.Integer(), last_id: Type.Integer() }),

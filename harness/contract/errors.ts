@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { shape } from './shape.ts';
 
+/** `{"error": {"code", "params", "message"}}`. */
 export const errorBody = shape(
   'Error',
   Type.Object({

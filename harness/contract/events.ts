@@ -6,6 +6,7 @@ import { shape, Timestamp } from './shape.ts';
 /** `{resource}.{action}` (section 6.1). */
 export const EVENT_TYPE_FORM = '^[^.\\s]+\\.[^.\\s]+$';
 
+/** The JSON of a frame's `data` (section 2.3). */
 export const eventEnvelope = shape(
   'Event',
   Type.Object({

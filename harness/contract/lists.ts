@@ -14,6 +14,7 @@ export const LIST_LIMITS = {
 /** Section 8: 10 seconds, in nanoseconds. */
 export const PING_TIMEOUT_MAXIMUM_NANOS = 10_000_000_000;
 
+/** A page of a collection (section 2.6). */
 export const listEnvelope = shape(
   'List',
   Type.Object({
@@ -27,12 +28,14 @@ export const listEnvelope = shape(
 );
 export type ListEnvelope = Static<typeof listEnvelope.schema>;
 
+/** Body of `POST /devices/{device_id}/ping` (section 2.5). */
 export const pingRequest = shape(
   'PingRequest',
   Type.Object({ timeout_nanos: Type.Integer({ description: 'Nanoseconds to wait; at most 10 seconds' }) }),
 );
 export type PingRequest = Static<typeof pingRequest.schema>;
 
+/** Answer of a ping (section 2.5). `round_trip_nanos` is missing where no device answered. */
 export const pingResponse = shape(
   'PingResponse',
   Type.Object({

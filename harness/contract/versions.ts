@@ -32,6 +32,7 @@ export const isPlatformVersion = guardOf(PLATFORM_VERSIONS);
 export const SUPPORTED_VERSIONS: readonly SupportedVersion[] = API_VERSIONS.flatMap((version) =>
   version.status === 'supported' ? [version.id] : [],
 );
+/** Oldest first. */
 export const END_OF_LIFE_VERSIONS: readonly PlatformVersion[] = API_VERSIONS.flatMap((version) =>
   version.status === 'end-of-life' ? [version.id] : [],
 );

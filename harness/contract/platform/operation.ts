@@ -20,6 +20,7 @@ export interface Span {
   until?: SupportedCodename;
 }
 
+/** Whether a version lies in the span. */
 export const inVersion = (span: Span, version: SupportedVersion): boolean =>
   (span.since === undefined || atLeast(version, span.since)) &&
   (span.until === undefined || version === versionNamed(span.until) || !atLeast(version, span.until));
@@ -82,6 +83,7 @@ export interface Operation extends Span {
 /** A reference to a schema of the published document. */
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 
+/** The schema, or null. */
 export const nullable = <T extends TSchema>(schema: T, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 

@@ -36,5 +36,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...principalOperations,
 ];
 
+/** The operations that a version has. */
 export const operationsOf = (version: SupportedVersion): Operation[] =>
   OPERATIONS.filter((operation) => inVersion(operation, version));
