@@ -1,4 +1,4 @@
-/** Library entry `muster/simulators`: faithful servers to develop and test clients against. */
+/** Library entry `muster-conformance/simulators`: faithful servers to develop and test clients against. */
 export { type DeviceOptions, type SimulatedDevice, simulateDevice } from './device/index.ts';
 export { type RunningFleet, type StartFleetOptions, startFleet } from './fleet/index.ts';
 export { type PlatformOptions, type SimulatedPlatform, simulatePlatform } from './platform/index.ts';

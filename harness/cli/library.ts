@@ -1,5 +1,5 @@
 /**
- * Library entry `muster`: check a target from a program.
+ * Library entry `muster-conformance`: check a target from a program.
  *
  *     const report = await check(deviceSuite, () => openDevice({ socket: '/run/agent.sock' }), { fast: true });
  *     if (report.exit_code !== 0) …

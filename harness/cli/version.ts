@@ -10,7 +10,7 @@ function readVersion(): string {
         name?: string;
         version?: string;
       };
-      if (name === 'muster' && version !== undefined) return version;
+      if (name === 'muster-conformance' && version !== undefined) return version;
     } catch {
       // Not at this place.
     }

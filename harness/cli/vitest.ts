@@ -1,8 +1,8 @@
 /**
- * Library entry `muster/vitest`: the same checks as vitest tests, for a project that lives there.
+ * Library entry `muster-conformance/vitest`: the same checks as vitest tests, for a project that lives there.
  *
- *     import { deviceSuite, openDevice } from 'muster';
- *     import { describeSuite } from 'muster/vitest';
+ *     import { deviceSuite, openDevice } from 'muster-conformance';
+ *     import { describeSuite } from 'muster-conformance/vitest';
  *     describeSuite(deviceSuite, () => openDevice({ socket: '/run/agent.sock' }), { fast: true });
  */
 import { randomInt } from 'node:crypto';
