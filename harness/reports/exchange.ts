@@ -1,8 +1,9 @@
 /** One recorded exchange in a few lines. */
 
 import type { Recorded } from '../client/recorder.ts';
+import { readableDuration } from '../common/durations.ts';
+import { printable } from '../common/terminal.ts';
 import type { CheckResult } from '../runner/types.ts';
-import { printable, seconds } from './style.ts';
 
 const LINES = 6;
 /** Of a line of a body, unless there is less room. */
@@ -19,7 +20,7 @@ export function headline(exchange: Recorded): string {
       ? (exchange.error ?? 'no answer')
       : [exchange.status, exchange.response_headers?.['content-type'] ?? ''].join(' ').trim();
   const path = shortened(url.pathname + url.search, PATH);
-  return printable(`${exchange.method} ${path} → ${answer} (${seconds(exchange.duration_ms)})`);
+  return printable(`${exchange.method} ${path} → ${answer} (${readableDuration(exchange.duration_ms)})`);
 }
 
 /** The bodies, shortened, `>` for what was sent and `<` for what came back. */

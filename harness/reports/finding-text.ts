@@ -1,7 +1,8 @@
 /** A finding as plain text, for reports that have one field for all of it. */
+
+import { printable } from '../common/terminal.ts';
 import type { CheckResult } from '../runner/types.ts';
 import { bodyLines, headline, tryLine } from './exchange.ts';
-import { printable } from './style.ts';
 
 export function findingText(result: CheckResult, again?: string): string {
   const line = (label: string, text: string | undefined): string[] =>

@@ -1,13 +1,14 @@
 /** One finding as a card of the HTML report. */
 
 import type { Recorded } from '../client/recorder.ts';
+import { readableDuration } from '../common/durations.ts';
+import { html, type Markup, NOTHING } from '../common/html.ts';
+import { cutTo, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import type { CheckResult } from '../runner/types.ts';
 import { bodyLines, headline, tryLine } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
 import { SYMBOLS } from './groups.ts';
-import { html, type Markup, NOTHING } from './html-text.ts';
-import { cutTo, printable, seconds } from './style.ts';
 
 /** Characters of a counterexample that needs no block of its own, and of what a closed card tells. */
 const SHORT = 120;
@@ -20,7 +21,7 @@ export function findingCard(result: CheckResult, again: string, open: boolean): 
   const exchanges = result.exchanges ?? [];
   const line = tryLine(result);
   return html`<details class="finding ${result.outcome}" id="${result.id}" ${open ? html`open` : NOTHING}>
-<summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${seconds(result.duration_ms)}</span><span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
+<summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}</span><span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body"><p>${printable(result.requirement)}</p>
 <dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : html`<p class="soft">Smallest counterexample</p><pre>${printable(smallest)}</pre>`}

@@ -1,4 +1,8 @@
 /** The report as one HTML file that needs nothing else: no network, no script to be read. */
+
+import { readableDuration } from '../common/durations.ts';
+import { html, type Markup, NOTHING, trusted } from '../common/html.ts';
+import { printable } from '../common/terminal.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { againLine } from './again.ts';
 import {
@@ -16,8 +20,6 @@ import {
 } from './groups.ts';
 import { findingCard } from './html-finding.ts';
 import { SCRIPT, STYLE } from './html-style.ts';
-import { html, type Markup, NOTHING, raw } from './html-text.ts';
-import { printable, seconds } from './style.ts';
 import { againOf, type Format } from './types.ts';
 
 const POLICY =
@@ -30,7 +32,7 @@ export const htmlReport: Format = (report, options) => {
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${word}: ${report.api} ${report.target.address}</title>
-<style>${raw(STYLE)}</style></head><body><main>
+<style>${trusted(STYLE)}</style></head><body><main>
 ${banner(report)}
 ${findings('Failed', report, 'fail', card)}
 ${grouped('Blocked', report, 'blocked')}${grouped('Stale in the baseline', report, 'fixed')}
@@ -38,7 +40,7 @@ ${findings('Warned', report, 'warn', card)}
 <h2>Checks by section of the specification</h2>${chips(report)}${bySection(report.checks).map(section)}
 ${observed(report)}${grouped('Not applicable', report, 'not_applicable')}${grouped('Known, excused by the baseline', report, 'known')}
 <footer>muster ${report.muster} · requirements of ${report.requirements_version} · ${report.started_at}</footer>
-</main><script>${raw(SCRIPT)}</script></body></html>
+</main><script>${trusted(SCRIPT)}</script></body></html>
 `;
   return page.markup;
 };
@@ -48,7 +50,7 @@ function banner(report: Report): Markup {
   const { target } = report;
   const row = (label: string, text: string | undefined): Markup =>
     text === undefined || text === '' ? NOTHING : html`<dt>${label}</dt><dd>${printable(text)}</dd>`;
-  return html`<div class="banner ${good ? 'pass' : 'fail'}"><h1>${word}</h1><p>${sentence(meaning)}.</p><p class="soft">${counts(report.summary)} · exit ${report.exit_code} · ${seconds(report.duration_ms)}</p>
+  return html`<div class="banner ${good ? 'pass' : 'fail'}"><h1>${word}</h1><p>${sentence(meaning)}.</p><p class="soft">${counts(report.summary)} · exit ${report.exit_code} · ${readableDuration(report.duration_ms)}</p>
 <div class="bar" role="img" aria-label="${counts(report.summary)}">${present(report).map((outcome) => html`<i class="${outcome}" style="flex:${report.summary[outcome]}"></i>`)}</div>
 <dl>${row('Target', target.address)}${row('Tested', [target.name, target.version].filter(Boolean).join(' '))}${row('Digest', target.digest)}${row('API', `${report.api} ${target.api_version ?? ''}`)}${row('Control', target.control)}${row('Capabilities', target.capabilities.join(', '))}${row('Profile', report.profile)}${row('Seed', String(report.seed))}${row('Left out', report.narrowed_by.join(', '))}</dl></div>`;
 }
@@ -83,7 +85,7 @@ function section({ section: number, title, checks }: SectionGroup): Markup {
 function check(result: CheckResult): Markup {
   const detailed = result.outcome === 'fail' || result.outcome === 'warn';
   const id = html`<code>${result.id}</code>`;
-  return html`<div class="check ${result.outcome}" data-outcome="${result.outcome}"><span class="mark">${SYMBOLS[result.outcome]}</span><div class="what">${detailed ? html`<a href="#${result.id}">${id}</a>` : id} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>${result.reason === undefined ? NOTHING : html`<p class="soft">${printable(result.reason)}</p>`}</div><span class="soft">${seconds(result.duration_ms)}</span></div>`;
+  return html`<div class="check ${result.outcome}" data-outcome="${result.outcome}"><span class="mark">${SYMBOLS[result.outcome]}</span><div class="what">${detailed ? html`<a href="#${result.id}">${id}</a>` : id} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>${result.reason === undefined ? NOTHING : html`<p class="soft">${printable(result.reason)}</p>`}</div><span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
 }
 
 function grouped(heading: string, report: Report, outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known'): Markup {

@@ -1,10 +1,13 @@
 /** The report as Markdown, for a job summary or a merge request. */
+
+import { readableDuration } from '../common/durations.ts';
+import { escapeText } from '../common/html.ts';
+import { cutTo, printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { type Again, againLine } from './again.ts';
 import { bodyLines, headline, tryLine } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
 import { AT_ONCE, byReason, bySection, counts, SYMBOLS, tally, verdict, worst } from './groups.ts';
-import { cutTo, printable, seconds } from './style.ts';
 
 /** GitHub cuts a step's summary off at 1 MiB. */
 const LIMIT = 1_000_000;
@@ -18,7 +21,7 @@ export function markdownReport(report: Report, again: Again): string {
   const text = [
     `## ${good ? '✅' : '❌'} ${word}: ${report.api} at ${code(report.target.address)}`,
     '',
-    `${counts(report.summary)} in ${seconds(report.duration_ms)} · seed ${report.seed}. ${cell(meaning)}.`,
+    `${counts(report.summary)} in ${readableDuration(report.duration_ms)} · seed ${report.seed}. ${cell(meaning)}.`,
     '',
     ...details('Failed', reds, report, again),
     ...grouped('Blocked', report, 'blocked'),
@@ -52,7 +55,7 @@ function one(result: CheckResult, again: string, open: boolean): string[] {
   const smallest = counterexample(result);
   const exchanges = (result.exchanges ?? []).slice(-3);
   return [
-    `<details${open ? ' open' : ''}><summary><b>${html(result.id)}</b> · ${result.level} · section ${result.section}${brief(result, open)}</summary>`,
+    `<details${open ? ' open' : ''}><summary><b>${escapeText(result.id)}</b> · ${result.level} · section ${result.section}${brief(result, open)}</summary>`,
     '',
     cell(result.requirement),
     '',
@@ -77,7 +80,7 @@ function one(result: CheckResult, again: string, open: boolean): string[] {
 
 /** What a closed one tells. */
 const brief = ({ actual, reason }: CheckResult, open: boolean): string =>
-  open ? '' : ` · ${html(cutTo(printable(actual ?? reason ?? ''), BRIEF))}`;
+  open ? '' : ` · ${escapeText(cutTo(printable(actual ?? reason ?? ''), BRIEF))}`;
 
 function grouped(heading: string, report: Report, outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known'): string[] {
   const groups = byReason(report.checks, outcome);
@@ -92,11 +95,9 @@ function grouped(heading: string, report: Report, outcome: 'blocked' | 'fixed' |
   ];
 }
 
-const html = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-
 /** Text that a target may have chosen: neither markup nor a mention, on one line. */
 function cell(text: string): string {
-  return html(printable(text))
+  return escapeText(printable(text))
     .replaceAll(/[\\`*_[\]|#~!]/g, (character) => `\\${character}`)
     .replaceAll('@', '@\u200b')
     .replaceAll('\n', ' ');

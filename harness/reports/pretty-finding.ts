@@ -1,10 +1,11 @@
 /** How one check that did not hold reads in a terminal. */
 
+import { readableDuration } from '../common/durations.ts';
+import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import type { CheckResult } from '../runner/types.ts';
 import { bodyLines, headline, tryLine } from './exchange.ts';
 import { counterexample } from './finding-text.ts';
-import { cutTo, hanging, type Paint, printable, seconds, wrap } from './style.ts';
 
 const LABEL = 11;
 const EXCHANGES = 3;
@@ -19,7 +20,7 @@ export interface FindingStyle {
 export function findingLines(result: CheckResult, style: FindingStyle): string[] {
   const { paint, columns } = style;
   const mark = result.outcome === 'fail' ? paint(['red', 'bold'], '✗') : paint(['yellow', 'bold'], '!');
-  const where = `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${seconds(result.duration_ms)}`;
+  const where = `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}`;
   const room = Math.max(30, columns - 2 - LABEL);
   const field = (label: string, text: string | undefined, format?: Parameters<Paint>[0]): string[] =>
     text === undefined

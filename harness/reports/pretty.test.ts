@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Redactor } from '../client/redact.ts';
+import { painter, wantsColour } from '../common/terminal.ts';
 import { againLine } from './again.ts';
 import { prettyReporter, prettyText } from './pretty.ts';
 import { Progress } from './progress.ts';
 import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './samples.ts';
-import { painter, wantsColour } from './style.ts';
 
 const plain = { paint: painter({ write: () => {} }, {}), columns: 100 };
 
@@ -155,11 +155,21 @@ test('progress tells what is waited for, the longest first, on one line', () => 
 });
 
 test('a terminal is left clean', () => {
-  let said = '';
-  const progress = new Progress({ write: (text) => (said += text), isTTY: true }, plain.paint);
-  progress.start(1);
-  progress.stop();
-  expect(said).toBe('\r\u001b[K');
+  vi.useFakeTimers();
+  try {
+    const said: string[] = [];
+    const progress = new Progress({ write: (text) => said.push(text), isTTY: true }, plain.paint);
+    progress.start(1);
+    vi.advanceTimersByTime(1000);
+    expect(said.at(-1)).toContain('0 of 1');
+    progress.stop();
+    expect(said.at(-1)).toBe('\r\u001b[J');
+    const written = said.length;
+    vi.advanceTimersByTime(1000);
+    expect(said).toHaveLength(written);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test.each([

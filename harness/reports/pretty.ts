@@ -1,11 +1,12 @@
 /** The report a person reads in a terminal. What matters most stands last, nearest to the prompt. */
 import { randomUUID } from 'node:crypto';
+import { readableDuration } from '../common/durations.ts';
+import { cutTo, hanging, type Paint, painter, printable, wrap } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { againLine } from './again.ts';
 import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, tally, verdict, worst } from './groups.ts';
 import { briefLines, findingLines } from './pretty-finding.ts';
 import { Progress } from './progress.ts';
-import { cutTo, hanging, type Paint, painter, printable, seconds, wrap } from './style.ts';
 import { againOf, type Output, type Reporter, type ReporterOptions } from './types.ts';
 
 const WIDEST = 110;
@@ -95,7 +96,7 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
       ...shown.map((check) =>
         [
           `       ${paint(COLOURS[check.outcome], SYMBOLS[check.outcome])} ${check.id}`,
-          ...(check.duration_ms >= 1000 ? [paint('dim', seconds(check.duration_ms))] : []),
+          ...(check.duration_ms >= 1000 ? [paint('dim', readableDuration(check.duration_ms))] : []),
         ].join(' '),
       ),
     ];
@@ -175,7 +176,7 @@ function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
   const { word, good, meaning } = verdict(report);
   return [
     paint('dim', '─'.repeat(Math.min(columns, 72))),
-    `${paint(['bold', good ? 'green' : 'red'], word)}  ${counts(report.summary)}  ${paint('dim', seconds(report.duration_ms))}`,
+    `${paint(['bold', good ? 'green' : 'red'], word)}  ${counts(report.summary)}  ${paint('dim', readableDuration(report.duration_ms))}`,
     ...wrap(`exit ${report.exit_code}: ${meaning}`, columns).map((line) => paint('dim', line)),
   ];
 }

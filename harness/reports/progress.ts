@@ -1,32 +1,36 @@
-/** What is going on right now: one line that is rewritten on a terminal, a line now and then elsewhere. */
+/** What is going on right now: one line that is drawn again on a terminal, a line now and then elsewhere. */
+import { LiveArea, type Output, type Paint, spinner, width } from '../common/terminal.ts';
 import type { CheckResult } from '../runner/types.ts';
-import { type Paint, width } from './style.ts';
-import type { Output } from './types.ts';
 
-const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const REDRAW_MS = 100;
 const REMIND_MS = 15_000;
+/** Room for the spinner, and for what says that more is going on. */
+const SPARE = 8;
 
 export class Progress {
   readonly #output: Output;
+  readonly #area: LiveArea;
   readonly #paint: Paint;
   readonly #now: () => number;
   readonly #running = new Map<string, number>();
   #total = 0;
   #done = 0;
   #red = 0;
-  #frame = 0;
+  #drawings = 0;
   #timer: NodeJS.Timeout | undefined;
 
+  /** @param now milliseconds of a monotonic clock */
   constructor(output: Output, paint: Paint, now: () => number = () => performance.now()) {
     this.#output = output;
+    this.#area = new LiveArea(output);
     this.#paint = paint;
     this.#now = now;
   }
 
+  /** Begins to show how many of `total` checks have ended. */
   start(total: number): void {
     this.#total = total;
-    const live = this.#output.isTTY === true;
+    const { live } = this.#area;
     this.#timer = setInterval(() => (live ? this.#redraw() : this.#remind()), live ? REDRAW_MS : REMIND_MS);
     this.#timer.unref();
   }
@@ -44,7 +48,7 @@ export class Progress {
   /** Leaves the terminal as it was. */
   stop(): void {
     clearInterval(this.#timer);
-    if (this.#output.isTTY === true) this.#output.write('\r\x1b[K');
+    this.#area.clear();
   }
 
   /** `41 of 88 · 1 red · waiting for device.events.long-lived (31 s), …`. */
@@ -54,18 +58,18 @@ export class Progress {
     let text = parts.join(' · ');
     for (const [index, [id, since]] of oldest.entries()) {
       const next = `${index === 0 ? ' · waiting for ' : ', '}${id} (${Math.floor((this.#now() - since) / 1000)} s)`;
-      if (width(text) + width(next) > columns - 8) return `${text}${index === 0 ? '' : ', …'}`;
+      if (width(text) + width(next) > columns - SPARE) return `${text}${index === 0 ? '' : ', …'}`;
       text += next;
     }
     return text;
   }
 
   #redraw(): void {
-    this.#frame = (this.#frame + 1) % FRAMES.length;
-    this.#output.write(`\r\x1b[K${this.#paint('cyan', FRAMES[this.#frame] ?? '')} ${this.line()}`);
+    this.#drawings += 1;
+    this.#area.draw([`${this.#paint('cyan', spinner(this.#drawings))} ${this.line()}`]);
   }
 
   #remind(): void {
-    this.#output.write(`… ${this.line(160)}\n`);
+    this.#area.line(`… ${this.line(160)}`);
   }
 }

@@ -1,16 +1,13 @@
 /** What a reporter is, and what it is given. A reporter is a listener of the run; `onEnd` writes whatever it writes. */
 
 import type { Redactor } from '../client/redact.ts';
+import type { Output } from '../common/terminal.ts';
+
+export type { Output };
+
 import type { RunListener } from '../runner/run.ts';
 import type { Report } from '../runner/types.ts';
 import type { Again } from './again.ts';
-
-/** The part of a stream that reporters use. */
-export interface Output {
-  write(text: string): unknown;
-  isTTY?: boolean;
-  columns?: number;
-}
 
 export type Reporter = RunListener;
 

@@ -1,18 +1,15 @@
-/** The little XML that a report needs: attributes and text, safe whatever a target sent. */
-import { printable } from './style.ts';
+/** The little XML that a report needs: elements with attributes and text, safe whatever a target sent. */
+import { escapeAttribute, escapeText } from '../common/html.ts';
+import { printable } from '../common/terminal.ts';
 
-/** Characters that XML 1.0 cannot write at all are spelled out. */
-export function xmlText(text: string): string {
-  return printable(text.toWellFormed())
-    .replaceAll(/[\ufffe\uffff]/g, '\ufffd')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;');
-}
+/** Escaped text. Characters that XML 1.0 cannot write at all are spelled out. */
+export const xmlText = (text: string): string => escapeText(writable(text));
 
-export function xmlAttribute(text: string): string {
-  return xmlText(text).replaceAll('"', '&quot;').replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');
-}
+/** The same for an attribute, where a parser would turn line breaks into spaces. */
+export const xmlAttribute = (text: string): string =>
+  escapeAttribute(writable(text)).replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');
+
+const writable = (text: string): string => printable(text.toWellFormed()).replaceAll(/[\ufffe\uffff]/g, '\ufffd');
 
 type Attributes = Record<string, string | number | undefined>;
 

@@ -1,0 +1,134 @@
+/** Text that a person reads in a terminal: colours, widths, line breaks, bars, and lines that are drawn again in place. */
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+/** The part of a stream that is needed to write to it; `process.stdout` fits. */
+export interface Output {
+  write(text: string): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+/** Format names as `util.styleText` takes them, such as `red` or `['bold', 'green']`. */
+export type Format = Parameters<typeof styleText>[0];
+/** Formats a text, or returns it as it is where colours are not wanted. */
+export type Paint = (format: Format, text: string) => string;
+
+/** Whether to write colours: FORCE_COLOR wins over NO_COLOR, and both win over what kind of stream it is. */
+export function wantsColour(output: Output, env: Record<string, string | undefined>): boolean {
+  const force = env['FORCE_COLOR'];
+  if (force !== undefined) return force !== '0' && force !== 'false';
+  if ((env['NO_COLOR'] ?? '') !== '' || env['NODE_DISABLE_COLORS'] === '1') return false;
+  return output.isTTY === true && env['TERM'] !== 'dumb';
+}
+
+/** The Paint for an output and its environment. */
+export function painter(output: Output, env: Record<string, string | undefined>): Paint {
+  const on = wantsColour(output, env);
+  return (format, text) => (on ? styleText(format, text, { validateStream: false }) : text);
+}
+
+/** Characters that a text takes up, without its colours. */
+export const width = (text: string): number => [...stripVTControlCharacters(text)].length;
+
+/** Breaks text into lines of at most `columns`, at spaces; a longer word stays whole so that it can be copied. */
+export function wrap(text: string, columns: number): string[] {
+  return text.split('\n').flatMap((line) => {
+    const lines: string[] = [];
+    let current = '';
+    for (const word of line.split(' ')) {
+      if (current !== '' && width(current) + 1 + width(word) > columns) {
+        lines.push(current);
+        current = word;
+      } else current = current === '' ? word : `${current} ${word}`;
+    }
+    lines.push(current);
+    return lines;
+  });
+}
+
+/** Lines of text beside a label that has a column of its own, `labelWidth` wide. */
+export function hanging(label: string, text: readonly string[], indent: number, labelWidth: number): string[] {
+  const pad = ' '.repeat(indent);
+  return text.map((line, index) =>
+    index === 0
+      ? `${pad}${label}${' '.repeat(Math.max(1, labelWidth - width(label)))}${line}`
+      : `${pad}${' '.repeat(labelWidth)}${line}`.trimEnd(),
+  );
+}
+
+/** The text on one line, cut to `columns`. */
+export function cutTo(text: string, columns: number): string {
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
+}
+
+/** The text with control characters spelled out, since a target could write to the reader's terminal with them. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what has to be made visible
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g, (character) =>
+    character === '\r' ? '␍' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** How much of something is done, as a bar that can be read without colours: `█████░░░░░`. */
+export function bar(done: number, of: number, options: { columns?: number; paint?: Paint } = {}): string {
+  const { columns = 20, paint = (_, text) => text } = options;
+  const full = of <= 0 ? columns : Math.max(0, Math.min(columns, Math.round((done / of) * columns)));
+  return paint('cyan', '█'.repeat(full)) + paint('dim', '░'.repeat(columns - full));
+}
+
+/** One frame of a spinner; `count` goes up by one with each drawing. */
+export const spinner = (count: number): string => SPINNER[count % SPINNER.length] ?? '';
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/**
+ * The last lines of a terminal, drawn again in place. Draws nothing on an output that is no terminal: what matters there has to be
+ * written as a line of its own.
+ */
+export class LiveArea {
+  readonly #output: Output;
+  #drawn = 0;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  /** Whether the output is a terminal. */
+  get live(): boolean {
+    return this.#output.isTTY === true;
+  }
+
+  /** Replaces what was drawn. A line wider than the terminal is cut, since a broken one could not be erased. */
+  draw(lines: readonly string[]): void {
+    if (!this.live) return;
+    const columns = this.#output.columns ?? 80;
+    // The cut could lose the code that ends a colour, so such a line has none.
+    const fit = (line: string): string =>
+      width(line) <= columns ? line : `${[...stripVTControlCharacters(line)].slice(0, columns - 1).join('')}…`;
+    this.#output.write(`${this.#erasing()}${lines.map(fit).join('\n')}`);
+    this.#drawn = lines.length;
+  }
+
+  /** Erases what was drawn. */
+  clear(): void {
+    if (this.#drawn > 0) this.#output.write(this.#erasing());
+    this.#drawn = 0;
+  }
+
+  /** Writes a line that stays, above what is drawn next. On any output. */
+  line(text: string): void {
+    this.clear();
+    this.#output.write(`${text}\n`);
+  }
+
+  /** Leaves what was drawn on the screen; the next drawing begins below it. */
+  keep(): void {
+    if (this.#drawn > 0) this.#output.write('\n');
+    this.#drawn = 0;
+  }
+
+  #erasing(): string {
+    if (this.#drawn === 0) return '';
+    return `\r${this.#drawn > 1 ? `\u001b[${this.#drawn - 1}A` : ''}\u001b[J`;
+  }
+}
