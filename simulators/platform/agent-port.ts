@@ -11,6 +11,7 @@ import { VIEWS } from './domain/views.ts';
 import { type AgentDeviceRecord, type AgentPort, PlatformError } from './ports.ts';
 import type { DeploymentRow, DeviceRow, ReleaseRow } from './store/rows.ts';
 
+/** Gives the agent side access to the store of `core`. */
 export function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
   const deploymentOf = (deviceId: string, id: string): DeploymentRow => {

@@ -27,6 +27,7 @@ export const SCOPES: readonly string[] = [
   ...['manage', 'read', 'write', 'provision', 'delete'].map((action) => `devices:${action}`),
 ];
 
+/** The keys of one platform. */
 export class KeyRing {
   readonly keys: readonly ApiKey[];
   readonly #presented = Buffer.alloc(64);

@@ -22,6 +22,7 @@ export interface ExpandTree {
 /** Rows whose text is kept, at most twice this many. */
 const KEPT = 50_000;
 
+/** Keeps the text of recent rows, since a page of 100 is asked for again and again. */
 export class Renderer {
   readonly #core: Core;
   readonly #texts = new Map<ResourceKind, RecentTexts>();

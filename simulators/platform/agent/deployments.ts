@@ -4,6 +4,7 @@ import { deploymentReport } from '../../../harness/contract/agent.ts';
 import { type AgentContext, body, caller, identifier } from './context.ts';
 import { activityFilter, expansions, paging, type Query } from './query.ts';
 
+/** Adds the routes to the agent plugin. */
 export function deploymentRoutes(app: FastifyInstance, context: AgentContext): void {
   const { port } = context;
 

@@ -19,6 +19,7 @@ const unauthorized = (message: string) => new PlatformError(401, 'unauthorized',
 /** The device whose key signed `jwt`. Throws PlatformError 401, or 429 when too many were used. */
 export type DeviceJwtVerifier = (jwt: string) => AgentDeviceRecord;
 
+/** Returns a verifier that yields the device, or throws PlatformError 401. */
 export function deviceJwtVerifier(options: {
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   clock: Clock;

@@ -13,6 +13,7 @@ const deviceUpdate = shape('UpdateDeviceRequest', Type.Object({ agent_version: T
 /** The record as the agent sees it: it never needs its own public key back. */
 const answer = ({ public_key_pem: _, ...device }: AgentDeviceRecord) => ({ object: 'device' as const, ...device });
 
+/** Adds the routes to the agent plugin. */
 export function deviceRoutes(app: FastifyInstance, context: AgentContext): void {
   const { port, minKeyBits } = context;
 

@@ -38,6 +38,7 @@ export interface AgentSide {
   stop(): Promise<void>;
 }
 
+/** Starts or connects to the broker. Rejects when that fails. */
 export async function createAgentSide(port: AgentPort, options: AgentSideOptions): Promise<AgentSide> {
   const clock = options.clock ?? systemClock;
   const tokens = sessionTokens({

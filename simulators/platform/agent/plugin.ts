@@ -10,6 +10,7 @@ import { resourceRoutes } from './resources.ts';
 /** The largest request an agent has reason to send is a public key. */
 const BODY_LIMIT = 64 * 1024;
 
+/** The plugin for one dialect; register it below `/agent/v1`. */
 export function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {

@@ -9,6 +9,7 @@ import type { Query } from './query.ts';
 const MEDIA_TYPES: Record<string, string> = { json: 'application/json', yaml: 'application/yaml' };
 const DISPOSITIONS = ['inline', 'attachment'];
 
+/** Adds the routes to the agent plugin. */
 export function resourceRoutes(app: FastifyInstance, context: AgentContext): void {
   const { port } = context;
 

@@ -25,6 +25,7 @@ export interface EmbeddedBrokerOptions extends BrokerEvents {
   onError(error: Error): void;
 }
 
+/** Resolves when the broker listens. Rejects when the port is taken. */
 export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Broker> {
   const connected = new Map<string, Client>();
   const aedes = await Aedes.createBroker({

@@ -24,6 +24,7 @@ export interface CommandLink extends AgentLink {
   stop(): void;
 }
 
+/** The link is of use once a broker has been attached to it. */
 export function commandLink(clock: Clock): CommandLink {
   let broker: Broker | undefined;
   const pending = new Map<string, PendingPing>();

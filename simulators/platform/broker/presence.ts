@@ -18,6 +18,7 @@ export interface Presence {
   stop(): void;
 }
 
+/** Starts watching; `stop` ends it. */
 export function presence(options: {
   clock: Clock;
   onConnected(deviceId: string, connected: boolean): void;

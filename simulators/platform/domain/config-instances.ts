@@ -9,6 +9,7 @@ import { storeContent } from './content.ts';
 import { find, invalid } from './find.ts';
 import { checkContent } from './validation.ts';
 
+/** Throws PlatformError for a format, slot or content that the schema does not allow. */
 export function createConfigInstance(
   core: Core,
   { config_schema_id, slot_key, content }: CreateConfigInstance,

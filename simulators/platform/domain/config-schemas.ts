@@ -16,6 +16,7 @@ import { conflict, find, invalid } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 import { checkSchema } from './validation.ts';
 
+/** Throws PlatformError for an unknown config type or commit, and for slots that collide. */
 export function createConfigSchema(
   core: Core,
   request: CreateConfigSchema,
@@ -63,6 +64,7 @@ export function createConfigSchema(
   );
 }
 
+/** The slots as they are stored. */
 export const slotsOfSchema = (schema: ConfigSchemaRow): InstanceSlot[] => JSON.parse(schema.instance_slots);
 
 function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?: string | undefined }): ConfigTypeRow {

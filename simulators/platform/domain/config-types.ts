@@ -5,6 +5,7 @@ import type { Core } from '../core.ts';
 import type { ConfigTypeRow } from '../store/rows.ts';
 import { conflict, find, invalid } from './find.ts';
 
+/** Throws PlatformError 409 when the slug is taken. */
 export function createConfigType(core: Core, { name, slug }: CreateConfigType): ConfigTypeRow {
   refuseTakenSlug(core, slug);
   const now = timestamp(core.clock);

@@ -8,6 +8,10 @@ import { conflict, find } from './find.ts';
 import { checkInstances } from './slots.ts';
 import { advance } from './transitions.ts';
 
+/**
+ * Stages or deploys. Throws PlatformError for an unknown reference, an archived device, or a parent
+ * that does not hold (section 9, rule 3).
+ */
 export function createDeployment(core: Core, request: CreateDeployment, version: SupportedVersion): DeploymentRow {
   const { behaviour, store } = core;
   const device = find(core, 'device', request.device_id);
@@ -43,6 +47,7 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
   return created;
 }
 
+/** Makes a staged deployment the target of its device. Throws PlatformError 409 when it has drifted or is past that. */
 export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = find(core, 'deployment', id);
   const device = find(core, 'device', row.device_id);

@@ -5,6 +5,7 @@ import type { Core } from '../core.ts';
 import type { DeviceRow } from '../store/rows.ts';
 import { conflict, find, invalid } from './find.ts';
 
+/** A new device is `inactive` until an agent provisions it. Throws PlatformError 409 when the name is taken. */
 export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   refuseTakenName(core, name);
   const now = timestamp(core.clock);

@@ -15,8 +15,10 @@ export function find<K extends ResourceKind>(core: Core, kind: K, id: string): R
   });
 }
 
+/** A 409: the request contradicts the state. */
 export const conflict = (code: string, message: string, params: Record<string, unknown> = {}) =>
   new PlatformError(409, code, message, params);
 
+/** A 400: the request makes no sense by itself. */
 export const invalid = (code: string, message: string, params: Record<string, unknown> = {}) =>
   new PlatformError(400, code, message, params);

@@ -15,6 +15,7 @@ const HOSTS: Record<string, { type: GitRepositoryType; commit: string }> = {
   'bitbucket.org': { type: 'bitbucket', commit: 'commits' },
 };
 
+/** Throws PlatformError for an origin of an unknown host, and 409 for a commit that is registered already. */
 export function createGitCommit(core: Core, { sha, message, origin }: CreateGitCommit): GitCommitRow {
   const { host, owner, name } = parseOrigin(origin);
   const { type, commit } = HOSTS[host] as (typeof HOSTS)[string];

@@ -5,6 +5,7 @@ import type { Core } from '../core.ts';
 import type { GroupRow } from '../store/rows.ts';
 import { conflict, find } from './find.ts';
 
+/** Throws PlatformError 409 when a sibling has the name. */
 export function createGroup(core: Core, { name, parent_id = null }: CreateGroup): GroupRow {
   if (parent_id !== null) find(core, 'group', parent_id);
   refuseTakenName(core, name, parent_id);
@@ -21,6 +22,7 @@ export function createGroup(core: Core, { name, parent_id = null }: CreateGroup)
   );
 }
 
+/** Throws PlatformError 409 when a sibling has the name. */
 export function renameGroup(core: Core, id: string, { name }: UpdateGroup): GroupRow {
   const row = find(core, 'group', id);
   if (name === undefined || name === row.name) return row;
@@ -28,6 +30,7 @@ export function renameGroup(core: Core, id: string, { name }: UpdateGroup): Grou
   return change(core, row, { name });
 }
 
+/** `null` moves it to the top level. Throws PlatformError 409 when that would make a cycle. */
 export function moveGroup(core: Core, id: string, parentId: string | null): GroupRow {
   const row = find(core, 'group', id);
   const line = parentId === null ? [] : lineOf(core, find(core, 'group', parentId));

@@ -6,6 +6,7 @@ import { slotsOfSchema } from './config-schemas.ts';
 import { conflict, find, invalid } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
+/** Throws PlatformError 409 when the version is taken, or two schemas write to one path. */
 export function createRelease(core: Core, { version, config_schema_ids, git_commit_ref }: CreateRelease): ReleaseRow {
   if (!core.behaviour.allowsDuplicates && core.store.collections.release.first({ version }) !== undefined) {
     throw conflict('release_exists', `there is a release ${JSON.stringify(version)}`, { version });

@@ -6,6 +6,7 @@ import { drift } from './deployments.ts';
 import { conflict } from './find.ts';
 import { advance, type Step } from './transitions.ts';
 
+/** Returns the row as it is afterwards. Throws PlatformError 409 for a report on a staged deployment. */
 export function applyReport(core: Core, row: DeploymentRow, reported: DeploymentReport): DeploymentRow {
   const { behaviour, store } = core;
   const report = behaviour.report(reported);

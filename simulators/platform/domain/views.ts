@@ -24,6 +24,7 @@ interface Shown extends Record<ResourceKind, object> {
 
 const typeName = (core: Core, id: string): string => core.store.collections.config_type.byId(id)?.name ?? '';
 
+/** One view a resource. */
 export const VIEWS: { [K in ResourceKind]: (core: Core, row: Rows[K]) => Shown[K] } = {
   config_type: (_core, row) => ({
     object: 'config_type',

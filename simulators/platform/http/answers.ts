@@ -18,6 +18,7 @@ export function shown<K extends ResourceKind>(call: Call, kind: K, act: (core: C
   return { json: JSON.stringify(call.renderer.value(kind, row, call.version, tree)) };
 }
 
+/** Runs `act` and answers with the resource that it created. */
 export function created<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {
   return { ...shown(call, kind, act), status: call.core.behaviour.createdStatus };
 }

@@ -33,6 +33,7 @@ export type Handler = (call: Call) => Answered | Promise<Answered>;
 /** By operation id. */
 export type Handlers = Record<string, Handler>;
 
+/** Throws PlatformError 403 when the key lacks the scope. */
 export function requireScope(call: Call, scope: string): void {
   if (call.core.behaviour.permits(call.key, scope)) return;
   throw new PlatformError(403, 'missing_scope', `the API key lacks the scope ${scope}`, { scope });

@@ -8,6 +8,7 @@ import { PlatformError } from '../ports.ts';
 
 const PIECES = 16;
 
+/** The same `seed` hits the same requests. */
 export function addFaults(app: FastifyInstance, faults: PlatformFaults, seed: string): void {
   const dice = random(seed).fork('faults');
   const hits = (rate: number | undefined): boolean => rate !== undefined && dice.chance(rate);

@@ -4,6 +4,7 @@ import { openApiDocument } from '../../../harness/contract/platform/openapi.ts';
 import { DIALECT_NAMES, DIALECTS, type DialectNames, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { PlatformError } from '../ports.ts';
 
+/** Adds the route; each document is written when it is first asked for. */
 export function serveDocuments(app: FastifyInstance, names: DialectNames, server: string): void {
   const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
   const documents = new Map<string, string>();

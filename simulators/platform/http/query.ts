@@ -28,6 +28,7 @@ export function valuesOf(query: Query, name: string): readonly string[] {
   return value === undefined ? NONE : typeof value === 'string' ? [value] : value;
 }
 
+/** Throws PlatformError 400 for a value that the filter does not know. */
 export function readFilters(query: Query, kind: ResourceKind, version: SupportedVersion): Filters {
   const filters: Record<string, readonly string[]> = {};
   const known = RESOURCES[kind].filters;
@@ -44,6 +45,7 @@ export function readFilters(query: Query, kind: ResourceKind, version: Supported
   return filters;
 }
 
+/** The terms of `order_by`. Throws PlatformError 400 for a field that does not sort. */
 export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
   if (query['order_by'] === undefined) return [];
   const accepted = ['id', 'created_at'];

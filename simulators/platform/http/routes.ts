@@ -22,6 +22,7 @@ declare module 'fastify' {
   }
 }
 
+/** Throws Error at start when an operation has no handler. */
 export function registerRoutes(app: FastifyInstance, core: Core, renderer: Renderer, keys: KeyRing): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -31,6 +31,7 @@ export interface ServerParts {
   registerAgent?(app: FastifyInstance): void;
 }
 
+/** Builds the server; it does not listen yet. */
 export function buildServer({
   core,
   renderer,

@@ -22,6 +22,7 @@ const NEW_SCHEMAS = 5;
 
 type Kind = (typeof CONFIG_TYPES)[number];
 
+/** Returns the releases, oldest first. */
 export function seedCatalogue(core: Core, dice: Random): SeededRelease[] {
   const start = SEED_END - 400 * DAY;
   const types = CONFIG_TYPES.map((kind) => ({ kind, row: addType(core, kind, start) }));

@@ -48,6 +48,7 @@ export function endingFor(turn: number, dice: Random): Ending {
 const AFTERWARDS = 6 * 3_600_000;
 const BEFOREHAND = 1_800_000;
 
+/** The deployments that lead to `ending`. */
 export function present(ending: Ending, { draft, queued, deployed, queue }: Scene): Part[] {
   const later = at(Date.parse(deployed) + AFTERWARDS);
   const next = { created_at: later, updated_at: later, deployed_at: null } as const;

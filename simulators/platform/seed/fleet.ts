@@ -15,6 +15,7 @@ interface Place {
 const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
 
+/** `count` devices, spread over groups. */
 export function seedFleet(core: Core, dice: Random, count: number): void {
   const places = seedGroups(core, count);
   core.store.collections.device.load(count, (seq) => device(core, dice, places, seq, count));

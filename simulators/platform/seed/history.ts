@@ -10,6 +10,7 @@ import { NOTES } from './vocabulary.ts';
 /** Devices with a history: a workspace of a million has no use for millions of deployments, and no room. */
 const MOST = 20_000;
 
+/** Gives each device its deployments, up to a number of devices. */
 export function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[], devices: number): void {
   const parts: (Part & { device: DeviceRow })[] = [];
   let turn = 0;

@@ -11,6 +11,7 @@ type Defer = (change: () => void) => void;
 
 type Values<Row> = Partial<Record<keyof Row & string, SQLInputValue>>;
 
+/** The rows of one resource. */
 export class Collection<Row extends BaseRow> {
   readonly #spec: TableSpec;
   readonly #database: DatabaseSync;

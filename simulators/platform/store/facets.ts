@@ -3,6 +3,7 @@
 /** The code of a row without a value; no filter asks for it. */
 const NONE = 0;
 
+/** Codes by row number, and the values they stand for. */
 export class Facet {
   readonly column: string;
   #codes = new Int32Array(1024);

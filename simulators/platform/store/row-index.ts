@@ -15,6 +15,7 @@ export interface Matching {
   count(): number;
 }
 
+/** Answers filters, counts and pages of one table from memory. */
 export class RowIndex {
   readonly #database: DatabaseSync;
   readonly #spec: TableSpec;

@@ -16,6 +16,7 @@ export class DatabaseError extends Error {
 
 export type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
 
+/** Opened by one process at a time. */
 export class Store {
   readonly database: DatabaseSync;
   readonly collections: Collections;

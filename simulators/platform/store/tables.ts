@@ -147,6 +147,7 @@ const OTHER_TABLES = [
   'CREATE UNIQUE INDEX IF NOT EXISTS devices_key ON devices (key_fingerprint) WHERE key_fingerprint IS NOT NULL',
 ];
 
+/** SQL that creates what a database lacks. */
 export function schemaStatements(): string[] {
   const statements = Object.values(TABLES).flatMap(({ table, columns, selective }) => {
     const lines = Object.entries(columns).map(([column, type]) => `${column} ${type}`);

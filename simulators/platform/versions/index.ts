@@ -27,6 +27,7 @@ export function down(
   return shown;
 }
 
+/** The content of a config instance (expanded) as a client of `version` knows it. */
 export function contentDown(
   content: InstanceContent,
   version: SupportedVersion,
