@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { validate } from 'ctrf';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { behaviour, simulateDevice } from '../../simulators/device/index.ts';
+import { referenceBehaviour, simulateDevice } from '../../simulators/device/index.ts';
 import { jsonProblems, junitProblems } from './testing/valid.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-check-'));
@@ -17,9 +17,13 @@ const closers: (() => Promise<void>)[] = [];
 beforeAll(async () => {
   for (const [socket, change] of [
     [good, {}],
-    [bad, { http: { ...behaviour.http, deploymentBody: (shown: object) => ({ ...shown, status: 'fine' }) } }],
+    [bad, { http: { ...referenceBehaviour.http, deploymentBody: (shown: object) => ({ ...shown, status: 'fine' }) } }],
   ] as const) {
-    const device = await simulateDevice({ dir: `${socket}.dir`, socket, behaviour: { ...behaviour, ...change } });
+    const device = await simulateDevice({
+      dir: `${socket}.dir`,
+      socket,
+      behaviour: { ...referenceBehaviour, ...change },
+    });
     closers.push(() => device[Symbol.asyncDispose]());
     await device.deploy({});
   }

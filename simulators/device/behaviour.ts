@@ -1,5 +1,5 @@
 /**
- * Every decision of the simulated device that could be taken differently, as small functions. `behaviour` takes the right
+ * Every decision of the simulated device that could be taken differently, as small functions. `referenceBehaviour` takes the right
  * ones; a defect (`simulators/defects/device`) or a legal variant (`simulators/variants/device`) replaces a few of them.
  */
 import { chmodSync } from 'node:fs';
@@ -79,7 +79,7 @@ export interface StreamBehaviour {
   /** Lets a subscription that has read everything stored in among the live ones. */
   join(enter: () => void): void;
   /** Who of the live subscribers gets a batch. */
-  recipients<S extends Listening>(live: ReadonlySet<S>): Iterable<S>;
+  recipients<S extends LiveSubscriber>(live: ReadonlySet<S>): Iterable<S>;
   /** Bytes that may wait in a live subscriber's socket before it goes back to reading from the file. */
   readonly liveBufferBytes: number;
   /** Milliseconds after which a stream is ended; undefined: never. */
@@ -99,7 +99,7 @@ export interface Session {
 }
 
 /** What `recipients` may know of a subscriber. */
-export interface Listening {
+export interface LiveSubscriber {
   /** Bytes that it has not taken yet. */
   readonly waiting: number;
 }
@@ -146,7 +146,7 @@ export type DeploymentChange =
   | { kind: 'entered'; deployment: Deployment; replaced: readonly Deployment[] }
   | { kind: 'archived'; deployment: Deployment };
 
-export const behaviour: DeviceBehaviour = {
+export const referenceBehaviour: DeviceBehaviour = {
   transport: {
     permit: chmodSync,
     host: '127.0.0.1',

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { EventSource } from 'eventsource';
 import { Agent, fetch as request } from 'undici';
 import { expect, test } from 'vitest';
-import { behaviour } from './behaviour.ts';
+import { referenceBehaviour } from './behaviour.ts';
 import { robot } from './testing/robot.ts';
 
 const RESTARTS = 10;
@@ -32,8 +32,8 @@ function signal(ready: () => boolean): { promise: Promise<void>; check: () => vo
 
 test('an EventSource misses nothing', async () => {
   // Told to come back soon: the package waits three seconds by itself, ten times.
-  const stream = { ...behaviour.stream, preamble: 'retry: 20\n\n' };
-  await using on = await robot({ behaviour: { ...behaviour, stream } });
+  const stream = { ...referenceBehaviour.stream, preamble: 'retry: 20\n\n' };
+  await using on = await robot({ behaviour: { ...referenceBehaviour, stream } });
   const dispatcher = new Agent({ connect: { socketPath: on.socket } });
   const ids: number[] = [];
   const heard = new Set<() => void>();

@@ -28,7 +28,7 @@ export async function simulateDevice(options: Partial<DeviceOptions> = {}): Prom
   return device;
 }
 
-export { behaviour, type DeviceBehaviour } from './behaviour.ts';
+export { type DeviceBehaviour, referenceBehaviour } from './behaviour.ts';
 export type { ControlAddress, ControlServer } from './control/server.ts';
 export { ControlError, type ControlTarget } from './control/target.ts';
 export { type DeviceStats, SimulatedDevice } from './device.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { deviceDefect } from '../defects/device/index.ts';
-import { behaviour } from './behaviour.ts';
+import { referenceBehaviour } from './behaviour.ts';
 import type { DeviceOptions } from './options.ts';
 import { Compact } from './testing/model/compact.ts';
 import { Cut } from './testing/model/cut.ts';
@@ -82,7 +82,7 @@ test.for([
   'log-never-compacted',
   'expired-is-live',
 ])('does not hold for an agent with the defect %s', async (name) => {
-  const options = { durability: 'os', behaviour: deviceDefect(name).behaviour(behaviour) } as const;
+  const options = { durability: 'os', behaviour: deviceDefect(name).behaviour(referenceBehaviour) } as const;
   const { failed } = await fc.check(property(options, 1_000), { numRuns: 60, endOnFailure: true });
   expect(failed).toBe(true);
 });

@@ -1,8 +1,7 @@
 /** Options of a simulated device, their defaults and their limits. */
 import { resolve } from 'node:path';
 import { type Clock, systemClock } from '../common/clock.ts';
-import type { DeviceBehaviour } from './behaviour.ts';
-import { behaviour } from './behaviour.ts';
+import { type DeviceBehaviour, referenceBehaviour } from './behaviour.ts';
 import { type Fault, parseFault } from './faults/parse.ts';
 import type { DiskIo } from './log/io.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
@@ -48,7 +47,7 @@ export interface DeviceOptions {
   deviceId?: string;
   /** Default: the device id. */
   name?: string;
-  /** Default: the right one. Defects and variants: `simulators/defects/device`, `simulators/variants/device`. */
+  /** Default: the reference. Defects and variants: `simulators/defects/device`, `simulators/variants/device`. */
   behaviour?: DeviceBehaviour;
   /** Faults by name, off by default; see `FAULTS`. */
   faults?: readonly string[];
@@ -98,7 +97,7 @@ export function settle(options: DeviceOptions): Settings {
     retainBytes: within('retainBytes', options.retainBytes ?? Number.MAX_SAFE_INTEGER, 1),
     heartbeatMs: within('heartbeatMs', options.heartbeatMs ?? 30_000, 1, LONGEST_MS),
     durability: options.durability ?? 'sync',
-    behaviour: options.behaviour ?? behaviour,
+    behaviour: options.behaviour ?? referenceBehaviour,
     faults: (options.faults ?? []).map(parseFault),
     clock: options.clock ?? systemClock,
     seed: options.seed ?? dir,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deviceDefect } from '../../simulators/defects/device/index.ts';
-import { behaviour as right, simulateDevice } from '../../simulators/device/index.ts';
+import { referenceBehaviour as right, simulateDevice } from '../../simulators/device/index.ts';
 import { deviceVariant } from '../../simulators/variants/device/index.ts';
 import { judgeDevice, those } from './testing/judge.ts';
 

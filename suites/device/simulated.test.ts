@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { behaviour as right, type SimulatedDevice, simulateDevice } from '../../simulators/device/index.ts';
+import { referenceBehaviour as right, type SimulatedDevice, simulateDevice } from '../../simulators/device/index.ts';
 import { judgeDevice, those } from './testing/judge.ts';
 
 let folder: string;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../simulators/common/clock.ts';
-import { behaviour } from '../../../simulators/device/behaviour.ts';
+import { referenceBehaviour } from '../../../simulators/device/behaviour.ts';
 import { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { disk } from '../../../simulators/device/log/io.ts';
 
@@ -28,7 +28,7 @@ export function eventLog(directory: string, retain: number): EventLog {
     durable: true,
     io: disk,
     clock: systemClock,
-    behaviour,
+    behaviour: referenceBehaviour,
     onStored: () => {},
     onNotice: (notice) => {
       throw new Error(notice);

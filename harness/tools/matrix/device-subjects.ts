@@ -1,7 +1,7 @@
 /** The simulated device, right, wrong in every known way, and differing in every legal one, each judged by the device suite. */
 import { join } from 'node:path';
 import { deviceDefects } from '../../../simulators/defects/device/index.ts';
-import { type DeviceBehaviour, behaviour as right } from '../../../simulators/device/index.ts';
+import { type DeviceBehaviour, referenceBehaviour as right } from '../../../simulators/device/index.ts';
 import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/null.ts';
 import { deviceVariants } from '../../../simulators/variants/device/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';

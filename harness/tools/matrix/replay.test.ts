@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deviceDefect } from '../../../simulators/defects/device/index.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
-import { behaviour as rightDevice } from '../../../simulators/device/index.ts';
+import { referenceBehaviour as rightDevice } from '../../../simulators/device/index.ts';
 import { rightBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
 import { Running } from '../../cli/testing/muster.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';

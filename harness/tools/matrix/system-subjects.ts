@@ -1,6 +1,6 @@
 /** A simulated platform and a device enrolled in it, either of them wrong or differing, judged together by the system suite. */
 import { systemDefects } from '../../../simulators/defects/platform/index.ts';
-import { type DeviceBehaviour, behaviour as rightDevice } from '../../../simulators/device/index.ts';
+import { type DeviceBehaviour, referenceBehaviour as rightDevice } from '../../../simulators/device/index.ts';
 import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/null.ts';
 import { type PlatformBehaviour, rightBehaviour } from '../../../simulators/platform/index.ts';
 import { deviceVariants } from '../../../simulators/variants/device/index.ts';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { behaviour } from '../../device/behaviour.ts';
+import { referenceBehaviour } from '../../device/behaviour.ts';
 import { simulateDevice } from '../../device/index.ts';
 import { ask } from '../../device/testing/robot.ts';
 import { scratch } from '../../device/testing/scratch.ts';
@@ -21,7 +21,7 @@ describe.for([
   test('say what they do in a sentence, and change something', () => {
     for (const { name, summary, behaviour: make } of all) {
       expect(summary, name).toMatch(/^[A-Z].*\.$/);
-      expect(make(behaviour), name).not.toEqual(behaviour);
+      expect(make(referenceBehaviour), name).not.toEqual(referenceBehaviour);
     }
   });
 
@@ -34,7 +34,7 @@ describe.for([
       loopback: { discovery: `${home.path}/agent.json` },
       retain: 20,
       durability: 'os',
-      ...(found ? { behaviour: found.behaviour(behaviour) } : {}),
+      ...(found ? { behaviour: found.behaviour(referenceBehaviour) } : {}),
     });
     await device.deploy({ config_instances: [{ filepath: '/a', content: 'x' }] });
     await device.publish(30);

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Listening } from '../../device/behaviour.ts';
+import type { LiveSubscriber } from '../../device/behaviour.ts';
 import type { DeviceDefect } from './types.ts';
 
 export const slowReaderBlocks: DeviceDefect = {
@@ -8,7 +8,7 @@ export const slowReaderBlocks: DeviceDefect = {
   summary: 'Waits for the slowest subscriber before anyone gets the next event.',
   breaks: ['device.events.slow-reader'],
   behaviour: (right) => {
-    let subscribers: Iterable<Listening> = [];
+    let subscribers: Iterable<LiveSubscriber> = [];
     let turn = Promise.resolve();
     return {
       ...right,

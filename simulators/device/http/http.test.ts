@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { behaviour } from '../behaviour.ts';
+import { referenceBehaviour } from '../behaviour.ts';
 import { robot } from '../testing/robot.ts';
 
 /** Everything that comes back for `bytes`, until the connection is closed or `enough` says so. */
@@ -135,9 +135,9 @@ describe('connections', () => {
 
 test('a fault of ours is 500, and says nothing of what went wrong', async () => {
   const broken = {
-    ...behaviour,
+    ...referenceBehaviour,
     http: {
-      ...behaviour.http,
+      ...referenceBehaviour.http,
       deploymentBody: () => {
         throw new Error('secret detail');
       },

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../common/clock.ts';
-import { behaviour } from '../behaviour.ts';
+import { referenceBehaviour } from '../behaviour.ts';
 import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/scratch.ts';
 import { EventLog, EventLogError, type EventLogOptions } from './event-log.ts';
@@ -20,7 +20,7 @@ function open(directory: string, options: Partial<EventLogOptions> = {}) {
     durable: false,
     io: disk,
     clock: systemClock,
-    behaviour,
+    behaviour: referenceBehaviour,
     onStored: (events) => stored.push(...events.map(({ id }) => id)),
     onNotice: (notice) => notices.push(notice),
     ...options,

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../common/clock.ts';
-import { behaviour } from '../behaviour.ts';
+import { referenceBehaviour } from '../behaviour.ts';
 import { resolveCursor } from '../stream/cursor.ts';
 import { LogReader } from '../stream/reader.ts';
 import { robot } from '../testing/robot.ts';
@@ -87,7 +87,7 @@ function open(directory: string, io: DiskIo, retain: number): EventLog {
     durable: true,
     io,
     clock: systemClock,
-    behaviour,
+    behaviour: referenceBehaviour,
     onStored: () => {},
     onNotice: fails,
   });

@@ -1,6 +1,6 @@
 /** A simulated device as data: what the command line asks for, and what crosses to a process of its own. */
 import type { Dialect } from '../../../harness/contract/versions.ts';
-import { behaviour, type DeviceBehaviour } from '../behaviour.ts';
+import { type DeviceBehaviour, referenceBehaviour } from '../behaviour.ts';
 import type { DeviceOptions, Logger } from '../options.ts';
 
 export interface ProcessSettings {
@@ -49,13 +49,13 @@ export async function deviceOptions(settings: ProcessSettings, log: Logger): Pro
 async function behaviourOf({ defect, variant }: ProcessSettings): Promise<DeviceBehaviour> {
   if (defect !== undefined) {
     const { deviceDefect } = await import('../../defects/device/index.ts');
-    return deviceDefect(defect).behaviour(behaviour);
+    return deviceDefect(defect).behaviour(referenceBehaviour);
   }
   if (variant !== undefined) {
     const { deviceVariant } = await import('../../variants/device/index.ts');
-    return deviceVariant(variant).behaviour(behaviour);
+    return deviceVariant(variant).behaviour(referenceBehaviour);
   }
-  return behaviour;
+  return referenceBehaviour;
 }
 
 async function uplinkOf({ kind, platform, token, mqtt, dialect }: UplinkSettings, log: Logger) {

@@ -4,7 +4,7 @@
  * memory, however slow it is, and none misses an event at the seam.
  */
 import type { Socket } from 'node:net';
-import type { Listening, Session, StreamBehaviour } from '../behaviour.ts';
+import type { LiveSubscriber, Session, StreamBehaviour } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
 import type { StoredEvent } from '../log/line.ts';
@@ -35,7 +35,7 @@ export interface SubscriberOptions {
   session: Session | undefined;
 }
 
-export class Subscriber implements Listening {
+export class Subscriber implements LiveSubscriber {
   readonly view: View;
   readonly session: Session | undefined;
   readonly #stream: Stream;

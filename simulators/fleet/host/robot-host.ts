@@ -2,7 +2,7 @@
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { DeviceDefect } from '../../defects/device/index.ts';
-import { behaviour } from '../../device/behaviour.ts';
+import { referenceBehaviour } from '../../device/behaviour.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
 import { PlatformClient } from '../platform/client.ts';
@@ -190,7 +190,7 @@ export class RobotHost implements Host {
           retain,
           durability,
           seed: `${seed}/${index}`,
-          ...(defect === undefined ? {} : { behaviour: defect.behaviour(behaviour) }),
+          ...(defect === undefined ? {} : { behaviour: defect.behaviour(referenceBehaviour) }),
         },
         listener: this.#listener,
       });
