@@ -1,10 +1,16 @@
 /** Options of `muster simulate device`, and what they come to. */
-import { accessSync, constants, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { deviceDefects } from '../../simulators/defects/device/index.ts';
 import { duration, FAULTS, parseFault, size } from '../../simulators/device/faults/parse.ts';
 import type { ProcessSettings } from '../../simulators/device/process/settings.ts';
+import {
+  type TransportOptions,
+  transportArguments,
+  transportOptions,
+  transportUsage,
+} from '../../simulators/device/transport/index.ts';
+import { requireWritableParent } from '../../simulators/device/transport/transport.ts';
 import { deviceVariants } from '../../simulators/variants/device/index.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { DIALECTS, type Dialect } from '../contract/versions.ts';
@@ -17,10 +23,7 @@ export type DeviceArguments = ReturnType<typeof deviceArguments> extends Argv<in
 
 export function deviceArguments<T>(argv: Argv<T>) {
   return argv.options({
-    socket: { type: 'string', describe: 'Serve on this unix socket', group: 'Where:' },
-    'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group: 'Where:' },
-    loopback: { type: 'boolean', default: false, describe: 'Serve on a free port of 127.0.0.1', group: 'Where:' },
-    discovery: { type: 'string', describe: 'File that says where, and with which token', group: 'Where:' },
+    ...transportArguments,
     control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where:' },
     dir: { type: 'string', demandOption: true, describe: 'Directory of the robot, made when missing', group: 'Robot:' },
     retain: { type: 'number', default: 2000, describe: 'Events kept at most', group: 'Robot:' },
@@ -83,7 +86,7 @@ export function settingsOf(args: DeviceArguments): ProcessSettings {
   return {
     device: {
       dir: resolve(args.dir),
-      ...places(args),
+      ...served(args),
       retain: args.retain,
       heartbeatMs,
       durability: args.durability,
@@ -100,43 +103,21 @@ export function settingsOf(args: DeviceArguments): ProcessSettings {
   };
 }
 
-function places(args: DeviceArguments) {
-  const { socket, discovery, loopback } = args;
-  if (loopback !== (discovery !== undefined)) throw new UsageError('--loopback and --discovery FILE belong together');
-  if (socket === undefined && !loopback)
-    throw new UsageError('--socket PATH, or --loopback with --discovery FILE, says where to serve');
-  if (!/^0?[0-7]{3}$/.test(args['socket-mode'])) {
-    throw new UsageError(`--socket-mode ${args['socket-mode']}: three octal digits are accepted, e.g. 0660`);
-  }
-  for (const [option, path] of Object.entries({ socket, discovery }))
-    if (path !== undefined) writableParent(option, path);
-  const mode = Number.parseInt(args['socket-mode'], 8);
-  return {
-    ...(socket === undefined ? {} : { socket: { path: resolve(socket), mode } }),
-    ...(discovery === undefined ? {} : { loopback: { discovery: resolve(discovery) } }),
-  };
+function served(args: DeviceArguments): TransportOptions {
+  const options = transportOptions(args);
+  if (Object.keys(options).length === 0) throw new UsageError(`${transportUsage} says where to serve`);
+  return options;
 }
 
 /** Where `--control` wants the control API: a port or a path. */
 export function controlAddress(text: string | undefined): { port: number } | { path: string } | undefined {
   if (text === undefined) return undefined;
   if (!/^\d+$/.test(text)) {
-    writableParent('control', text);
+    requireWritableParent('control', text);
     return { path: resolve(text) };
   }
   if (Number(text) > 65_535) throw new UsageError(`--control ${text}: a port up to 65535 or a path is accepted`);
   return { port: Number(text) };
-}
-
-function writableParent(option: string, path: string): void {
-  const parent = dirname(resolve(path));
-  try {
-    if (!statSync(parent).isDirectory()) throw new Error('it is no directory');
-    accessSync(parent, constants.W_OK);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--${option} ${path}: the directory ${parent} must exist and be writable (${why})`);
-  }
 }
 
 function platform(args: DeviceArguments) {

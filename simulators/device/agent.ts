@@ -6,19 +6,18 @@ import { type Random, random } from '../common/random.ts';
 import type { DeviceBehaviour } from './behaviour.ts';
 import type { Surroundings } from './faults/apply.ts';
 import { type Home, KilledError } from './home.ts';
-import { adopt, type RequestHandler, type Transport } from './http/hub.ts';
+import { adopt, type RequestHandler } from './http/hub.ts';
 import { serve } from './http/routes.ts';
 import { EventLog } from './log/event-log.ts';
 import type { Identity, Logger, Settings } from './options.ts';
 import type { Uplink } from './ports.ts';
-import { given } from './start-error.ts';
+import { asStartError } from './start-error.ts';
 import { ConfigFiles } from './state/config-files.ts';
 import { Deployments } from './state/deployments.ts';
 import { readState } from './state/stored-state.ts';
 import { FanOut } from './stream/fan-out.ts';
 import type { Stream } from './stream/subscriber.ts';
-import { type LoopbackListener, listenLoopback } from './transport/loopback.ts';
-import { type Listener, listenUnix } from './transport/unix.ts';
+import type { DeviceListener, Entrance } from './transport/transport.ts';
 
 /** Shown where something has never happened, because the published shape has no way to say so. */
 const NEVER = '1970-01-01T00:00:00.000Z';
@@ -36,8 +35,7 @@ export class Agent implements RequestHandler {
   readonly #home: Home;
   #ids: Random | undefined;
   #sockets: Set<Socket> | undefined;
-  #unix: Listener | undefined;
-  #loopback: LoopbackListener | undefined;
+  readonly #listeners: DeviceListener[] = [];
 
   /** Reads the robot's directory. Throws the system's error when it cannot be read. */
   constructor(settings: Settings, identity: () => Identity, around: Surroundings, home: Home) {
@@ -97,11 +95,11 @@ export class Agent implements RequestHandler {
   }
 
   get token(): string | undefined {
-    return this.#loopback?.token;
+    return this.#listeners.find(({ token }) => token !== undefined)?.token;
   }
 
   get url(): string | undefined {
-    return this.#loopback && `http://127.0.0.1:${this.#loopback.port}`;
+    return this.#listeners.find(({ url }) => url !== undefined)?.url;
   }
 
   get connections(): number {
@@ -110,25 +108,22 @@ export class Agent implements RequestHandler {
 
   /** Resolves when it serves. */
   async start(): Promise<void> {
-    const { socket, loopback, behaviour } = this.#settings;
+    const { endpoints, behaviour } = this.#settings;
     if (!this.#home.isNew) {
       await this.deployments.settle().catch((error: unknown) => {
         this.log.error({ err: error }, 'what was under way at the last stop could not be finished');
       });
     }
-    const rules = behaviour.transport;
-    const check = () => this.#home.check();
+    const serving = {
+      rules: behaviour.transport,
+      onConnection: (socket: Socket, entrance: Entrance) => this.#accept(socket, entrance),
+      check: () => this.#home.check(),
+    };
     try {
-      if (socket) {
-        const permit = (path: string) => rules.permit(path, socket.mode);
-        const accept = (connection: Socket) => this.#accept(connection, 'unix');
-        this.#unix = await given('socket', listenUnix(socket.path, permit, accept, check));
+      for (const endpoint of endpoints) {
+        this.#listeners.push(await asStartError(endpoint.option, endpoint.listen(serving)));
       }
-      if (loopback) {
-        const accept = (connection: Socket) => this.#accept(connection, 'loopback');
-        this.#loopback = await given('discovery', listenLoopback(loopback.discovery, rules, accept, check));
-      }
-      check();
+      serving.check();
     } catch (error) {
       if (error instanceof KilledError) this.kill();
       else await this.stop();
@@ -140,8 +135,7 @@ export class Agent implements RequestHandler {
 
   /** Ends in order: what was accepted is finished and stored, streams are ended, files that say "here I am" removed. */
   async stop(): Promise<void> {
-    this.#unix?.close();
-    this.#loopback?.close();
+    for (const listener of this.#listeners) listener.close();
     const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.close()]);
     results.push(...(await Promise.allSettled([this.events.close()])));
     this.stream.fanOut.end();
@@ -156,8 +150,7 @@ export class Agent implements RequestHandler {
     const writing = this.#home.cut();
     this.events.abandon();
     this.deployments.abandon();
-    this.#unix?.abandon();
-    this.#loopback?.abandon();
+    for (const listener of this.#listeners) listener.abandon();
     this.stream.fanOut.drop();
     for (const socket of this.#sockets ?? []) socket.destroy();
     (this.uplink?.abandon?.() ?? this.uplink?.stop())?.catch((error: unknown) =>
@@ -166,10 +159,10 @@ export class Agent implements RequestHandler {
     return writing;
   }
 
-  handle(request: IncomingMessage, response: ServerResponse, transport: Transport): void {
+  handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): void {
     const late = this.#around.latency();
-    if (late > 0) setTimeout(() => serve(this, request, response, transport), late);
-    else serve(this, request, response, transport);
+    if (late > 0) setTimeout(() => serve(this, request, response, entrance), late);
+    else serve(this, request, response, entrance);
   }
 
   /** `GET /device`. */
@@ -209,7 +202,7 @@ export class Agent implements RequestHandler {
     return this.#ids.text(12);
   }
 
-  #accept(socket: Socket, transport: Transport): void {
+  #accept(socket: Socket, entrance: Entrance): void {
     this.#sockets ??= new Set();
     if (!this.behaviour.transport.accepts(this.#sockets.size)) {
       socket.destroy();
@@ -217,6 +210,6 @@ export class Agent implements RequestHandler {
     }
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets?.delete(socket));
-    adopt(socket, this, transport);
+    adopt(socket, this, entrance);
   }
 }

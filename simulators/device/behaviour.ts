@@ -40,8 +40,8 @@ export interface TransportBehaviour {
   accepts(open: number): boolean;
   /** Content of the discovery file. */
   discovery(file: DiscoveryFile): unknown;
-  /** Whether a request with this `Authorization` header may pass. */
-  authorized(header: string | undefined, token: string | undefined, transport: 'unix' | 'loopback'): boolean;
+  /** Whether a request with this `Authorization` header may pass; `token` is undefined where the transport needs none. */
+  authorized(header: string | undefined, token: string | undefined, transport: string): boolean;
 }
 
 /** Sections 4.1, 7 and 9. */
@@ -152,7 +152,7 @@ export const referenceBehaviour: DeviceBehaviour = {
     host: '127.0.0.1',
     accepts: () => true,
     discovery: (file) => file,
-    authorized: (header, token, transport) => transport === 'unix' || carriesToken(header, token),
+    authorized: (header, token) => token === undefined || carriesToken(header, token),
   },
   http: {
     intercept: () => false,

@@ -19,7 +19,7 @@ import { disk } from './log/io.ts';
 import { LOG_FILE } from './log/log-file.ts';
 import { type DeviceOptions, type Identity, type Settings, settle } from './options.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
-import { given, placeError } from './start-error.ts';
+import { asStartError, startErrorOf } from './start-error.ts';
 import { fillerEvents } from './state/filler.ts';
 
 /** Events that `publish` puts into one append. */
@@ -69,7 +69,12 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   /** Path of the unix socket, undefined when it serves none. */
   get socketPath(): string | undefined {
-    return this.#settings.socket?.path;
+    return this.address['socket'];
+  }
+
+  /** Where it serves, as the ready line names it: `socket`, `discovery`. */
+  get address(): Record<string, string> {
+    return Object.assign({}, ...this.#settings.endpoints.map(({ address }) => address));
   }
 
   /** `http://127.0.0.1:<port>` while it serves loopback. */
@@ -184,7 +189,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   async serveControl(where: ControlAddress): Promise<void> {
     const { serveControl } = await import('./control/server.ts');
-    this.#control ??= await given('control', serveControl(withControlErrors(this), where));
+    this.#control ??= await asStartError('control', serveControl(withControlErrors(this), where));
   }
 
   /** Ends the agent and the control API. */
@@ -212,7 +217,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
       return new Agent(this.#settings, () => this.identity, this.#around, home);
     } catch (error) {
       home?.release();
-      throw placeError('dir', error);
+      throw startErrorOf('dir', error);
     }
   }
 

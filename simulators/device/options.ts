@@ -5,6 +5,8 @@ import { type DeviceBehaviour, referenceBehaviour } from './behaviour.ts';
 import { type Fault, parseFault } from './faults/parse.ts';
 import type { DiskIo } from './log/io.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
+import { endpointsOf, type TransportOptions } from './transport/index.ts';
+import type { Endpoint } from './transport/transport.ts';
 
 /** The part of a pino logger that is used; secrets are never passed to it. */
 export interface Logger {
@@ -23,16 +25,14 @@ export interface Identity {
   io?: DiskIo;
 }
 
-export interface DeviceOptions {
+export interface DeviceOptions extends TransportOptions {
   /**
    * The robot's directory: event log, high-water mark, state, and below `root` the config files. When missing it is made with
    * the first thing to write. One device at a time may use it; another one is refused with DirectoryInUseError.
    */
   dir: string;
-  /** Unix socket to serve on; `mode` is the permission of the file, default 0o660. */
-  socket?: string | { path: string; mode?: number };
-  /** Serve on 127.0.0.1 as well, or instead; `discovery` is the file that says where, and with which token. */
-  loopback?: { discovery: string };
+  /** Endpoints of other transports, to serve on as well. */
+  endpoints?: readonly Endpoint[];
   /** Events kept at most, default 2000; when there are more, the log is compacted to 80 %. */
   retain?: number;
   /** Bytes kept at most, default unlimited. */
@@ -70,10 +70,8 @@ export interface DeviceOptions {
 /** Options with everything decided. */
 export interface Settings
   extends Required<
-    Omit<DeviceOptions, 'socket' | 'loopback' | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults' | 'onCrash'>
+    Omit<DeviceOptions, keyof TransportOptions | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults' | 'onCrash'>
   > {
-  socket: { path: string; mode: number } | undefined;
-  loopback: { discovery: string } | undefined;
   faults: readonly Fault[];
   deviceId: string | undefined;
   name: string | undefined;
@@ -88,11 +86,9 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 /** Applies the defaults. Throws RangeError naming the option and what is accepted. */
 export function settle(options: DeviceOptions): Settings {
   const dir = resolve(options.dir);
-  const socket = typeof options.socket === 'string' ? { path: options.socket } : options.socket;
   return {
     dir,
-    socket: socket && { path: socket.path, mode: socket.mode ?? 0o660 },
-    loopback: options.loopback,
+    endpoints: [...endpointsOf(options), ...(options.endpoints ?? [])],
     retain: within('retain', options.retain ?? 2_000, 1),
     retainBytes: within('retainBytes', options.retainBytes ?? Number.MAX_SAFE_INTEGER, 1),
     heartbeatMs: within('heartbeatMs', options.heartbeatMs ?? 30_000, 1, LONGEST_MS),

@@ -1,12 +1,12 @@
-/** Why a device does not start: what it was given to use cannot be used. */
+/** Why a device does not start: something that an option names cannot be used. */
 import { KilledError } from './home.ts';
 import { DirectoryInUseError } from './lock.ts';
 import { errorCode } from './log/io.ts';
 
-/** The options that name a place; `discovery` is that of `loopback`. */
-export type PlaceOption = 'dir' | 'socket' | 'discovery' | 'control';
+/** Name of the option: `dir`, `control`, or the one with the address of a transport (`socket`, `discovery`). */
+export type PlaceOption = string;
 
-/** The place that `option` names cannot be used; the message says which and why. */
+/** What `option` names cannot be used; the message says why. */
 export class StartError extends Error {
   override name = 'StartError';
   readonly option: PlaceOption;
@@ -17,12 +17,12 @@ export class StartError extends Error {
   }
 }
 
-/** Passes on what `use` results in; what it rejects with becomes a StartError, but for a kill. */
-export async function given<T>(option: PlaceOption, use: Promise<T>): Promise<T> {
+/** Passes on the result of `use`. Rejects with a StartError that names `option`, or with the KilledError of `use`. */
+export async function asStartError<T>(option: PlaceOption, use: Promise<T>): Promise<T> {
   try {
     return await use;
   } catch (error) {
-    throw error instanceof KilledError ? error : placeError(option, error);
+    throw error instanceof KilledError ? error : startErrorOf(option, error);
   }
 }
 
@@ -32,7 +32,8 @@ export function optionOf(error: unknown): PlaceOption | undefined {
   return error instanceof StartError ? error.option : undefined;
 }
 
-export function placeError(option: PlaceOption, error: unknown): Error {
+/** The StartError for an error of the system; errors that explain themselves are given back as they are. */
+export function startErrorOf(option: PlaceOption, error: unknown): Error {
   if (error instanceof DirectoryInUseError || error instanceof StartError || error instanceof TypeError) return error;
   const {
     path,
@@ -54,6 +55,6 @@ export function placeError(option: PlaceOption, error: unknown): Error {
     ENOSPC: `the disk has no room for ${place}`,
   };
   const message = error instanceof Error ? error.message : String(error);
-  const said = words[code];
-  return new StartError(option, said === undefined ? message : `${said} (${code})`, { cause: error });
+  const explained = words[code];
+  return new StartError(option, explained === undefined ? message : `${explained} (${code})`, { cause: error });
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SimulatedDevice } from './device.ts';
 import type { DeviceOptions } from './options.ts';
+import { endpointsOf, transportInFolder } from './transport/index.ts';
 
 export class TemporaryDevice extends SimulatedDevice {
   readonly #folder: string;
@@ -11,9 +12,10 @@ export class TemporaryDevice extends SimulatedDevice {
   constructor(options: Omit<DeviceOptions, 'dir'>) {
     const folder = mkdtempSync(join(tmpdir(), 'muster-device-'));
     try {
-      const socket = options.socket ?? (options.loopback === undefined ? join(folder, 'agent.sock') : undefined);
+      const somewhere = endpointsOf(options).length > 0 || options.endpoints !== undefined;
+      const own = somewhere ? {} : transportInFolder('unix', folder);
       // The directory's name is another one each time, and must not be what drives ids and data.
-      super({ seed: 1, ...options, dir: join(folder, 'robot'), ...(socket === undefined ? {} : { socket }) });
+      super({ seed: 1, ...options, dir: join(folder, 'robot'), ...own });
     } catch (error) {
       rmSync(folder, { recursive: true });
       throw error;

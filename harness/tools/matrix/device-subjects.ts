@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { deviceDefects } from '../../../simulators/defects/device/index.ts';
 import { type DeviceBehaviour, referenceBehaviour as right } from '../../../simulators/device/index.ts';
+import type { TransportName } from '../../../simulators/device/transport/index.ts';
 import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/null.ts';
 import { deviceVariants } from '../../../simulators/variants/device/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
@@ -11,7 +12,7 @@ import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
-import { startRobot, type Transport } from './robot.ts';
+import { startRobot } from './robot.ts';
 import { scratch } from './scratch.ts';
 import type { Subject } from './types.ts';
 
@@ -22,7 +23,7 @@ const PATIENCE_MS = 10_000;
 const DEFECT_PATIENCE_MS = 4000;
 interface Choice {
   make?(right: DeviceBehaviour): DeviceBehaviour;
-  transport?: Transport;
+  transport?: TransportName;
   /** Nothing has ever happened on it. */
   fresh?: boolean;
   patienceMs?: number;
@@ -62,7 +63,7 @@ async function judgeNothing(name: NullServerName): Promise<Report> {
 }
 
 /** What concerns the loopback transport shows there alone. */
-const transportOf = (requirements: readonly string[]): Transport =>
+const transportOf = (requirements: readonly string[]): TransportName =>
   requirements.some((id) => id.startsWith('device.loopback.')) ? 'loopback' : 'unix';
 const ON_LOOPBACK = ['unauthorized-is-403'];
 

@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { TRANSPORTS, type TransportName } from '../../../simulators/device/transport/index.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { seconds } from '../../reports/style.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
-import { startRobot, type Transport } from './robot.ts';
+import { startRobot } from './robot.ts';
 import { scratch } from './scratch.ts';
 import { KEY, LIMITED_KEY, startWorkspace } from './workspace.ts';
 
@@ -44,7 +45,7 @@ interface Course {
   run(seed: number): Promise<Report>;
 }
 
-const device = (transport: Transport): Course => ({
+const device = (transport: TransportName): Course => ({
   name: `device over ${transport}`,
   run: async (seed) => {
     await using robot = await startRobot({ transport });
@@ -90,7 +91,7 @@ function changes(first: Report | undefined, report: Report): CheckResult[] {
 }
 
 const courses = [
-  ...(['unix', 'loopback'] as const).map((transport) => ({ api: 'device', course: device(transport) })),
+  ...TRANSPORTS.map(({ name }) => ({ api: 'device', course: device(name) })),
   ...SUPPORTED_VERSIONS.map((version) => ({ api: 'platform', course: platform(version) })),
 ].filter(({ api }) => (values.api ?? api) === api);
 const runs = [...new Set(courses.map(({ api }) => api))].flatMap((api) => {

@@ -1,6 +1,7 @@
 /** A simulated device on a transport of its choice, with a control API. */
 import { join } from 'node:path';
 import { type DeviceBehaviour, simulateDevice } from '../../../simulators/device/index.ts';
+import { type TransportName, transportInFolder } from '../../../simulators/device/transport/index.ts';
 import { scratch } from './scratch.ts';
 
 /** Short, so that waits for heartbeats are; long enough that a busy machine keeps it. */
@@ -9,15 +10,13 @@ const SEED = 11;
 /** Events of a past that a compaction has cut off, so that what needs no control finds something to judge. */
 const PAST_EVENTS = 30;
 
-export type Transport = 'unix' | 'loopback';
-
 export interface Robot extends AsyncDisposable {
-  /** How it is reached: one of the two, and its control API. */
+  /** How it is reached: the field of its transport, and its control API. */
   place: { socket?: string; discovery?: string; control: string };
 }
 
 export async function startRobot(options: {
-  transport: Transport;
+  transport: TransportName;
   /** Right when left out. */
   behaviour?: DeviceBehaviour;
   /** Nothing has ever happened on it. */
@@ -25,13 +24,11 @@ export async function startRobot(options: {
 }): Promise<Robot> {
   await using starting = new AsyncDisposableStack();
   const { path } = starting.use(scratch());
-  const discovery = join(path, 'discovery.json');
-  const reached = options.transport === 'unix' ? { socket: join(path, 'robot.sock') } : { discovery };
   const control = join(path, 'control.sock');
   const device = starting.use(
     await simulateDevice({
       dir: join(path, 'robot'),
-      ...(options.transport === 'unix' ? { socket: join(path, 'robot.sock') } : { loopback: { discovery } }),
+      ...transportInFolder(options.transport, path),
       control: { path: control },
       heartbeatMs: HEARTBEAT_MS,
       seed: SEED,
@@ -46,5 +43,5 @@ export async function startRobot(options: {
     await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
   }
   const all = starting.move();
-  return { place: { ...reached, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { place: { ...device.address, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }

@@ -3,7 +3,8 @@ import { chmodSync } from 'node:fs';
 import http from 'node:http';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
-import { type Listener, listening, listenUnix } from '../transport/unix.ts';
+import { type Listener, listening } from '../transport/transport.ts';
+import { listenUnix } from '../transport/unix.ts';
 import { controlError } from './errors.ts';
 import { ControlError, type ControlTarget } from './target.ts';
 

@@ -2,9 +2,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** Whether an `Authorization` header carries this token. The scheme is compared without regard to case, as HTTP has it. */
-export function carriesToken(header: string | undefined, token: string | undefined): boolean {
+export function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
-  return given !== undefined && token !== undefined && sameSecret(given, token);
+  return given !== undefined && sameSecret(given, token);
 }
 
 /** Compares without telling by its duration how much agrees. */

@@ -5,16 +5,15 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import { errorCode } from '../log/io.ts';
-
-export type Transport = 'unix' | 'loopback';
+import type { Entrance } from '../transport/transport.ts';
 
 export interface RequestHandler {
-  handle(request: http.IncomingMessage, response: http.ServerResponse, transport: Transport): void;
+  handle(request: http.IncomingMessage, response: http.ServerResponse, entrance: Entrance): void;
 }
 
 interface Owner {
   handler: RequestHandler;
-  transport: Transport;
+  entrance: Entrance;
   /** What can still be said on this connection: answers, the rest of an event stream, or nothing after a refusal. */
   says: 'answers' | 'stream' | 'nothing';
 }
@@ -26,8 +25,8 @@ const owners = new WeakMap<Socket, Owner>();
 let server: http.Server | undefined;
 
 /** Speaks HTTP on `socket` for `handler`. */
-export function adopt(socket: Socket, handler: RequestHandler, transport: Transport): void {
-  owners.set(socket, { handler, transport, says: 'answers' });
+export function adopt(socket: Socket, handler: RequestHandler, entrance: Entrance): void {
+  owners.set(socket, { handler, entrance, says: 'answers' });
   const parser = hub();
   // It reports what it cannot parse to the server that the socket says it belongs to.
   Object.assign(socket, { server: parser });
@@ -45,7 +44,7 @@ function hub(): http.Server {
   server = http.createServer({ headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 });
   server.on('request', (request, response) => {
     const owner = owners.get(request.socket);
-    if (owner) owner.handler.handle(request, response, owner.transport);
+    if (owner) owner.handler.handle(request, response, owner.entrance);
     else request.socket.destroy();
   });
   server.on('clientError', (error, socket) => refuseNonsense(error, socket as Socket));

@@ -1,9 +1,9 @@
 /** The Device API's resources (specification section 4.1, and what published agents serve beside it). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Agent } from '../agent.ts';
+import type { Entrance } from '../transport/transport.ts';
 import { type Refusal, refuse, sendJson } from './answers.ts';
 import { serveEvents } from './events.ts';
-import type { Transport } from './hub.ts';
 import { health, version } from './self.ts';
 
 export interface Exchange {
@@ -55,8 +55,8 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** Answers one request, whatever it is. */
-export function serve(agent: Agent, request: IncomingMessage, response: ServerResponse, transport: Transport): void {
-  answer(agent, request, response, transport).catch((error: unknown) => {
+export function serve(agent: Agent, request: IncomingMessage, response: ServerResponse, entrance: Entrance): void {
+  answer(agent, request, response, entrance).catch((error: unknown) => {
     agent.log.error({ err: error, method: request.method }, 'a request failed');
     if (response.headersSent) request.socket.destroy();
     else refuse(request, response, agent.behaviour.http, INTERNAL);
@@ -67,11 +67,11 @@ async function answer(
   agent: Agent,
   request: IncomingMessage,
   response: ServerResponse,
-  transport: Transport,
+  entrance: Entrance,
 ): Promise<void> {
   const { http } = agent.behaviour;
   const refused = (refusal: Refusal) => refuse(request, response, http, refusal);
-  if (!agent.behaviour.transport.authorized(request.headers.authorization, agent.token, transport)) {
+  if (!agent.behaviour.transport.authorized(request.headers.authorization, entrance.token, entrance.transport)) {
     return refused(UNAUTHORIZED);
   }
   if (http.intercept(request, response)) return;

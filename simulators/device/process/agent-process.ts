@@ -40,7 +40,7 @@ async function begin(settings: ProcessSettings): Promise<void> {
     return;
   }
   process.on('message', (call: Call) => void answer(call));
-  reply({ kind: 'ready', ready: readyOf(device, settings.device) });
+  reply({ kind: 'ready', ready: readyOf(device) });
   // At the end of a process that is killed it would be too late.
   flushCompileCache();
 }

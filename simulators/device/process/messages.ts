@@ -10,10 +10,9 @@ export type Call =
 
 export interface Ready {
   ready: true;
-  socket?: string;
-  discovery?: string;
-  url?: string;
   device_id: string;
+  /** Where it serves: `socket`, `discovery`, `url`. */
+  [address: string]: string | true;
 }
 
 export type Reply =

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import pino from 'pino';
 import { type ControlAddress, type ControlServer, serveControl } from '../control/server.ts';
-import { given } from '../start-error.ts';
+import { asStartError } from '../start-error.ts';
 import type { Ready } from './messages.ts';
 import { readyOf } from './ready.ts';
 import type { ProcessSettings } from './settings.ts';
@@ -32,7 +32,7 @@ export async function runDevice(settings: ProcessSettings, control: ControlAddre
 
 async function alone(settings: ProcessSettings, log: pino.Logger) {
   const device = await startDevice(settings, log);
-  return { ready: readyOf(device, settings.device), close: () => device[Symbol.asyncDispose]() };
+  return { ready: readyOf(device), close: () => device[Symbol.asyncDispose]() };
 }
 
 async function supervised(settings: ProcessSettings, where: ControlAddress) {
@@ -43,7 +43,7 @@ async function supervised(settings: ProcessSettings, where: ControlAddress) {
     await device[Symbol.asyncDispose]();
   };
   try {
-    server = await given('control', serveControl(device, where));
+    server = await asStartError('control', serveControl(device, where));
     await device.start();
   } catch (error) {
     await close();

@@ -2,13 +2,13 @@
 import type { Dialect } from '../../../harness/contract/versions.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../behaviour.ts';
 import type { DeviceOptions, Logger } from '../options.ts';
+import type { TransportOptions } from '../transport/index.ts';
 
 export interface ProcessSettings {
   device: Pick<
     DeviceOptions,
+    | keyof TransportOptions
     | 'dir'
-    | 'socket'
-    | 'loopback'
     | 'retain'
     | 'retainBytes'
     | 'heartbeatMs'

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import process from 'node:process';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
 import type { Logger } from '../options.ts';
-import { placeError } from '../start-error.ts';
+import { startErrorOf } from '../start-error.ts';
 import { deviceOptions, type ProcessSettings } from './settings.ts';
 
 /** Starts the device that a process is there for. */
@@ -13,7 +13,7 @@ export async function startDevice(settings: ProcessSettings, log: Logger): Promi
   try {
     mkdirSync(options.dir, { recursive: true });
   } catch (error) {
-    throw placeError('dir', error);
+    throw startErrorOf('dir', error);
   }
   return simulateDevice({ ...options, onCrash });
 }

@@ -2,46 +2,87 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
-import { basename, dirname } from 'node:path';
-import type { TransportBehaviour } from '../behaviour.ts';
+import { basename, dirname, join, resolve } from 'node:path';
+import { UsageError } from '../../../harness/common/usage-error.ts';
 import { disk, ifPresent, replaceFile } from '../log/io.ts';
-import { type Listener, listening } from './unix.ts';
+import {
+  type DeviceListener,
+  type Endpoint,
+  listening,
+  requireWritableParent,
+  type Serving,
+  type Transport,
+} from './transport.ts';
 
-export interface LoopbackListener extends Listener {
-  readonly port: number;
-  readonly token: string;
+export interface LoopbackOptions {
+  /** Serve on 127.0.0.1 as well, or instead; `discovery` is the file that says where, and with which token. */
+  loopback?: { discovery: string };
 }
 
-/** Listens on a free port of 127.0.0.1 and says so, with a fresh token, in the file `discovery` (mode 0600). */
-export async function listenLoopback(
-  discovery: string,
-  rules: TransportBehaviour,
-  onConnection: (socket: net.Socket) => void,
-  check: () => void = () => {},
-): Promise<LoopbackListener> {
-  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
-  await listening(server, { port: 0, host: rules.host, backlog: 4_096 });
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  const token = randomBytes(32).toString('hex');
-  const content = `${JSON.stringify(rules.discovery({ port, token }))}\n`;
-  try {
-    check();
-    await replaceFile(disk, dirname(discovery), basename(discovery), content, false, 0o600);
-  } catch (error) {
-    server.close();
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`cannot write the discovery file ${discovery} (${why})`, { cause: error });
+interface LoopbackArguments {
+  loopback: boolean;
+  discovery?: string | undefined;
+}
+
+export const loopback = {
+  name: 'loopback',
+  commandLine: {
+    loopback: { type: 'boolean', default: false, describe: 'Serve on a free port of 127.0.0.1', group: 'Where:' },
+    discovery: { type: 'string', describe: 'File that says where, and with which token', group: 'Where:' },
+  },
+  usage: '--loopback with --discovery FILE,',
+  fromArguments: ({ loopback: wanted, discovery }) => {
+    if (wanted !== (discovery !== undefined)) {
+      throw new UsageError('--loopback and --discovery FILE belong together');
+    }
+    if (discovery === undefined) return {};
+    requireWritableParent('discovery', discovery);
+    return { loopback: { discovery: resolve(discovery) } };
+  },
+  inFolder: (folder) => ({ loopback: { discovery: join(folder, 'discovery.json') } }),
+  endpoint: ({ loopback: wanted }) => (wanted === undefined ? undefined : new LoopbackEndpoint(wanted.discovery)),
+} as const satisfies Transport<LoopbackOptions, LoopbackArguments>;
+
+class LoopbackEndpoint implements Endpoint {
+  readonly option = 'discovery';
+  readonly #discovery: string;
+
+  constructor(discovery: string) {
+    this.#discovery = discovery;
   }
-  return {
-    port,
-    token,
-    close: () => {
+
+  get address(): { discovery: string } {
+    return { discovery: this.#discovery };
+  }
+
+  /** Listens on a free port of 127.0.0.1 and says so, with a fresh token, in the discovery file (mode 0600). */
+  async listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
+    const discovery = this.#discovery;
+    const token = randomBytes(32).toString('hex');
+    const entrance = { transport: loopback.name, token };
+    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => onConnection(socket, entrance));
+    await listening(server, { port: 0, host: rules.host, backlog: 4_096 });
+    const address = server.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const content = `${JSON.stringify(rules.discovery({ port, token }))}\n`;
+    try {
+      check();
+      await replaceFile(disk, dirname(discovery), basename(discovery), content, false, 0o600);
+    } catch (error) {
       server.close();
-      if (ifPresent(discovery, () => readFileSync(discovery, 'utf8')) === content) disk.remove(discovery);
-    },
-    abandon: () => {
-      server.close();
-    },
-  };
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`cannot write the discovery file ${discovery} (${why})`, { cause: error });
+    }
+    return {
+      url: `http://127.0.0.1:${port}`,
+      token,
+      close: () => {
+        server.close();
+        if (ifPresent(discovery, () => readFileSync(discovery, 'utf8')) === content) disk.remove(discovery);
+      },
+      abandon: () => {
+        server.close();
+      },
+    };
+  }
 }

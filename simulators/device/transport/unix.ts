@@ -1,17 +1,80 @@
 /** The Device API on a unix socket (specification section 5): who may open the file may speak, no token is used. */
 import { lstatSync, renameSync } from 'node:fs';
 import net from 'node:net';
+import { join, resolve } from 'node:path';
+import { UsageError } from '../../../harness/common/usage-error.ts';
 import { disk } from '../log/io.ts';
+import {
+  type DeviceListener,
+  type Endpoint,
+  type Entrance,
+  type Listener,
+  listening,
+  requireWritableParent,
+  type Serving,
+  type Transport,
+} from './transport.ts';
 
 /** Kernel limit of a socket address, less its end and the one byte that a name in preparation is longer. */
 const LONGEST_PATH = 106;
 const BACKLOG = 4_096;
+const DEFAULT_MODE = 0o660;
 
-export interface Listener {
-  /** Ends listening and removes what was put on disk. */
-  close(): void;
-  /** Ends listening as a crash does: the files stay. */
-  abandon(): void;
+export interface UnixOptions {
+  /** Unix socket to serve on; `mode` is the permission of the file, default 0o660. */
+  socket?: string | { path: string; mode?: number };
+}
+
+interface UnixArguments {
+  socket?: string | undefined;
+  'socket-mode': string;
+}
+
+export const unix = {
+  name: 'unix',
+  commandLine: {
+    socket: { type: 'string', describe: 'Serve on this unix socket', group: 'Where:' },
+    'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group: 'Where:' },
+  },
+  usage: '--socket PATH',
+  fromArguments: ({ socket, 'socket-mode': mode }) => {
+    if (!/^0?[0-7]{3}$/.test(mode)) {
+      throw new UsageError(`--socket-mode ${mode}: three octal digits are accepted, e.g. 0660`);
+    }
+    if (socket === undefined) return {};
+    requireWritableParent('socket', socket);
+    return { socket: { path: resolve(socket), mode: Number.parseInt(mode, 8) } };
+  },
+  inFolder: (folder) => ({ socket: join(folder, 'agent.sock') }),
+  endpoint: ({ socket }) => {
+    if (socket === undefined) return undefined;
+    return typeof socket === 'string' ? new UnixEndpoint(socket) : new UnixEndpoint(socket.path, socket.mode);
+  },
+} as const satisfies Transport<UnixOptions, UnixArguments>;
+
+const ENTRANCE: Entrance = { transport: unix.name };
+
+class UnixEndpoint implements Endpoint {
+  readonly #path: string;
+  readonly #mode: number;
+
+  constructor(path: string, mode: number = DEFAULT_MODE) {
+    this.#path = path;
+    this.#mode = mode;
+  }
+
+  get option(): string {
+    return 'socket';
+  }
+
+  get address(): { socket: string } {
+    return { socket: this.#path };
+  }
+
+  listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
+    const permit = (path: string) => rules.permit(path, this.#mode);
+    return listenUnix(this.#path, permit, (socket) => onConnection(socket, ENTRANCE), check);
+  }
 }
 
 /**
@@ -54,16 +117,6 @@ export async function listenUnix(
       server.close();
     },
   };
-}
-
-export function listening(server: net.Server, options: net.ListenOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 async function claim(path: string): Promise<void> {
