@@ -10,8 +10,8 @@ import {
   type DeploymentReport,
   tokenResponse,
 } from '../../../harness/contract/agent.ts';
+import { ApiError, type ApiRequest } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
-import { ApiError, type ApiRequest } from './http.ts';
 import type { UplinkHub } from './hub.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
 import { allPages, type DeploymentSource } from './source.ts';

@@ -1,11 +1,11 @@
 /** The uplink of a published agent: enrol once, connect by MQTT, sync when told, answer pings, report over HTTP. */
 import { agentTopics, pingMessage, syncMessage } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
+import { ApiError, isTemporary } from '../../common/platform-http.ts';
 import type { DiskIo } from '../log/io.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
 import { AgentApi } from './agent-api.ts';
 import { reconnectDelay } from './backoff.ts';
-import { ApiError, isTemporary } from './http.ts';
 import type { UplinkHub } from './hub.ts';
 import { BrokerError } from './mqtt/broker-error.ts';
 import { MqttConnection, type MqttListener } from './mqtt/connection.ts';

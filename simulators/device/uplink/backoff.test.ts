@@ -1,10 +1,26 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { random } from '../../common/random.ts';
 import { failureDelay, networkDelay, reconnectDelay, transientDelay } from './backoff.ts';
+import { ManualTime } from './testing/manual-time.ts';
+import { pause } from './time.ts';
 
 const attempts = (count: number) => Array.from({ length: count }, (_, attempt) => attempt);
 
-describe('back-off', () => {
+test('a pause ends with its time, or with its signal and then leaves no timer', async () => {
+  const time = new ManualTime();
+  const over = pause(time, 100, undefined);
+  time.advance(100);
+  await over;
+  const abort = new AbortController();
+  const aborted = pause(time, 100, abort.signal);
+  expect(time.waiting).toEqual([100]);
+  abort.abort(new Error('enough'));
+  await expect(aborted).rejects.toThrow('enough');
+  expect(time.waiting).toEqual([]);
+  await expect(pause(time, 100, abort.signal)).rejects.toThrow('enough');
+});
+
+describe('backoff', () => {
   it('of a failure starts at 15 s, doubles, and ends at 24 h', () => {
     expect(attempts(4).map(failureDelay)).toEqual([15_000, 30_000, 60_000, 120_000]);
     expect(failureDelay(13)).toBe(86_400_000);

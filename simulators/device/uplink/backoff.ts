@@ -7,14 +7,12 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 export const POLL_INTERVAL = 12 * HOUR;
-/** Retries of a request that met a transient network error. */
-export const TRANSIENT_RETRIES = 3;
 
 const FAILURE = { firstMs: 15 * SECOND, longestMs: 24 * HOUR };
 const NETWORK = { firstMs: 15 * SECOND, longestMs: 5 * MINUTE };
 const RECONNECT = { firstMs: SECOND, longestMs: 5 * MINUTE, jitter: 0.25 };
 
-/** Between those retries: 0.5 to 1 s. */
+/** Before a request that met a network error is sent again: 0.5 to 1 s. */
 export const transientDelay = (random: Random): number => 500 + random.next() * 500;
 
 /** After failure number `attempt` (from 0) of a deployment, or of a sync as a whole: 15 s, doubling, to 24 h. */

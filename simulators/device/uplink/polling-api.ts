@@ -7,8 +7,8 @@ import {
 } from '../../../harness/contract/agent.ts';
 import { listEnvelope } from '../../../harness/contract/lists.ts';
 import { shape } from '../../../harness/contract/shape.ts';
+import type { ApiRequest } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
-import type { ApiRequest } from './http.ts';
 import { loadDevice, saveDevice } from './identity.ts';
 import type { PollingHub } from './polling-hub.ts';
 import { allPages, type DeploymentSource } from './source.ts';

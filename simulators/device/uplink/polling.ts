@@ -5,10 +5,11 @@
  * (and is archived when the next one replaces it), a deployment that cannot be applied shows no error, the device is never
  * `online`, and a ping to it times out. What happens on the robot itself (files, event stream, current deployment) is as ever.
  */
+
+import { isTemporary } from '../../common/platform-http.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
 import type { UplinkIdentity } from './agent.ts';
 import { reconnectDelay } from './backoff.ts';
-import { isTemporary } from './http.ts';
 import { PollingApi } from './polling-api.ts';
 import type { PollingHub } from './polling-hub.ts';
 import { Scheduler, type SyncEvents } from './scheduler.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { eventually } from '../../common/testing/eventually.ts';
-import { ApiError, NetworkError } from './http.ts';
 import { Scheduler } from './scheduler.ts';
 import { ManualTime } from './testing/manual-time.ts';
 

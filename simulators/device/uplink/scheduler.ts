@@ -1,7 +1,8 @@
 /** When a robot syncs: when told, on request, on a long poll, and again after what went wrong. One sync at a time. */
+
+import { NetworkError } from '../../common/platform-http.ts';
 import type { SyncResult } from '../ports.ts';
 import { failureDelay, networkDelay, POLL_INTERVAL } from './backoff.ts';
-import { NetworkError } from './http.ts';
 import type { Syncer } from './sync.ts';
 import type { Time, Timer } from './time.ts';
 

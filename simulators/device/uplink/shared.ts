@@ -1,8 +1,9 @@
 /** What the robots of one process share to reach one platform: HTTP connections, time, randomness. */
 import type { Clock } from '../../common/clock.ts';
+import { PlatformHttp } from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
-import { PlatformHttp } from './http.ts';
-import { systemTime, type Time, timeOf } from './time.ts';
+import { transientDelay } from './backoff.ts';
+import { pause, systemTime, type Time, timeOf } from './time.ts';
 
 /** The subset of a pino logger that is used; secrets are never passed to it. */
 export interface UplinkLogger {
@@ -37,6 +38,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
   const { ca, connections, log } = options;
   const time = options.time ?? (options.clock ? timeOf(options.clock) : systemTime);
   const randomness = options.random ?? random('uplink');
+  const beforeRetry = (signal: AbortSignal | undefined) => pause(time, transientDelay(randomness), signal);
   let http: PlatformHttp | undefined;
   let users = 0;
   return {
@@ -44,7 +46,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
     random: randomness,
     log,
     get http() {
-      http ??= new PlatformHttp({ baseUrl, ca, connections, time, random: randomness });
+      http ??= new PlatformHttp({ baseUrl, ca, connections, beforeRetry });
       return http;
     },
     acquire: () => {

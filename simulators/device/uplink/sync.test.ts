@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AgentDeployment } from '../../../harness/contract/agent.ts';
+import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
 import { PlatformError } from '../../platform/ports.ts';
 import { DeployError } from '../ports.ts';
-import { ApiError, NetworkError } from './http.ts';
 import type { DeploymentSource } from './source.ts';
 import { Syncer } from './sync.ts';
 import { ManualTime } from './testing/manual-time.ts';

@@ -1,9 +1,9 @@
 /** One sync: brings the device to what the platform wants, and tells the platform what came of it. */
 import type { AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
+import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
 import { failureDelay } from './backoff.ts';
-import { ApiError, NetworkError } from './http.ts';
 import type { DeploymentSource } from './source.ts';
 import type { Time } from './time.ts';
 

@@ -24,17 +24,17 @@ export const moment = (milliseconds: number): string | undefined =>
   milliseconds > 0 ? new Date(milliseconds).toISOString() : undefined;
 
 /** Resolves after `ms`; rejects with the signal's reason when it is aborted before. */
-export function pause(time: Time, ms: number, signal: AbortSignal): Promise<void> {
+export function pause(time: Time, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     const onAbort = () => {
       time.cancel(timer);
-      reject(signal.reason);
+      reject(signal?.reason);
     };
     const timer = time.after(ms, () => {
-      signal.removeEventListener('abort', onAbort);
+      signal?.removeEventListener('abort', onAbort);
       resolve();
     });
-    signal.addEventListener('abort', onAbort, { once: true });
+    signal?.addEventListener('abort', onAbort, { once: true });
   });
 }

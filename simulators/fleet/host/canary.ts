@@ -3,7 +3,7 @@
  * address where nobody listens or somebody else does. Whatever may pass (a platform that is slow, restarts or limits) does not.
  */
 
-import { ApiError } from '../../device/uplink/http.ts';
+import { ApiError } from '../../common/platform-http.ts';
 import { BrokerError } from '../../device/uplink/mqtt/broker-error.ts';
 import { NotMqtt } from '../../device/uplink/mqtt/connection.ts';
 import { PlatformFailure } from '../platform/client.ts';

@@ -2,7 +2,7 @@
 import { Agent, type Dispatcher } from 'undici';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { wordsOf } from '../../device/uplink/error-words.ts';
+import { networkErrorMessage } from '../../common/platform-http.ts';
 
 /** Anything but a 2xx answer. The message holds no secret. */
 export class PlatformFailure extends Error {
@@ -143,7 +143,7 @@ export class PlatformClient {
       });
       raw = await answer.body.text();
     } catch (error) {
-      throw new PlatformFailure(0, `${method} ${path}: ${wordsOf(error as Error)}`, { cause: error });
+      throw new PlatformFailure(0, `${method} ${path}: ${networkErrorMessage(error as Error)}`, { cause: error });
     }
     if (answer.statusCode < 200 || answer.statusCode > 299) {
       throw new PlatformFailure(

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NetworkError } from '../../device/uplink/http.ts';
+import { NetworkError } from '../../common/platform-http.ts';
 import { BrokerError } from '../../device/uplink/mqtt/broker-error.ts';
 import { MqttRefused, NotMqtt } from '../../device/uplink/mqtt/connection.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../platform/index.ts';

@@ -1,24 +1,23 @@
-/** HTTP to one platform, over one pool of connections that all robots of a process share. */
+/** HTTP to one platform, as every simulated client of a platform uses it: one pool of connections, and one set of errors. */
 import { Pool } from 'undici';
-import type { Shape } from '../../../harness/contract/shape.ts';
-import type { Random } from '../../common/random.ts';
-import { TRANSIENT_RETRIES, transientDelay } from './backoff.ts';
-import { wordsOf } from './error-words.ts';
-import { pause, type Time } from './time.ts';
+import type { Shape } from '../../harness/contract/shape.ts';
 
-const REQUEST_TIMEOUT_MS = 30_000;
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** How often a request that met a network error is sent again. */
+const RETRIES = 3;
 
 /** The platform answered, with an error. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
+  /** `error.code` of the answer; `unknown` when it has no error body. */
   readonly code: string;
   constructor(status: number, code: string, message: string) {
     super(`HTTP ${status} ${code}: ${message}`);
     this.status = status;
     this.code = code;
   }
-  /** The platform does not (or no longer) know who asks, or does not let them. */
+  /** The platform does not (or no longer) know the client, or does not let it in. */
   get unauthorized(): boolean {
     return this.status === 401 || this.status === 403;
   }
@@ -33,53 +32,64 @@ export class NetworkError extends Error {
   override name = 'NetworkError';
 }
 
-/** Trying again later may help. */
-export const isTemporary = (error: unknown): boolean =>
-  error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
-
 /** The platform answered with success, but not with what was asked for. */
 export class ProtocolError extends Error {
   override name = 'ProtocolError';
 }
 
+/** Whether a later attempt may succeed. */
+export const isTemporary = (error: unknown): boolean =>
+  error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
+
+/** The message of a network error. Node's error for a host with several addresses has none of its own: then the first one's. */
+export function networkErrorMessage(error: Error): string {
+  if (error.message !== '') return error.message;
+  const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
+  return first instanceof Error ? first.message : String((error as NodeJS.ErrnoException).code ?? error.name);
+}
+
 export interface ApiRequest {
-  method: 'GET' | 'POST' | 'PATCH';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path and query below the base URL. */
   path: string;
-  /** A function makes them for each attempt: what may be used once only cannot be sent again. */
+  /** A function is called for each attempt, for headers that are valid once only. */
   headers: Record<string, string> | (() => Promise<Record<string, string>>);
+  /** Sent as JSON. */
   body?: object;
-  signal: AbortSignal;
+  signal?: AbortSignal;
 }
 
-export interface HttpOptions {
+export interface PlatformHttpOptions {
   /** Base URL of the platform; a path in it is kept. */
   baseUrl: URL;
+  /** Certificate authority of the platform, PEM. */
   ca?: string | Buffer | undefined;
+  /** Connections at most; requests beyond wait for one. Default 32. */
   connections?: number | undefined;
-  time: Time;
-  random: Random;
+  /** Milliseconds without a byte of the answer after which a request fails. Default 30 000. */
+  timeoutMs?: number;
+  /** Waits before a request that met a network error is sent again, up to three times. Default: requests are sent once. */
+  beforeRetry?: (signal: AbortSignal | undefined) => Promise<void>;
 }
 
+/** Requests to one platform. They reject with ApiError, NetworkError, ProtocolError, or the reason of their signal. */
 export class PlatformHttp {
   readonly #pool: Pool;
   readonly #prefix: string;
-  readonly #time: Time;
-  readonly #random: Random;
+  readonly #beforeRetry: PlatformHttpOptions['beforeRetry'];
 
-  constructor({ baseUrl, ca, connections = 32, time, random }: HttpOptions) {
+  constructor({ baseUrl, ca, connections = 32, timeoutMs = DEFAULT_TIMEOUT_MS, beforeRetry }: PlatformHttpOptions) {
     this.#pool = new Pool(baseUrl.origin, {
       connections,
-      headersTimeout: REQUEST_TIMEOUT_MS,
-      bodyTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
       ...(ca !== undefined && { connect: { ca } }),
     });
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
-    this.#time = time;
-    this.#random = random;
+    this.#beforeRetry = beforeRetry;
   }
 
-  /** The JSON answer, when it has that shape. Rejects with ApiError, NetworkError, ProtocolError, or the signal's reason. */
+  /** The JSON body of a successful answer. Rejects with ProtocolError when it does not have that shape. */
   async json<T>(
     request: ApiRequest,
     shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -97,20 +107,25 @@ export class PlatformHttp {
     throw new ProtocolError(`${request.method} ${request.path} was not answered with a ${shape.name}${where}`);
   }
 
-  /** The body of a successful answer. Transient network errors are retried three times. */
+  /** The body of a successful answer. */
   async bytes(request: ApiRequest): Promise<Uint8Array> {
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#once(request);
       } catch (error) {
-        if (!(error instanceof NetworkError) || attempt >= TRANSIENT_RETRIES) throw error;
-        await pause(this.#time, transientDelay(this.#random), request.signal);
+        if (!(error instanceof NetworkError) || !this.#beforeRetry || attempt >= RETRIES) throw error;
+        await this.#beforeRetry(request.signal);
       }
     }
   }
 
+  /** Cuts every connection; requests under way reject. */
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+
   async #once({ method, path, headers: given, body, signal }: ApiRequest): Promise<Uint8Array> {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     const headers = typeof given === 'function' ? await given() : given;
     let status: number;
     let bytes: Uint8Array;
@@ -120,24 +135,20 @@ export class PlatformHttp {
         path: this.#prefix + path,
         headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
         body: body === undefined ? null : JSON.stringify(body),
-        signal,
+        ...(signal && { signal }),
       });
       status = response.statusCode;
       bytes = new Uint8Array(await response.body.arrayBuffer());
     } catch (error) {
-      signal.throwIfAborted();
-      throw new NetworkError(`${method} ${path}: ${wordsOf(error as Error)}`, { cause: error });
+      signal?.throwIfAborted();
+      throw new NetworkError(`${method} ${path}: ${networkErrorMessage(error as Error)}`, { cause: error });
     }
     if (status >= 200 && status < 300) return bytes;
     throw apiError(`${method} ${path.replace(/\?.*/, '')}`, status, bytes);
   }
-
-  close(): Promise<void> {
-    return this.#pool.destroy();
-  }
 }
 
-/** `request`: method and path, so that whoever reads it knows what was refused. */
+/** `request`: method and path, for the message. */
 function apiError(request: string, status: number, bytes: Uint8Array): ApiError {
   try {
     const { error } = JSON.parse(Buffer.from(bytes).toString());

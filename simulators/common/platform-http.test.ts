@@ -1,0 +1,132 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Type from 'typebox';
+import { describe, expect, it } from 'vitest';
+import { shape } from '../../harness/contract/shape.ts';
+import {
+  ApiError,
+  isTemporary,
+  NetworkError,
+  networkErrorMessage,
+  PlatformHttp,
+  ProtocolError,
+} from './platform-http.ts';
+
+const answerShape = shape('Answer', Type.Object({ ok: Type.Boolean() }));
+
+/** A server that handles its n-th request with the n-th handler, and any later one with the last; a retry never waits. */
+async function setUp(handlers: ((request: IncomingMessage, response: ServerResponse) => void)[], retries = true) {
+  const requests: string[] = [];
+  let waits = 0;
+  const received = new EventEmitter();
+  const server = createServer((request, response) => {
+    const handler = handlers[Math.min(requests.length, handlers.length - 1)];
+    requests.push(`${request.method} ${request.url}`);
+    handler?.(request, response);
+    received.emit('request');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const beforeRetry = async () => {
+    waits += 1;
+  };
+  const http = new PlatformHttp({
+    baseUrl: new URL(`http://127.0.0.1:${port}/base/`),
+    ...(retries && { beforeRetry }),
+  });
+  const abort = new AbortController();
+  const get = () => http.json({ method: 'GET', path: '/x', headers: {}, signal: abort.signal }, answerShape);
+  return {
+    requests,
+    /** Resolves with the next request. */
+    received: () => once(received, 'request'),
+    waits: () => waits,
+    abort,
+    get,
+    [Symbol.asyncDispose]: async () => {
+      await http.close();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const reset = (request: IncomingMessage) => void request.socket.resetAndDestroy();
+const cut = (request: IncomingMessage, response: ServerResponse) => {
+  response.writeHead(200, { 'content-length': 100 });
+  response.write('{', () => request.socket.destroy());
+};
+const answer = (status: number, body: string) => (_: IncomingMessage, response: ServerResponse) =>
+  void response.writeHead(status).end(body);
+
+describe('a request to the platform', () => {
+  it('is answered, below the path of the base URL', async () => {
+    await using http = await setUp([answer(200, '{"ok":true}')]);
+    expect(await http.get()).toEqual({ ok: true });
+    expect(http.requests).toEqual(['GET /base/x']);
+  });
+
+  it('is sent three times more, each after a wait, when the network fails', async () => {
+    await using http = await setUp([reset, cut, reset, answer(200, '{"ok":true}')]);
+    expect(await http.get()).toEqual({ ok: true });
+    expect(http.requests).toHaveLength(4);
+    expect(http.waits()).toBe(3);
+  });
+
+  it('fails with a network error after that', async () => {
+    await using http = await setUp([reset]);
+    await expect(http.get()).rejects.toBeInstanceOf(NetworkError);
+    expect(http.requests).toHaveLength(4);
+  });
+
+  it('is sent once where no retry is asked for', async () => {
+    await using http = await setUp([cut], false);
+    await expect(http.get()).rejects.toBeInstanceOf(NetworkError);
+    expect(http.requests).toHaveLength(1);
+  });
+
+  it('is not repeated when the platform answers with an error', async () => {
+    const body = JSON.stringify({ error: { code: 'nope', params: {}, message: 'not like this' } });
+    await using http = await setUp([answer(409, body), answer(503, 'oops')]);
+    const refused = await http.get().catch((error: ApiError) => error);
+    expect(refused).toMatchObject({ status: 409, code: 'nope', refused: true, unauthorized: false });
+    const broken = await http.get().catch((error: ApiError) => error);
+    expect(broken).toBeInstanceOf(ApiError);
+    expect(broken).toMatchObject({ status: 503, code: 'unknown', refused: false });
+    expect(http.requests).toHaveLength(2);
+  });
+
+  it.each(['', 'nonsense', '{"ok":"yes"}', '[]'])('fails when it is answered with %j', async (body) => {
+    await using http = await setUp([answer(200, body)]);
+    await expect(http.get()).rejects.toBeInstanceOf(ProtocolError);
+  });
+
+  it('ends with its signal while it waits for an answer', async () => {
+    await using http = await setUp([() => {}]);
+    const received = http.received();
+    const request = http.get();
+    await received;
+    http.abort.abort(new Error('enough'));
+    await expect(request).rejects.toThrow('enough');
+  });
+});
+
+it.each([
+  [new NetworkError('gone'), true],
+  [new ApiError(503, 'x', ''), true],
+  [new ApiError(429, 'x', ''), true],
+  [new ApiError(404, 'x', ''), false],
+  [new ApiError(401, 'x', ''), false],
+  [new ProtocolError('odd'), false],
+])('%s: a later attempt may succeed: %s', (error, temporary) => {
+  expect(isTemporary(error)).toBe(temporary);
+});
+
+it.each([
+  [new Error('connect ECONNREFUSED'), 'connect ECONNREFUSED'],
+  [new AggregateError([new Error('first'), new Error('second')]), 'first'],
+  [Object.assign(new Error(''), { code: 'ECONNRESET' }), 'ECONNRESET'],
+])('the message of %s is %j', (error, message) => {
+  expect(networkErrorMessage(error)).toBe(message);
+});
