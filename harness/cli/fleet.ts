@@ -4,6 +4,7 @@ import process from 'node:process';
 import type { CommandModule } from 'yargs';
 import type { PlatformAddress } from '../../simulators/fleet/index.ts';
 import { exitCode } from '../../simulators/fleet/result/result.ts';
+import { exitCodesText } from '../common/exit-codes.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { painter } from '../reports/style.ts';
 import { interruptSignal, typed } from './check-options.ts';
@@ -31,9 +32,7 @@ export const fleet: CommandModule<object, FleetArguments> = {
           '$0 fleet --scenario storm --platform https://api.example.com/beta --shard 2/8',
           'One of eight machines',
         )
-        .epilogue(
-          'Exit codes: 0 all thresholds met · 99 one missed · 98 the generator saturated · 1 an event stream was not whole · 2 incomplete, or nobody at the platform · 64 wrong use · 130 interrupted · 3 Muster itself failed.',
-        ),
+        .epilogue(`Exit codes: ${exitCodesText('fleet')}.`),
     ),
   handler: async (args) => {
     const { runFleet, PreflightError, UnreachableError } = await import('../../simulators/fleet/run/run.ts');

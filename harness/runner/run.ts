@@ -1,6 +1,7 @@
 /** Runs a plan: what may run at once does, what needs the target for itself runs alone, and the rest is told why not. */
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
+import { EXIT } from '../common/exit-codes.ts';
 import type { Plan, Planned } from './plan.ts';
 import { type Replay, runCheck } from './run-check.ts';
 import {
@@ -190,6 +191,6 @@ const ran = (summary: Summary): number => summary.pass + summary.fail + summary.
 
 /** 0 conformant · 1 a MUST failed · 2 incomplete: something blocked, a stale baseline entry, or nothing ran. */
 export function exitCode(summary: Summary): number {
-  if (summary.fail > 0) return 1;
-  return summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0 ? 2 : 0;
+  if (summary.fail > 0) return EXIT.nonconformant;
+  return summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0 ? EXIT.incomplete : EXIT.conformant;
 }

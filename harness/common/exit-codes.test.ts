@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { EXIT, exitCodesText } from './exit-codes.ts';
+
+test('every name has a code of its own, and those of sysexits and shells keep their meaning', () => {
+  expect(new Set(Object.values(EXIT)).size).toBe(Object.keys(EXIT).length);
+  expect(EXIT).toMatchObject({ conformant: 0, usage: 64, interrupted: 130 });
+});
+
+test.each(['check', 'fleet'] as const)('the README has the codes of muster %s', (command) => {
+  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').replaceAll('\n', ' ');
+  expect(readme).toContain(`Exit codes: ${exitCodesText(command)}`);
+});
