@@ -6,7 +6,7 @@
 import { type EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { Aedes, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
+import { Aedes, type AedesOptions, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import type { Broker, BrokerEvents } from './broker.ts';
 import { installExactRetained } from './retained.ts';
@@ -27,59 +27,14 @@ export interface EmbeddedBrokerOptions extends BrokerEvents {
 
 /** Resolves when the broker listens. Rejects when the port is taken. */
 export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Broker> {
-  const connected = new Map<string, Client>();
-  const aedes = await Aedes.createBroker({
-    preConnect: (_client, packet, done) => {
-      packet.clean = true;
-      done(null, true);
-    },
-    authenticate: (client, username, password, done) => {
-      const token = password?.toString() ?? '';
-      const genuine = options.authenticate(client.id, username ?? '', token);
-      done(genuine ? null : refusal(), genuine);
-    },
-    authorizeSubscribe: (client, subscription, done) => {
-      const { sync, ping } = agentTopics;
-      const own = [sync(client.id), ping(client.id)].includes(subscription.topic);
-      done(null, own ? subscription : null);
-    },
-    authorizePublish: (client, packet, done) => {
-      const id = client?.id ?? '';
-      const payload = packet.payload as Buffer;
-      const pong = packet.topic === agentTopics.pong(id);
-      const own = pong || packet.topic === agentTopics.sync(id);
-      if (pong) options.onPong(id, payload);
-      done(own ? null : new Error('a device may publish on its own topics only'));
-    },
-  });
-
+  const aedes = await Aedes.createBroker(accessRules(options));
   (aedes as EventEmitter).on('error', options.onError);
   const storeRetained = installExactRetained(aedes);
-
-  // A device that connects again takes its old connection over: only the newest is the device's. Its end is seen on the socket,
-  // because aedes does not tell of it when two connections of one client end and begin at once.
-  aedes.on('client', (client) => {
-    if (client.closed) return;
-    connected.set(client.id, client);
-    options.onConnected(client.id, true);
-    client.conn.once('close', () => {
-      if (connected.get(client.id) !== client) return;
-      connected.delete(client.id);
-      options.onConnected(client.id, false);
-    });
-  });
-
-  const accept = (socket: Socket) => void aedes.handle(socket.setNoDelay(true));
+  const connected = trackClients(aedes, options);
   const sockets = new Set<Socket>();
   let server: Server;
   try {
-    server = options.tls ? createTlsServer(options.tls, accept) : createTcpServer(accept);
-    server.on('connection', (socket: Socket) => {
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
-    });
-    server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
-    await once(server, 'listening');
+    server = await listen(aedes, sockets, options);
   } catch (error) {
     // A broker that is never used would keep the process alive.
     await new Promise<void>((resolve) => aedes.close(resolve));
@@ -89,17 +44,11 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
 
   return {
     url: `${options.tls ? 'mqtts' : 'mqtt'}://${options.host}:${port}`,
-    // Straight to the one client that may subscribe to it. By way of aedes' publish, messages that overtake each other there
-    // (a QoS 0 one a retained one) look like duplicates to it, and the one overtaken is dropped.
+    // Straight to the one client that may subscribe to it. aedes' own publish takes messages that overtake each other (a QoS 0
+    // message and a retained one) for duplicates, and drops the one that was overtaken.
     publish: (deviceId, topic, message, { qos, retain }) => {
-      const packet = {
-        cmd: 'publish' as const,
-        topic,
-        payload: Buffer.from(JSON.stringify(message)),
-        qos,
-        retain: false,
-        dup: false,
-      };
+      const payload = Buffer.from(JSON.stringify(message));
+      const packet = { cmd: 'publish' as const, topic, payload, qos, retain: false, dup: false };
       if (retain) void storeRetained(packet);
       const client = connected.get(deviceId) as SubscribedClient | undefined;
       if (client?.subscriptions[topic]) client.publish(packet, ignore);
@@ -112,11 +61,68 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       await new Promise<void>((resolve) => aedes.close(resolve));
       for (const deviceId of connected.keys()) options.onConnected(deviceId, false);
       connected.clear();
-      // Those that never got as far as being a client.
+      // Sockets that never became clients are unknown to aedes.
       for (const socket of sockets) socket.destroy();
       await Promise.all(ended);
     },
   };
+}
+
+/** Who may connect, and which topics are open to whom. */
+function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOptions {
+  return {
+    preConnect: (_client, packet, done) => {
+      packet.clean = true;
+      done(null, true);
+    },
+    authenticate: (client, username, password, done) => {
+      const genuine = authenticate(client.id, username ?? '', password?.toString() ?? '');
+      done(genuine ? null : refusal(), genuine);
+    },
+    authorizeSubscribe: (client, subscription, done) => {
+      const { sync, ping } = agentTopics;
+      const own = [sync(client.id), ping(client.id)].includes(subscription.topic);
+      done(null, own ? subscription : null);
+    },
+    authorizePublish: (client, packet, done) => {
+      const id = client?.id ?? '';
+      const pong = packet.topic === agentTopics.pong(id);
+      const own = pong || packet.topic === agentTopics.sync(id);
+      if (pong) onPong(id, packet.payload as Buffer);
+      done(own ? null : new Error('a device may publish on its own topics only'));
+    },
+  };
+}
+
+/** The connected clients by device id, kept up to date. */
+function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map<string, Client> {
+  const connected = new Map<string, Client>();
+  // A device that connects again takes over from its old connection: only the newest one is the device's. Its end is seen on the
+  // socket, because aedes reports nothing when one connection of a client ends while another begins.
+  aedes.on('client', (client) => {
+    if (client.closed) return;
+    connected.set(client.id, client);
+    onConnected(client.id, true);
+    client.conn.once('close', () => {
+      if (connected.get(client.id) !== client) return;
+      connected.delete(client.id);
+      onConnected(client.id, false);
+    });
+  });
+  return connected;
+}
+
+/** Serves plain TCP or TLS; `sockets` holds the connections that are open. */
+async function listen(aedes: Aedes, sockets: Set<Socket>, options: EmbeddedBrokerOptions): Promise<Server> {
+  const accept = (socket: Socket) => void aedes.handle(socket.setNoDelay(true));
+  const server = options.tls ? createTlsServer(options.tls, accept) : createTcpServer(accept);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
+  await once(server, 'listening');
+  return server;
 }
 
 /** What the published types leave out. */
