@@ -14,7 +14,7 @@ import type {
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import type { Problem } from '../../harness/contract/shape.ts';
 import type { SupportedVersion } from '../../harness/contract/versions.ts';
-import type { AgentLink } from './ports.ts';
+import type { DeviceMessenger } from './ports.ts';
 import type { OrderTerm } from './store/order.ts';
 
 /** What a client asked of a list, and what there is. */
@@ -100,7 +100,7 @@ export interface PlatformBehaviour {
   /** How long to wait, in nanoseconds, or a refusal. */
   pingTimeout(asked: number): number | 'refuse';
   /** Reaches the device and back. */
-  ping(link: AgentLink, deviceId: string, timeoutNanos: number): ReturnType<AgentLink['ping']>;
+  ping(messenger: DeviceMessenger, deviceId: string, timeoutNanos: number): ReturnType<DeviceMessenger['ping']>;
   pingAnswer(outcome: { code: 'success' | 'timeout'; round_trip_nanos?: number }, elapsedNanos: number): Answer;
 
   // Deployments (sections 2.2, 3 and 9)

@@ -11,9 +11,9 @@ import { archiveDevice, assignGroup, disconnectAll } from './domain/devices.ts';
 import { BASE_PATH, buildServer } from './http/server.ts';
 import { idsFrom } from './ids.ts';
 import { type KeyOption, KeyRing } from './keys.ts';
-import { nullLink } from './null-link.ts';
 import type { PlatformOptions } from './options.ts';
 import type { AgentPort } from './ports.ts';
+import { noMessenger } from './ports.ts';
 import { Renderer } from './render.ts';
 import { rightBehaviour } from './right.ts';
 import { seedWorkspace } from './seed/workspace.ts';
@@ -49,7 +49,14 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const ring = new KeyRing(keys);
   const seed = String(options.seed ?? randomUUID());
   const store = new Store(options.db ?? ':memory:');
-  const core: Core = { store, behaviour, clock, names: DIALECT_NAMES[dialect], link: nullLink, newId: idsFrom(seed) };
+  const core: Core = {
+    store,
+    behaviour,
+    clock,
+    names: DIALECT_NAMES[dialect],
+    messenger: noMessenger,
+    newId: idsFrom(seed),
+  };
   const port = agentPort(core);
   let agentSide: AgentSide | undefined;
   let app: FastifyInstance | undefined;
@@ -70,7 +77,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
         ...(options.minKeyBits !== undefined && { minKeyBits: options.minKeyBits }),
         ...(log && { log }),
       });
-      core.link = agentSide.link;
+      core.messenger = agentSide.messenger;
     }
     const side = agentSide;
     app = buildServer({

@@ -68,7 +68,7 @@ export interface AgentPort {
 }
 
 /** Implemented by the agent side, used by the core. */
-export interface AgentLink {
+export interface DeviceMessenger {
   /** Over MQTT to the device and back. Resolves by `timeout_nanos` at the latest. */
   ping(
     deviceId: string,
@@ -79,3 +79,10 @@ export interface AgentLink {
   /** Ends a device's session (archived, reprovisioned). */
   disconnect(deviceId: string): void;
 }
+
+/** For a platform without an agent side: no device can be reached. */
+export const noMessenger: DeviceMessenger = {
+  ping: async () => ({ code: 'timeout' }),
+  requestSync: () => {},
+  disconnect: () => {},
+};

@@ -50,7 +50,7 @@ export const rightBehaviour: PlatformBehaviour = {
   bodyProblems: (_operation, _value, check) => check(),
 
   pingTimeout: (asked) => (asked > 0 && asked <= PING_TIMEOUT_MAXIMUM_NANOS ? asked : 'refuse'),
-  ping: (link, deviceId, timeoutNanos) => link.ping(deviceId, timeoutNanos),
+  ping: (messenger, deviceId, timeoutNanos) => messenger.ping(deviceId, timeoutNanos),
   pingAnswer: (outcome) => ({ status: 200, body: outcome }),
 
   mergeStatus: (activity, error) => (error === 'none' ? activity : error),

@@ -15,7 +15,7 @@ import { MemoryDevice } from '../../../simulators/device/uplink/testing/memory-d
 import { systemTime } from '../../../simulators/device/uplink/time.ts';
 import { agentHost } from '../../../simulators/platform/agent/testing/agent-host.ts';
 import { embeddedBroker } from '../../../simulators/platform/broker/embedded.ts';
-import { commandLink } from '../../../simulators/platform/broker/link.ts';
+import { mqttMessenger } from '../../../simulators/platform/broker/messenger.ts';
 import { agentTopics } from '../../contract/agent.ts';
 
 export const BENCH_KEY_BITS = 1024;
@@ -63,19 +63,19 @@ const robotId = (robot: number) => `dvc_${robot}`;
 
 const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promise<Answer> } = {
   broker: async () => {
-    const link = commandLink(systemClock);
+    const messenger = mqttMessenger(systemClock);
     const broker = await embeddedBroker({
       host: '127.0.0.1',
       port: 0,
-      onPong: link.onPong,
+      onPong: messenger.onPong,
       onConnected: () => {},
       authenticate: () => true,
       onError: (error) => {
         throw error;
       },
     });
-    link.use(broker);
-    pingOnce = async (robot) => (await link.ping(robotId(robot), PING_TIMEOUT_NANOS)).code === 'success';
+    messenger.use(broker);
+    pingOnce = async (robot) => (await messenger.ping(robotId(robot), PING_TIMEOUT_NANOS)).code === 'success';
     return { port: Number(new URL(broker.url).port) };
   },
 

@@ -35,7 +35,7 @@ describe('the agent uplink', () => {
     ]);
     expect(uplink.lastConnectedAt).toBeDefined();
     expect(uplink.lastSyncedAt).toBeDefined();
-    expect(await host.side.link.ping(id, 5e9)).toMatchObject({ code: 'success' });
+    expect(await host.side.messenger.ping(id, 5e9)).toMatchObject({ code: 'success' });
     const deployment = host.deploy(id, { '/a.json': '{"a":1}' });
     await eventually(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
     expect(device.files.get('/a.json')).toBe('{"a":1}');
@@ -118,7 +118,7 @@ describe('the agent uplink', () => {
     };
     const first = host.deploy(robot.id(), { '/a.json': '1' });
     await reached.promise;
-    host.side.link.disconnect(robot.id());
+    host.side.messenger.disconnect(robot.id());
     await eventually(() => expect(uplink.status).toBe('offline'));
     const second = host.deploy(robot.id(), { '/b.json': '2' });
     gate.resolve();
@@ -192,7 +192,7 @@ describe('the agent uplink', () => {
     await using robot = await testRobot({ host: { tls: localhostTls }, uplink: { ca: localhostTls.cert } });
     await robot.uplink.start();
     expect(robot.host.url).toMatch(/^https:/);
-    expect(await robot.host.side.link.ping(robot.id(), 5e9)).toMatchObject({ code: 'success' });
+    expect(await robot.host.side.messenger.ping(robot.id(), 5e9)).toMatchObject({ code: 'success' });
     const deployment = robot.host.deploy(robot.id(), { '/a.json': '1' });
     await eventually(() => expect(robot.host.platform.stored(deployment).status).toBe('deployed'));
   });
@@ -222,7 +222,7 @@ describe('the agent uplink and its tokens', () => {
     await robot.eventually(() => expect(uplink.status).toBe('online'));
     const deployment = next.deploy(robot.id(), { '/a.json': '1' });
     await eventually(() => expect(next.platform.stored(deployment).status).toBe('deployed'));
-    expect(await next.side.link.ping(robot.id(), 5e9)).toMatchObject({ code: 'success' });
+    expect(await next.side.messenger.ping(robot.id(), 5e9)).toMatchObject({ code: 'success' });
   });
 
   it('stays away, and keeps trying, when its device is gone', async () => {
@@ -230,7 +230,7 @@ describe('the agent uplink and its tokens', () => {
     const { host, uplink } = robot;
     await uplink.start();
     host.platform.deleteDevice(robot.id());
-    host.side.link.disconnect(robot.id());
+    host.side.messenger.disconnect(robot.id());
     await eventually(() => expect(uplink.status).toBe('offline'));
     const before = count(robot.requests, 'POST /devices/token');
     await robot.eventually(() => expect(count(robot.requests, 'POST /devices/token')).toBeGreaterThan(before + 2));

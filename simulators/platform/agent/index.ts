@@ -6,8 +6,8 @@ import { DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.
 import { type Clock, systemClock } from '../../common/clock.ts';
 import { embeddedBroker } from '../broker/embedded.ts';
 import { type ExternalBrokerOptions, externalBroker } from '../broker/external.ts';
-import { commandLink } from '../broker/link.ts';
-import type { AgentLink, AgentPort } from '../ports.ts';
+import { mqttMessenger } from '../broker/messenger.ts';
+import type { AgentPort, DeviceMessenger } from '../ports.ts';
 import type { AgentContext } from './context.ts';
 import { deviceJwtVerifier } from './device-jwt.ts';
 import { DEFAULT_MIN_KEY_BITS } from './keys.ts';
@@ -29,7 +29,7 @@ export interface AgentSideOptions {
 }
 
 export interface AgentSide {
-  readonly link: AgentLink;
+  readonly messenger: DeviceMessenger;
   /** Where devices connect. */
   readonly mqttUrl: string;
   /** Serves the agent API under `/agent/v1`. */
@@ -48,9 +48,9 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     ...(options.tokenLifetimeMs !== undefined && { lifetimeMs: options.tokenLifetimeMs }),
   });
 
-  const link = commandLink(clock);
+  const messenger = mqttMessenger(clock);
   const events = {
-    onPong: link.onPong,
+    onPong: messenger.onPong,
     onConnected: (deviceId: string, connected: boolean) => port.setConnected(deviceId, connected),
   };
   const { mqtt = {}, tls } = options;
@@ -58,7 +58,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     'url' in mqtt
       ? await externalBroker(
           mqtt,
-          { ...events, isDevice: (id) => port.deviceById(id) !== undefined, probe: link.probe },
+          { ...events, isDevice: (id) => port.deviceById(id) !== undefined, probe: messenger.probe },
           clock,
         )
       : await embeddedBroker({
@@ -72,7 +72,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
             return device?.id === deviceId && device.session_id === sessionId;
           },
         });
-  link.use(broker);
+  messenger.use(broker);
 
   const context: AgentContext = {
     port,
@@ -87,14 +87,14 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
   };
   let stopping: Promise<void> | undefined;
   return {
-    link,
+    messenger,
     mqttUrl: broker.url,
     register: (app) => {
       void app.register(agentPlugin(context, options.dialect), { prefix: AGENT_BASE_PATH });
     },
     stop: () => {
       stopping ??= (async () => {
-        link.stop();
+        messenger.stop();
         await broker.stop();
       })();
       return stopping;

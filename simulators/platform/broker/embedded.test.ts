@@ -65,8 +65,8 @@ describe('the embedded broker', () => {
       expect(answers).toEqual([SUBSCRIPTION_REFUSED]);
       client.mqtt.removeAllListeners('packetreceive');
     }
-    host.side.link.requestSync(other.device.id);
-    host.side.link.requestSync(id);
+    host.side.messenger.requestSync(other.device.id);
+    host.side.messenger.requestSync(id);
     await eventually(() => expect(client.received).toHaveLength(1));
     expect(client.received[0]).toMatchObject({ topic: agentTopics.sync(id) });
   });
@@ -89,11 +89,11 @@ describe('the embedded broker', () => {
 
   it('delivers a request to sync at once, and to a device that comes later as retained', async () => {
     const { id } = robot.device;
-    host.side.link.requestSync(id);
+    host.side.messenger.requestSync(id);
     await using client = await connectClient(host.mqttUrl, robot.credentials);
     await client.mqtt.subscribeAsync(agentTopics.sync(id), { qos: 1 });
     await eventually(() => expect(client.received).toHaveLength(1));
-    host.side.link.requestSync(id);
+    host.side.messenger.requestSync(id);
     await eventually(() => expect(client.received).toHaveLength(2));
     const text = '{"is_synced":false}';
     expect(client.received.map(({ text: sent, retain }) => [sent, retain])).toEqual([
@@ -104,7 +104,7 @@ describe('the embedded broker', () => {
 
   it('keeps what the device says last', async () => {
     const { id } = robot.device;
-    host.side.link.requestSync(id);
+    host.side.messenger.requestSync(id);
     const first = await connectClient(host.mqttUrl, robot.credentials);
     await first.mqtt.publishAsync(agentTopics.sync(id), '{"is_synced":true}', { qos: 1, retain: true });
     await first.mqtt.endAsync();
@@ -120,8 +120,8 @@ describe('the embedded broker', () => {
     await client.mqtt.subscribeAsync([agentTopics.sync(id), agentTopics.ping(id)], { qos: 1 });
     const pings: Promise<unknown>[] = [];
     for (let round = 0; round < 50; round++) {
-      host.side.link.requestSync(id);
-      pings.push(host.side.link.ping(id, 1e7));
+      host.side.messenger.requestSync(id);
+      pings.push(host.side.messenger.ping(id, 1e7));
       client.mqtt.publish(agentTopics.sync(id), '{"is_synced":true}', { qos: 1, retain: true });
     }
     await eventually(() => expect(client.received.filter(({ text }) => text.includes('false'))).toHaveLength(50));
@@ -143,7 +143,7 @@ describe('the embedded broker', () => {
     second.mqtt.on('message', (_topic, payload) => {
       second.mqtt.publish(agentTopics.pong(robot.device.id), payload);
     });
-    expect(await host.side.link.ping(robot.device.id, 5e9)).toMatchObject({ code: 'success' });
+    expect(await host.side.messenger.ping(robot.device.id, 5e9)).toMatchObject({ code: 'success' });
     expect(statusOf(robot)).toBe('online');
     expect(seen.at(-1)).toBe(true);
   });
@@ -164,7 +164,7 @@ describe('the embedded broker', () => {
   it('ends the connection of a device whose session ends', async () => {
     await using client = await connectClient(host.mqttUrl, robot.credentials);
     const closed = closeOf(client);
-    host.side.link.disconnect(robot.device.id);
+    host.side.messenger.disconnect(robot.device.id);
     await closed;
     await eventually(() => expect(statusOf(robot)).toBe('offline'));
   });

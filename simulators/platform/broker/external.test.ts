@@ -40,7 +40,7 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     await uplink.start();
     const id = uplink.deviceId ?? '';
     expect(host.platform.devices.get(id)?.status).toBe('online');
-    expect(await host.side.link.ping(id, 5e9)).toMatchObject({ code: 'success' });
+    expect(await host.side.messenger.ping(id, 5e9)).toMatchObject({ code: 'success' });
     const deployment = host.deploy(id, { '/a.json': '1' });
     await eventually(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
     expect(device.files.get('/a.json')).toBe('1');
@@ -49,7 +49,7 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
   it('keeps a request for a device that comes later', async () => {
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });
     const { device } = await provisionRobot(host, 'robot');
-    host.side.link.requestSync(device.id);
+    host.side.messenger.requestSync(device.id);
     await using client = await connectClient(mosquitto.url, { clientId: 'anybody' });
     await eventually(async () => {
       await client.mqtt.subscribeAsync(agentTopics.sync(device.id), { qos: 1 });
@@ -60,7 +60,7 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
   it('tells of devices that answer, and not of names that are none', async () => {
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });
     const { device } = await provisionRobot(host, 'robot');
-    host.side.link.disconnect(device.id);
+    host.side.messenger.disconnect(device.id);
     expect(host.platform.devices.get(device.id)?.status).toBe('offline');
     await using client = await connectClient(mosquitto.url, { clientId: 'anybody' });
     const pong = JSON.stringify({ message_id: 'unasked', timestamp: 'now' });
@@ -85,7 +85,7 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     await mosquitto.start();
     await eventually(() => expect(uplink.status).toBe('online'));
     await eventually(() => expect(platform.stored(deployment).status).toBe('deployed'));
-    await eventually(async () => expect(await host.side.link.ping(id, 1e8)).toMatchObject({ code: 'success' }));
+    await eventually(async () => expect(await host.side.messenger.ping(id, 1e8)).toMatchObject({ code: 'success' }));
   });
 });
 

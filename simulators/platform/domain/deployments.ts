@@ -43,7 +43,7 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
     }));
     return request.target_status === 'deployed' ? target(core, staged) : staged;
   });
-  if (request.target_status === 'deployed' && behaviour.notifies) core.link.requestSync(device.id);
+  if (request.target_status === 'deployed' && behaviour.notifies) core.messenger.requestSync(device.id);
   return created;
 }
 
@@ -61,7 +61,7 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
     });
   }
   const deployed = core.store.write(() => target(core, row));
-  if (core.behaviour.notifies) core.link.requestSync(row.device_id);
+  if (core.behaviour.notifies) core.messenger.requestSync(row.device_id);
   return deployed;
 }
 

@@ -62,7 +62,7 @@ export function archiveDevice(core: Core, id: string): DeviceRow {
       updated_at: now,
     }),
   );
-  core.link.disconnect(id);
+  core.messenger.disconnect(id);
   return archived;
 }
 

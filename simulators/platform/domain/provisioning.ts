@@ -76,7 +76,7 @@ export function reprovision(core: Core, text: string, credentials: Credentials):
     }
     return enrol(core, device, credentials);
   });
-  core.link.disconnect(device.id);
+  core.messenger.disconnect(device.id);
   return enrolled;
 }
 

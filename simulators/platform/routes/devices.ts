@@ -35,7 +35,7 @@ async function ping(call: Call): Promise<Answered> {
   }
   const device = find(core, 'device', param(call, 'device_id'));
   const start = process.hrtime.bigint();
-  const outcome = await core.behaviour.ping(core.link, device.id, timeout);
+  const outcome = await core.behaviour.ping(core.messenger, device.id, timeout);
   const answer = core.behaviour.pingAnswer(outcome, Number(process.hrtime.bigint() - start));
   return { status: answer.status, json: JSON.stringify(answer.body) };
 }

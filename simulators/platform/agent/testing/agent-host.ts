@@ -39,7 +39,7 @@ export async function agentHost(
     mqttUrl: side.mqttUrl,
     deploy: (deviceId, files) => {
       const { id } = platform.deploy(deviceId, files);
-      side.link.requestSync(deviceId);
+      side.messenger.requestSync(deviceId);
       return id;
     },
     [Symbol.asyncDispose]: async () => {

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../common/clock.ts';
-import { commandLink } from './link.ts';
+import { mqttMessenger } from './messenger.ts';
 
 /** A broker that keeps what is published, and an answer to it. */
 function setUp() {
   const sent: { deviceId: string; topic: string; message: { message_id?: string }; options: object }[] = [];
-  const link = commandLink(systemClock);
-  link.use({
+  const messenger = mqttMessenger(systemClock);
+  messenger.use({
     url: 'mqtt://none',
     publish: (deviceId, topic, message, options) => sent.push({ deviceId, topic, message, options }),
     heard: () => {},
     disconnect: () => {},
     stop: async () => {},
   });
-  const pong = (deviceId: string, message: unknown) => link.onPong(deviceId, Buffer.from(JSON.stringify(message)));
-  return { sent, link, pong };
+  const pong = (deviceId: string, message: unknown) => messenger.onPong(deviceId, Buffer.from(JSON.stringify(message)));
+  return { sent, messenger, pong };
 }
 
 describe('a ping', () => {
@@ -26,8 +26,8 @@ describe('a ping', () => {
   });
 
   it('succeeds when that device answers with that message', async () => {
-    const { sent, link, pong } = setUp();
-    const answer = link.ping('dvc_1', 1e9);
+    const { sent, messenger, pong } = setUp();
+    const answer = messenger.ping('dvc_1', 1e9);
     const [{ message } = { message: {} }] = sent;
     expect(sent[0]).toMatchObject({ topic: 'v1/cmd/devices/dvc_1/ping', options: { qos: 0, retain: false } });
     expect(message).toMatchObject({ message_id: expect.any(String), timestamp: expect.any(String) });
@@ -37,9 +37,9 @@ describe('a ping', () => {
   });
 
   it('times out no sooner than it was given, and only once', async () => {
-    const { sent, link, pong } = setUp();
+    const { sent, messenger, pong } = setUp();
     const outcomes: unknown[] = [];
-    const answer = link.ping('dvc_1', 250_000_000).then((outcome) => outcomes.push(outcome));
+    const answer = messenger.ping('dvc_1', 250_000_000).then((outcome) => outcomes.push(outcome));
     await vi.advanceTimersByTimeAsync(249);
     expect(outcomes).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -49,19 +49,19 @@ describe('a ping', () => {
   });
 
   it('is not answered by another device, an unknown message, or nonsense', async () => {
-    const { sent, link, pong } = setUp();
-    const answer = link.ping('dvc_1', 1e9);
+    const { sent, messenger, pong } = setUp();
+    const answer = messenger.ping('dvc_1', 1e9);
     pong('dvc_2', sent[0]?.message);
     pong('dvc_1', { message_id: 'other', timestamp: '' });
     pong('dvc_1', {});
-    link.onPong('dvc_1', Buffer.from('{'));
+    messenger.onPong('dvc_1', Buffer.from('{'));
     await vi.advanceTimersByTimeAsync(1000);
     expect(await answer).toEqual({ code: 'timeout' });
   });
 
   it('knows its own answer among thousands', async () => {
-    const { sent, link, pong } = setUp();
-    const answers = Array.from({ length: 5000 }, (_, index) => link.ping(`dvc_${index % 50}`, 1e9));
+    const { sent, messenger, pong } = setUp();
+    const answers = Array.from({ length: 5000 }, (_, index) => messenger.ping(`dvc_${index % 50}`, 1e9));
     for (const { deviceId, message } of sent.toReversed()) {
       if (Number(deviceId.slice(4)) % 2 === 0) pong(deviceId, message);
     }
@@ -71,9 +71,9 @@ describe('a ping', () => {
   });
 
   it('ends when the platform stops', async () => {
-    const { link } = setUp();
-    const answer = link.ping('dvc_1', 1e10);
-    link.stop();
+    const { messenger } = setUp();
+    const answer = messenger.ping('dvc_1', 1e10);
+    messenger.stop();
     expect(await answer).toEqual({ code: 'timeout' });
     expect(vi.getTimerCount()).toBe(0);
   });

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { agentTopics, pingMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
-import type { AgentLink } from '../ports.ts';
+import type { DeviceMessenger } from '../ports.ts';
 import type { Broker } from './broker.ts';
 
-type PingOutcome = Awaited<ReturnType<AgentLink['ping']>>;
+type PingOutcome = Awaited<ReturnType<DeviceMessenger['ping']>>;
 
 interface PendingPing {
   deviceId: string;
@@ -14,7 +14,7 @@ interface PendingPing {
   resolve(outcome: PingOutcome): void;
 }
 
-export interface CommandLink extends AgentLink {
+export interface MqttMessenger extends DeviceMessenger {
   /** The broker to send by; nothing is sent before. */
   use(broker: Broker): void;
   /** A ping whose answer only shows that the device is there. */
@@ -24,8 +24,8 @@ export interface CommandLink extends AgentLink {
   stop(): void;
 }
 
-/** The link is of use once a broker has been attached to it. */
-export function commandLink(clock: Clock): CommandLink {
+/** It sends nothing until a broker has been given with `use`. */
+export function mqttMessenger(clock: Clock): MqttMessenger {
   let broker: Broker | undefined;
   const pending = new Map<string, PendingPing>();
   const settle = (id: string, outcome: PingOutcome) => {
