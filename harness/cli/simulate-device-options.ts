@@ -1,7 +1,7 @@
 /** Options of `muster simulate device`, and what they come to. */
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { deviceDefects } from '../../simulators/defects/device/index.ts';
+import { deviceDefects, deviceVariants } from '../../simulators/defects/device/index.ts';
 import { duration, FAULTS, parseFault, size } from '../../simulators/device/faults/parse.ts';
 import type { ProcessSettings } from '../../simulators/device/process/settings.ts';
 import {
@@ -11,7 +11,6 @@ import {
   transportUsage,
 } from '../../simulators/device/transport/index.ts';
 import { requireWritableParent } from '../../simulators/device/transport/transport.ts';
-import { deviceVariants } from '../../simulators/variants/device/index.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { DIALECTS, type Dialect } from '../contract/versions.ts';
 import { planted } from './planted.ts';

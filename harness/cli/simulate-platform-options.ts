@@ -101,7 +101,7 @@ async function behaviourOf({ defect, variant }: Arguments): Promise<PlatformOpti
     return planted('--defect', defect, platformDefects).behaviour(rightBehaviour);
   }
   if (variant !== undefined) {
-    const { platformVariants } = await import('../../simulators/variants/platform/index.ts');
+    const { platformVariants } = await import('../../simulators/defects/platform/index.ts');
     return planted('--variant', variant, platformVariants).behaviour(rightBehaviour);
   }
   return undefined;

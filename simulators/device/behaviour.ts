@@ -1,6 +1,6 @@
 /**
- * Every decision of the simulated device that could be taken differently, as small functions. `referenceBehaviour` takes the right
- * ones; a defect (`simulators/defects/device`) or a legal variant (`simulators/variants/device`) replaces a few of them.
+ * Every decision of the simulated device that could be taken differently, as small functions. `referenceBehaviour` takes
+ * the correct ones; a defect or a legal variant (`simulators/defects/device`) replaces a few of them.
  */
 import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -47,7 +47,7 @@ export interface DeviceOptions extends TransportOptions {
   deviceId?: string;
   /** Default: the device id. */
   name?: string;
-  /** Default: the reference. Defects and variants: `simulators/defects/device`, `simulators/variants/device`. */
+  /** Default: the reference. Defects and variants: `simulators/defects/device`. */
   behaviour?: DeviceBehaviour;
   /** Faults by name, off by default; see `FAULTS`. */
   faults?: readonly string[];

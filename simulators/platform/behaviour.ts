@@ -1,7 +1,7 @@
 /**
  * Every decision of the platform that the specification, or a published rule, settles: small functions with the right
- * default. A defect changes one of them (`simulators/defects/platform`), a legal variant takes another choice where the
- * specification is silent (`simulators/variants/platform`).
+ * default. A defect changes one of them, a legal variant takes another choice where the specification is silent: both
+ * are in `simulators/defects/platform`.
  */
 
 import type { DeploymentReport } from '../../harness/contract/agent.ts';

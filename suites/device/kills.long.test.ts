@@ -3,9 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { deviceDefect } from '../../simulators/defects/device/index.ts';
+import { deviceDefect, deviceVariant } from '../../simulators/defects/device/index.ts';
 import { referenceBehaviour as right, simulateDevice } from '../../simulators/device/index.ts';
-import { deviceVariant } from '../../simulators/variants/device/index.ts';
 import { judgeDevice, those } from './testing/judge.ts';
 
 async function judge(behaviour: typeof right, transport: 'unix' | 'loopback', only: readonly string[]) {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { NULL_SERVERS, type NullServerName, nullServer } from '../../simulators/null.ts';
+import { NULL_SERVERS, type NullServerName, nullServer } from '../../simulators/defects/null.ts';
 import { judgeDevice } from './testing/judge.ts';
 
 it.for(Object.keys(NULL_SERVERS) as NullServerName[])('%s passes no MUST', async (kind) => {

@@ -1,6 +1,6 @@
 /** What does nothing must get nothing. */
 import { describe, expect, it } from 'vitest';
-import { type NullServerName, nullServer } from '../../simulators/null.ts';
+import { type NullServerName, nullServer } from '../../simulators/defects/null.ts';
 import { EVERYTHING, lines, runPlatformSuite } from './testing/run.ts';
 
 const CASES: NullServerName[] = ['hangs-up', 'not-found', 'empty-object'];

@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
-import { platformDefects } from '../../simulators/defects/platform/index.ts';
+import { platformDefects, platformVariants } from '../../simulators/defects/platform/index.ts';
 import { simulateDevice } from '../../simulators/device/index.ts';
 import { createUplink } from '../../simulators/device/uplink/index.ts';
 import { type PlatformBehaviour, rightBehaviour, simulatePlatform } from '../../simulators/platform/index.ts';
-import { platformVariants } from '../../simulators/variants/platform/index.ts';
 import { COLLECTIONS } from './support/lists.ts';
 import { EVERYTHING, lines, runPlatformSuite, type TestTarget } from './testing/run.ts';
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import type { CheckResult, Report } from '../../harness/runner/types.ts';
-import { systemDefects } from '../../simulators/defects/platform/index.ts';
-import { nullServer } from '../../simulators/null.ts';
+import { nullServer } from '../../simulators/defects/null.ts';
+import { systemDefects } from '../../simulators/defects/system/index.ts';
 import { rightBehaviour } from '../../simulators/platform/index.ts';
 import { simulatePair } from '../../simulators/platform/testing/pair.ts';
 import { lines } from '../platform/testing/run.ts';

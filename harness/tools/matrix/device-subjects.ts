@@ -1,10 +1,9 @@
 /** The simulated device, right, wrong in every known way, and differing in every legal one, each judged by the device suite. */
 import { join } from 'node:path';
-import { deviceDefects } from '../../../simulators/defects/device/index.ts';
+import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { type DeviceBehaviour, referenceBehaviour as right } from '../../../simulators/device/index.ts';
 import type { TransportName } from '../../../simulators/device/transport/index.ts';
-import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/null.ts';
-import { deviceVariants } from '../../../simulators/variants/device/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { judgedDevice } from '../../cli/check-device.ts';
 import { Redactor } from '../../client/redact.ts';
@@ -85,9 +84,9 @@ export function deviceSubjects(): Subject[] {
       }),
     ),
     ...deviceDefects.map(
-      ({ name, summary, breaks, behaviour: make }): Subject => ({
+      ({ name, summary, breaks, file, behaviour: make }): Subject => ({
         ...common,
-        ...{ kind: 'defect', name, summary, breaks, file: `simulators/defects/device/${name}.ts` },
+        ...{ kind: 'defect', name, summary, breaks, file },
         judge: (only) => judgeDevice({ make, only, transport: transportOf(breaks), patienceMs: DEFECT_PATIENCE_MS }),
       }),
     ),

@@ -1,8 +1,8 @@
 /** The simulated platform, right in every version, wrong in every known way, differing in every legal one, each judged by the platform suite. */
-import { platformDefects } from '../../../simulators/defects/platform/index.ts';
-import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/null.ts';
+
+import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
+import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import { type PlatformBehaviour, rightBehaviour } from '../../../simulators/platform/index.ts';
-import { platformVariants } from '../../../simulators/variants/platform/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { judgedPlatform } from '../../cli/check-platform.ts';
 import { Redactor } from '../../client/redact.ts';
@@ -82,9 +82,9 @@ export function platformSubjects(): Subject[] {
       }),
     ),
     ...platformDefects.map(
-      ({ name, summary, breaks, behaviour: make }): Subject => ({
+      ({ name, summary, breaks, file, behaviour: make }): Subject => ({
         ...common,
-        ...{ kind: 'defect', name, summary, breaks, file: `simulators/defects/platform/${name}.ts` },
+        ...{ kind: 'defect', name, summary, breaks, file },
         judge: (only) => judgePlatform({ make, only }),
       }),
     ),

@@ -1,10 +1,10 @@
 /** A simulated platform and a device enrolled in it, either of them wrong or differing, judged together by the system suite. */
-import { systemDefects } from '../../../simulators/defects/platform/index.ts';
+import { deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
+import { platformVariants } from '../../../simulators/defects/platform/index.ts';
+import { systemDefects } from '../../../simulators/defects/system/index.ts';
 import { type DeviceBehaviour, referenceBehaviour as rightDevice } from '../../../simulators/device/index.ts';
-import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/null.ts';
 import { type PlatformBehaviour, rightBehaviour } from '../../../simulators/platform/index.ts';
-import { deviceVariants } from '../../../simulators/variants/device/index.ts';
-import { platformVariants } from '../../../simulators/variants/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
 import { judgedDevice } from '../../cli/check-device.ts';
 import { judgedPlatform } from '../../cli/check-platform.ts';
@@ -126,9 +126,9 @@ export function systemSubjects(): Subject[] {
       }),
     ),
     ...systemDefects.map(
-      ({ name, summary, breaks, behaviour: platform }): Subject => ({
+      ({ name, summary, breaks, file, behaviour: platform }): Subject => ({
         ...common,
-        ...{ kind: 'defect', name, summary, breaks, file: `simulators/defects/platform/${name}.ts` },
+        ...{ kind: 'defect', name, summary, breaks, file },
         judge: (only) => judgeSystem({ platform, only, patienceMs: IMPATIENT_MS }),
       }),
     ),

@@ -12,7 +12,7 @@ export interface Subject {
   summary: string;
   /** Requirements that a defect breaks; each of them must be seen to be broken. */
   breaks?: readonly string[];
-  /** Where it is written, when that is a file of its own. */
+  /** The file that declares it, where that is not the matrix. */
   file?: string;
   /** Starts it, runs the suite against it, stops it. `only`: these requirements; all when left out. */
   judge(only?: readonly string[]): Promise<Report>;

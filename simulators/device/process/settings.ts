@@ -52,7 +52,7 @@ async function behaviourOf({ defect, variant }: ProcessSettings): Promise<Device
     return deviceDefect(defect).behaviour(referenceBehaviour);
   }
   if (variant !== undefined) {
-    const { deviceVariant } = await import('../../variants/device/index.ts');
+    const { deviceVariant } = await import('../../defects/device/index.ts');
     return deviceVariant(variant).behaviour(referenceBehaviour);
   }
   return referenceBehaviour;

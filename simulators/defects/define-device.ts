@@ -1,0 +1,79 @@
+/** How defects and variants of the device are declared, and the changes that several of them share. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DeviceBehaviour } from '../device/behaviour.ts';
+import type { Refusal } from '../device/http/answers.ts';
+import type { StoredEvent } from '../device/log/line.ts';
+import { type Change, changed, type Defect, type Variant } from './define.ts';
+
+/** Decisions that differ, by group. */
+export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change<DeviceBehaviour[Group]> };
+
+/** A function is called for each device, so that the changes may keep state. */
+export type DeviceChange = DeviceChanges | (() => DeviceChanges);
+
+export function variant(name: string, summary: string, change: DeviceChange): Variant<DeviceBehaviour> {
+  return {
+    name,
+    side: 'device',
+    summary,
+    behaviour: (reference) => {
+      const { transport, http, stream, log, deployments } = typeof change === 'function' ? change() : change;
+      return {
+        transport: changed(reference.transport, transport),
+        http: changed(reference.http, http),
+        stream: changed(reference.stream, stream),
+        log: changed(reference.log, log),
+        deployments: changed(reference.deployments, deployments),
+      };
+    },
+  };
+}
+
+/** `breaks`: ids of requirements or of single checks, the most telling one first. */
+export function defect(
+  name: string,
+  summary: string,
+  breaks: readonly string[],
+  change: DeviceChange,
+): Defect<DeviceBehaviour> {
+  return { ...variant(name, summary, change), breaks };
+}
+
+/** Sees, and may change, each request before it is answered. */
+export const onRequest = (
+  seen: (request: IncomingMessage, response: ServerResponse) => void,
+): Pick<DeviceChanges, 'http'> => ({
+  http: ({ intercept }) => ({
+    intercept: (request, response) => {
+      seen(request, response);
+      return intercept(request, response);
+    },
+  }),
+});
+
+/** Learns of each start of the device, and the id of the last event in its log. */
+export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'> => ({
+  log: ({ highest }) => ({
+    highest: (last, mark, damaged) => {
+      seen(last);
+      return highest(last, mark, damaged);
+    },
+  }),
+});
+
+/** Refuses those requests otherwise that `match`. */
+export const refusals = (match: (refusal: Refusal) => boolean, answer: Partial<Refusal>): DeviceChanges => ({
+  http: { refusal: (refusal) => (match(refusal) ? { ...refusal, ...answer } : refusal) },
+});
+
+/** Sends another text as the envelope than the log holds. */
+export const envelopeText = (change: (text: string) => string): Pick<DeviceChanges, 'stream'> => ({
+  stream: ({ frame }) => ({ frame: (event) => frame({ ...event, json: change(event.json) }) }),
+});
+
+export type Envelope = Record<string, unknown>;
+
+/** The event with its envelope changed. */
+export function rewritten(event: StoredEvent, change: (envelope: Envelope) => Envelope): StoredEvent {
+  return { ...event, json: JSON.stringify(change(JSON.parse(event.json) as Envelope)) };
+}

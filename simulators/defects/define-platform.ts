@@ -1,0 +1,49 @@
+/** How defects and variants of the platform are declared, and the changes that several of them share. */
+import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
+import type { ErrorFacts, PlatformBehaviour, Resource } from '../platform/behaviour.ts';
+import { type Change, changed, type Defect, type Variant } from './define.ts';
+
+/** A function is called for each platform, so that the change may keep state. */
+export type PlatformChange = Change<PlatformBehaviour>;
+
+export function variant(name: string, summary: string, change: PlatformChange): Variant<PlatformBehaviour> {
+  return { name, side: 'platform', summary, behaviour: (reference) => changed(reference, change) };
+}
+
+/** `breaks`: ids of requirements or of single checks, the most telling one first. */
+export function defect(
+  name: string,
+  summary: string,
+  breaks: readonly string[],
+  change: PlatformChange,
+): Defect<PlatformBehaviour> {
+  return { ...variant(name, summary, change), breaks };
+}
+
+/** Shows resources of one kind otherwise. */
+export const resources = (kind: ResourceKind, change: (resource: Resource) => Resource): PlatformChange => ({
+  resource: (shown, resource) => (shown === kind ? change(resource) : resource),
+});
+
+/** Answers one operation with another body, errors included. */
+export const answers = (
+  operation: string,
+  change: (body: Resource, status: number) => unknown,
+): Pick<PlatformBehaviour, 'answer'> => ({
+  answer: (asked, { status, body }) => ({
+    status,
+    body: asked === operation ? change(body as Resource, status) : body,
+  }),
+});
+
+/** Answers those errors otherwise that `match`. */
+export const errors = (match: (facts: ErrorFacts) => boolean, answer: Partial<ErrorFacts>): PlatformChange => {
+  return ({ error }) => ({ error: (facts) => error(match(facts) ? { ...facts, ...answer } : facts) });
+};
+
+/** Takes any body for one operation. */
+export const unchecked = (operation: string) => {
+  return ({ bodyProblems }: PlatformBehaviour): Pick<PlatformBehaviour, 'bodyProblems'> => ({
+    bodyProblems: (asked, value, check) => (asked === operation ? [] : bodyProblems(asked, value, check)),
+  });
+};

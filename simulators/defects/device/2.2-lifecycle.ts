@@ -1,0 +1,16 @@
+import { defect } from '../define-device.ts';
+
+export const defects = [
+  defect(
+    'failed-stays',
+    'Leaves a failed deployment where it is: neither archived nor removed.',
+    ['device.deployment.failed'],
+    { deployments: { failedArchives: false } },
+  ),
+  defect(
+    'removed-files-stay',
+    'Archives a removed deployment and leaves its files on the disk.',
+    ['device.deployment.removed'],
+    { deployments: { removesFiles: false } },
+  ),
+];

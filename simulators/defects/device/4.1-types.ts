@@ -1,0 +1,149 @@
+import { isEventType } from '../../../harness/contract/enums.ts';
+import type { StoredEvent } from '../../device/log/line.ts';
+import { type DeviceChanges, defect, onRequest, rewritten, variant } from '../define-device.ts';
+
+/** Reads the list of types from the URL as it is written there. */
+const typesFromUrl = (read: (raw: string) => string[]) => (): DeviceChanges => {
+  let raw: string | undefined;
+  return {
+    ...onRequest(({ url = '' }) => {
+      raw = /[?&]types=([^&]*)/.exec(url)?.[1];
+    }),
+    stream: { parseTypes: () => (raw === undefined ? undefined : new Set(read(raw))) },
+  };
+};
+
+export const defects = [
+  defect('types-ignored', 'Sends all types whatever the filter says.', ['device.events.types'], {
+    stream: { wants: () => true },
+  }),
+  defect('types-ignored-in-replay', 'Filters live events, and replays all.', ['device.events.types'], {
+    stream: ({ wants }) => ({
+      wants: (filter, type, phase) => phase === 'replay' || wants(filter, type, phase),
+    }),
+  }),
+  defect('types-ignored-live', 'Filters the replay, and sends all live events.', ['device.events.types'], {
+    stream: ({ wants }) => ({
+      wants: (filter, type, phase) => phase === 'live' || wants(filter, type, phase),
+    }),
+  }),
+  defect('types-first-only', 'Reads only the first type of the list.', ['device.events.types'], {
+    stream: ({ parseTypes }) => ({
+      parseTypes: (values) => parseTypes(values.map((value) => value.split(',', 1)[0] ?? '')),
+    }),
+  }),
+  defect('types-by-resource', 'Compares only the resource of a type.', ['device.events.types'], {
+    stream: {
+      wants: (filter, type) => {
+        const resource = (name: string): string | undefined => name.split('.')[0];
+        return filter === undefined || [...filter].some((wanted) => resource(wanted) === resource(type));
+      },
+    },
+  }),
+  defect('types-renumber', 'Numbers filtered events anew, without gaps.', ['device.events.types'], {
+    stream: {
+      session: ({ after, filter }) => {
+        if (!filter) return undefined;
+        let id = after;
+        const renumbered = (events: readonly StoredEvent[]) =>
+          events
+            .filter(({ type }) => filter.has(type))
+            .map((event) => {
+              id += 1;
+              return { ...rewritten(event, (envelope) => ({ ...envelope, id })), id };
+            });
+        return { replay: renumbered, live: renumbered };
+      },
+    },
+  }),
+  defect(
+    'types-swallow-replay',
+    'Ends a filtered replay at the first event that is not wanted.',
+    ['device.events.types'],
+    {
+      stream: {
+        session: ({ filter }) => {
+          let ended = false;
+          return {
+            replay: (events) =>
+              events.filter(({ type }) => {
+                ended ||= filter !== undefined && !filter.has(type);
+                return !ended;
+              }),
+          };
+        },
+      },
+    },
+  ),
+  defect(
+    'types-by-prefix',
+    'Lets an event through when its type and a listed one begin alike.',
+    ['device.events.types'],
+    () => {
+      let listed: string[] = [];
+      return {
+        stream: ({ parseTypes, wants }) => ({
+          parseTypes: (values) => {
+            listed = values.flatMap((value) => value.split(','));
+            return parseTypes(values);
+          },
+          wants: (filter, type, phase) =>
+            wants(filter, type, phase) || listed.some((other) => type.startsWith(other) || other.startsWith(type)),
+        }),
+      };
+    },
+  ),
+  defect('types-need-a-cursor', 'Ignores the filter of a request without a cursor.', ['device.events.types'], () => {
+    let cursor: unknown;
+    return {
+      stream: ({ chooseCursor, parseTypes }) => ({
+        chooseCursor: (request) => {
+          const chosen = chooseCursor(request);
+          cursor = chosen;
+          return chosen;
+        },
+        parseTypes: (values) => (cursor === 'none' ? undefined : parseTypes(values)),
+      }),
+    };
+  }),
+  defect(
+    'types-lose-header',
+    'Forgets Last-Event-ID when there is a filter.',
+    ['device.events.types'],
+    onRequest(({ url, headers }) => {
+      if (url?.includes('types=') === true) delete headers['last-event-id'];
+    }),
+  ),
+  defect(
+    'types-undecoded',
+    'Compares types as they are written in the URL, still percent-encoded.',
+    ['device.events.types'],
+    typesFromUrl((raw) => raw.split(',')),
+  ),
+  defect(
+    'types-comma-undecoded',
+    'Splits the list of types before it is decoded.',
+    ['device.events.types'],
+    typesFromUrl((raw) => raw.split(',').map(decodeURIComponent)),
+  ),
+];
+
+export const variants = [
+  variant(
+    'unknown-types-refused',
+    'Refuses a filter that names a type it never sends, with 400 (section 4.1 is silent).',
+    {
+      http: {
+        intercept: (request, response) => {
+          const { searchParams } = new URL(request.url ?? '/', 'http://device');
+          const unknown = searchParams
+            .getAll('types')
+            .flatMap((types) => types.split(','))
+            .some((type) => !isEventType(type));
+          if (unknown) response.writeHead(400).end();
+          return unknown;
+        },
+      },
+    },
+  ),
+];

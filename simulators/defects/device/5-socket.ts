@@ -1,0 +1,28 @@
+import { chmodSync, chownSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { defect } from '../define-device.ts';
+
+const NOBODY = 65_534;
+
+export const defects = [
+  defect(
+    'socket-given-away',
+    'Gives the socket to the user nobody, and lets every user into its directory.',
+    ['device.socket.permissions'],
+    {
+      transport: ({ permit }) => ({
+        permit: (path, mode) => {
+          permit(path, mode);
+          chownSync(path, NOBODY, NOBODY);
+          chmodSync(dirname(path), 0o711);
+        },
+      }),
+    },
+  ),
+  defect(
+    'loopback-on-every-address',
+    'Binds its loopback port to every address of the machine.',
+    ['device.loopback.only'],
+    { transport: { host: '0.0.0.0' } },
+  ),
+];

@@ -1,0 +1,200 @@
+import type { StoredEvent } from '../../device/log/line.ts';
+import { type DeviceChanges, defect, type Envelope, envelopeText, rewritten, variant } from '../define-device.ts';
+
+const envelope = (change: (envelope: Envelope, event: StoredEvent) => Envelope): DeviceChanges => ({
+  stream: ({ frame }) => ({ frame: (event) => frame(rewritten(event, (each) => change(each, event))) }),
+});
+
+const payload = (change: (data: object) => object): DeviceChanges => ({
+  deployments: { event: ({ type, data }) => ({ type, data: change(data) }) },
+});
+
+/** The same moment, as a clock two hours to the east shows it. */
+const withOffset = (time: string): string =>
+  new Date(Date.parse(time) + 2 * 60 * 60 * 1_000).toISOString().replace('Z', '000123+02:00');
+
+export const defects = [
+  defect('events-as-json', 'Sends the stream as application/json.', ['device.events.content-type'], {
+    stream: ({ headers }) => ({ headers: { ...headers, 'Content-Type': 'application/json' } }),
+  }),
+  defect('events-cached', 'Lets caches keep the stream.', ['device.events.content-type'], {
+    stream: ({ headers }) => ({ headers: { ...headers, 'Cache-Control': 'max-age=3600' } }),
+  }),
+  defect('frame-without-id', 'Sends frames without an id.', ['device.events.frame'], {
+    stream: ({ frame }) => ({ frame: (event) => frame(event).replace(/^id: .*\n/, '') }),
+  }),
+  defect('frame-without-event', 'Sends frames without the event field.', ['device.events.frame'], {
+    stream: ({ frame }) => ({ frame: (event) => frame(event).replace(/^event: .*\n/m, '') }),
+  }),
+  defect('frame-id-prefixed', 'Sends ids as evt_5 instead of 5.', ['device.events.frame'], {
+    stream: ({ frame }) => ({ frame: (event) => frame(event).replace(/^id: /, 'id: evt_') }),
+  }),
+  defect(
+    'frame-payload-only',
+    'Sends the payload where the envelope belongs.',
+    ['device.events.envelope'],
+    envelope((envelope) => envelope['data'] as typeof envelope),
+  ),
+  defect(
+    'envelope-id-as-text',
+    'Writes the id in the envelope as a string.',
+    ['device.events.envelope'],
+    envelope((envelope) => ({ ...envelope, id: String(envelope['id']) })),
+  ),
+  defect(
+    'envelope-id-differs',
+    'Counts ids in the envelope from 0 and in the frame from 1.',
+    ['device.events.envelope'],
+    envelope((envelope, event) => ({ ...envelope, id: event.id - 1 })),
+  ),
+  defect(
+    'envelope-type-short',
+    'Writes only the action as type in the envelope.',
+    ['device.events.envelope'],
+    envelope((envelope, event) => ({ ...envelope, type: event.type.split('.')[1] })),
+  ),
+  defect(
+    'envelope-object-wrong',
+    'Gives the envelope the object event_envelope.',
+    ['device.events.envelope'],
+    envelope((envelope) => ({ ...envelope, object: 'event_envelope' })),
+  ),
+  defect(
+    'envelope-time-local',
+    'Writes occurred_at as a local date and time.',
+    ['device.events.envelope'],
+    envelope((envelope) => ({
+      ...envelope,
+      occurred_at: String(envelope['occurred_at']).replace('T', ' ').slice(0, 19),
+    })),
+  ),
+  defect(
+    'envelope-data-as-text',
+    'Encodes data twice, so that it is a string.',
+    ['device.events.envelope'],
+    envelope((envelope) => ({ ...envelope, data: JSON.stringify(envelope['data']) })),
+  ),
+  defect('type-with-version', 'Appends a version to the event type.', ['device.events.type-form'], {
+    deployments: { event: ({ type, data }) => ({ type: `${type}.v1`, data }) },
+  }),
+  defect('type-underscore', 'Writes event types with an underscore.', ['device.events.type-form'], {
+    deployments: { event: ({ type, data }) => ({ type: type.replace('.', '_'), data }) },
+  }),
+  defect(
+    'payload-without-time',
+    'Leaves deployed_at out of deployment.deployed.',
+    ['device.events.payload.deployed'],
+    payload((data) => ({ ...data, deployed_at: undefined })),
+  ),
+  defect(
+    'payload-without-statuses',
+    'Sends deployment.deployed with status alone.',
+    ['device.events.payload.deployed'],
+    payload((data) => ({ ...data, activity_status: undefined, error_status: undefined })),
+  ),
+  defect(
+    'payload-status-unmerged',
+    'Writes status ok into the payload instead of the merged status.',
+    ['device.events.payload.deployed'],
+    payload((data) => ({ ...data, status: 'ok' })),
+  ),
+  defect(
+    'payload-status-is-activity',
+    'Gives the activity as status in the payload, whatever the error status is.',
+    ['device.events.payload.deployed'],
+    payload((data) => ({ ...data, status: Reflect.get(data, 'activity_status') })),
+  ),
+  defect(
+    'deployed-untold-with-error',
+    'Publishes no event for a deployment that is deployed while an error stands.',
+    ['device.events.payload.deployed'],
+    {
+      deployments: {
+        announce: (events, { deployment }) => (deployment.error_status === 'none' ? events : []),
+      },
+    },
+  ),
+  defect(
+    'payload-release-before',
+    'Names the release of the previous deployment in the payload.',
+    ['device.events.payload.deployed'],
+    () => {
+      let before: unknown;
+      return {
+        deployments: {
+          event: ({ type, data }) => {
+            if (type !== 'deployment.deployed') return { type, data };
+            const release = Reflect.get(data, 'release_id');
+            const changed = { ...data, release_id: before ?? release };
+            before = release;
+            return { type, data: changed };
+          },
+        },
+      };
+    },
+  ),
+];
+
+export const variants = [
+  variant('charset-named', 'Names the charset with each content type.', {
+    http: { jsonType: 'application/json; charset=utf-8' },
+    stream: ({ headers }) => ({
+      headers: { ...headers, 'Content-Type': 'text/event-stream; charset=utf-8' },
+    }),
+  }),
+  variant('extra-fields', 'Adds fields that the specification does not show to deployments, envelopes and payloads.', {
+    http: {
+      deploymentBody: (deployment) => ({ ...deployment, updated_at: deployment.created_at, labels: {} }),
+    },
+    ...payload((data) => ({ ...data, config_instances: [], note: null })),
+    ...envelopeText((text) => text.replace(/}$/, ',"trace":{"id":7}}')),
+  }),
+  variant('fields-in-other-order', 'Writes data first, then event, then id, and no space behind the colons.', {
+    stream: { frame: ({ id, type, json }) => `data:${json}\nevent:${type}\nid:${id}\n\n` },
+  }),
+  variant(
+    'keys-in-other-order',
+    'Writes the members of the envelope in another order.',
+    envelope(({ data, occurred_at, type, id, object }) => ({ data, occurred_at, type, id, object })),
+  ),
+  variant('retry-field', 'Sends the retry field of the standard at the start, and in every frame.', {
+    stream: ({ frame }) => ({
+      preamble: 'retry: 500\n\n',
+      frame: (event) => `retry: 500\n${frame(event)}`,
+    }),
+  }),
+  variant('times-with-offset', 'Writes times with nanoseconds and an offset.', {
+    http: {
+      deploymentBody: (deployment) => ({ ...deployment, created_at: withOffset(deployment.created_at) }),
+    },
+    deployments: {
+      occurredAt: withOffset,
+      event: ({ type, data }) => ({
+        type,
+        data: Object.fromEntries(
+          Object.entries(data).map(([name, value]) => [name, name.endsWith('_at') ? withOffset(String(value)) : value]),
+        ),
+      }),
+    },
+  }),
+  variant('times-in-seconds', 'Writes times without a fraction of a second.', {
+    http: {
+      deploymentBody: (deployment) => ({ ...deployment, created_at: deployment.created_at.replace(/\.\d+/, '') }),
+    },
+    deployments: { occurredAt: (time) => time.replace(/\.\d+/, '') },
+  }),
+  variant('says-when-it-answered', 'Adds the time of the answer to deployments, and that of sending to envelopes.', {
+    http: { deploymentBody: (deployment) => ({ ...deployment, served_at: performance.now() }) },
+    ...envelopeText((text) => text.replace(/}$/, `,"sent_at":${performance.now()}}`)),
+  }),
+  variant(
+    'blocks-without-data',
+    'Sends blocks of an event name, or of the last id, without data: clients dispatch nothing for them.',
+    {
+      stream: ({ frame }) => ({
+        preamble: 'event: stream.opened\n\n',
+        frame: (event) => `${frame(event)}id: ${event.id}\n\n`,
+      }),
+    },
+  ),
+];

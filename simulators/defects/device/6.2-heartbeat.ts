@@ -1,0 +1,98 @@
+import { defect, onStart, variant } from '../define-device.ts';
+
+export const defects = [
+  defect('heartbeat-none', 'Sends no heartbeat.', ['device.events.heartbeat'], { stream: { heartbeat: () => '' } }),
+  defect('heartbeat-late', 'Reads the seconds between heartbeats as minutes.', ['device.events.heartbeat'], {
+    stream: { heartbeatMs: (configured) => configured * 60 },
+  }),
+  defect('heartbeat-other-text', 'Sends comments that say ping.', ['device.events.heartbeat'], {
+    stream: { heartbeat: () => ': ping\n\n' },
+  }),
+  defect(
+    'heartbeat-unfiltered-only',
+    'Sends heartbeats only to subscribers without a filter.',
+    ['device.events.heartbeat'],
+    () => {
+      let filtered = false;
+      return {
+        stream: ({ parseTypes }) => ({
+          parseTypes: (values) => {
+            filtered = values.length > 0;
+            return parseTypes(values);
+          },
+          heartbeatMs: (configured) => (filtered ? configured * 100 : configured),
+        }),
+      };
+    },
+  ),
+  defect('heartbeat-ends-at-restart', 'Sends no heartbeats after a restart.', ['device.events.heartbeat'], () => {
+    let starts = 0;
+    return {
+      ...onStart(() => {
+        starts += 1;
+      }),
+      stream: ({ heartbeat }) => ({ heartbeat: (now) => (starts > 1 ? '' : heartbeat(now)) }),
+    };
+  }),
+  defect(
+    'heartbeat-as-event',
+    'Sends heartbeats as events.',
+    ['device.events.heartbeat.inert', 'device.events.heartbeat'],
+    { stream: { heartbeat: () => 'event: heartbeat\ndata: {}\n\n' } },
+  ),
+  defect(
+    'heartbeat-clears-cursor',
+    'Sends an empty id with each heartbeat, which clears the cursor of a client.',
+    ['device.events.heartbeat.inert'],
+    { stream: { heartbeat: () => ': heartbeat\nid:\n\n' } },
+  ),
+  defect(
+    'heartbeat-carries-id',
+    'Sends an id with each heartbeat, which moves the cursor of a client.',
+    ['device.events.heartbeat.inert'],
+    { stream: { heartbeat: ({ latest }) => `id: ${latest + 1}\n: heartbeat\n\n` } },
+  ),
+  defect('closes-idle-streams', 'Ends a stream a little after its first heartbeat.', ['device.events.long-lived'], {
+    stream: { lifetimeMs: (heartbeatMs) => heartbeatMs * 1.3 },
+  }),
+];
+
+export const variants = [
+  variant('silent-at-open', 'Sends no heartbeat when a stream opens.', { stream: { heartbeatAtOpen: false } }),
+  variant('heartbeat-when-idle', 'Sends a heartbeat only when nothing else was sent for the interval.', () => {
+    let interval = 0;
+    return {
+      stream: ({ heartbeat }) => ({
+        heartbeatMs: (configured) => {
+          interval = configured;
+          return configured / 8;
+        },
+        heartbeat: (now) => (now.idleMs >= interval * 0.85 ? heartbeat(now) : ''),
+        heartbeatAtOpen: false,
+      }),
+    };
+  }),
+  variant(
+    'heartbeat-unspaced',
+    'Writes the heartbeat without the space, and without an empty line after it; both are comments all the same.',
+    { stream: { heartbeat: () => ':heartbeat\n' } },
+  ),
+  variant(
+    'comments-between-heartbeats',
+    'Sends other comments between its heartbeats: clients ignore comment lines.',
+    () => {
+      const times = 8;
+      let tick = 1;
+      return {
+        stream: ({ heartbeat }) => ({
+          heartbeatMs: (configured) => {
+            tick = configured / times;
+            return tick;
+          },
+          // By the clock, since each stream beats by itself.
+          heartbeat: (now) => (Math.floor(performance.now() / tick) % times === 0 ? heartbeat(now) : ':keep-alive\n\n'),
+        }),
+      };
+    },
+  ),
+];

@@ -1,0 +1,105 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+import type { LiveSubscriber } from '../../device/behaviour.ts';
+import { type DeviceChanges, defect, variant } from '../define-device.ts';
+
+const servesAtOnce = (most: number, refusal: OutgoingHttpHeaders) => (): DeviceChanges => {
+  let open = 0;
+  return {
+    http: ({ intercept }) => ({
+      intercept: (request, response) => {
+        if (request.url?.includes('/events') !== true) return intercept(request, response);
+        if (open >= most) {
+          response.writeHead(503, { 'Content-Length': 0, ...refusal }).end();
+          return true;
+        }
+        open += 1;
+        response.once('close', () => {
+          open -= 1;
+        });
+        return intercept(request, response);
+      },
+    }),
+  };
+};
+
+function waitsForTheSlowest(): DeviceChanges {
+  let subscribers: Iterable<LiveSubscriber> = [];
+  let turn = Promise.resolve();
+  return {
+    stream: {
+      liveBufferBytes: Number.MAX_SAFE_INTEGER,
+      recipients: (live) => {
+        subscribers = live;
+        return live;
+      },
+    },
+    log: {
+      publish: async ({ store, commit, deliver }) => {
+        await store();
+        commit();
+        turn = turn.then(async () => {
+          while ([...subscribers].some(({ waiting }) => waiting > 0)) await setTimeout(20, undefined, { ref: false });
+          deliver();
+        });
+      },
+    },
+  };
+}
+
+function skipsEveryOtherBatch(): DeviceChanges {
+  const skipped = new WeakSet<object>();
+  return {
+    stream: {
+      liveBufferBytes: Number.MAX_SAFE_INTEGER,
+      recipients: (live) =>
+        [...live].filter((subscriber) => {
+          if (subscriber.waiting === 0 || skipped.delete(subscriber)) return true;
+          skipped.add(subscriber);
+          return false;
+        }),
+    },
+  };
+}
+
+export const defects = [
+  defect('one-subscriber', 'Serves live events to the newest subscriber only.', ['device.events.concurrent'], {
+    stream: { recipients: (live) => [...live].slice(-1) },
+  }),
+  defect('subscribers-take-turns', 'Gives each event to one subscriber, in turn.', ['device.events.concurrent'], () => {
+    let turn = 0;
+    return {
+      stream: {
+        recipients: (live) => {
+          const at = turn++ % Math.max(1, live.size);
+          return [...live].slice(at, at + 1);
+        },
+      },
+    };
+  }),
+  defect(
+    'slow-reader-blocks',
+    'Waits for the slowest subscriber before anyone gets the next event.',
+    ['device.events.slow-reader'],
+    waitsForTheSlowest,
+  ),
+  defect(
+    'slow-reader-thinned-out',
+    'Leaves out every other batch for a subscriber that does not read fast enough.',
+    ['device.events.slow-reader.complete'],
+    skipsEveryOtherBatch,
+  ),
+];
+
+export const variants = [
+  variant(
+    'few-streams',
+    'Serves five event streams at once, and answers others with 503: the specification shows no limit.',
+    servesAtOnce(5, {}),
+  ),
+  variant(
+    'few-streams-retry-after',
+    'Serves four event streams at once, and asks others to come back in a second: the specification shows no limit.',
+    servesAtOnce(4, { 'Retry-After': '1' }),
+  ),
+];

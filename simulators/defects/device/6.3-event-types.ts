@@ -1,0 +1,128 @@
+import { basename } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { DeploymentChange } from '../../device/behaviour.ts';
+import type { EventDraft } from '../../device/log/line.ts';
+import { deployedEvent } from '../../device/state/payloads.ts';
+import { type DeviceChanges, defect, variant } from '../define-device.ts';
+
+/** Publishes deployment.deployed for each deployment that enters a state and that `match` picks. */
+const announcesWhen = (match: (change: DeploymentChange, events: readonly EventDraft[]) => boolean): DeviceChanges => ({
+  deployments: {
+    announce: (events, change) =>
+      change.kind === 'entered' && match(change, events)
+        ? [deployedEvent(change.deployment, change.deployment.created_at)]
+        : events,
+  },
+});
+
+export const defects = [
+  defect(
+    'event-before-files',
+    'Publishes deployment.deployed before the files are in place.',
+    ['device.events.written-first'],
+    {
+      deployments: {
+        enter: async ({ place, publish }) => {
+          await publish();
+          await setTimeout(100);
+          await place();
+        },
+      },
+    },
+  ),
+  defect(
+    'files-ascii-only',
+    'Writes a question mark into config files for every character outside ASCII.',
+    ['device.events.written-first'],
+    {
+      deployments: {
+        files: (files) =>
+          files.map(({ filepath, content }) => ({
+            filepath,
+            content: Buffer.from(
+              Buffer.from(content)
+                .toString('utf8')
+                .replaceAll(/[^\0-\x7f]/gu, '?'),
+            ),
+          })),
+      },
+    },
+  ),
+  defect(
+    'files-flat',
+    'Writes all config files into one folder, whatever their paths.',
+    ['device.events.written-first'],
+    {
+      deployments: {
+        files: (files) => files.map(({ filepath, content }) => ({ filepath: `/${basename(filepath)}`, content })),
+      },
+    },
+  ),
+  defect(
+    'file-kept-when-there',
+    'Keeps the old content of a config file when it is deployed again.',
+    ['device.events.written-first'],
+    () => {
+      const kept = new Map<string, Uint8Array>();
+      return {
+        deployments: {
+          files: (files) =>
+            files.map(({ filepath, content }) => {
+              const held = kept.get(filepath) ?? content;
+              kept.set(filepath, held);
+              return { filepath, content: held };
+            }),
+        },
+      };
+    },
+  ),
+  defect(
+    'deployed-for-every-state',
+    'Publishes deployment.deployed for every state that a deployment enters.',
+    ['device.events.deployed-only'],
+    announcesWhen((_change, events) => events.length === 0),
+  ),
+  defect(
+    'deployed-when-queued',
+    'Publishes deployment.deployed when a deployment is queued, before anything is written.',
+    ['device.events.deployed-only'],
+    announcesWhen(({ deployment }) => deployment.activity_status === 'queued'),
+  ),
+  defect(
+    'deployed-told-twice',
+    'Publishes every deployment.deployed twice, as two events.',
+    ['device.events.deployed-only'],
+    {
+      deployments: {
+        announce: (events) =>
+          events.flatMap((event) => (event.type === 'deployment.deployed' ? [event, event] : [event])),
+      },
+    },
+  ),
+];
+
+export const variants = [
+  variant('other-event-types', 'Sends events of types beyond those that section 6.3 names.', {
+    deployments: {
+      announce: (events) => [...events, { type: 'device.synced', data: { is_synced: true } }],
+    },
+  }),
+  variant(
+    'removed-never-sent',
+    'Never sends deployment.removed for a deployment, as its trigger is not stated (section 6.3).',
+    {
+      deployments: {
+        announce: (events) => events.filter(({ type }) => type !== 'deployment.removed'),
+      },
+    },
+  ),
+  variant(
+    'removed-without-payload',
+    'Sends deployment.removed with an empty payload, as none is shown (section 6.3).',
+    {
+      deployments: {
+        event: (draft) => (draft.type === 'deployment.removed' ? { type: draft.type, data: {} } : draft),
+      },
+    },
+  ),
+];

@@ -1,0 +1,158 @@
+import type { Retained } from '../../device/stream/cursor.ts';
+import { type DeviceChanges, defect, onRequest, refusals, variant } from '../define-device.ts';
+
+/** Refuses with 410 also the cursors that `match` picks. */
+const expires = (match: (cursor: number, retained: Retained) => boolean): DeviceChanges => ({
+  stream: ({ resolveCursor }) => ({
+    resolveCursor: (cursor, retained) =>
+      typeof cursor === 'number' && match(cursor, retained) ? 'expired' : resolveCursor(cursor, retained),
+  }),
+});
+
+/** Serves an expired cursor while `active`, beginning after the event that `from` names. */
+const serves = (from: (retained: Retained) => number, active = () => true): DeviceChanges => ({
+  stream: ({ resolveCursor }) => ({
+    resolveCursor: (cursor, retained) => {
+      const after = resolveCursor(cursor, retained);
+      return after === 'expired' && active() ? from(retained) : after;
+    },
+  }),
+});
+
+const fromEarliest = ({ earliest }: Retained): number => earliest - 1;
+
+export const defects = [
+  defect(
+    'expired-replays-earliest',
+    'Replays from the earliest retained event when the cursor is older.',
+    ['device.events.expired.410'],
+    serves(fromEarliest),
+  ),
+  defect(
+    'expired-is-live',
+    'Sends live events only when the cursor is expired.',
+    ['device.events.expired.410'],
+    serves(({ latest }) => latest),
+  ),
+  defect(
+    'expired-not-found',
+    'Answers an expired cursor with 404.',
+    ['device.events.expired.410'],
+    refusals(({ status }) => status === 410, { status: 404 }),
+  ),
+  defect(
+    'expired-by-query-only',
+    'Answers an expired cursor with 410 only when it is given as after.',
+    ['device.events.expired.410'],
+    () => {
+      let byHeader = false;
+      return {
+        stream: (reference) => ({
+          chooseCursor: (request) => {
+            byHeader = request.after.length === 0;
+            return reference.chooseCursor(request);
+          },
+          resolveCursor: (cursor, retained) => {
+            const after = reference.resolveCursor(cursor, retained);
+            return after === 'expired' && byHeader ? fromEarliest(retained) : after;
+          },
+        }),
+      };
+    },
+  ),
+  defect(
+    'boundary-too-lenient',
+    'Serves cursors up to three events before the earliest retained one, though the events after them are lost.',
+    ['device.events.expired.410'],
+    {
+      stream: ({ resolveCursor }) => ({
+        resolveCursor: (cursor, retained) =>
+          typeof cursor === 'number' && cursor < retained.earliest && cursor >= retained.earliest - 4
+            ? retained.earliest - 1
+            : resolveCursor(cursor, retained),
+      }),
+    },
+  ),
+  defect(
+    'expired-with-types-is-live',
+    'Never answers 410 when types are listed.',
+    ['device.events.expired.410'],
+    () => {
+      let listed = false;
+      return {
+        ...onRequest(({ url }) => {
+          listed = url?.includes('types=') === true;
+        }),
+        ...serves(fromEarliest, () => listed),
+      };
+    },
+  ),
+  defect(
+    'expired-until-restart',
+    'Forgets at a restart that events were compacted away, and serves cursors that had been refused.',
+    ['device.events.expired.410'],
+    () => {
+      let starts = 0;
+      return {
+        log: ({ opening }) => ({
+          opening: (torn) => {
+            starts += 1;
+            return opening(torn);
+          },
+        }),
+        ...serves(fromEarliest, () => starts > 1),
+      };
+    },
+  ),
+  defect(
+    'boundary-off-by-one',
+    'Answers 410 for the id of the earliest retained event.',
+    ['device.events.expired.boundary'],
+    expires((cursor, { earliest }) => cursor <= earliest && earliest > 1),
+  ),
+  defect(
+    'retained-refused',
+    'Answers 410 for cursors that could still be served, once there has been a compaction.',
+    ['device.events.expired.boundary'],
+    expires((cursor, { earliest, latest }) => cursor < (earliest + latest) / 2 && earliest > 1),
+  ),
+  defect(
+    'boundary-by-types',
+    'Treats a cursor as expired when none of the listed types is retained after it.',
+    ['device.events.expired.boundary'],
+    () => {
+      let listed = '';
+      return {
+        ...onRequest(({ url = '/' }) => {
+          listed = new URL(url, 'http://device').searchParams.get('types') ?? '';
+        }),
+        // The check removes nothing meanwhile, so that this type is not retained after any cursor.
+        ...expires((cursor, { latest }) => listed === 'deployment.removed' && cursor < latest),
+      };
+    },
+  ),
+  defect(
+    'future-cursor-expired',
+    'Answers 410 to a cursor beyond the newest event.',
+    ['device.events.expired.only'],
+    expires((cursor, { latest }) => cursor > latest),
+  ),
+];
+
+export const variants = [
+  variant('other-error-bodies', 'Answers errors with bodies of another shape (section 7 shows none).', {
+    http: {
+      errorBody: ({ status, code, message }) => ({ type: `urn:agent:${code}`, title: message, status }),
+    },
+  }),
+  variant(
+    'before-earliest-expired',
+    'Answers 410 also for the id just before the earliest retained event, as section 7 can be read.',
+    expires((cursor, { earliest }) => cursor < earliest && earliest > 1),
+  ),
+  variant('zero-means-earliest', 'Reads after=0 as "from the earliest retained event", even after a compaction.', {
+    stream: ({ resolveCursor }) => ({
+      resolveCursor: (cursor, retained) => (cursor === 0 ? retained.earliest - 1 : resolveCursor(cursor, retained)),
+    }),
+  }),
+];

@@ -1,0 +1,73 @@
+import { defect, onRequest, refusals, variant } from '../define-device.ts';
+
+export const defects = [
+  defect('every-method-reads', 'Answers every method as if it were GET.', ['device.robust.requests'], {
+    http: {
+      intercept: (request) => {
+        request.method = 'GET';
+        return false;
+      },
+    },
+  }),
+  defect(
+    'bad-method-fails',
+    'Answers an unknown method with 500.',
+    ['device.robust.requests'],
+    refusals(({ status }) => status === 405, { status: 500 }),
+  ),
+  defect('bad-method-hangs', 'Never answers an unknown method.', ['device.robust.requests'], {
+    http: { intercept: ({ method = '' }) => !['GET', 'HEAD', 'POST'].includes(method) },
+  }),
+  defect(
+    'unknown-path-serves',
+    'Answers unknown paths with 200.',
+    ['device.robust.requests'],
+    refusals(({ code }) => code === 'not_found', { status: 200 }),
+  ),
+  defect('bad-escape-fails', 'Fails with 500 on a path with a broken escape.', ['device.robust.requests'], {
+    http: ({ route }) => ({
+      route: (path) => {
+        const below = route(path);
+        return below === undefined ? undefined : decodeURIComponent(below);
+      },
+    }),
+  }),
+  defect(
+    'few-connections',
+    'Accepts only twelve connections at once, so that a few silent clients shut out all others.',
+    ['device.robust.requests.unfinished'],
+    { transport: { accepts: (open) => open < 12 } },
+  ),
+  defect(
+    'subscribers-leak',
+    'Counts subscribers that come but not those that leave, and refuses more after 64.',
+    ['device.robust.requests.come-and-go'],
+    () => {
+      let counted = 0;
+      return {
+        http: {
+          intercept: (request, response) => {
+            if (request.url?.includes('/events') !== true || ++counted <= 64) return false;
+            response.writeHead(503, { 'Content-Length': 0 }).end();
+            return true;
+          },
+        },
+      };
+    },
+  ),
+];
+
+export const variants = [
+  variant(
+    'bad-method-is-404',
+    'Answers a method that a path does not have with 404.',
+    refusals(({ status }) => status === 405, { status: 404, headers: {} }),
+  ),
+  variant(
+    'closes-each-connection',
+    'Closes the connection after each answer, and says so.',
+    onRequest((_request, response) => {
+      response.shouldKeepAlive = false;
+    }),
+  ),
+];

@@ -1,0 +1,44 @@
+import http from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { scratch } from '../device/testing/scratch.ts';
+import { type NullServerName, nullServer } from './null.ts';
+
+function get(options: http.RequestOptions): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = http.get({ path: '/v0.2/events', agent: false, ...options }, (response) => {
+      let text = '';
+      response.on('data', (part) => (text += part));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    request.once('error', reject);
+  });
+}
+
+describe.for(['socket', 'port'] as const)('on a %s', (place) => {
+  async function ask(name: NullServerName, options: http.RequestOptions = {}) {
+    using home = scratch();
+    await using server = await nullServer(name, place === 'port' ? { port: 0 } : { path: `${home.path}/null.sock` });
+    return await get({ ...options, ...(place === 'port' ? { port: server.port } : { socketPath: server.address }) });
+  }
+
+  test('one hangs up', async () => {
+    await expect(ask('hangs-up')).rejects.toThrow(/hang up|ECONNRESET|EPIPE/);
+  });
+
+  test('one finds nothing', async () => {
+    expect(await ask('not-found')).toEqual({ status: 404, text: '' });
+  });
+
+  test('one answers an empty object', async () => {
+    expect(await ask('empty-object')).toEqual({ status: 200, text: '{}' });
+  });
+
+  test('one answers an empty list', async () => {
+    const { status, text } = await ask('empty-list');
+    expect({ status, ...JSON.parse(text) }).toMatchObject({ status: 200, object: 'list', has_more: false, data: [] });
+  });
+
+  test('one never answers', async () => {
+    await expect(ask('never-answers', { signal: AbortSignal.timeout(150) })).rejects.toThrow(/abort/);
+  });
+});

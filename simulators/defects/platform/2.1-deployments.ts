@@ -1,0 +1,56 @@
+import { answers, defect, resources } from '../define-platform.ts';
+
+export const defects = [
+  defect(
+    'merge-wrong-singly',
+    'Leaves the error out of the status of a deployment that is read alone.',
+    ['platform.deployment.merge'],
+    answers('getDeployment', (deployment) => ({ ...deployment, status: deployment['activity_status'] })),
+  ),
+  defect('status-from-activity', 'Computes status from the activity alone.', ['platform.deployment.merge'], {
+    mergeStatus: (activity) => activity,
+  }),
+  defect('status-ignores-retrying', 'Shows failed in status, but not retrying.', ['platform.deployment.merge'], {
+    mergeStatus: (activity, error) => (error === 'failed' ? 'failed' : activity),
+  }),
+  defect(
+    'status-error-always',
+    'Shows the error status even when there is none.',
+    ['platform.deployment.merge', 'platform.deployment.shape'],
+    resources('deployment', (deployment) => ({ ...deployment, status: deployment['error_status'] })),
+  ),
+  defect(
+    'deployment-without-target',
+    'Omits target_status.',
+    ['platform.deployment.shape'],
+    resources('deployment', ({ target_status: _target, ...rest }) => rest),
+  ),
+  defect(
+    'deployment-id-bare',
+    'Gives the id of a release without its prefix.',
+    ['platform.deployment.shape'],
+    resources('deployment', (deployment) => ({
+      ...deployment,
+      release_id: String(deployment['release_id']).replace('rls_', ''),
+    })),
+  ),
+  defect(
+    'deployment-description-null',
+    'Gives null for an empty description.',
+    ['platform.deployment.shape'],
+    resources('deployment', (deployment) => ({ ...deployment, description: null })),
+  ),
+  defect('removing-in-tetons', 'Shows removing to clients of tetons.', ['platform.deployment.removing'], {
+    downStep: (kind) => kind !== 'deployment',
+  }),
+  defect(
+    'failed-stays',
+    'Leaves failed deployments as they were.',
+    ['platform.deployment.failed'],
+    resources('deployment', (deployment) =>
+      deployment['error_status'] === 'failed'
+        ? { ...deployment, activity_status: 'deployed', target_status: 'deployed' }
+        : deployment,
+    ),
+  ),
+];

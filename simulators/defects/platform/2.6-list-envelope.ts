@@ -1,0 +1,69 @@
+import { defect, resources, variant } from '../define-platform.ts';
+
+/** The same moment two hours further east. */
+const withOffset = (text: string): string =>
+  new Date(Date.parse(text) + 2 * 3_600_000).toISOString().replace('Z', '000+02:00');
+
+export const defects = [
+  defect('objects-in-plural', 'Names the collection in object, not the type.', ['platform.list.items'], {
+    resource: (_kind, resource) => ({ ...resource, object: `${resource['object']}s` }),
+  }),
+  defect(
+    'schemas-called-types',
+    'Labels config schemas as config types.',
+    ['platform.list.items'],
+    resources('config_schema', (schema) => ({ ...schema, object: 'config_type' })),
+  ),
+  defect('items-repeated', 'Gives the first item of a page twice.', ['platform.list.items'], ({ page }) => ({
+    page: (window, at) => {
+      const rows = page(window, at);
+      return rows.length < 2 ? rows : [...rows.slice(0, -1), rows[0] as number];
+    },
+  })),
+  defect(
+    'items-of-another-type',
+    'Names the type of a device by its status.',
+    ['platform.list.items'],
+    resources('device', (device) => ({ ...device, object: `${device['status']}_device` })),
+  ),
+  defect('envelope-object', 'Names its lists `page`.', ['platform.list.envelope'], {
+    envelope: (envelope) => ({ ...envelope, object: 'page' }),
+  }),
+  defect('envelope-limit-text', 'Echoes limit as text.', ['platform.list.envelope'], {
+    envelope: (envelope) => ({ ...envelope, limit: String(envelope['limit']) }),
+  }),
+  defect('envelope-has-more-missing', 'Omits has_more on the last page.', ['platform.list.envelope'], {
+    envelope: ({ has_more, ...envelope }) => (has_more === true ? { ...envelope, has_more } : envelope),
+  }),
+  defect('items-without-object', 'Lists items without their object field.', ['platform.list.envelope'], {
+    resource: (_kind, { object: _object, ...resource }) => resource,
+  }),
+  defect('timestamps-in-seconds', 'Gives moments as seconds since the epoch.', ['platform.timestamps'], {
+    resource: (kind, resource) =>
+      kind === 'deployment'
+        ? resource
+        : { ...resource, created_at: Math.floor(Date.parse(String(resource['created_at'])) / 1000) },
+  }),
+  defect('timestamps-without-t', 'Separates date and time by a space.', ['platform.timestamps'], {
+    resource: (_kind, resource) => ({ ...resource, created_at: String(resource['created_at']).replace('T', ' ') }),
+  }),
+];
+
+export const variants = [
+  variant('fields-beyond-the-published', 'Adds unpublished fields to lists and resources.', {
+    envelope: (envelope) => ({ ...envelope, next_offset: Number(envelope['offset']) + Number(envelope['limit']) }),
+    resource: (_kind, resource) => ({ ...resource, labels: { region: 'eu' }, revision: 3 }),
+  }),
+  variant('timestamps-with-offset', 'Gives moments with an offset and microseconds.', {
+    resource: (_kind, resource) =>
+      Object.fromEntries(
+        Object.entries(resource).map(([name, value]) => [
+          name,
+          name.endsWith('_at') && typeof value === 'string' ? withOffset(value) : value,
+        ]),
+      ),
+  }),
+  variant('nulls-omitted', 'Omits fields that are null.', {
+    resource: (_kind, resource) => Object.fromEntries(Object.entries(resource).filter(([, value]) => value !== null)),
+  }),
+];

@@ -1,0 +1,42 @@
+import { inVersion } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { PlatformError } from '../../platform/ports.ts';
+import { defect, resources, variant } from '../define-platform.ts';
+
+export const defects = [
+  defect('expansions-unasked', 'Expands releases that nobody asked for.', ['platform.device.expand'], {
+    expandsAlways: true,
+  }),
+  defect(
+    'expansion-ignored',
+    'Does not expand the current release.',
+    ['platform.device.expand'],
+    resources('device', ({ current_release: _release, ...rest }) => rest),
+  ),
+  defect(
+    'archived-in-rainier',
+    'Shows archived devices as archived to clients of older versions.',
+    ['platform.device.archived'],
+    {
+      downStep: (kind) => kind !== 'device',
+    },
+  ),
+];
+
+export const variants = [
+  variant('unexpanded-is-null', 'Shows unexpanded fields as null.', {
+    resource: (kind, resource, version) => {
+      const names = Object.entries(RESOURCES[kind].expansions).filter(([, expansion]) => inVersion(expansion, version));
+      return { ...Object.fromEntries(names.map(([name]) => [name, null])), ...resource };
+    },
+  }),
+  variant('lists-expand-no-resources', 'Expands a single device, but refuses to expand lists of devices.', {
+    envelope: (envelope) => {
+      const items = envelope['data'] as Record<string, unknown>[];
+      if (items.some((item) => 'current_release' in item || 'current_deployment' in item)) {
+        throw new PlatformError(400, 'invalid_request', 'expand: lists expand nothing but total_count');
+      }
+      return envelope;
+    },
+  }),
+];

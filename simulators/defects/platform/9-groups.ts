@@ -1,0 +1,96 @@
+import type { PlatformBehaviour } from '../../platform/behaviour.ts';
+import { PlatformError } from '../../platform/ports.ts';
+import { answers, defect, unchecked, variant } from '../define-platform.ts';
+
+function keepsFirstNames(): Pick<PlatformBehaviour, 'answer'> {
+  const names = new Map<unknown, unknown>();
+  return {
+    answer: (operation, { status, body }) => {
+      const group = body as Record<string, unknown>;
+      if (operation === 'createGroup') names.set(group['id'], group['name']);
+      return {
+        status,
+        body: operation === 'getGroup' ? { ...group, name: names.get(group['id']) ?? group['name'] } : body,
+      };
+    },
+  };
+}
+
+export const defects = [
+  defect('group-below-its-child', 'Moves a group below its own descendants.', ['platform.group.tree'], {
+    mayMoveGroup: (group, line) => line[0] !== group,
+  }),
+  defect('group-below-itself', 'Makes a group its own parent.', ['platform.group.tree'], {
+    mayMoveGroup: (group, line) => !line.slice(1).includes(group),
+  }),
+  defect(
+    'group-rename-lost',
+    'Answers a renaming with the new name, and keeps the old one.',
+    ['platform.group.tree'],
+    keepsFirstNames,
+  ),
+  defect(
+    'group-rename-new-id',
+    'Answers a renaming with a group of another id.',
+    ['platform.group.tree'],
+    answers('updateGroup', (group) => ({ ...group, id: `${group['id']}-2` })),
+  ),
+  defect(
+    'membership-written',
+    'Lets a device be put into a group by PATCH.',
+    ['platform.group.tree'],
+    unchecked('updateDevice'),
+  ),
+  defect(
+    'membership-fails',
+    'Fails when a device is to be put into a group by PATCH.',
+    ['platform.group.tree'],
+    ({ bodyProblems }) => ({
+      bodyProblems: (operation, value, check) => {
+        if (operation === 'updateDevice' && typeof value === 'object' && value !== null && 'group_id' in value) {
+          throw new Error('nobody expected a group here');
+        }
+        return bodyProblems(operation, value, check);
+      },
+    }),
+  ),
+];
+
+export const variants = [
+  variant(
+    'group-parent-by-another-name',
+    'Calls the parent of a group parent_group_id, and ignores parent_id.',
+    ({ bodyProblems }) => ({
+      resource: (kind, resource) => {
+        if (kind !== 'group') return resource;
+        const { parent_id: parent, ...rest } = resource;
+        return { ...rest, parent_group_id: parent };
+      },
+      bodyProblems: (operation, value, check) => {
+        if ((operation === 'createGroup' || operation === 'moveGroup') && typeof value === 'object' && value !== null) {
+          const body = value as { parent_id?: unknown; parent_group_id?: unknown };
+          delete body.parent_id;
+          if (body.parent_group_id !== undefined) body.parent_id = body.parent_group_id;
+          delete body.parent_group_id;
+        }
+        return bodyProblems(operation, value, check);
+      },
+    }),
+  ),
+  variant(
+    'groups-moved-elsewhere',
+    'Moves groups at a path of its own, not at /groups/{id}/move.',
+    ({ bodyProblems }) => ({
+      bodyProblems: (operation, value, check) => {
+        if (operation === 'moveGroup') throw new PlatformError(404, 'unknown_route', 'there is nothing at this path');
+        return bodyProblems(operation, value, check);
+      },
+    }),
+  ),
+  variant('groups-renamed-elsewhere', 'Renames groups at a path of its own, not by PATCH.', ({ bodyProblems }) => ({
+    bodyProblems: (operation, value, check) => {
+      if (operation === 'updateGroup') throw new PlatformError(405, 'method_not_allowed', 'PATCH is not served here');
+      return bodyProblems(operation, value, check);
+    },
+  })),
+];

@@ -1,0 +1,18 @@
+import { defect } from '../define-platform.ts';
+
+export const defects = [
+  defect('target-not-replaced', 'Keeps the old target deployment beside the new one.', ['system.offline.newest'], {
+    replaces: false,
+  }),
+  defect(
+    'queued-is-deployed',
+    'Shows a deployment as deployed before its device has fetched it.',
+    ['system.offline'],
+    ({ mergeStatus }) => ({
+      resource: (kind, resource) =>
+        kind === 'deployment' && resource['activity_status'] === 'queued'
+          ? { ...resource, activity_status: 'deployed', status: mergeStatus('deployed', 'none') }
+          : resource,
+    }),
+  ),
+];
