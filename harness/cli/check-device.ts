@@ -1,10 +1,9 @@
 import process from 'node:process';
 import type { CommandModule, Options } from 'yargs';
 import { Redactor } from '../client/redact.ts';
-import type { DeviceContext } from '../targets/device.ts';
-import type { DeviceTargetOptions, OpenDeviceTarget } from '../targets/open.ts';
+import type { OpenDeviceTarget } from '../targets/opened.ts';
+import type { DeviceTargetOptions } from '../targets/options.ts';
 import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
-import type { Judged } from './run-suite.ts';
 
 /** How a device is named on the command line. */
 export interface DeviceArguments {
@@ -73,8 +72,8 @@ export const checkDevice: CommandModule<object, Arguments> = {
       import('./run-suite.ts'),
       import('../../suites/device/index.ts'),
     ]);
-    process.exitCode = await judge(deviceSuite, args, redactor, async (signal, notify) =>
-      judgedDevice(await open(args, redactor, signal, notify), args.patience * 1000),
+    process.exitCode = await judge(deviceSuite, args, redactor, (signal, notify) =>
+      open(args, redactor, signal, notify),
     );
   },
 };
@@ -95,7 +94,7 @@ async function open(
 }
 
 export function deviceOptions(
-  args: DeviceArguments,
+  args: DeviceArguments & Pick<PlanArguments, 'patience'>,
   redactor: Redactor,
   signal: AbortSignal,
   notify: (text: string) => void,
@@ -121,25 +120,5 @@ export function deviceOptions(
         'version',
       ].includes(name),
   );
-  return { ...Object.fromEntries(given), redactor, signal, notify };
-}
-
-/** What the device suite gets from an opened target. */
-export function judgedDevice(target: OpenDeviceTarget, patienceMs: number): Judged<DeviceContext> {
-  return {
-    description: target.description,
-    capabilities: target.capabilities,
-    unreachable: target.unreachable,
-    diagnostics: () => target.diagnostics(),
-    context: (recorder, signal) => ({
-      transport: target.transport,
-      http: target.http.with({ recorder, signal, timeoutMs: patienceMs }),
-      capabilities: target.capabilities,
-      control: target.control,
-      info: target.info,
-      heartbeatSeconds: target.heartbeatSeconds,
-      patienceMs,
-    }),
-    [Symbol.asyncDispose]: () => target.close(),
-  };
+  return { ...Object.fromEntries(given), patienceMs: args.patience * 1000, redactor, signal, notify };
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, type TestContext, test, vi } from 'vitest';
 import { buildImage } from '../../fixtures/container/build.ts';
 import { Redactor } from '../client/redact.ts';
-import { openDeviceTarget } from '../targets/resolve.ts';
+import { openDeviceTarget } from '../targets/open-device.ts';
 import { check, deviceSuite, openDevice } from './library.ts';
 import { muster, Running } from './testing/muster.ts';
 

@@ -2,10 +2,8 @@ import process from 'node:process';
 import type { CommandModule } from 'yargs';
 import { Redactor } from '../client/redact.ts';
 import { DIALECTS, type Dialect } from '../contract/versions.ts';
-import type { PlatformContext } from '../targets/device.ts';
-import type { OpenPlatformTarget, PlatformTargetOptions } from '../targets/open.ts';
+import type { PlatformTargetOptions } from '../targets/options.ts';
 import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
-import type { Judged } from './run-suite.ts';
 
 interface Arguments extends PlanArguments {
   url?: string;
@@ -72,8 +70,8 @@ export const checkPlatform: CommandModule<object, Arguments> = {
       import('../../suites/platform/index.ts'),
       import('../targets/open-platform.ts'),
     ]);
-    process.exitCode = await judge(platformSuite, args, redactor, async (signal, notify) =>
-      judgedPlatform(await openPlatformTarget(platformOptions(args, redactor, signal, notify)), args.patience * 1000),
+    process.exitCode = await judge(platformSuite, args, redactor, (signal, notify) =>
+      openPlatformTarget(platformOptions(args, redactor, signal, notify)),
     );
   },
 };
@@ -103,28 +101,5 @@ function platformOptions(
     version: args['target-version'],
   };
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  return { ...given, readOnly: args['read-only'], redactor, signal, notify };
-}
-
-/** What the platform suite gets from an opened target. */
-export function judgedPlatform(target: OpenPlatformTarget, patienceMs: number): Judged<PlatformContext> {
-  return {
-    description: target.description,
-    capabilities: target.capabilities,
-    unreachable: target.unreachable,
-    diagnostics: () => target.diagnostics(),
-    context: (recorder, signal) => ({
-      http: target.http.with({ recorder, signal, timeoutMs: patienceMs }),
-      versionHeader: target.versionHeader,
-      apiVersion: target.apiVersion,
-      apiKey: target.apiKey,
-      limitedKey: target.limitedKey,
-      capabilities: target.capabilities,
-      onlineDevice: target.onlineDevice,
-      offlineDevice: target.offlineDevice,
-      readOnly: target.readOnly,
-      patienceMs,
-    }),
-    [Symbol.asyncDispose]: () => target.close(),
-  };
+  return { ...given, readOnly: args['read-only'], patienceMs: args.patience * 1000, redactor, signal, notify };
 }

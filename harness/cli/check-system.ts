@@ -3,16 +3,16 @@ import type { CommandModule } from 'yargs';
 import { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { DIALECTS, type Dialect } from '../contract/versions.ts';
+import type { SystemContext } from '../targets/contexts.ts';
 import { ControlError } from '../targets/control/control.ts';
-import { CuttableLink } from '../targets/control/link.ts';
-import type { SystemContext } from '../targets/device.ts';
+import { TcpProxy } from '../targets/control/tcp-proxy.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import { openPlatformTarget } from '../targets/open-platform.ts';
-import { type DeviceArguments, deviceOptions, deviceTargetOptions, judgedDevice } from './check-device.ts';
+import type { OpenedTarget } from '../targets/opened.ts';
+import { type DeviceArguments, deviceOptions, deviceTargetOptions } from './check-device.ts';
 import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
-import { judgedPlatform } from './check-platform.ts';
 import { announcer, openAgent, startControlPlatform, startsAgent } from './control-platform.ts';
-import { type Judged, judge } from './run-suite.ts';
+import { judge } from './run-suite.ts';
 
 interface Arguments extends PlanArguments, DeviceArguments {
   platform?: string;
@@ -68,14 +68,14 @@ async function open(
   redactor: Redactor,
   signal: AbortSignal,
   notify: (text: string) => void,
-): Promise<Judged<SystemContext>> {
+): Promise<OpenedTarget<SystemContext>> {
   const patienceMs = args.patience * 1000;
   const deviceTarget = deviceOptions(args, redactor, signal, notify);
   const dialect = args.dialect ?? 'spec';
   const started = args.platform !== undefined || (await startsAgent(deviceTarget, redactor));
   const stack = new AsyncDisposableStack();
   try {
-    const links: CuttableLink[] = [];
+    const links: TcpProxy[] = [];
     const own =
       args.platform === undefined
         ? stack.use(
@@ -85,7 +85,7 @@ async function open(
               signal,
               announce: announcer(started),
               relay: async (url) => {
-                const link = stack.use(await CuttableLink.to(url));
+                const link = stack.use(await TcpProxy.to(url));
                 links.push(link);
                 return link.url;
               },
@@ -96,26 +96,24 @@ async function open(
       own === undefined
         ? await openDeviceTarget(deviceTarget)
         : await openAgent(own, { ...deviceTarget, env: { ...process.env, ...own.env } }, started);
-    const device = judgedDevice(stack.use(opened), patienceMs);
+    const device = stack.use(opened);
     const deviceId = device.unreachable === undefined ? (args['device-id'] ?? (await own?.enrolled())) : undefined;
     if (deviceId === undefined && device.unreachable === undefined) {
       throw new UsageError('--device-id: missing; with --platform, which of its devices is this agent?');
     }
     const apiKey = own?.apiKey ?? args['api-key'] ?? process.env['MUSTER_API_KEY'];
-    const platform = judgedPlatform(
-      stack.use(
-        await openPlatformTarget({
-          url: own?.url ?? args.platform ?? '',
-          ...(apiKey === undefined ? {} : { apiKey }),
-          ...(args['api-version'] === undefined ? {} : { apiVersion: args['api-version'] }),
-          ...(deviceId === undefined ? {} : { onlineDevice: deviceId }),
-          dialect,
-          readOnly: args['read-only'],
-          redactor,
-          signal,
-        }),
-      ),
-      patienceMs,
+    const platform = stack.use(
+      await openPlatformTarget({
+        url: own?.url ?? args.platform ?? '',
+        ...(apiKey === undefined ? {} : { apiKey }),
+        ...(args['api-version'] === undefined ? {} : { apiVersion: args['api-version'] }),
+        ...(deviceId === undefined ? {} : { onlineDevice: deviceId }),
+        dialect,
+        readOnly: args['read-only'],
+        redactor,
+        signal,
+        patienceMs,
+      }),
     );
     const capabilities = new Set([...device.capabilities, ...platform.capabilities]);
     return {

@@ -8,8 +8,9 @@ import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../contract/version
 import { type Control, ControlError } from '../targets/control/control.ts';
 import { PlatformControl } from '../targets/control/platform-control.ts';
 import { PlatformKit } from '../targets/control/platform-kit.ts';
-import type { DeviceTargetOptions, OpenDeviceTarget } from '../targets/open.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
+import type { OpenDeviceTarget } from '../targets/opened.ts';
+import type { DeviceTargetOptions } from '../targets/options.ts';
 
 export interface ControlPlatformOptions {
   redactor: Redactor;
@@ -116,7 +117,7 @@ export async function startsAgent(
   { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
   redactor: Redactor,
 ): Promise<boolean> {
-  const { loadTargetFile } = await import('../targets/file.ts');
+  const { loadTargetFile } = await import('../targets/target-file.ts');
   const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file.device;
   if (command === undefined && (image ?? file?.image) !== undefined) {
     throw new UsageError(

@@ -10,12 +10,10 @@ import { createReporters } from '../reports/create.ts';
 import { makePlan } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Report, Suite } from '../runner/types.ts';
-import { judgedDevice } from './check-device.ts';
+import type { OpenedTarget } from '../targets/opened.ts';
 import { interruptSignal, positive, seedFrom } from './check-options.ts';
-import { judgedPlatform } from './check-platform.ts';
 import { DemoScreen, milliseconds } from './demo-screen.ts';
 import { EXIT } from './exit.ts';
-import type { Judged } from './run-suite.ts';
 import { VERSION } from './version.ts';
 
 interface Arguments {
@@ -132,7 +130,7 @@ async function run(
   const judge = async <Context>(
     name: string,
     suite: Suite<Context>,
-    open: () => Promise<Judged<Context>>,
+    open: () => Promise<OpenedTarget<Context>>,
   ): Promise<Report> => {
     await using target = await open();
     const plan = makePlan(suite, { capabilities: target.capabilities, fast: true });
@@ -162,21 +160,19 @@ async function run(
     return report;
   };
   const reports = [
-    await judge('device', deviceSuite, async () =>
-      judgedDevice(await openDeviceTarget({ ...place, env: {}, name: 'simulated robot', redactor }), PATIENCE_MS),
+    await judge('device', deviceSuite, () =>
+      openDeviceTarget({ ...place, env: {}, name: 'simulated robot', redactor, patienceMs: PATIENCE_MS }),
     ),
-    await judge('platform', platformSuite, async () =>
-      judgedPlatform(
-        await openPlatformTarget({
-          url: platform.url,
-          apiKey: keys.full,
-          limitedKey: keys.limited,
-          env: {},
-          name: 'simulated platform',
-          redactor,
-        }),
-        PATIENCE_MS,
-      ),
+    await judge('platform', platformSuite, () =>
+      openPlatformTarget({
+        url: platform.url,
+        apiKey: keys.full,
+        limitedKey: keys.limited,
+        env: {},
+        name: 'simulated platform',
+        redactor,
+        patienceMs: PATIENCE_MS,
+      }),
     ),
   ];
   screen.summary({

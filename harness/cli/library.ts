@@ -10,13 +10,12 @@ import { Redactor } from '../client/redact.ts';
 import { makePlan, type PlanOptions } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Report, Suite } from '../runner/types.ts';
-import type { DeviceContext, PlatformContext } from '../targets/device.ts';
-import type { DeviceTargetOptions, PlatformTargetOptions } from '../targets/open.ts';
-import type { Opened } from '../targets/opened.ts';
-import { openDeviceTarget, openPlatformTarget } from '../targets/resolve.ts';
-import { judgedDevice } from './check-device.ts';
+import type { DeviceContext, PlatformContext } from '../targets/contexts.ts';
+import { openDeviceTarget } from '../targets/open-device.ts';
+import { openPlatformTarget } from '../targets/open-platform.ts';
+import type { OpenedTarget } from '../targets/opened.ts';
+import { type DeviceTargetOptions, PATIENCE_MS, type PlatformTargetOptions } from '../targets/options.ts';
 import { LONGEST_PATIENCE_SECONDS } from './check-options.ts';
-import { judgedPlatform } from './check-platform.ts';
 import { VERSION } from './version.ts';
 
 export { deviceSuite } from '../../suites/device/index.ts';
@@ -25,11 +24,9 @@ export { prettyText } from '../reports/pretty.ts';
 export { applyBaseline, type Baseline, type BaselineEntry } from '../runner/baseline.ts';
 export { checks, requirement, suite } from '../runner/define.ts';
 export type * from '../runner/types.ts';
+export type { DeviceContext, PlatformContext } from '../targets/contexts.ts';
 export { type Control, ControlError, HttpControl } from '../targets/control/control.ts';
-export type { DeviceContext, PlatformContext } from '../targets/device.ts';
-export type { Opened } from '../targets/opened.ts';
-
-const PATIENCE_MS = 10_000;
+export type { OpenedTarget } from '../targets/opened.ts';
 
 /** Throws RangeError. */
 function patience(ms: number): number {
@@ -40,22 +37,18 @@ function patience(ms: number): number {
 
 /** Opens a Device API. Throws UsageError for options that make no target; an unreachable one is told in `unreachable`. */
 export async function openDevice(
-  options: Omit<DeviceTargetOptions, 'redactor'>,
+  options: Omit<DeviceTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
-): Promise<Opened<DeviceContext>> {
-  const redactor = new Redactor();
-  const waits = patience(patienceMs);
-  return { ...judgedDevice(await openDeviceTarget({ ...options, redactor }), waits), redactor };
+): Promise<OpenedTarget<DeviceContext>> {
+  return openDeviceTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
 /** Opens a Platform API, likewise. */
 export async function openPlatform(
-  options: Omit<PlatformTargetOptions, 'redactor'>,
+  options: Omit<PlatformTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
-): Promise<Opened<PlatformContext>> {
-  const redactor = new Redactor();
-  const waits = patience(patienceMs);
-  return { ...judgedPlatform(await openPlatformTarget({ ...options, redactor }), waits), redactor };
+): Promise<OpenedTarget<PlatformContext>> {
+  return openPlatformTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
 export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
@@ -69,7 +62,7 @@ export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
 /** Opens the target, runs the suite, closes the target. The report's `exit_code` is that of `muster check`. */
 export async function check<Context>(
   suite: Suite<Context>,
-  open: () => Promise<Opened<Context>>,
+  open: () => Promise<OpenedTarget<Context>>,
   options: CheckOptions = {},
 ): Promise<Report> {
   const { seed = randomInt(2 ** 31), runs = 1, signal, ...plan } = options;

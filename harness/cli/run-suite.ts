@@ -1,34 +1,24 @@
 /** From parsed options and an opened target to reports and an exit code. */
 import process from 'node:process';
-import type { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import { createReporters } from '../reports/create.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Replay } from '../runner/run-check.ts';
-import type { Capability, Suite, TargetDescription } from '../runner/types.ts';
+import type { Suite } from '../runner/types.ts';
+import type { OpenedTarget } from '../targets/opened.ts';
 import { interruptSignal, type PlanArguments, positive, seedFrom } from './check-options.ts';
 import { prepareEvidence } from './evidence.ts';
 import { EXIT } from './exit.ts';
 import { commandLine, withoutSecrets } from './own-arguments.ts';
 import { VERSION } from './version.ts';
 
-/** An opened target, seen from a suite. */
-export interface Judged<Context> extends AsyncDisposable {
-  description: TargetDescription;
-  capabilities: ReadonlySet<Capability>;
-  unreachable: string | undefined;
-  /** What it wrote to standard error, when Muster started it. */
-  diagnostics(): string;
-  context(recorder: Recorder, signal: AbortSignal): Context;
-}
-
 /** The target is opened here, so that an interrupt while it starts also closes it. Resolves with the exit code. */
 export async function judge<Context>(
   suite: Suite<Context>,
   args: PlanArguments,
   redactor: Redactor,
-  open: (signal: AbortSignal, notify: (text: string) => void) => Promise<Judged<Context>>,
+  open: (signal: AbortSignal, notify: (text: string) => void) => Promise<OpenedTarget<Context>>,
 ): Promise<number> {
   const seed = seedFrom(args.seed);
   const runs = positive('runs', args.runs);

@@ -13,7 +13,7 @@ import { findingText } from '../reports/finding-text.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
 import { runCheck } from '../runner/run-check.ts';
 import { CAPABILITIES, type Check, type CheckResult, type Sharing, type Suite } from '../runner/types.ts';
-import type { Opened } from '../targets/opened.ts';
+import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
 
 const LIMIT_MS = 180_000;
@@ -24,14 +24,14 @@ const LIMIT_MS = 180_000;
  */
 export function describeSuite<Context>(
   suite: Suite<Context>,
-  open: () => Promise<Opened<Context>>,
+  open: () => Promise<OpenedTarget<Context>>,
   options: CheckOptions = {},
 ): void {
   const { seed = randomInt(2 ** 31), runs = 1, signal = new AbortController().signal, ...planOptions } = options;
   // What the target declares is known only when it is open, so every check is registered and some are skipped then.
   const { checks } = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
   describe(`muster ${suite.api} (seed ${seed})`, () => {
-    let target: Opened<Context> | undefined;
+    let target: OpenedTarget<Context> | undefined;
     beforeAll(async () => {
       target = await open();
       if (target.unreachable !== undefined) throw new Error(target.unreachable);
@@ -65,7 +65,7 @@ export function describeSuite<Context>(
 
 async function decide<Context>(
   check: Check<Context>,
-  target: Opened<Context>,
+  target: OpenedTarget<Context>,
   context: TestContext,
   run: { seed: number; runs: number; signal: AbortSignal },
 ): Promise<void> {

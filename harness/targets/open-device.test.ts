@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
-import { openDeviceTarget } from './resolve.ts';
+import { openDeviceTarget } from './open-device.ts';
 
 let folder: string;
 const servers: Server[] = [];

@@ -8,19 +8,19 @@ import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import type { Capability, TargetDescription } from '../runner/types.ts';
 import { declared, isCapability } from './capability.ts';
-import { opening } from './close-all.ts';
+import type { DeviceTransport } from './contexts.ts';
 import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, HttpControl } from './control/control.ts';
 import { noControl } from './control/no-control.ts';
 import { RestartControl } from './control/restart-control.ts';
-import type { DeviceTransport } from './device.ts';
-import { type LoadedTarget, loadTargetFile } from './file.ts';
 import { startCommand } from './launch/command.ts';
+import { fillPlaces } from './launch/command-placeholders.ts';
 import { digestOf } from './launch/digest.ts';
 import { startDeviceImage } from './launch/image.ts';
 import type { Started } from './launch/started.ts';
-import type { DeviceTargetOptions, OpenDeviceTarget } from './open.ts';
-import { fillPlaces } from './transports/placeholders.ts';
+import { type OpenDeviceTarget, opening } from './opened.ts';
+import { type DeviceTargetOptions, PATIENCE_MS } from './options.ts';
+import { type LoadedTarget, loadTargetFile } from './target-file.ts';
 import { hintFor, whyUnreachable } from './transports/reach.ts';
 import { type DeviceAddress, deviceClient, readCa, transportOf } from './transports/transport.ts';
 
@@ -139,14 +139,19 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       ...(version === undefined ? {} : { version }),
       ...(digest === undefined ? {} : { digest }),
     };
+    const { patienceMs = PATIENCE_MS } = options;
+    const heartbeatSeconds = info.heartbeat_seconds ?? HEARTBEAT_SECONDS;
+    const opened = { transport, control, info, capabilities, heartbeatSeconds };
     return {
-      transport,
+      ...opened,
       http,
-      control,
-      info,
-      capabilities,
+      redactor,
+      context: (recorder, signal) => ({
+        ...opened,
+        http: http.with({ recorder, signal, timeoutMs: patienceMs }),
+        patienceMs,
+      }),
       description: redactor.value(description),
-      heartbeatSeconds: info.heartbeat_seconds ?? HEARTBEAT_SECONDS,
       unreachable: trouble === undefined ? undefined : redactor.text(trouble),
       diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
       close,

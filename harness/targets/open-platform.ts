@@ -6,14 +6,14 @@ import { UsageError } from '../common/usage-error.ts';
 import { codenameOf, DIALECT_NAMES, NEWEST_VERSION } from '../contract/versions.ts';
 import type { Capability, TargetDescription } from '../runner/types.ts';
 import { declared } from './capability.ts';
-import { opening } from './close-all.ts';
-import { loadTargetFile } from './file.ts';
 import { startCommand } from './launch/command.ts';
 import { digestOf } from './launch/digest.ts';
 import { onPort } from './launch/image.ts';
 import type { Started } from './launch/started.ts';
-import type { OpenPlatformTarget, PlatformTargetOptions } from './open.ts';
+import { type OpenPlatformTarget, opening } from './opened.ts';
+import { PATIENCE_MS, type PlatformTargetOptions } from './options.ts';
 import { probePlatform } from './probe-platform.ts';
+import { loadTargetFile } from './target-file.ts';
 import { whyUnreachable } from './transports/reach.ts';
 import { readCa, trusted, webAddress } from './transports/transport.ts';
 
@@ -124,17 +124,18 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
       ...(version === undefined ? {} : { version }),
       ...(digest === undefined ? {} : { digest }),
     };
+    const api = { versionHeader, apiVersion, apiKey, limitedKey, capabilities, onlineDevice, offlineDevice, readOnly };
+    const { patienceMs = PATIENCE_MS } = options;
     return {
       http,
+      redactor,
+      context: (recorder, signal) => ({
+        ...api,
+        http: http.with({ recorder, signal, timeoutMs: patienceMs }),
+        patienceMs,
+      }),
       dialect,
-      versionHeader,
-      apiVersion,
-      apiKey,
-      limitedKey,
-      onlineDevice,
-      offlineDevice,
-      readOnly,
-      capabilities,
+      ...api,
       description: redactor.value(description),
       unreachable: trouble === undefined ? undefined : redactor.text(trouble),
       diagnostics: () => redactor.text(started?.diagnostics() ?? ''),

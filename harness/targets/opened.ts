@@ -1,18 +1,81 @@
-/** An opened target as a suite is run against it, from a program or from vitest. */
-
+/** What opening a target yields, whichever way it was opened, and how all of it is closed again. */
+import type { HttpClient } from '../client/http.ts';
 import type { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
+import type { ControlInfo } from '../contract/control.ts';
+import type { Dialect } from '../contract/versions.ts';
 import type { Capability, TargetDescription } from '../runner/types.ts';
+import type { DeviceContext, DeviceTransport, PlatformContext } from './contexts.ts';
+import type { Control } from './control/control.ts';
 
-export interface Opened<Context> extends AsyncDisposable {
+/** An opened target, as a suite is run against it. */
+export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly description: TargetDescription;
   readonly capabilities: ReadonlySet<Capability>;
-  /** Why nothing can be decided; absent when it answers. */
+  /**
+   * Why the target cannot be checked, and how to look for oneself; undefined when it answers. This is no exception because an
+   * unreachable target gets a report as well.
+   */
   readonly unreachable: string | undefined;
-  /** What it wrote to standard error, when Muster started it. */
+  /** The end of what the target wrote to its standard error; empty when Muster did not start it. */
   diagnostics(): string;
-  /** What one check is given. */
+  /** The context of one check, whose exchanges go to `recorder` and end with `signal`. */
   context(recorder: Recorder, signal: AbortSignal): Context;
-  /** Keeps its secrets out of reports. */
+  /** Keeps the target's secrets out of reports. */
   readonly redactor?: Redactor;
+}
+
+interface OpenTarget<Context> extends OpenedTarget<Context> {
+  /** A client without a recorder of its own; `http.with({ recorder })` for each check. */
+  readonly http: HttpClient;
+  readonly redactor: Redactor;
+  /** Ends what was started for this target. Idempotent. Throws AggregateError. */
+  close(): Promise<void>;
+}
+
+export interface OpenDeviceTarget extends OpenTarget<DeviceContext> {
+  readonly transport: DeviceTransport;
+  /** Throws ControlError on every call when the target has no control. */
+  readonly control: Control;
+  readonly info: ControlInfo;
+  readonly heartbeatSeconds: number;
+}
+
+export interface OpenPlatformTarget extends OpenTarget<PlatformContext> {
+  readonly dialect: Dialect;
+  readonly versionHeader: string;
+  readonly apiVersion: string;
+  readonly apiKey: string;
+  readonly limitedKey: string | undefined;
+  readonly onlineDevice: string | undefined;
+  readonly offlineDevice: string | undefined;
+  readonly readOnly: boolean;
+}
+
+export type Closer = () => Promise<void> | undefined;
+
+/** Closes everything, whatever fails; throws what failed, together. */
+async function closeAll(closers: readonly Closer[]): Promise<void> {
+  const results = await Promise.allSettled(closers.map((close) => close()));
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  if (errors.length > 0) throw new AggregateError(errors, 'the target could not be closed cleanly');
+}
+
+/**
+ * Calls `open`, which adds a closer for everything that it opens. When `open` throws, for example because of an interrupt while an
+ * agent starts, what it opened so far is closed and the error is passed on. `close` is idempotent.
+ */
+export async function opening<T>(open: (closers: Closer[], close: () => Promise<void>) => Promise<T>): Promise<T> {
+  const closers: Closer[] = [];
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= closeAll(closers);
+    return closing;
+  };
+  try {
+    return await open(closers, close);
+  } catch (error) {
+    await close().catch(() => {});
+    throw error;
+  }
 }

@@ -1,7 +1,7 @@
 /** Registers the platform suite; every file is a section of the specification. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
-import type { PlatformContext } from '../../harness/targets/device.ts';
+import type { PlatformContext } from '../../harness/targets/contexts.ts';
 import { deploymentChecks } from './2.1-deployments.ts';
 import { pingChecks } from './2.5-ping.ts';
 import { listEnvelopeChecks } from './2.6-list-envelope.ts';

@@ -1,7 +1,7 @@
 /** Registers the system suite: both sides of the service together. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
-import type { SystemContext } from '../../harness/targets/device.ts';
+import type { SystemContext } from '../../harness/targets/contexts.ts';
 import { failedChecks } from './2.2-failed.ts';
 import { offlineChecks } from './2.2-offline.ts';
 import { soakChecks } from './3-soak.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../../client/redact.ts';
-import { openDeviceTarget } from '../resolve.ts';
+import { openDeviceTarget } from '../open-device.ts';
 import { ProcessGroup } from './process-group.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-command-'));

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../common/usage-error.ts';
-import type { ImageOptions } from '../open.ts';
+import type { ImageOptions } from '../options.ts';
 import { accepts } from '../transports/reach.ts';
 import { type ContainerPlan, runContainer } from './docker.ts';
 import type { Started, StartOptions } from './started.ts';

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
-import type { DeviceTransport } from '../device.ts';
+import type { DeviceTransport } from '../contexts.ts';
 
 /** Undefined when a connection could be made; whatever is answered is the suite's business. */
 export async function whyUnreachable(http: HttpClient, hint: string): Promise<string | undefined> {

@@ -8,7 +8,7 @@ import { readInputText, whyNot } from '../../common/read-input.ts';
 import { UsageError } from '../../common/usage-error.ts';
 import { type DiscoveryFile, discoveryFile } from '../../contract/discovery.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
-import type { DeviceTransport } from '../device.ts';
+import type { DeviceTransport } from '../contexts.ts';
 
 export interface DeviceAddress {
   socket?: string;

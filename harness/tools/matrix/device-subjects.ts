@@ -5,7 +5,6 @@ import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulato
 import { type DeviceBehaviour, referenceBehaviour as right } from '../../../simulators/device/index.ts';
 import type { TransportName } from '../../../simulators/device/transport/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
-import { judgedDevice } from '../../cli/check-device.ts';
 import { Redactor } from '../../client/redact.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
@@ -42,7 +41,7 @@ async function judgeTarget(
   only?: readonly string[],
 ): Promise<Report> {
   const redactor = new Redactor();
-  await using target = judgedDevice(await openDeviceTarget({ ...place, env: {}, redactor }), patienceMs);
+  await using target = await openDeviceTarget({ ...place, env: {}, redactor, patienceMs });
   return await runSuite(deviceSuite, {
     plan: makePlan(deviceSuite, { capabilities: target.capabilities, ...(only === undefined ? {} : { only }) }),
     target: target.description,

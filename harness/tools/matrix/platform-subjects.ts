@@ -4,7 +4,6 @@ import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulato
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import { type PlatformBehaviour, rightBehaviour } from '../../../simulators/platform/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
-import { judgedPlatform } from '../../cli/check-platform.ts';
 import { Redactor } from '../../client/redact.ts';
 import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
 import { makePlan } from '../../runner/plan.ts';
@@ -46,8 +45,15 @@ async function judgeTarget(
   only?: readonly string[],
 ): Promise<Report> {
   const redactor = new Redactor();
-  const opened = await openPlatformTarget({ url, apiKey: KEY, limitedKey: LIMITED_KEY, ...options, env: {}, redactor });
-  await using target = judgedPlatform(opened, patienceMs);
+  await using target = await openPlatformTarget({
+    url,
+    apiKey: KEY,
+    limitedKey: LIMITED_KEY,
+    ...options,
+    env: {},
+    redactor,
+    patienceMs,
+  });
   // What a defect hides from probing is still there to be judged.
   const hidden = ['write', 'seed-data', ...SUPPORTED_CODENAMES] as const;
   const capabilities = new Set([...target.capabilities, ...hidden]);

@@ -6,8 +6,6 @@ import { systemDefects } from '../../../simulators/defects/system/index.ts';
 import { type DeviceBehaviour, referenceBehaviour as rightDevice } from '../../../simulators/device/index.ts';
 import { type PlatformBehaviour, rightBehaviour } from '../../../simulators/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
-import { judgedDevice } from '../../cli/check-device.ts';
-import { judgedPlatform } from '../../cli/check-platform.ts';
 import { Redactor } from '../../client/redact.ts';
 import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
 import { makePlan } from '../../runner/plan.ts';
@@ -45,19 +43,17 @@ async function judgeSystem(choice: Choice): Promise<Report> {
   const nothing = instead === undefined ? undefined : stack.use(await nullServer(instead, { port: 0 }));
   const redactor = new Redactor();
   const { socket, control, deviceId, links } = workspace;
-  const device = stack.use(judgedDevice(await openDeviceTarget({ socket, control, env: {}, redactor }), patienceMs));
+  const device = stack.use(await openDeviceTarget({ socket, control, env: {}, redactor, patienceMs }));
   const platform = stack.use(
-    judgedPlatform(
-      await openPlatformTarget({
-        url: nothing === undefined ? workspace.platform.url : `${nothing.address}/beta`,
-        apiKey: KEY,
-        onlineDevice: deviceId,
-        env: {},
-        redactor,
-        ...(version === undefined ? {} : { apiVersion: version }),
-      }),
+    await openPlatformTarget({
+      url: nothing === undefined ? workspace.platform.url : `${nothing.address}/beta`,
+      apiKey: KEY,
+      onlineDevice: deviceId,
+      env: {},
+      redactor,
       patienceMs,
-    ),
+      ...(version === undefined ? {} : { apiVersion: version }),
+    }),
   );
   const capabilities = new Set([...device.capabilities, ...platform.capabilities, 'write'] as const);
   return await runSuite(systemSuite, {

@@ -8,7 +8,7 @@ import {
   simulatePlatform,
 } from '../../../simulators/platform/index.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
-import { CuttableLink } from '../../targets/control/link.ts';
+import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
 import { scratch } from './scratch.ts';
 
 export const KEY = 'key_full_0123456789abcdefghij';
@@ -25,7 +25,7 @@ export interface Workspace extends AsyncDisposable {
   socket: string;
   control: string;
   /** All that the device reaches the platform by. */
-  links: readonly CuttableLink[];
+  links: readonly TcpProxy[];
   create(path: string, body: object): Promise<Record<string, string>>;
 }
 
@@ -53,8 +53,8 @@ export async function startWorkspace(behaviour: {
     const response = await fetch(platform.url + to, { method: 'POST', headers, body: JSON.stringify(body) });
     return (await response.json()) as Record<string, string>;
   };
-  const agentLink = starting.use(await CuttableLink.to(platform.agentUrl));
-  const mqttLink = starting.use(await CuttableLink.to(platform.mqttUrl ?? ''));
+  const agentLink = starting.use(await TcpProxy.to(platform.agentUrl));
+  const mqttLink = starting.use(await TcpProxy.to(platform.mqttUrl ?? ''));
   const socket = join(path, 'robot.sock');
   const control = join(path, 'control.sock');
   const device = starting.use(

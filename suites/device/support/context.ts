@@ -1,7 +1,7 @@
 /** What a device check is given, and the shape in which it is declared. */
 import { checks } from '../../../harness/runner/define.ts';
 import type { Capability, CheckContext } from '../../../harness/runner/types.ts';
-import type { DeviceContext } from '../../../harness/targets/device.ts';
+import type { DeviceContext } from '../../../harness/targets/contexts.ts';
 import { relocate } from './restart.ts';
 
 export type Device = DeviceContext & CheckContext;

@@ -22,6 +22,7 @@ export async function judgeDevice(options: Judging): Promise<Report> {
   await using target = await openDeviceTarget({
     redactor,
     env: {},
+    patienceMs,
     ...(socket === undefined ? {} : { socket }),
     ...(discovery === undefined ? {} : { discovery }),
     ...(control === undefined ? {} : { control }),
@@ -29,15 +30,7 @@ export async function judgeDevice(options: Judging): Promise<Report> {
   return await runSuite(deviceSuite, {
     plan: makePlan(deviceSuite, { ...plan, capabilities: target.capabilities }),
     target: target.description,
-    context: (recorder, signal) => ({
-      transport: target.transport,
-      http: target.http.with({ recorder, signal, timeoutMs: patienceMs }),
-      capabilities: target.capabilities,
-      control: target.control,
-      info: target.info,
-      heartbeatSeconds: target.heartbeatSeconds,
-      patienceMs,
-    }),
+    context: target.context,
     redactor,
     seed,
     runs,

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
-import type { SystemContext } from '../../../harness/targets/device.ts';
+import type { SystemContext } from '../../../harness/targets/contexts.ts';
 import type { Platform } from '../../platform/support/platform.ts';
 import { bounded } from '../../platform/support/shrinking.ts';
 

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { CuttableLink } from './link.ts';
+import { TcpProxy } from './tcp-proxy.ts';
 
 describe('a link', () => {
   it('carries bytes both ways until it is cut, and again once restored', async () => {
     const echo = createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1');
     await once(echo, 'listening');
     const { port } = echo.address() as AddressInfo;
-    await using link = await CuttableLink.to(`http://127.0.0.1:${port}`);
+    await using link = await TcpProxy.to(`http://127.0.0.1:${port}`);
     expect(link.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const open = () => connect(Number(new URL(link.url).port), '127.0.0.1').on('error', () => {});
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { loadTargetFile } from './file.ts';
+import { loadTargetFile } from './target-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-file-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -6,7 +6,7 @@ import type { Redactor } from '../client/redact.ts';
 import { readInputText, whyNot } from '../common/read-input.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { type TargetFile, targetFile } from './file-schema.ts';
-import { knownBeside, type Parsed, placeOf } from './places.ts';
+import { knownBeside, type Parsed, placeOf } from './yaml-position.ts';
 
 type Json = Record<string, unknown>;
 

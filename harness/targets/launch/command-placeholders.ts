@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DeviceAddress } from './transport.ts';
+import type { DeviceAddress } from '../transports/transport.ts';
 
 const PLACES = { socket: 'agent.sock', discovery: 'discovery.json', control: 'control.sock', dir: 'agent' } as const;
 type Place = keyof typeof PLACES;

@@ -1,7 +1,7 @@
 /** A TCP link that can be cut: stands between an agent and what it talks to, so that a suite can take it offline. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-export class CuttableLink implements AsyncDisposable {
+export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #cut = false;
@@ -32,8 +32,8 @@ export class CuttableLink implements AsyncDisposable {
   }
 
   /** Listens on a free port of loopback. */
-  static async to(url: string): Promise<CuttableLink> {
-    const link = new CuttableLink(new URL(url));
+  static async to(url: string): Promise<TcpProxy> {
+    const link = new TcpProxy(new URL(url));
     await new Promise<void>((resolve, reject) => {
       link.#server.once('error', reject);
       link.#server.listen({ host: '127.0.0.1', port: 0, backlog: 1024 }, resolve);

@@ -1,0 +1,80 @@
+/** Options of the functions that open a target. */
+import type { HttpClient } from '../client/http.ts';
+import type { Redactor } from '../client/redact.ts';
+import type { Dialect } from '../contract/versions.ts';
+import type { Control } from './control/control.ts';
+
+/** Default of `patienceMs`. */
+export const PATIENCE_MS = 10_000;
+
+/** How an image is started. Paths are inside the container. */
+export interface ImageOptions {
+  name: string;
+  socket?: string;
+  control?: string;
+  port?: number;
+  args?: readonly string[];
+  env?: Record<string, string>;
+  user?: string;
+}
+
+/** Options that every target shares. */
+export interface TargetOptions {
+  /** Path of a target file (YAML); the other options win over what it says. */
+  target?: string;
+  /** PEM file of certificate authorities to trust besides the system's. */
+  ca?: string;
+  /** Shell line that starts the target; it is ended with all its children. */
+  command?: string;
+  /** Container image, started through Docker; as in a target file. */
+  image?: string | ImageOptions;
+  /** Port that the image listens on; it is mapped. */
+  port?: number;
+  /** Capabilities to declare beside those that are detected. */
+  capability?: readonly string[];
+  /** File whose SHA-256 identifies the implementation under test. */
+  artifact?: string;
+  /** Declared name of the implementation under test. */
+  name?: string;
+  /** Declared version of the implementation under test. */
+  version?: string;
+  redactor: Redactor;
+  /** Environment of commands and of `${NAME}` in a target file. Default: this process's. */
+  env?: Record<string, string | undefined>;
+  /** Milliseconds within which a started target must serve. Default 60 000. */
+  startMs?: number;
+  /** Milliseconds a check waits for something that should happen at once. Default 10 000. */
+  patienceMs?: number;
+  /** Called with a sentence about what is being waited for. */
+  notify?(text: string): void;
+  signal?: AbortSignal;
+}
+
+export interface DeviceTargetOptions extends TargetOptions {
+  socket?: string;
+  discovery?: string;
+  url?: string;
+  /** Bearer token, with `url`. */
+  token?: string;
+  /** Address of a control API: URL, port or socket path. */
+  control?: string;
+  /** Makes the control instead, once the device answers (`--control platform`). Throws ControlError. */
+  attach?(device: HttpClient): Promise<Control>;
+}
+
+export interface PlatformTargetOptions extends TargetOptions {
+  /** `{base_url}` of the specification. */
+  url?: string;
+  apiKey?: string;
+  /** A key without devices:read. */
+  limitedKey?: string;
+  dialect?: Dialect;
+  /** Default: the newest version. */
+  apiVersion?: string;
+  /** Id of a device that answers a ping. */
+  onlineDevice?: string;
+  /** Id of a device that does not answer a ping. */
+  offlineDevice?: string;
+  /** Never writes to this platform. */
+  readOnly?: boolean;
+}
