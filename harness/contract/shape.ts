@@ -47,7 +47,7 @@ interface ErrorLike {
   params: object;
 }
 
-/** An unknown member is told once, where it is, and not again for the object that it is in. */
+/** Reports an unknown member once, at its own place, and not again for the object that holds it. */
 function placed(errors: ErrorLike[]): ErrorLike[] {
   const others = errors.filter(({ keyword }) => keyword !== 'additionalProperties');
   return others.length > 0 ? others : errors;

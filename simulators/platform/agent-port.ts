@@ -16,7 +16,7 @@ export function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
   const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
     const row = find(core, 'deployment', id);
-    // A device learns nothing about what is meant for others, not even that it exists.
+    // A device must not learn which deployments of other devices exist.
     if (row.device_id !== deviceId) find(core, 'deployment', '');
     return row;
   };
@@ -116,8 +116,8 @@ const agentGitCommit = (core: Core, id: string): StrictGitCommit =>
   VIEWS.git_commit(core, find(core, 'git_commit', id));
 
 /**
- * As far as the agent has reported, a deployment that the platform is removing is still deployed. Listing it as such lets an agent
- * that stopped between removing it and saying so say it after all.
+ * An agent that stopped after removing a deployment, and before reporting it, must be able to report it later. So a deployment that
+ * the platform is removing is listed to its agent as deployed.
  */
 function lastReported(activity: DeploymentRow['activity_status']): DeploymentRow['activity_status'] {
   return activity === 'removing' ? 'deployed' : activity;

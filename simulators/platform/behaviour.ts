@@ -1,7 +1,7 @@
 /**
- * Every decision of the platform that the specification, or a published rule, settles: small functions with the right
- * default. A defect changes one of them, a legal variant takes another choice where the specification is silent: both
- * are in `simulators/defects/platform`.
+ * Every decision of the platform that the specification or a published rule settles, as small functions. The reference takes
+ * the right ones. In `simulators/defects/platform` a defect changes one of them, and a variant takes another choice where the
+ * specification leaves it open.
  */
 
 import type { DeploymentReport } from '../../harness/contract/agent.ts';
@@ -17,7 +17,7 @@ import type { SupportedVersion } from '../../harness/contract/versions.ts';
 import type { DeviceMessenger } from './ports.ts';
 import type { OrderTerm } from './store/order.ts';
 
-/** What a client asked of a list, and what there is. */
+/** The page that a client asked for, and how many items match. */
 export interface ListWindow {
   limit: number;
   offset: number;
@@ -28,7 +28,7 @@ export interface ListWindow {
 /** Row numbers by position in the order asked for. */
 export type RowsAt = (start: number, count: number) => readonly number[];
 
-/** A key as far as decisions go. */
+/** What a decision may depend on in an API key. */
 export interface KeyFacts {
   scopes: readonly string[] | 'all';
 }
@@ -49,7 +49,7 @@ export interface StampFacts {
   now: string;
   /** The moment recorded before this one. */
   after: string;
-  /** What the agent said. */
+  /** The moment that the agent reported. */
   reported?: string;
 }
 
@@ -87,11 +87,11 @@ export interface PlatformBehaviour {
   permits(key: KeyFacts, scope: string): boolean;
   /** `undefined`: refused. */
   version(header: string | undefined): SupportedVersion | undefined;
-  /** How a refusal is told. */
+  /** The answer to a refused request. */
   error(facts: ErrorFacts): Answer;
   /** Status of a successful creation. */
   createdStatus: number;
-  /** The value of a request body; `strict` is the careful reader, which throws. */
+  /** The value of a request body; `strict` is the reference reader, which throws. */
   readBody(bytes: Buffer, strict: (bytes: Buffer) => unknown): unknown;
   /** What is wrong with it; `check` compares it with the published shape. */
   bodyProblems(operation: string, value: unknown, check: () => Problem[]): Problem[];
@@ -119,9 +119,9 @@ export interface PlatformBehaviour {
   replaces: boolean;
   /** Whether a fatal error ends a deployment. */
   failureArchives: boolean;
-  /** Whether the agent's side is told of a new target. */
+  /** Whether the agent is notified of a new target. */
   notifies: boolean;
-  /** What is taken of an agent's report; `undefined`: nothing. */
+  /** The part of an agent's report that is applied; `undefined` applies nothing. */
   report(report: DeploymentReport): DeploymentReport | undefined;
 
   // Config (section 9, rules 1 and 2)

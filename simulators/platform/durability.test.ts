@@ -1,4 +1,4 @@
-/** A database file: whatever was answered is there after SIGKILL, and after a restart. */
+/** A database file holds everything that was answered, after SIGKILL and after a restart. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -40,7 +40,7 @@ describe('a database file', () => {
       await using platform = await startPlatform({ db });
       return await createKit(platform);
     })();
-    /** Path → what was answered last. What is under way may have happened or not. */
+    /** Path → the last answer. Requests under way may have been applied or not. */
     const answered = new Map<string, object>();
     for (let round = 0; round < ROUNDS; round++) {
       const { child, url } = await startProcess(db);
@@ -97,7 +97,7 @@ describe('a database file', () => {
     await using platform = await startPlatform({ db, seed: 1, devices: 50 });
     const shown = (await platform.get(`/devices/${robot}?expand=current_deployment`)).body;
     expect(shown).toMatchObject({ status: 'offline', current_deployment: { status: 'deployed' } });
-    // It is no empty workspace: nothing is seeded into it.
+    // A database that holds devices is not seeded again.
     expect((await platform.get('/devices?expand=total_count')).body).toMatchObject({ total_count: 1 });
     expect((await createDevice(platform)).startsWith('dvc_')).toBe(true);
     expect(platform.port.deviceByFingerprint('f')?.id).toBe(robot);

@@ -1,8 +1,8 @@
-/** Faults that a platform can be told to have: off by default, seeded, named. They hit the Platform API, not the agent side. */
+/** Faults that a platform can inject: off by default, seeded, named. They affect the Platform API, not the agent side. */
 
 /** Each with the share of requests that it hits, 0 to 1. */
 export interface PlatformFaults {
-  /** Waits before the answer. */
+  /** Delays the answer. */
   latency?: { rate: number; milliseconds: number };
   /** 429 with Retry-After. */
   throttle?: { rate: number; retryAfterSeconds: number };
@@ -10,7 +10,7 @@ export interface PlatformFaults {
   failure?: { rate: number; status: number };
   /** The connection is reset instead of an answer. */
   reset?: { rate: number };
-  /** The body comes in small pieces, this long apart. */
+  /** Sends the body in small pieces with this pause between them. */
   slowBody?: { rate: number; milliseconds: number };
 }
 

@@ -4,7 +4,7 @@ import { RESOURCES } from '../../harness/contract/platform/operations.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Ids that follow from the seed and the row number: repeatable, without a pattern, and never twice in one database. */
+/** Makes ids from the seed and the row number: repeatable, without a visible pattern, unique in one database. */
 export function idsFrom(seed: string): (kind: ResourceKind, seq: number) => string {
   return (kind, seq) => {
     const digest = createHash('sha256').update(`${seed}/${kind}/${seq}`).digest();

@@ -31,11 +31,11 @@ export interface SimulatedPlatform extends AsyncDisposable {
   readonly agentUrl: string;
   /** The broker that devices connect to; `undefined` without an agent side (`mqtt: false`). */
   readonly mqttUrl: string | undefined;
-  /** A key that may do everything when none was given; otherwise the first of those given. */
+  /** The first key that was given, or a generated one with every scope. */
   readonly apiKey: string;
   /** The store as the agent side sees it. */
   readonly port: AgentPort;
-  /** What the published API has no operation for. Throws PlatformError for an unknown id. */
+  /** Changes for which the published API has no operation. Throws PlatformError for an unknown id. */
   archiveDevice(id: string): void;
   assignGroup(deviceId: string, groupId: string | null): void;
   /** Ends connections and closes the database. Idempotent. */
@@ -116,7 +116,7 @@ const generatedKey = (): KeyOption => ({
   scopes: 'all',
 });
 
-/** Every step is taken, whatever the ones before it came to. */
+/** Runs every step even if an earlier one failed. */
 async function stopAll(steps: readonly (() => unknown)[]): Promise<void> {
   const errors: unknown[] = [];
   for (const step of steps) {

@@ -19,7 +19,7 @@ const digestOf = (text: string): string => hash('sha256', text, 'hex');
 
 const SCOPED = ['config_instances', 'config_schemas', 'config_types', 'git_commits', 'groups', 'releases'] as const;
 
-/** Every scope there is; any other in an option is a typing error. */
+/** All scopes. */
 export const SCOPES: readonly string[] = [
   ...SCOPED.flatMap((resource) => ['manage', 'read', 'write'].map((action) => `${resource}:${action}`)),
   ...['manage', 'write'].map((action) => `provisioning_tokens:${action}`),
@@ -32,7 +32,7 @@ export class KeyRing {
   readonly keys: readonly ApiKey[];
   readonly #presented = Buffer.alloc(64);
 
-  /** Throws RangeError for an empty or repeated key, or a scope that there is none of. Says no key. */
+  /** Throws RangeError for an empty or repeated key and for an unknown scope. The message never contains a key. */
   constructor(options: readonly KeyOption[]) {
     const texts = new Set(options.map(({ key }) => key));
     if (texts.size < options.length) throw new RangeError('an API key is given twice');
@@ -43,13 +43,13 @@ export class KeyRing {
         throw new RangeError(`unknown scope ${JSON.stringify(unknown)}; accepted are ${SCOPES.join(', ')}`);
       }
       const hex = digestOf(key);
-      // Derived from the digest of the digest: an id tells nothing about its key.
+      // Made from a digest of the digest, so that an id reveals nothing about its key.
       const id = `key_${digestOf(hex).slice(0, 20)}`;
       return { id, name: name ?? `API key ${index + 1}`, scopes, digest: Buffer.from(hex, 'latin1') };
     });
   }
 
-  /** Takes the same time whichever key matches, and whether any does. */
+  /** Takes the same time for every key, right or wrong. */
   find(presented: string | undefined): ApiKey | undefined {
     if (presented === undefined) return undefined;
     // A digest as text, written into one buffer for all requests, costs a quarter of a digest as a buffer.

@@ -24,7 +24,7 @@ export interface PlatformOptions {
   dialect?: Dialect;
   /** Smallest RSA key that a device may be provisioned with. Default 2048. */
   minKeyBits?: number;
-  /** Default: right. A defect or a variant passes another. */
+  /** Default: the reference. Defects and variants pass another. */
   behaviour?: PlatformBehaviour;
   faults?: PlatformFaults;
   clock?: Clock;

@@ -1,4 +1,4 @@
-/** Where the platform's core (store, lifecycle, routes) and its agent side (agent HTTP routes, MQTT broker) meet. */
+/** The interfaces between the platform's core (store, lifecycle, routes) and its agent side (agent routes, MQTT broker). */
 import type {
   AgentConfigInstance,
   AgentDeployment,
@@ -21,7 +21,7 @@ export interface AgentDeviceRecord {
   updated_at: string;
 }
 
-/** Refused by the core; becomes the HTTP status and the error body. */
+/** A refusal by the core, with the HTTP status and the parts of the error body. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
   readonly status: number;
@@ -51,7 +51,7 @@ export interface AgentPort {
   deviceById(id: string): AgentDeviceRecord | undefined;
   /** Merges; returns the device. */
   updateDevice(id: string, change: { agent_version?: string }): AgentDeviceRecord;
-  /** Broker connections come and go. */
+  /** A device connected to the broker, or disconnected. */
   setConnected(deviceId: string, connected: boolean): void;
   /** That device's deployments, oldest first, filtered by activity status (all when empty); `total` counts all that match. */
   deployments(
@@ -74,7 +74,7 @@ export interface DeviceMessenger {
     deviceId: string,
     timeoutNanos: number,
   ): Promise<{ code: 'success'; round_trip_nanos: number } | { code: 'timeout' }>;
-  /** Tells a device that it has something to sync (retained, so that an offline one learns it when it is back). */
+  /** Asks a device to sync. The message is retained, so that an offline device gets it when it reconnects. */
   requestSync(deviceId: string): void;
   /** Ends a device's session (archived, reprovisioned). */
   disconnect(deviceId: string): void;

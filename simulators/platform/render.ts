@@ -19,7 +19,7 @@ export interface ExpandTree {
   readonly [name: string]: ExpandTree;
 }
 
-/** Rows whose text is kept, at most twice this many. */
+/** Texts in one generation of the cache; it holds two. */
 const KEPT = 50_000;
 
 /** Keeps the text of recent rows, since a page of 100 is asked for again and again. */
@@ -72,7 +72,7 @@ export class Renderer {
     return expanded.row === undefined ? null : this.value(expanded.kind, expanded.row, version, tree);
   }
 
-  /** Expansions that lead to no further resource of the same kind, so that giving them unasked comes to an end. */
+  /** Expansions that cannot recurse, for the defect that expands without being asked. */
   #plainExpansions(kind: ResourceKind, version: SupportedVersion): string[] {
     return Object.entries(RESOURCES[kind].expansions)
       .filter(([, expansion]: [string, Expansion]) => inVersion(expansion, version))
@@ -92,7 +92,7 @@ export class Renderer {
   }
 }
 
-/** Two generations: when the young one is full it becomes the old one, and what was old and unused is dropped. */
+/** A cache of two generations: when the young one is full it becomes the old one, and the old one is dropped. */
 class RecentTexts {
   #young = new Map<number, string>();
   #old = new Map<number, string>();

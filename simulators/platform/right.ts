@@ -1,15 +1,15 @@
-/** The right behaviour: the specification, and the published rules where it is silent. */
+/** The reference behaviour: the specification, and the published rules where it is silent. */
 import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/lists.ts';
 import { instanceFormats } from '../../harness/contract/platform/config-instance.ts';
 import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
 import { totalOrder } from './store/order.ts';
 
-/** Rank on the way forward. `drifted` and `staged` are equals: a staged deployment may drift. */
+/** Order of the life of a deployment. `drifted` and `staged` rank equal, since a staged deployment may drift. */
 const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;
 const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
 
-/** The nearest valid value for an integer of any length; the default for what is no integer. A repeated parameter: its first. */
+/** The nearest valid value for an integer of any length, the default for anything else. Of a repeated parameter the first counts. */
 export function clampInteger(
   values: readonly string[],
   range: { low: number; high: number; otherwise: number },
@@ -59,7 +59,7 @@ export const rightBehaviour: PlatformBehaviour = {
   mayTarget: (from, to) => TARGET_RANK[to] > TARGET_RANK[from],
   mayReport: (from, to) => ACTIVITY_RANK[to] > ACTIVITY_RANK[from],
   retired: (activity) => (activity === 'deployed' || activity === 'removing' ? 'removing' : 'archived'),
-  // The agent knows best when it happened, but moments follow one another and none lies in the future.
+  // The agent's own moment counts, but no moment may lie in the future or before an earlier one.
   stamp: (_moment, { now, after, reported = now }) => {
     const latest = Math.max(Date.parse(now), Date.parse(after));
     return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();

@@ -1,4 +1,4 @@
-/** What is wrong with a request is told with a 4xx, and nothing is created by it. */
+/** A wrong request is answered with a 4xx and creates nothing. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operationsOf } from '../../harness/contract/platform/operations.ts';

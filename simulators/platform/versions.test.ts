@@ -100,7 +100,7 @@ describe('migration rule 3: parent_id', () => {
     expect((await attempt({ parent_id: 'dpl_nothing' })).status).toBe(404);
     const elsewhere = await deploy(platform, kit, await createDevice(platform));
     expect((await attempt({ parent_id: elsewhere })).status).toBe(409);
-    // Before everglades it is told, not claimed; and null is no deployment.
+    // Before everglades parent_id is information, not a claim, and null is refused.
     expect((await attempt({ parent_id: first.body['id'] }, RAINIER)).status).toBe(200);
     expect((await attempt({ parent_id: null }, RAINIER)).status).toBe(400);
   });

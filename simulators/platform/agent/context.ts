@@ -11,9 +11,9 @@ export interface AgentContext {
   tokens: SessionTokens;
   verifyDeviceJwt: DeviceJwtVerifier;
   minKeyBits: number;
-  /** A device's session ended: whoever is connected with it is not that device any more. */
+  /** A device's session ended; connections that use it must end too. */
   onSessionEnded(deviceId: string): void;
-  /** A device was heard of. */
+  /** A device gave a sign of life. */
   onSeen(deviceId: string): void;
 }
 

@@ -3,10 +3,10 @@ import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { PlatformError } from '../ports.ts';
 
 export const DEFAULT_MIN_KEY_BITS = 2048;
-/** Verifying with a larger key, or with a huge exponent, costs a server far more than making one costs a client. */
+/** Larger keys and huge exponents cost a server far more to verify than they cost a client to make. */
 const MAX_KEY_BITS = 8192;
 const MAX_EXPONENT = 0xffff_ffffn;
-/** PEM of an 8192-bit key with room to spare. */
+/** The PEM text of an 8192-bit key is shorter. */
 const MAX_PEM_LENGTH = 4096;
 
 export interface DeviceKey {

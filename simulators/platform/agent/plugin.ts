@@ -7,7 +7,7 @@ import { deploymentRoutes } from './deployments.ts';
 import { deviceRoutes } from './devices.ts';
 import { resourceRoutes } from './resources.ts';
 
-/** The largest request an agent has reason to send is a public key. */
+/** The largest request of an agent carries a public key. */
 const BODY_LIMIT = 64 * 1024;
 
 /** The plugin for one dialect; register it below `/agent/v1`. */
@@ -15,7 +15,7 @@ export function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {
     app.removeAllContentTypeParsers();
-    // The body is parsed where it is needed: a token request has none, whatever its content type says.
+    // Bodies are parsed by the routes that need one: a token request has none, even if its content type says JSON.
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (_request, raw, done) =>
       done(null, raw),
     );

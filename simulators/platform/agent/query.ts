@@ -22,7 +22,7 @@ export function paging(query: Query): { limit: number; offset: number } {
   };
 }
 
-/** `activity_status=queued|deployed`; commas are taken too. Throws PlatformError 400 on a value that is none. */
+/** `activity_status=queued|deployed`; commas separate too. Throws PlatformError 400 for an unknown status. */
 export function activityFilter(query: Query): DeploymentActivityStatus[] {
   const wanted = values(query, 'activity_status')
     .flatMap((text) => text.split(/[|,]/))

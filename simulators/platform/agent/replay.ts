@@ -4,7 +4,7 @@ import type { Clock } from '../../common/clock.ts';
 export type Admission = 'new' | 'replayed' | 'full';
 
 export interface ReplayGuard {
-  /** Records `id`, unless it was recorded within the lifetime, or the guard is full: it then refuses rather than forgets. */
+  /** Records `id`. False when it was recorded within the lifetime, or when the guard is full: it refuses rather than forgets. */
   admit(id: string): Admission;
 }
 

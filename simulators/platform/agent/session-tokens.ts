@@ -40,7 +40,7 @@ export function sessionTokens(options: {
       const subject = jwt?.claims['sub'];
       if (!jwt || typeof subject !== 'string') return undefined;
       const device = deviceById(subject);
-      // With the signature genuine, issuer and audience are this platform's own words.
+      // The signature is this platform's own, so issuer and audience need no check.
       if (!device || device.status === 'archived' || !verifiedHs256(jwt, secretOf(device))) return undefined;
       return clock.now() < Number(jwt.claims['exp']) * 1000 ? device : undefined;
     },

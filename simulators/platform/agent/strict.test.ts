@@ -14,7 +14,7 @@ import { createKit, deploy, type Kit, unique } from '../testing/kit.ts';
 import { deviceJwt, robotKey } from './testing/robot-keys.ts';
 import { exchangeProblems, messageProblems, type Wiretap, wiretap } from './testing/wiretap.ts';
 
-/** Large keys take long to make. */
+/** Small keys, because large ones take long to make. */
 const KEY_BITS = 1024;
 const SECOND = 1_000_000_000;
 

@@ -10,7 +10,7 @@ export interface Broker {
   readonly url: string;
   /** Publishes on a topic of that device. */
   publish(deviceId: string, topic: string, message: object, options: PublishOptions): void;
-  /** The device was heard of by another way than this broker. */
+  /** The device gave a sign of life outside this broker. */
   heard(deviceId: string): void;
   /** The device's session ended: ends its connection, where the broker allows that. */
   disconnect(deviceId: string): void;

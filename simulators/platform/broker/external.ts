@@ -29,7 +29,7 @@ export class BrokerError extends Error {
 }
 
 interface ExternalBrokerEvents extends BrokerEvents {
-  /** Anybody whom the broker lets publish may name a device that does not exist. */
+  /** Whether the device exists: a broker may let strangers publish on topics of devices that do not. */
   isDevice(deviceId: string): boolean;
   /** Sends a ping whose answer shows that the device is there. */
   probe(deviceId: string): void;
@@ -63,7 +63,7 @@ export async function externalBroker(
       client.publish(topic, JSON.stringify(message), publishOptions);
     },
     heard: devices.seen,
-    // Its token is not taken any more; the connection is the broker's.
+    // Its token is refused from now on; only the broker can end the connection.
     disconnect: devices.gone,
     stop: async () => {
       devices.stop();

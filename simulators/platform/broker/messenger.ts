@@ -15,7 +15,7 @@ interface PendingPing {
 }
 
 export interface MqttMessenger extends DeviceMessenger {
-  /** The broker to send by; nothing is sent before. */
+  /** Sends through this broker from now on; nothing is sent before. */
   use(broker: Broker): void;
   /** A ping whose answer only shows that the device is there. */
   probe(deviceId: string): void;
@@ -36,7 +36,7 @@ export function mqttMessenger(clock: Clock): MqttMessenger {
     ping.resolve(outcome);
   };
 
-  // Nobody waits for a ping that arrives late, so it is neither acknowledged nor kept.
+  // A late ping is of no use, so it is sent with QoS 0 and not retained.
   const sendPing = (deviceId: string, message_id: string) => {
     const message = { message_id, timestamp: timestamp(clock) };
     broker?.publish(deviceId, agentTopics.ping(deviceId), message, { qos: 0, retain: false });

@@ -1,7 +1,7 @@
 /**
- * Who is online, where the broker cannot say: on an external broker the published protocol has neither a last will nor a birth
- * message. A device is online when it was heard of (an HTTP request, a pong, a report that it synced) within the last minute;
- * so that an idle one is heard of, every device that has been online is pinged twice a minute.
+ * Who is online, where the broker cannot tell: on an external broker the published protocol has neither a last will nor a birth
+ * message. A device counts as online for a minute after each sign of life: an HTTP request, a pong, a report of a sync. Every
+ * device that has been online is pinged twice a minute, so that an idle one gives such signs.
  */
 import type { Clock } from '../../common/clock.ts';
 

@@ -76,7 +76,7 @@ function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?:
   throw new PlatformError(404, 'config_type_not_found', `there is no config type ${JSON.stringify(slug.slice(0, 64))}`);
 }
 
-/** Section 9, rule 1: derived since everglades, where older versions use the previous schema's again. */
+/** Section 9, rule 1: derived since everglades; older versions use the previous schema's path again. */
 function defaultSlotFor(
   core: Core,
   type: ConfigTypeRow,

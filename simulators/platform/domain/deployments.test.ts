@@ -55,7 +55,7 @@ describe('a deployment', () => {
       expand: [],
     });
     expect(items.map(({ id }) => id)).toEqual([second]);
-    // The device had fetched the first one before: what it reports of it comes too late to count.
+    // The device had fetched the first deployment already; its report on it arrives too late to count.
     platform.port.report(robot, first, { activity_status: 'deployed' });
     platform.port.report(robot, first, { error_status: 'failed', deployed_at: new Date().toISOString() });
     expect(await state(platform, first)).toMatchObject({ status: 'archived', deployed_at: null });

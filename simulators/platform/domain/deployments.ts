@@ -65,7 +65,7 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
   return deployed;
 }
 
-/** Published rule: only what is staged or drifted is archived by hand; what is on a device is replaced. */
+/** Published rule: only staged and drifted deployments are archived by request; one on a device is replaced. */
 export function archiveDeployment(core: Core, id: string): DeploymentRow {
   const row = find(core, 'deployment', id);
   if (row.activity_status !== 'staged' && row.activity_status !== 'drifted') {
@@ -79,7 +79,7 @@ export function archiveDeployment(core: Core, id: string): DeploymentRow {
   return core.store.write(() => advance(core, row, { target: 'archived', activity: 'archived' }));
 }
 
-/** What was queued for the device since this deployment was staged, newest first. */
+/** Deployments that were queued for the device since this one was staged, newest first. */
 export function driftsOf(core: Core, id: string): DeploymentRow[] {
   const row = find(core, 'deployment', id);
   const until = row.queue_order ?? Number.POSITIVE_INFINITY;
@@ -90,7 +90,7 @@ export function driftsOf(core: Core, id: string): DeploymentRow[] {
     .sort((left, right) => since(right) - since(left));
 }
 
-/** Makes it the one deployment that the device is meant to have. */
+/** Makes it the device's only target. */
 function target(core: Core, row: DeploymentRow): DeploymentRow {
   const { behaviour, store } = core;
   const device = find(core, 'device', row.device_id);
@@ -105,7 +105,7 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
   return queued;
 }
 
-/** Whatever else is staged for this device was staged against another configuration. */
+/** Other staged deployments of the device were staged against another configuration, so they drift. */
 export function drift(core: Core, cause: DeploymentRow): void {
   for (const other of core.store.collections.deployment.where({ device_id: cause.device_id })) {
     if (other.activity_status === 'staged' && other.id !== cause.id) advance(core, other, { activity: 'drifted' });

@@ -66,7 +66,7 @@ export function archiveDevice(core: Core, id: string): DeviceRow {
   return archived;
 }
 
-/** When a platform starts no device is connected, whatever its database remembers. */
+/** No device is connected when a platform starts, so `online` in its database is out of date. */
 export function disconnectAll(core: Core): void {
   const now = timestamp(core.clock);
   const devices = core.store.collections.device;

@@ -1,4 +1,4 @@
-/** What each expansion of a resource leads to. */
+/** How each expansion of a resource finds its value. */
 import type { InstanceContent } from '../../../harness/contract/platform/config-instance.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import type { Core } from '../core.ts';

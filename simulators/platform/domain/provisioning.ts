@@ -57,7 +57,7 @@ export function provision(core: Core, text: string, name: string, credentials: C
   });
 }
 
-/** A new key and session for the device that the token is bound to; what it is meant to have is queued again. */
+/** Gives the device of the token a new key and session, and queues its target deployment again. */
 export function reprovision(core: Core, text: string, credentials: Credentials): DeviceRow {
   const token = validToken(core, text);
   const uses = core.store.database.prepare('SELECT device_id FROM token_uses WHERE digest = ?').all(token.digest);

@@ -14,11 +14,11 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
   if (row.target_status === 'staged') {
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }
-  // Archived is the end: what still arrives was on its way when the platform replaced the deployment.
+  // Archived is final: later reports were on their way when the platform replaced the deployment.
   if (row.activity_status === 'archived') return row;
   const step: Step = {};
   const activity = report.activity_status;
-  // A report that comes late (the platform has moved on since) is no error of the agent: it changes nothing.
+  // A report may arrive after the platform has moved on. That is no error of the agent; it changes nothing.
   if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity = activity;
   if (report.error_status !== undefined && row.error_status !== 'failed') step.error = report.error_status;
   if (step.error === 'failed' && behaviour.failureArchives) {
@@ -39,7 +39,7 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
   });
 }
 
-/** A deployment that is on its way out is no longer what the device is meant to have. */
+/** A deployment that is being removed is no target any more. */
 function releaseTarget(core: Core, row: DeploymentRow): void {
   const device = core.store.collections.device.byId(row.device_id);
   if (device?.target_deployment_id !== row.id) return;

@@ -18,7 +18,7 @@ export interface Step {
   archivedAt?: string;
 }
 
-/** Writes the step. Whether it is allowed has been decided. */
+/** Writes the step; the caller has decided that it is allowed. */
 export function advance(core: Core, row: DeploymentRow, step: Step): DeploymentRow {
   const now = timestamp(core.clock);
   const changes: Partial<DeploymentRow> = { updated_at: now };
@@ -44,7 +44,7 @@ export function advance(core: Core, row: DeploymentRow, step: Step): DeploymentR
 
 const reported = (text: string | undefined) => (text === undefined ? {} : { reported: text });
 
-/** The device's current and target deployment follow from what its deployments do. */
+/** Updates the device's current and target deployment after a step of one of its deployments. */
 function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'archived'): void {
   const devices = core.store.collections.device;
   const device = devices.byId(row.device_id);

@@ -86,7 +86,7 @@ function parse(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: st
     if (problem !== undefined) throw problem;
     // Bounds how far aliases may multiply.
     const value: unknown = document.toJS({ maxAliasCount: 100 });
-    // Throws for a value that contains itself: no schema can be checked against that, and no older client be shown it.
+    // Throws for a value that contains itself: such a value cannot be validated, nor shown to an older client as JSON.
     JSON.stringify(value);
     return value;
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Who may do what, in which version: decided before a body is read. */
+/** Checks key, scope and version before a body is read. */
 import { inVersion, type Operation } from '../../../harness/contract/platform/operation.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';

@@ -10,7 +10,7 @@ export function get(call: Call, kind: ResourceKind): Answered {
   return shown(call, kind, (core) => find(core, kind, param(call, `${kind}_id`)));
 }
 
-/** What a change led to, with the expansions asked for: these are read first, so that a wrong one changes nothing. */
+/** Runs a change and answers with the result. Expansions are read first, so that a wrong one changes nothing. */
 export function shown<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {
   const { tree } = readExpand(call.query, kind, call.version, false);
   const row = act(call.core);

@@ -1,4 +1,4 @@
-/** A request that was let in, as the routes see it, and what they may answer. */
+/** An admitted request as the routes see it, and the answers they may give. */
 
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';

@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 
-/** What Fastify itself refuses, in our words. */
+/** Maps Fastify's own refusals to error codes of the platform. */
 const REFUSALS: Record<string, { status: number; code: string; message: string }> = {
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, code: 'body_too_large', message: 'the request body is too large' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
@@ -14,7 +14,7 @@ const REFUSALS: Record<string, { status: number; code: string; message: string }
   FST_ERR_BAD_URL: { status: 400, code: 'invalid_path', message: 'the path is not valid' },
 };
 
-/** Answers an error; `onFailure` learns of those that are our own fault. */
+/** Answers an error; `onFailure` is called for faults of the platform itself. */
 export function answerError(
   core: Core,
   error: unknown,

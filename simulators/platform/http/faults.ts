@@ -1,4 +1,4 @@
-/** Hooks that make the Platform API misbehave as told. */
+/** Hooks that inject the faults into the Platform API. */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';

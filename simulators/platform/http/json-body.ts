@@ -1,4 +1,4 @@
-/** Strict reading of a request body: what is no plain, unambiguous JSON is refused before anything is created from it. */
+/** Reads a request body strictly: anything but plain, unambiguous JSON is refused before it can create anything. */
 import { isUtf8 } from 'node:buffer';
 import { PlatformError } from '../ports.ts';
 

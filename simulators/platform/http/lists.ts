@@ -24,7 +24,7 @@ export function page(call: Call, kind: ResourceKind, matching: Matching): Answer
     offset: behaviour.clampOffset(valuesOf(query, 'offset')),
     total: () => (total ??= matching.count()),
   };
-  // One row more than the page holds tells whether there is more.
+  // One row beyond the page shows whether there are more.
   let after: { start: number; count: number; more: boolean } | undefined;
   const rows = behaviour.page(window, (start, count) => {
     const found = matching.slice(start, count + 1);
@@ -39,7 +39,7 @@ export function page(call: Call, kind: ResourceKind, matching: Matching): Answer
   const hasMore = behaviour.hasMore({ ...window, returned, beyond });
   const plain = Object.keys(expand.tree).length === 0;
   const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, expanding: !plain, returned });
-  // Text is only appended, never joined: it is laid out once, when it is written to the socket.
+  // Appending keeps a rope of strings, which is flattened once, when it is written to the socket.
   let json = `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},"data":[`;
   for (let index = 0; index < returned; index++) {
     const seq = rows[index] as number;

@@ -1,4 +1,4 @@
-/** The query of a request: filters, order and expansions as published; nonsense in them is told, not guessed at. */
+/** Reads filters, order and expansions from a query. A value that makes no sense is refused, not guessed at. */
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -9,7 +9,7 @@ import type { Filters } from '../store/row-index.ts';
 import { filterUp } from '../versions/index.ts';
 
 const EXPAND_LEVELS = 4;
-/** Filters beyond this are no filters but a load. */
+/** No client needs more values; a query with thousands of them would be an attack. */
 const FILTER_VALUES = 1000;
 
 const refuse = (parameter: string, message: string, accepted: readonly string[]) =>
@@ -72,7 +72,7 @@ export interface ExpandQuery {
   totalCount: boolean;
 }
 
-/** `expand` may repeat, and be written `expand[]`; dots nest. A nested expansion expands what it is nested in. */
+/** `expand` may be repeated and written `expand[]`; dots nest. A nested expansion implies the ones above it. */
 export function readExpand(
   query: Query,
   kind: ResourceKind | undefined,

@@ -44,10 +44,10 @@ export function buildServer({
 }: ServerParts): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    // An id in a path is whatever a client sends: a long one is unknown, not an unknown route.
+    // A very long id in a path is an unknown resource, not an unknown route.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
-    // A request that never ends must not hold a connection for ever.
+    // Ends requests that never finish.
     requestTimeout: 60_000,
     ...(tls && { https: tls }),
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, onFailure),
@@ -73,7 +73,7 @@ export function buildServer({
   return app;
 }
 
-/** A route of its own rather than the router's "not found": it answers before a body is read. */
+/** Answers before a body is read, which the router's own "not found" does not. */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   app.all('/*', {
     onRequest: (request, _reply, done) => done(unknownRoute(request.method, request.raw.url ?? '', nothing)),

@@ -10,7 +10,7 @@ import { principalHandlers } from './principal.ts';
 import { provisioningTokenHandlers } from './provisioning-tokens.ts';
 import { releaseHandlers } from './releases.ts';
 
-/** What serves each published operation. */
+/** The handler of each published operation. */
 export const HANDLERS: Handlers = {
   ...configTypeHandlers,
   ...configSchemaHandlers,

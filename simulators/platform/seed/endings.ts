@@ -1,11 +1,11 @@
-/** The newest deployments of a device: every state that a deployment can be in occurs in a workspace of a dozen devices. */
+/** The newest deployments of a seeded device. A workspace of a dozen devices shows every state that a deployment can have. */
 import type { Random } from '../../common/random.ts';
 import type { DeploymentRow } from '../store/rows.ts';
 import { at } from './time.ts';
 
 export type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
 
-/** What a deployment is to its device at the end. */
+/** A seeded deployment, and what it is to its device at the end. */
 export interface Part {
   draft: Draft;
   current: boolean;
@@ -77,7 +77,7 @@ export function present(ending: Ending, { draft, queued, deployed, queue }: Scen
         },
       ];
     case 'removing': {
-      // Replaced while the device was away: the old one goes when the new one comes.
+      // Replaced while the device was offline: the old one is removed when the new one arrives.
       const leaving = draft({ ...live, activity_status: 'removing', target_status: 'archived', updated_at: later });
       const coming = draft({
         ...waiting,
@@ -96,7 +96,7 @@ export function present(ending: Ending, { draft, queued, deployed, queue }: Scen
       return [onDevice, { draft: ready, current: false, target: false }];
     }
     case 'drifted': {
-      // Staged first, but the other came before it.
+      // Staged first, but the other one was deployed before it.
       const earlier = at(Date.parse(queued) - BEFOREHAND);
       const drifted = draft({ ...staged, activity_status: 'drifted', created_at: earlier, updated_at: queued });
       return [{ draft: drifted, current: false, target: false }, onDevice];

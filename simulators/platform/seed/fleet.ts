@@ -11,7 +11,7 @@ interface Place {
   groupId: string;
 }
 
-/** Devices arrive by the pallet: so many share a moment of creation, as in a real import. */
+/** So many devices share a moment of creation, as after a bulk import. */
 const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
 
@@ -73,7 +73,7 @@ function device(core: Core, dice: Random, places: readonly Place[], seq: number,
   };
 }
 
-/** A small workspace has some of each. */
+/** Makes a small workspace hold some devices of each status. */
 function statusFor(seq: number, dice: Random): DeviceRow['status'] {
   if (seq <= 24) return seq % 12 === 6 ? 'archived' : seq % 8 === 4 ? 'inactive' : 'offline';
   const draw = dice.next();

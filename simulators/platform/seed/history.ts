@@ -1,4 +1,4 @@
-/** Deployments of the past, and what became of the newest; all that is recorded of a device fits together. */
+/** Past deployments of seeded devices and the state of the newest. The records of one device agree with each other. */
 import type { Random } from '../../common/random.ts';
 import type { Core } from '../core.ts';
 import type { DeviceRow } from '../store/rows.ts';
@@ -7,7 +7,7 @@ import { type Draft, endingFor, type Part, present } from './endings.ts';
 import { at, DAY } from './time.ts';
 import { NOTES } from './vocabulary.ts';
 
-/** Devices with a history: a workspace of a million has no use for millions of deployments, and no room. */
+/** Devices with a history. Millions of deployments would take too much memory and show nothing more. */
 const MOST = 20_000;
 
 /** Gives each device its deployments, up to a number of devices. */

@@ -6,7 +6,7 @@ import { type Filters, type Matching, RowIndex } from './row-index.ts';
 import type { BaseRow } from './rows.ts';
 import type { TableSpec } from './tables.ts';
 
-/** Changes to memory, made once the database has committed. */
+/** Schedules a change to memory for after the commit. */
 type Defer = (change: () => void) => void;
 
 type Values<Row> = Partial<Record<keyof Row & string, SQLInputValue>>;
@@ -73,7 +73,7 @@ export class Collection<Row extends BaseRow> {
     return row;
   }
 
-  /** Adds many rows at once; what is held in memory is read again at the end. */
+  /** Adds many rows at once, and reads the index from the table again afterwards. */
   load(count: number, build: (seq: number) => Row): void {
     const first = this.#last + 1;
     for (let seq = first; seq < first + count; seq++) this.#add(build(seq));
@@ -97,7 +97,7 @@ export class Collection<Row extends BaseRow> {
     return updated;
   }
 
-  /** After a rollback: the numbers given to rows that are not there after all are free again. */
+  /** After a rollback: frees the numbers of rows that were not stored. */
   forgetUncommitted(): void {
     this.#last = this.#index.last;
   }
@@ -128,7 +128,7 @@ export class Collection<Row extends BaseRow> {
     const values = valuesIn(filters, columns);
     return {
       count: () => this.#index.count(filter),
-      // An offset beyond 2^63 is none to SQLite; beyond the last row they are all alike.
+      // SQLite has no offset beyond 2^63; all offsets beyond the last row give the same empty page.
       slice: (start, size) => this.#seqs(sql, [...values, size, Math.min(start, this.#last)]),
     };
   }

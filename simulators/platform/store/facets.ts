@@ -1,6 +1,6 @@
-/** One column held in memory as small integers by row number: what filters and counts look at. */
+/** One column in memory, as small integers by row number, for filters and counts. */
 
-/** The code of a row without a value; no filter asks for it. */
+/** The code of a row without a value; no filter selects it. */
 const NONE = 0;
 
 /** Codes by row number, and the values they stand for. */
@@ -51,7 +51,7 @@ export class Facet {
   }
 }
 
-/** Nulls first, then by code unit: as SQLite's binary collation orders ASCII. */
+/** Nulls first, then by code unit, which is SQLite's binary collation for ASCII. */
 export function compareText(left: string | null, right: string | null): number {
   if (left === right) return 0;
   if (left === null) return -1;

@@ -5,7 +5,7 @@ export interface OrderTerm {
   descending: boolean;
 }
 
-/** The two orders that are kept; each serves its mirror image as well. */
+/** The orders that are kept; each is also read backwards. */
 export const KEPT_ORDERS = ['created_at:desc,id:asc', 'created_at:asc,id:asc', 'id:asc'] as const;
 export type KeptOrder = (typeof KEPT_ORDERS)[number];
 
@@ -16,7 +16,7 @@ export interface OrderPlan {
   facet?: { field: string; descending: boolean };
 }
 
-/** How to serve these terms from the kept orders; `undefined` when only a sort will do. Terms end with `id` (a total order). */
+/** How to serve these terms from the kept orders; `undefined` when the database has to sort. Terms end with `id` (a total order). */
 export function planOrder(terms: readonly OrderTerm[], facets: readonly string[]): OrderPlan | undefined {
   const first = terms[0];
   if (first === undefined) return undefined;
@@ -33,7 +33,7 @@ export function planOrder(terms: readonly OrderTerm[], facets: readonly string[]
   return inner === undefined ? undefined : { ...inner, facet: first };
 }
 
-/** Without a field that sorted already, and with `id` at the end: a total order. */
+/** Drops repeated fields and adds `id` at the end, which makes the order total. */
 export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
   const seen = new Set<string>();
   const kept = terms.filter(({ field }) => !seen.has(field) && seen.add(field));

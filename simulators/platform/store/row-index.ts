@@ -1,4 +1,4 @@
-/** What is held in memory of a table: its facets, and its rows by rank in the orders that lists are asked for. */
+/** The index of a table in memory: its facets, and its rows by rank in the orders that clients ask for. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { compareText, Facet } from './facets.ts';
 import type { KeptOrder, OrderPlan } from './order.ts';
@@ -126,7 +126,7 @@ export class RowIndex {
     return this.#list('created_at:desc,id:asc');
   }
 
-  /** All but the default order are made when they are first asked for. */
+  /** Builds every order but the default one when it is first needed. */
   #list(order: KeptOrder): RankedList {
     let list = this.#lists.get(order);
     if (list === undefined) {
@@ -188,7 +188,7 @@ export class RowIndex {
   }
 }
 
-/** Row by row: a million objects at once would take more memory than everything else that is held of them. */
+/** Row by row, because a million objects at once would take more memory than the whole index. */
 function arrays<R extends unknown[]>(statement: StatementSync): Iterable<R> {
   statement.setReturnArrays(true);
   return statement.iterate() as unknown as Iterable<R>;

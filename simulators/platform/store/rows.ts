@@ -86,7 +86,7 @@ export interface DeviceRow extends BaseRow {
   /** On the device now. */
   current_deployment_id: string | null;
   current_release_id: string | null;
-  /** Meant to be on the device: the one whose target status is `deployed`. */
+  /** The one whose target status is `deployed`. */
   target_deployment_id: string | null;
   session_id: string | null;
   public_key_pem: string | null;

@@ -1,8 +1,8 @@
-/** `node:sqlite`, loaded without the one warning that Node 22 gives with it: whoever runs a platform can do nothing about it. */
+/** Loads `node:sqlite` without the warning of Node 22 that it is experimental: the user cannot do anything about it. */
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 
-/** What `load` returns. Of the warnings that come while it runs, that SQLite is experimental is not told; all others are. */
+/** Returns what `load` returns, and suppresses only the warning that SQLite is experimental. */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
@@ -17,7 +17,7 @@ export function withoutSqliteWarning<T>(load: () => T): T {
   }
 }
 
-/** Loaded when the first database is opened: whatever needs none has nothing to do with it. */
+/** Loads SQLite when the first database is opened, so that other commands start without it. */
 export function openDatabase(path: string): DatabaseSync {
   const sqlite = withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'));
   return new sqlite.DatabaseSync(path);

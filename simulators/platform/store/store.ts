@@ -1,4 +1,4 @@
-/** The state of a platform: one SQLite database, and what is held in memory beside it to answer quickly. */
+/** The state of a platform: one SQLite database, and an index in memory that answers quickly. */
 import type { DatabaseSync } from 'node:sqlite';
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { Collection } from './collection.ts';
@@ -47,7 +47,7 @@ export class Store {
     return this.#queued;
   }
 
-  /** All of `change` or nothing of it. Writes inside one another are one. */
+  /** Applies all of `change` or nothing. Nested writes belong to the outer one. */
   write<T>(change: () => T): T {
     if (this.#pending !== undefined) return change();
     const pending: (() => void)[] = [];
@@ -77,7 +77,7 @@ export class Store {
   }
 }
 
-/** What is held in memory beside the database would not know of another process's writes: the lock keeps others out. */
+/** Locks the database, because the index in memory would miss the writes of another process. */
 function openAlone(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {

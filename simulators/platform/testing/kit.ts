@@ -9,7 +9,7 @@ export interface Kit {
 }
 
 let made = 0;
-/** A name that no other test of this process uses. */
+/** A name that is unique in this process. */
 export const unique = (what: string): string => `${what}-${++made}`;
 
 /** `filepath`: where its file goes; derived by the platform where none is given. */

@@ -7,7 +7,7 @@ import { type DeviceBehaviour, simulateDevice } from '../../device/index.ts';
 import { createUplink } from '../../device/uplink/index.ts';
 import { type PlatformBehaviour, simulatePlatform } from '../index.ts';
 
-/** Large keys take long to make. */
+/** Small keys, because large ones take long to make. */
 const KEY_BITS = 1024;
 const API_KEY = 'key_full_0123456789abcdefghij';
 
@@ -19,12 +19,12 @@ export interface SimulatedPair extends AsyncDisposable {
   control: string;
   /** The platform's id of the device. */
   deviceId: string;
-  /** Stops the device, and starts it again; resolves when the platform has it as gone, or as there. */
+  /** Stops or starts the device; resolves when the platform shows it offline or online. */
   offline(): Promise<void>;
   online(): Promise<void>;
 }
 
-/** The device is online when this resolves. Behaviours are right where none is given. */
+/** The device is online when this resolves. Behaviours default to the reference. */
 export async function simulatePair(
   behaviours: { platform?: PlatformBehaviour; device?: DeviceBehaviour } = {},
   seed = 1,

@@ -41,7 +41,7 @@ export function contentDown(
   return shown;
 }
 
-/** What the filter values of an older client stand for in the store. */
+/** Translates filter values of an older client to those of the store. */
 export function filterUp(
   kind: ResourceKind,
   field: string,

@@ -9,9 +9,9 @@ export const toRainier: DownStep = {
       const slots = schema['instance_slots'] as InstanceSlot[];
       return {
         ...drop(schema, 'instance_slots', 'instance_format'),
-        // A client of one path a schema sees the first.
+        // Older versions know one path a schema: the first slot's.
         instance_filepath: slots[0]?.filepath ?? '',
-        // Everything satisfies an opaque schema: the nearest the older vocabulary has is a JSON Schema.
+        // Older versions have no opaque schema; a JSON Schema that accepts everything comes nearest.
         ...(schema['language'] === 'opaque' && { language: 'jsonschema' }),
       };
     },

@@ -1,4 +1,4 @@
-/** What a step down to an older version changes. State and answers are built in the newest shape and stepped down. */
+/** One step down to an older version. Answers are built in the newest shape and taken down step by step. */
 import type { InstanceContent } from '../../../harness/contract/platform/config-instance.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import type { SupportedCodename } from '../../../harness/contract/versions.ts';

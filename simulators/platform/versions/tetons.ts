@@ -7,7 +7,7 @@ import type { DownStep } from './steps.ts';
 export const toTetons: DownStep = {
   to: 'tetons',
   resources: {
-    // While it is being removed its files are still there: to a tetons client it is deployed until it is archived.
+    // The files are still on the device while they are removed, so a tetons client sees it as deployed until it is archived.
     deployment: (deployment, behaviour) =>
       deployment['activity_status'] === 'removing'
         ? {

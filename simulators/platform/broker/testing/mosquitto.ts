@@ -16,7 +16,7 @@ export const mosquittoPath = places.map((place) => join(place, 'mosquitto')).fin
 export interface Mosquitto extends AsyncDisposable {
   url: string;
   stop(): Promise<void>;
-  /** Again on the same port, with nothing remembered. */
+  /** Restarts it on the same port without its state. */
   start(): Promise<void>;
 }
 
