@@ -95,14 +95,14 @@ function readable(option: string, path: string): string {
 
 async function behaviourOf({ defect, variant }: Arguments): Promise<PlatformOptions['behaviour']> {
   if (defect !== undefined && variant !== undefined) throw new UsageError('--defect and --variant: give one');
-  const { rightBehaviour } = await import('../../simulators/platform/right.ts');
+  const { referenceBehaviour } = await import('../../simulators/platform/reference.ts');
   if (defect !== undefined) {
     const { platformDefects } = await import('../../simulators/defects/platform/index.ts');
-    return planted('--defect', defect, platformDefects).behaviour(rightBehaviour);
+    return planted('--defect', defect, platformDefects).behaviour(referenceBehaviour);
   }
   if (variant !== undefined) {
     const { platformVariants } = await import('../../simulators/defects/platform/index.ts');
-    return planted('--variant', variant, platformVariants).behaviour(rightBehaviour);
+    return planted('--variant', variant, platformVariants).behaviour(referenceBehaviour);
   }
   return undefined;
 }

@@ -14,15 +14,15 @@ import { type KeyOption, KeyRing } from './keys.ts';
 import type { PlatformOptions } from './options.ts';
 import type { AgentPort } from './ports.ts';
 import { noMessenger } from './ports.ts';
+import { referenceBehaviour } from './reference.ts';
 import { Renderer } from './render.ts';
-import { rightBehaviour } from './right.ts';
 import { seedWorkspace } from './seed/workspace.ts';
 import { Store } from './store/store.ts';
 
 export type { PlatformBehaviour } from './behaviour.ts';
 export type { KeyOption } from './keys.ts';
 export type { PlatformOptions } from './options.ts';
-export { rightBehaviour } from './right.ts';
+export { referenceBehaviour } from './reference.ts';
 
 export interface SimulatedPlatform extends AsyncDisposable {
   /** Base of the Platform API, e.g. `http://127.0.0.1:4010/beta`. */
@@ -44,7 +44,7 @@ export interface SimulatedPlatform extends AsyncDisposable {
 
 /** Starts a platform; resolves when it serves. Rejects when a port is taken or the database cannot be opened. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
-  const { clock = systemClock, dialect = 'spec', behaviour = rightBehaviour, log } = options;
+  const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, log } = options;
   const keys: readonly KeyOption[] = options.keys ?? [generatedKey()];
   const ring = new KeyRing(keys);
   const seed = String(options.seed ?? randomUUID());

@@ -8,7 +8,7 @@ import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import { platformDefects, platformVariants } from '../../simulators/defects/platform/index.ts';
 import { simulateDevice } from '../../simulators/device/index.ts';
 import { createUplink } from '../../simulators/device/uplink/index.ts';
-import { type PlatformBehaviour, rightBehaviour, simulatePlatform } from '../../simulators/platform/index.ts';
+import { type PlatformBehaviour, referenceBehaviour, simulatePlatform } from '../../simulators/platform/index.ts';
 import { COLLECTIONS } from './support/lists.ts';
 import { EVERYTHING, lines, runPlatformSuite, type TestTarget } from './testing/run.ts';
 
@@ -33,7 +33,7 @@ const post = (url: string, body: object): Promise<Response> =>
   fetch(url, { method: 'POST', headers: HEADERS, body: JSON.stringify(body) });
 
 /** A platform with a seeded workspace, a device that is online, one that never was, and a key that may read releases alone. */
-async function simulated(behaviour: PlatformBehaviour = rightBehaviour): Promise<Simulated> {
+async function simulated(behaviour: PlatformBehaviour = referenceBehaviour): Promise<Simulated> {
   await using making = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'muster-platform-suite-'));
   making.defer(() => rmSync(dir, { recursive: true, force: true }));
@@ -117,13 +117,13 @@ const every = <T>(items: readonly T[], nth: number): T[] => items.filter((_, ind
 
 describe('a platform that', () => {
   it.for(every(platformDefects, EVERY_DEFECT))('has the defect $name is caught by what it breaks', async (defect) => {
-    await using platform = await simulated(defect.behaviour(rightBehaviour));
+    await using platform = await simulated(defect.behaviour(referenceBehaviour));
     const report = await runPlatformSuite(platform.target, { only: defect.breaks });
     expect(lines(report, ['fail', 'warn'])).not.toEqual([]);
   });
 
   it.for(every(platformVariants, EVERY_VARIANT))('makes the legal choice $name fails nothing', async (variant) => {
-    await using platform = await simulated(variant.behaviour(rightBehaviour));
+    await using platform = await simulated(variant.behaviour(referenceBehaviour));
     const report = await runPlatformSuite(platform.target);
     expect(lines(report, ['fail', 'blocked'])).toEqual([]);
   });

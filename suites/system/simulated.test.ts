@@ -4,7 +4,7 @@ import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import type { CheckResult, Report } from '../../harness/runner/types.ts';
 import { nullServer } from '../../simulators/defects/null.ts';
 import { systemDefects } from '../../simulators/defects/system/index.ts';
-import { rightBehaviour } from '../../simulators/platform/index.ts';
+import { referenceBehaviour } from '../../simulators/platform/index.ts';
 import { simulatePair } from '../../simulators/platform/testing/pair.ts';
 import { lines } from '../platform/testing/run.ts';
 import { runSystemSuite } from './testing/run.ts';
@@ -41,7 +41,7 @@ const caught = new Map<string, Report>();
 
 describe.concurrent('a platform that', () => {
   it.for(systemDefects)('has the defect $name is caught by what it breaks, and told what it does', async (defect) => {
-    await using pair = await simulatePair({ platform: defect.behaviour(rightBehaviour) });
+    await using pair = await simulatePair({ platform: defect.behaviour(referenceBehaviour) });
     const report = await runSystemSuite(pair, { only: defect.breaks, patienceMs: IMPATIENT_MS });
     caught.set(defect.name, report);
     const red = report.checks.filter(isRed);

@@ -2,7 +2,7 @@
 
 import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
-import { type PlatformBehaviour, rightBehaviour } from '../../../simulators/platform/index.ts';
+import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { Redactor } from '../../client/redact.ts';
 import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
@@ -24,7 +24,7 @@ interface Choice {
 }
 
 async function judgePlatform({ make, version, only }: Choice): Promise<Report> {
-  await using workspace = await startWorkspace(make === undefined ? {} : { platform: make(rightBehaviour) });
+  await using workspace = await startWorkspace(make === undefined ? {} : { platform: make(referenceBehaviour) });
   const { id: offlineDevice } = await workspace.create('/devices', { name: 'never-online' });
   return await judgeTarget(
     workspace.platform.url,

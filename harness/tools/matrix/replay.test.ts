@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { deviceDefect } from '../../../simulators/defects/device/index.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
 import { referenceBehaviour as rightDevice } from '../../../simulators/device/index.ts';
-import { rightBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
+import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
 import { Running } from '../../cli/testing/muster.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { startRobot } from './robot.ts';
@@ -62,7 +62,7 @@ describe.concurrent('a counterexample is replayed', () => {
     ['pages-skip', 'platform.list.walk'],
     ['replaced-is-staged-again', 'platform.deployment.forward-only'],
   ] as const)('of a platform: %s by %s', async ([defect, only]) => {
-    const behaviour = platformDefect(defect).behaviour(rightBehaviour);
+    const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
     await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
     // No report holds a key, so a replay takes it from the environment.
     const key = { MUSTER_API_KEY: platform.apiKey };

@@ -4,7 +4,7 @@ import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulato
 import { platformVariants } from '../../../simulators/defects/platform/index.ts';
 import { systemDefects } from '../../../simulators/defects/system/index.ts';
 import { type DeviceBehaviour, referenceBehaviour as rightDevice } from '../../../simulators/device/index.ts';
-import { type PlatformBehaviour, rightBehaviour } from '../../../simulators/platform/index.ts';
+import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
 import { Redactor } from '../../client/redact.ts';
 import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
@@ -36,7 +36,7 @@ async function judgeSystem(choice: Choice): Promise<Report> {
   await using stack = new AsyncDisposableStack();
   const workspace = stack.use(
     await startWorkspace({
-      ...(makePlatform === undefined ? {} : { platform: makePlatform(rightBehaviour) }),
+      ...(makePlatform === undefined ? {} : { platform: makePlatform(referenceBehaviour) }),
       ...(makeDevice === undefined ? {} : { device: makeDevice(rightDevice) }),
     }),
   );

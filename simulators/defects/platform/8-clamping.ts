@@ -1,6 +1,6 @@
 import type { PlatformBehaviour } from '../../platform/behaviour.ts';
 import { PlatformError } from '../../platform/ports.ts';
-import { clampInteger } from '../../platform/right.ts';
+import { clampInteger } from '../../platform/reference.ts';
 import { defect, variant } from '../define-platform.ts';
 
 /** A page is put together without a pause, so that the offset last asked for is its own. */

@@ -5,7 +5,7 @@ import {
   isDeploymentActivityStatus,
 } from '../../../harness/contract/enums.ts';
 import { PlatformError } from '../ports.ts';
-import { rightBehaviour } from '../right.ts';
+import { referenceBehaviour } from '../reference.ts';
 
 export type Query = Record<string, string | string[] | undefined>;
 
@@ -17,8 +17,8 @@ const values = (query: Query, name: string): string[] => {
 /** As on the Platform API. */
 export function paging(query: Query): { limit: number; offset: number } {
   return {
-    limit: rightBehaviour.clampLimit(values(query, 'limit')),
-    offset: rightBehaviour.clampOffset(values(query, 'offset')),
+    limit: referenceBehaviour.clampLimit(values(query, 'limit')),
+    offset: referenceBehaviour.clampOffset(values(query, 'offset')),
   };
 }
 

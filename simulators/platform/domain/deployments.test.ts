@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
-import { rightBehaviour } from '../right.ts';
+import { referenceBehaviour } from '../reference.ts';
 import { type Json, startPlatform, type TestPlatform } from '../testing/client.ts';
 import { createDevice, createKit, deploy, deploymentBody, stage } from '../testing/kit.ts';
 
@@ -200,7 +200,7 @@ async function holds(platform: TestPlatform, robot: string, ids: string[], seen:
 }
 
 it('a behaviour may decide otherwise: drift once another is on the device', async () => {
-  await using platform = await startPlatform({ behaviour: { ...rightBehaviour, driftsOn: 'deployed' } });
+  await using platform = await startPlatform({ behaviour: { ...referenceBehaviour, driftsOn: 'deployed' } });
   const [kit, robot] = [await createKit(platform), await createDevice(platform)];
   const id = await stage(platform, kit, robot);
   const other = await deploy(platform, kit, robot);

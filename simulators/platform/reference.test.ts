@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rightBehaviour } from './right.ts';
+import { referenceBehaviour } from './reference.ts';
 
-const { clampLimit, clampOffset } = rightBehaviour;
+const { clampLimit, clampOffset } = referenceBehaviour;
 
 describe('clamping (specification section 8)', () => {
   it.for([
@@ -53,7 +53,8 @@ describe('clamping (specification section 8)', () => {
 });
 
 describe('moments', () => {
-  const stamp = (facts: { now: string; after: string; reported?: string }) => rightBehaviour.stamp('deployed', facts);
+  const stamp = (facts: { now: string; after: string; reported?: string }) =>
+    referenceBehaviour.stamp('deployed', facts);
   const [early, middle, late] = [1, 2, 3].map((hour) => new Date(Date.UTC(2026, 0, 1, hour)).toISOString()) as [
     string,
     string,

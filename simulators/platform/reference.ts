@@ -22,7 +22,7 @@ export function clampInteger(
 
 const NEWEST_FIRST = totalOrder([{ field: 'created_at', descending: true }]);
 
-export const rightBehaviour: PlatformBehaviour = {
+export const referenceBehaviour: PlatformBehaviour = {
   clampLimit: (values) =>
     clampInteger(values, {
       low: LIST_LIMITS.limitMinimum,
