@@ -1,0 +1,147 @@
+/** All defects and variants that there are. Whether the suites catch them is the matrix's to show. */
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { deviceSuite } from '../../suites/device/index.ts';
+import { platformSuite } from '../../suites/platform/index.ts';
+import { systemSuite } from '../../suites/system/index.ts';
+import { type DeviceBehaviour, referenceBehaviour } from '../device/index.ts';
+import type { PlatformBehaviour } from '../platform/behaviour.ts';
+import { PlatformError } from '../platform/ports.ts';
+import { rightBehaviour } from '../platform/right.ts';
+import type { Located } from './catalogue.ts';
+import type { Defect, Variant } from './define.ts';
+import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
+import { platformDefect, platformDefects, platformVariants } from './platform/index.ts';
+import { systemDefects } from './system/index.ts';
+
+const root = new URL('../../', import.meta.url);
+
+/** Requirements by their own ids and by those of their checks. */
+const requirements = new Map<string, string>(
+  [deviceSuite, platformSuite, systemSuite].flatMap(({ checks }) =>
+    (checks as readonly { id: string; requirement: { id: string } }[]).flatMap(({ id, requirement }) => [
+      [requirement.id, requirement.id] as const,
+      [id, requirement.id] as const,
+    ]),
+  ),
+);
+
+const allDefects: Located<Pick<Defect<never>, 'name' | 'side' | 'summary' | 'breaks'>>[] = [
+  ...deviceDefects,
+  ...platformDefects,
+  ...systemDefects,
+];
+const all: Located<Pick<Variant<never>, 'name' | 'side' | 'summary'>>[] = [
+  ...allDefects,
+  ...deviceVariants,
+  ...platformVariants,
+];
+
+describe('every defect and variant', () => {
+  test('has a slug that no other one of its simulator has, and one sentence', () => {
+    for (const { name, summary } of all) {
+      expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+      expect(summary, name).toMatch(/^[A-Z].*\.$/);
+    }
+    const names = all.map(({ side, name }) => `${side} ${name}`);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
+  test('is declared in a file that is named like one of the suite', () => {
+    for (const { name, file } of all) {
+      expect(readFileSync(new URL(file, root), 'utf8'), file).toContain(`'${name}'`);
+      const suite = file.replace('simulators/defects', 'suites');
+      expect(existsSync(new URL(suite, root)), suite).toBe(true);
+    }
+  });
+});
+
+describe('every defect', () => {
+  test('breaks requirements of its suite', () => {
+    for (const { name, file, breaks } of allDefects) {
+      expect(breaks, name).not.toEqual([]);
+      const api = file.split('/')[2];
+      for (const id of breaks) {
+        expect(requirements.has(id), `${name} breaks ${id}`).toBe(true);
+        expect(id.split('.')[0], name).toBe(api);
+      }
+    }
+  });
+
+  test('is declared beside the first requirement that it breaks', () => {
+    const sources = new Map<string, string>();
+    for (const { name, file, breaks } of allDefects) {
+      const suite = file.replace('simulators/defects', 'suites');
+      const source = sources.get(suite) ?? readFileSync(new URL(suite, root), 'utf8');
+      sources.set(suite, source);
+      expect(source.includes(`'${requirements.get(breaks[0] ?? '')}'`), `${name} in ${file}`).toBe(true);
+    }
+  });
+});
+
+/** Decisions of the device as one object, named by group and decision. */
+const decisions = (behaviour: DeviceBehaviour): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(behaviour).flatMap(([group, some]) =>
+      Object.entries(some).map(([name, decision]) => [`${group}.${name}`, decision]),
+    ),
+  );
+
+/** Decisions without which a platform sends everything as it is: the reference has none of them. */
+const OPTIONAL = ['envelope', 'resource', 'answer'] satisfies (keyof PlatformBehaviour)[];
+
+describe('every change', () => {
+  const device = decisions(referenceBehaviour);
+  const platform: Record<string, unknown> = { ...rightBehaviour };
+  const changes: [string, readonly string[], Record<string, unknown>, Record<string, unknown>][] = [
+    ...[...deviceDefects, ...deviceVariants].map(({ name, behaviour }): (typeof changes)[number] => [
+      `device ${name}`,
+      Object.keys(device),
+      device,
+      decisions(behaviour(referenceBehaviour)),
+    ]),
+    ...[...platformDefects, ...systemDefects, ...platformVariants].map(
+      ({ name, behaviour }): (typeof changes)[number] => [
+        `platform ${name}`,
+        [...Object.keys(platform), ...OPTIONAL],
+        platform,
+        { ...behaviour(rightBehaviour) },
+      ],
+    ),
+  ];
+
+  test('differs from the reference in one to three decisions', () => {
+    for (const [name, , reference, made] of changes) {
+      const different = Object.keys(made).filter((decision) => made[decision] !== reference[decision]);
+      expect([1, 2, 3], `${name}: ${different.join(', ')}`).toContain(different.length);
+    }
+  });
+
+  test('keeps every decision that the reference takes, and takes none that the simulator never asks for', () => {
+    for (const [name, known, reference, made] of changes) {
+      for (const decision of Object.keys(reference))
+        expect(typeof made[decision], name).toBe(typeof reference[decision]);
+      for (const decision of Object.keys(made)) expect(known, name).toContain(decision);
+    }
+  });
+});
+
+test('what a defect remembers belongs to one simulator', () => {
+  const { behaviour } = deviceDefect('subscribers-take-turns');
+  const [one, other] = [behaviour(referenceBehaviour), behaviour(referenceBehaviour)];
+  const live = new Set([{ waiting: 1 }, { waiting: 2 }]);
+  const next = (device: DeviceBehaviour): number[] => [...device.stream.recipients(live)].map(({ waiting }) => waiting);
+  expect([next(one), next(one), next(other), next(one)]).toEqual([[1], [2], [1], [1]]);
+});
+
+test('a defect refuses with the error that the platform knows', () => {
+  const { page } = platformDefect('beyond-end-refused').behaviour(rightBehaviour);
+  const window = { limit: 1, offset: 5, total: () => 3 };
+  expect(() => page(window, () => [])).toThrow(PlatformError);
+});
+
+test('an unknown name is refused with the known ones', () => {
+  expect(() => deviceDefect('none')).toThrow(/no defect of the device is called "none"; known: .*ids-restart-at-one/);
+  expect(() => deviceVariant('none')).toThrow(/no variant of the device is called "none"; known: .*byte-by-byte/);
+  expect(() => platformDefect('none')).toThrow(/no defect of the platform is called "none"; known: .*scope-ignored/);
+});
