@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { deviceSuite } from '../../suites/device/index.ts';
 import { platformSuite } from '../../suites/platform/index.ts';
 import { systemSuite } from '../../suites/system/index.ts';
-import { type DeviceBehaviour, referenceBehaviour } from '../device/index.ts';
+import { type DeviceBehaviour, referenceBehaviour as deviceReference } from '../device/index.ts';
 import type { PlatformBehaviour } from '../platform/behaviour.ts';
 import { PlatformError } from '../platform/ports.ts';
-import { rightBehaviour } from '../platform/right.ts';
+import { referenceBehaviour as platformReference } from '../platform/reference.ts';
 import type { Located } from './catalogue.ts';
 import type { Defect, Variant } from './define.ts';
 import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
@@ -91,21 +91,21 @@ const decisions = (behaviour: DeviceBehaviour): Record<string, unknown> =>
 const OPTIONAL = ['envelope', 'resource', 'answer'] satisfies (keyof PlatformBehaviour)[];
 
 describe('every change', () => {
-  const device = decisions(referenceBehaviour);
-  const platform: Record<string, unknown> = { ...rightBehaviour };
+  const device = decisions(deviceReference);
+  const platform: Record<string, unknown> = { ...platformReference };
   const changes: [string, readonly string[], Record<string, unknown>, Record<string, unknown>][] = [
     ...[...deviceDefects, ...deviceVariants].map(({ name, behaviour }): (typeof changes)[number] => [
       `device ${name}`,
       Object.keys(device),
       device,
-      decisions(behaviour(referenceBehaviour)),
+      decisions(behaviour(deviceReference)),
     ]),
     ...[...platformDefects, ...systemDefects, ...platformVariants].map(
       ({ name, behaviour }): (typeof changes)[number] => [
         `platform ${name}`,
         [...Object.keys(platform), ...OPTIONAL],
         platform,
-        { ...behaviour(rightBehaviour) },
+        { ...behaviour(platformReference) },
       ],
     ),
   ];
@@ -128,14 +128,14 @@ describe('every change', () => {
 
 test('what a defect remembers belongs to one simulator', () => {
   const { behaviour } = deviceDefect('subscribers-take-turns');
-  const [one, other] = [behaviour(referenceBehaviour), behaviour(referenceBehaviour)];
+  const [one, other] = [behaviour(deviceReference), behaviour(deviceReference)];
   const live = new Set([{ waiting: 1 }, { waiting: 2 }]);
   const next = (device: DeviceBehaviour): number[] => [...device.stream.recipients(live)].map(({ waiting }) => waiting);
   expect([next(one), next(one), next(other), next(one)]).toEqual([[1], [2], [1], [1]]);
 });
 
 test('a defect refuses with the error that the platform knows', () => {
-  const { page } = platformDefect('beyond-end-refused').behaviour(rightBehaviour);
+  const { page } = platformDefect('beyond-end-refused').behaviour(platformReference);
   const window = { limit: 1, offset: 5, total: () => 3 };
   expect(() => page(window, () => [])).toThrow(PlatformError);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { referenceBehaviour } from '../device/index.ts';
-import { rightBehaviour } from '../platform/right.ts';
+import { referenceBehaviour as deviceReference } from '../device/index.ts';
+import { referenceBehaviour as platformReference } from '../platform/reference.ts';
 import { refuseDuplicates } from './catalogue.ts';
 import * as device from './define-device.ts';
 import * as platform from './define-platform.ts';
@@ -8,8 +8,8 @@ import * as platform from './define-platform.ts';
 describe('a change of the device', () => {
   test('replaces one decision, and keeps all others', () => {
     const { behaviour } = device.variant('v', 'V.', { http: { jsonType: 'text/plain' } });
-    const { http, ...others } = behaviour(referenceBehaviour);
-    const { http: reference, ...expected } = referenceBehaviour;
+    const { http, ...others } = behaviour(deviceReference);
+    const { http: reference, ...expected } = deviceReference;
     expect(http).toEqual({ ...reference, jsonType: 'text/plain' });
     expect(others).toEqual(expected);
   });
@@ -18,13 +18,13 @@ describe('a change of the device', () => {
     const { behaviour } = device.variant('v', 'V.', {
       stream: ({ heartbeat }) => ({ heartbeat: (now) => heartbeat(now).toUpperCase() }),
     });
-    expect(behaviour(referenceBehaviour).stream.heartbeat({ latest: 1, idleMs: 0 })).toBe(': HEARTBEAT\n\n');
+    expect(behaviour(deviceReference).stream.heartbeat({ latest: 1, idleMs: 0 })).toBe(': HEARTBEAT\n\n');
   });
 
   test('is made anew for each device', () => {
     let made = 0;
     const { behaviour } = device.variant('v', 'V.', () => ({ log: { idStep: ++made } }));
-    expect([1, 2].map(() => behaviour(referenceBehaviour).log.idStep)).toEqual([1, 2]);
+    expect([1, 2].map(() => behaviour(deviceReference).log.idStep)).toEqual([1, 2]);
   });
 
   test('may refuse otherwise, where the refusal matches', () => {
@@ -34,7 +34,7 @@ describe('a change of the device', () => {
       ['device.x'],
       device.refusals(({ code }) => code === 'a', { status: 500 }),
     );
-    const { refusal } = behaviour(referenceBehaviour).http;
+    const { refusal } = behaviour(deviceReference).http;
     const answered = ['a', 'b'].map((code) => refusal({ status: 400, code, message: 'm' }, {} as never).status);
     expect(answered).toEqual([500, 400]);
   });
@@ -50,10 +50,10 @@ describe('a change of the device', () => {
 
 describe('a change of the platform', () => {
   const behaviourOf = (change: platform.PlatformChange) =>
-    platform.variant('v', 'V.', change).behaviour(rightBehaviour);
+    platform.variant('v', 'V.', change).behaviour(platformReference);
 
   test('replaces one decision, and keeps all others', () => {
-    expect(behaviourOf({ createdStatus: 201 })).toEqual({ ...rightBehaviour, createdStatus: 201 });
+    expect(behaviourOf({ createdStatus: 201 })).toEqual({ ...platformReference, createdStatus: 201 });
   });
 
   test('may show resources of one kind otherwise', () => {
