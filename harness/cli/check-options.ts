@@ -2,6 +2,7 @@
 import process from 'node:process';
 import type { Argv, Options } from 'yargs';
 import { UsageError } from '../common/usage-error.ts';
+import { REPORT_FORMATS_TEXT } from '../reports/create.ts';
 
 export const planOptions = {
   only: {
@@ -48,7 +49,7 @@ export const planOptions = {
   report: {
     type: 'string',
     array: true,
-    describe: 'pretty, json, junit, ctrf, html or github, each with =FILE',
+    describe: REPORT_FORMATS_TEXT,
     group: 'Verdict:',
   },
   verbose: {

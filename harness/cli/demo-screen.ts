@@ -1,7 +1,6 @@
 /** What the demo shows: a line a stage, redrawn in place on a terminal, written once elsewhere. */
 
-import { type Paint, painter } from '../reports/style.ts';
-import type { Output } from '../reports/types.ts';
+import { type Output, type Paint, painter } from '../common/terminal.ts';
 import type { Report } from '../runner/types.ts';
 
 const LABEL = 14;

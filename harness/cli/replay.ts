@@ -151,7 +151,7 @@ const gives = (words: readonly string[], option: string): boolean =>
   words.some((word) => word === option || word.startsWith(`${option}=`));
 
 /** The run's own arguments but for what chose checks, wrote files or set the seed, and for what is given anew. */
-function withoutNarrowing(words: readonly string[], anew: readonly string[] = []): string[] {
+export function withoutNarrowing(words: readonly string[], anew: readonly string[] = []): string[] {
   const dropped = new Set([
     '--only',
     '--section',

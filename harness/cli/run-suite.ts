@@ -1,8 +1,9 @@
 /** From parsed options and an opened target to reports and an exit code. */
 import process from 'node:process';
 import type { Redactor } from '../client/redact.ts';
-import { createReporters } from '../reports/create.ts';
+import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
+import { replayCommand } from '../runner/replay-command.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Replay } from '../runner/run-check.ts';
 import type { Suite } from '../runner/types.ts';
@@ -11,6 +12,7 @@ import { interruptSignal, type PlanArguments, positive, seedFrom } from './check
 import { prepareEvidence } from './evidence.ts';
 import { EXIT } from './exit.ts';
 import { commandLine, withoutSecrets } from './own-arguments.ts';
+import { withoutNarrowing } from './replay.ts';
 import { VERSION } from './version.ts';
 
 /** The target is opened here, so that an interrupt while it starts also closes it. Resolves with the exit code. */
@@ -39,8 +41,8 @@ export async function judge<Context>(
     stderr: process.stderr,
     env: process.env,
     verbose: args.verbose,
-    again: redactor.text(commandLine(process.argv.slice(2))),
   });
+  const command = commandLine(withoutNarrowing(process.argv.slice(2)));
   const replay = args.replay === undefined ? undefined : (JSON.parse(args.replay) as Replay);
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
   const interrupt = interruptSignal();
@@ -60,6 +62,7 @@ export async function judge<Context>(
       listeners: reporters,
       settle: evidence.settle,
       arguments: withoutSecrets(process.argv.slice(2)),
+      replayCommand: (result) => replayCommand({ command, seed, file: jsonReportFile(args.report ?? []) }, result),
       ...(replay === undefined ? {} : { replay }),
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
     });

@@ -11,12 +11,10 @@ import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
 import { findingText } from '../reports/finding-text.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
-import { runCheck } from '../runner/run-check.ts';
+import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';
 import { CAPABILITIES, type Check, type CheckResult, type Sharing, type Suite } from '../runner/types.ts';
 import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
-
-const LIMIT_MS = 180_000;
 
 /**
  * Registers every check as a test. What does not apply is skipped with its reason; a MUST that does not hold, and a check that could
@@ -35,7 +33,7 @@ export function describeSuite<Context>(
     beforeAll(async () => {
       target = await open();
       if (target.unreachable !== undefined) throw new Error(target.unreachable);
-    }, LIMIT_MS);
+    }, CHECK_LIMIT_MS);
     afterAll(() => target?.[Symbol.asyncDispose]());
 
     const one = (planned: Planned<Context>) => async (context: TestContext) => {
@@ -52,7 +50,7 @@ export function describeSuite<Context>(
       describe(sharing, { concurrent: sharing === 'shared' }, () => {
         for (const planned of members) {
           const { id, requirement } = planned.check;
-          test(`${requirement.section} ${id}`, one(planned), LIMIT_MS + 10_000);
+          test(`${requirement.section} ${id}`, one(planned), CHECK_LIMIT_MS + 10_000);
         }
       });
     };
@@ -74,7 +72,7 @@ async function decide<Context>(
   let result: CheckResult;
   try {
     const given = target.context(recorder, AbortSignal.any([run.signal, over.signal]));
-    result = await runCheck({ ...run, check, context: given, recorder, limitMs: LIMIT_MS });
+    result = await runCheck({ ...run, check, context: given, recorder, limitMs: CHECK_LIMIT_MS });
   } finally {
     over.abort();
   }

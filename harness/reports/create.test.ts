@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { createReporters } from './create.ts';
+import { createReporters, jsonReportFile, REPORT_FORMATS_TEXT } from './create.ts';
 import { sampleReport } from './samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-reports-'));
@@ -74,6 +74,15 @@ test.each([
   const { options } = streams();
   expect(() => createReporters(specs, options)).toThrow(words);
   expect(() => createReporters(specs, options)).toThrow(UsageError);
+});
+
+test('help names every format', () => {
+  expect(REPORT_FORMATS_TEXT).toBe('pretty, json, junit, ctrf, html or github, each with =FILE');
+});
+
+test('the JSON report that can be replayed is the one in a file', () => {
+  expect(jsonReportFile(['pretty', 'json', 'json=a=b.json', 'junit=c.xml'])).toBe('a=b.json');
+  expect(jsonReportFile(['json', 'junit=c.xml'])).toBeUndefined();
 });
 
 test('a place that cannot be written is refused before the run', () => {

@@ -1,91 +1,96 @@
-/** `--report FORMAT[=FILE]` to reporters. */
+/** From `--report FORMAT[=FILE]` to reporters. */
+import type { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { ctrfReport } from './ctrf.ts';
+import { ctrfFormat } from './ctrf.ts';
 import { isOneFile, prepareFile, writeWhole } from './destination.ts';
-import { githubReporter } from './github.ts';
-import { htmlReport } from './html.ts';
-import { jsonReport } from './json.ts';
-import { junitReport } from './junit.ts';
-import { prettyReporter } from './pretty.ts';
-import type { Format, Reporter, ReporterOptions } from './types.ts';
+import type { DocumentFormat, Reporter, ReporterOptions, ReportFormat } from './format.ts';
+import { githubFormat } from './github.ts';
+import { htmlFormat } from './html.ts';
+import { jsonFormat } from './json.ts';
+import { junitFormat } from './junit.ts';
+import { prettyFormat } from './pretty.ts';
 
-export const REPORT_FORMATS = ['pretty', 'json', 'junit', 'ctrf', 'html', 'github'] as const;
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
+/** Every format, in the order in which help and messages name them. */
+const FORMATS: readonly ReportFormat[] = [prettyFormat, jsonFormat, junitFormat, ctrfFormat, htmlFormat, githubFormat];
 
-const TEXTS: Partial<Record<ReportFormat, Format>> = {
-  json: jsonReport,
-  junit: junitReport,
-  ctrf: ctrfReport,
-  html: htmlReport,
-};
+/** Names of all formats. */
+export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name);
+
+/** All formats in words, for help: `pretty, json, … or github, each with =FILE`. */
+export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.slice(0, -1).join(', ')} or ${REPORT_FORMATS.at(-1)}, each with =FILE`;
+
+interface Wanted {
+  spec: string;
+  format: ReportFormat;
+  file: string | undefined;
+}
 
 /**
- * `specs` are the values of `--report`; none means `pretty`. At most one machine-readable report may go to stdout, and then
- * `pretty` moves to stderr. Throws UsageError for an unknown format or a place that cannot be written.
+ * The reporters for the values of `--report`; without any, `pretty`. At most one document may go to stdout, which it then has to
+ * itself: what others would write there goes to stderr.
+ *
+ * @throws UsageError for an unknown format, and for a place that cannot be written or has a report already
  */
-export function createReporters(specs: readonly string[], given: ReporterOptions): Reporter[] {
-  const options = withReplay(masked(given), specs);
-  const wanted = (specs.length === 0 ? ['pretty'] : specs).map(parse);
-  const toStdout = wanted.filter(({ format, file }) => file === undefined && format in TEXTS);
-  if (toStdout.length > 1) {
+export function createReporters(specs: readonly string[], options: ReporterOptions): Reporter[] {
+  const wanted = (specs.length === 0 ? [prettyFormat.name] : specs).map(parse);
+  const toStdout = wanted.filter(({ format, file }) => file === undefined && 'document' in format);
+  const [first, second] = toStdout.map(({ format }) => format.name);
+  if (first !== undefined && second !== undefined) {
     throw new UsageError(
-      `--report: ${toStdout.map(({ format }) => format).join(' and ')} cannot both go to stdout; give one a file, e.g. --report ${toStdout[1]?.format}=report.${toStdout[1]?.format}`,
+      `--report: ${first} and ${second} cannot both go to stdout; give one a file, e.g. --report ${second}=report.${second}`,
     );
   }
+  const live = first === undefined ? options : { ...options, stdout: options.stderr };
   const places = new Set<string>();
-  return wanted.map(({ format, file }) => {
-    const path = file === undefined ? undefined : prepareFile(`--report ${format}=${file}`, file);
-    if (path !== undefined && isOneFile(path) && places.has(path)) {
-      throw new UsageError(`--report ${format}=${file}: another report goes to that file already`);
-    }
-    if (path !== undefined) places.add(path);
-    const text = TEXTS[format];
-    if (text !== undefined) return textReporter(text, path, options);
-    if (format === 'github') return githubReporter(options, path);
-    if (path !== undefined) {
-      let collected = '';
-      const pretty = prettyReporter({ ...options, env: { NO_COLOR: '1' } }, { write: (part) => (collected += part) });
-      return {
-        ...pretty,
-        async onEnd(report) {
-          await pretty.onEnd?.(report);
-          writeWhole(path, collected);
-        },
-      };
-    }
-    return prettyReporter(options, toStdout.length > 0 ? options.stderr : options.stdout);
+  return wanted.map(({ spec, format, file }) => {
+    const path = file === undefined ? undefined : claim(places, spec, file);
+    const reporter = 'document' in format ? documentReporter(format, path, options) : format.reporter(live, path);
+    return redacting(reporter, options.redactor);
   });
 }
 
-/** The command line, masked when it is used: a secret may become known only after the reporters were made. */
-function masked(given: ReporterOptions): ReporterOptions {
-  const { again, redactor } = given;
-  if (again === undefined) return given;
-  return Object.defineProperty({ ...given }, 'again', { enumerable: true, get: () => redactor.text(again) });
+/** The file of the first JSON report among the values of `--report`: `muster replay` reads it. */
+export function jsonReportFile(specs: readonly string[]): string | undefined {
+  return specs.map(parse).find(({ format, file }) => format === jsonFormat && file !== undefined)?.file;
 }
 
-function withReplay(options: ReporterOptions, specs: readonly string[]): ReporterOptions {
-  const file = specs.map(parse).find((spec) => spec.format === 'json')?.file;
-  return file === undefined ? options : Object.defineProperty(options, 'replay', { enumerable: true, value: file });
+function parse(spec: string): Wanted {
+  const [name = '', ...rest] = spec.split('=');
+  const file = rest.length === 0 ? undefined : rest.join('=');
+  const format = FORMATS.find((candidate) => candidate.name === name);
+  if (format === undefined) {
+    throw new UsageError(`--report ${spec}: accepted are ${REPORT_FORMATS.join(', ')}, each with or without =FILE`);
+  }
+  if (file === '') throw new UsageError(`--report ${spec}: the file after = is missing`);
+  return { spec, format, file };
 }
 
-function textReporter(format: Format, path: string | undefined, options: ReporterOptions): Reporter {
+function claim(places: Set<string>, spec: string, file: string): string {
+  const path = prepareFile(`--report ${spec}`, file);
+  if (isOneFile(path) && places.has(path)) {
+    throw new UsageError(`--report ${spec}: another report goes to that file already`);
+  }
+  places.add(path);
+  return path;
+}
+
+function documentReporter(format: DocumentFormat, path: string | undefined, { stdout }: ReporterOptions): Reporter {
   return {
     onEnd(report) {
-      // Redacted before it is formatted, so that no escaping can hide a secret, and after, so that no formatting can make one.
-      const text = options.redactor.text(format(options.redactor.value(report), options));
-      if (path === undefined) options.stdout.write(text);
+      const text = format.document(report);
+      if (path === undefined) stdout.write(text);
       else writeWhole(path, text);
     },
   };
 }
 
-function parse(spec: string): { format: ReportFormat; file: string | undefined } {
-  const [name = '', ...rest] = spec.split('=');
-  const file = rest.length === 0 ? undefined : rest.join('=');
-  if (!REPORT_FORMATS.includes(name as ReportFormat)) {
-    throw new UsageError(`--report ${spec}: accepted are ${REPORT_FORMATS.join(', ')}, each with or without =FILE`);
-  }
-  if (file === '') throw new UsageError(`--report ${spec}: the file after = is missing`);
-  return { format: name as ReportFormat, file };
+/** Masks a report before it is formatted: escaping could hide a secret afterwards. */
+function redacting(reporter: Reporter, redactor: Redactor): Reporter {
+  return {
+    ...reporter,
+    ...(reporter.onStart === undefined
+      ? {}
+      : { onStart: (run) => reporter.onStart?.({ ...run, target: redactor.value(run.target) }) }),
+    onEnd: (report) => reporter.onEnd?.(redactor.value(report)),
+  };
 }

@@ -1,10 +1,10 @@
 /** Common Test Report Format (ctrf.io), specification 0.0. */
 import { createHash } from 'node:crypto';
-import type { CheckResult, Outcome } from '../runner/types.ts';
-import { againLine } from './again.ts';
+import { summarise } from '../runner/run.ts';
+import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { findingText } from './finding-text.ts';
-import { bySection, tally } from './groups.ts';
-import { againOf, type Format } from './types.ts';
+import type { DocumentFormat } from './format.ts';
+import { bySection } from './groups.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 
@@ -19,11 +19,16 @@ const STATUS: Record<Outcome, Status> = {
   known: 'skipped',
 };
 
-export const ctrfReport: Format = (report, options) => {
+export const ctrfFormat: DocumentFormat = {
+  name: 'ctrf',
+  document: (report) => `${JSON.stringify(documentOf(report), null, 2)}\n`,
+};
+
+function documentOf(report: Report): Record<string, unknown> {
   const start = Date.parse(report.started_at);
-  const sum = tally(report.checks);
+  const sum = summarise(report.checks);
   const count = (status: Status): number => report.checks.filter((check) => STATUS[check.outcome] === status).length;
-  const document = {
+  return {
     reportFormat: 'CTRF',
     specVersion: '0.0.0',
     reportId: uuidOf(JSON.stringify(report)),
@@ -44,7 +49,7 @@ export const ctrfReport: Format = (report, options) => {
         duration: report.duration_ms,
         extra: { outcomes: sum, exit_code: report.exit_code, complete: report.complete },
       },
-      tests: report.checks.map((check) => test(check, againLine(againOf(options), report, check))),
+      tests: report.checks.map(test),
       environment: {
         reportName: `muster check ${report.api}`,
         appName: report.target.name ?? report.target.address,
@@ -59,10 +64,9 @@ export const ctrfReport: Format = (report, options) => {
       },
     },
   };
-  return `${JSON.stringify(document, null, 2)}\n`;
-};
+}
 
-function test(result: CheckResult, again: string): Record<string, unknown> {
+function test(result: CheckResult): Record<string, unknown> {
   const holds = result.outcome === 'pass';
   const message =
     result.expected === undefined ? result.reason : `expected ${result.expected}; actual: ${result.actual ?? ''}`;
@@ -75,7 +79,7 @@ function test(result: CheckResult, again: string): Record<string, unknown> {
     tags: [result.level, `section:${result.section}`],
     type: 'conformance',
     ...(holds || message === undefined ? {} : { message }),
-    ...(holds ? {} : { trace: findingText(result, again) }),
+    ...(holds ? {} : { trace: findingText(result) }),
     extra: {
       requirement: result.requirement,
       requirement_id: result.requirement_id,

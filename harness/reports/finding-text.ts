@@ -1,10 +1,11 @@
-/** A finding as plain text, for reports that have one field for all of it. */
-
+/** The parts of a finding in plain text, shortened to what a person reads. The JSON report has all of them whole. */
+import type { Recorded } from '../client/recorder.ts';
+import { readableDuration } from '../common/durations.ts';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult } from '../runner/types.ts';
-import { bodyLines, headline, tryLine } from './exchange.ts';
 
-export function findingText(result: CheckResult, again?: string): string {
+/** All of a finding as plain text, for reports that have one field for it. */
+export function findingText(result: CheckResult): string {
   const line = (label: string, text: string | undefined): string[] =>
     text === undefined ? [] : [`${label.padEnd(10)} ${printable(text)}`];
   return [
@@ -18,11 +19,58 @@ export function findingText(result: CheckResult, again?: string): string {
       ...line('exchange', headline(exchange)),
       ...bodyLines(exchange).map((body) => `           ${body}`),
     ]),
-    ...line('again', again),
+    ...line('again', result.replay_command),
   ].join('\n');
 }
 
+/** The counterexample as text. */
 export function counterexample(result: CheckResult): string | undefined {
   const { counterexample: value } = result;
   return value === undefined || typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+const LINES = 6;
+/** Of a line of a body, unless there is less room. */
+const COLUMNS = 160;
+const PATH = 200;
+/** Nobody reads a longer line, and a shell may not take it. */
+const TRY = 4000;
+
+/** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
+export function headline(exchange: Recorded): string {
+  const url = new URL(exchange.url);
+  const answer =
+    exchange.status === undefined
+      ? (exchange.error ?? 'no answer')
+      : [exchange.status, exchange.response_headers?.['content-type'] ?? ''].join(' ').trim();
+  const path = shortened(url.pathname + url.search, PATH);
+  return printable(`${exchange.method} ${path} → ${answer} (${readableDuration(exchange.duration_ms)})`);
+}
+
+/** The bodies, shortened, `>` for what was sent and `<` for what came back. */
+export function bodyLines(exchange: Recorded, columns: number = COLUMNS): string[] {
+  return [
+    ...excerpt(exchange.request_body, columns).map((line) => `> ${line}`),
+    ...excerpt(exchange.response_body, columns).map((line) => `< ${line}`),
+    ...(exchange.error !== undefined && exchange.status !== undefined ? [`< ${printable(exchange.error)}`] : []),
+  ];
+}
+
+/** The line that repeats a request, as far as it can be read; the JSON report has it whole. */
+export const tryLine = ({ curl }: CheckResult): string | undefined =>
+  curl === undefined ? undefined : printable(shortened(curl, TRY));
+
+const shortened = (text: string, limit: number): string =>
+  text.length <= limit ? text : `${text.slice(0, PATH)}… (${text.length} characters)`;
+
+/** Empty lines, as between the frames of a stream, tell nothing. */
+function excerpt(body: string | undefined, columns: number): string[] {
+  if (body === undefined || body === '') return [];
+  const lines = printable(body.replaceAll('\r\n', '\n'))
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const fit = (line: string): string => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
+  // A line that says that one is missing takes the room of that one.
+  if (lines.length <= LINES + 1) return lines.slice(0, LINES + 1).map(fit);
+  return [...lines.slice(0, LINES).map(fit), `… ${lines.length - LINES} more lines`];
 }

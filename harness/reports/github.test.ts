@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
-import { annotations, githubReporter } from './github.ts';
+import { annotations, githubFormat } from './github.ts';
 import { markdownReport } from './markdown.ts';
 import { sampleFailure, sampleReport, sampleResult } from './samples.ts';
 
@@ -44,7 +44,7 @@ test('the summary is added to what the step wrote before', () => {
   writeFileSync(summary, 'before\n');
   const out = { write: () => {} };
   const options = { redactor: new Redactor(), stdout: out, stderr: out, env: { GITHUB_STEP_SUMMARY: summary } };
-  githubReporter(options).onEnd?.(sampleReport());
+  githubFormat.reporter(options, undefined).onEnd?.(sampleReport());
   expect(readFileSync(summary, 'utf8')).toMatch(/^before\n## ❌ NOT CONFORMANT/);
 });
 
@@ -54,7 +54,6 @@ test('Markdown shows target text as text', () => {
       sampleFailure({ actual: '<img src=x> | **bold** @someone ``` [a](b)', counterexample: 'a`b``c' }),
       sampleResult({ id: 'device.x', outcome: 'blocked', reason: '| a | b |\n| - |' }),
     ]),
-    {},
   );
   expect(text).toContain('&lt;img src=x&gt; \\| \\*\\*bold\\*\\* @\u200bsomeone \\`\\`\\`');
   expect(text).toContain('``` a`b``c ```');
@@ -65,16 +64,16 @@ test('of many failures the first is open, the others tell what came in a line', 
   const failing = Array.from({ length: 4 }, (_, index) =>
     sampleFailure({ id: `device.f${index}`, actual: 'the <first> event has id 7' }),
   );
-  const text = markdownReport(sampleReport(failing), {});
+  const text = markdownReport(sampleReport(failing));
   expect(text.match(/<details open>/g)).toHaveLength(1);
   expect(text).toContain(
     '<details><summary><b>device.f3</b> · MUST · section 6.2 · the &lt;first&gt; event has id 7</summary>',
   );
-  expect(markdownReport(sampleReport(failing.slice(1)), {}).match(/<details open>/g)).toHaveLength(3);
+  expect(markdownReport(sampleReport(failing.slice(1))).match(/<details open>/g)).toHaveLength(3);
 });
 
 test('a summary never exceeds what GitHub takes', () => {
   const long = 'x'.repeat(30_000);
   const failing = Array.from({ length: 60 }, (_, index) => sampleFailure({ id: `device.f${index}`, actual: long }));
-  expect(Buffer.byteLength(markdownReport(sampleReport(failing), {}))).toBeLessThan(1024 * 1024);
+  expect(Buffer.byteLength(markdownReport(sampleReport(failing)))).toBeLessThan(1024 * 1024);
 });

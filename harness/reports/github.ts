@@ -2,27 +2,26 @@
 import { appendFileSync } from 'node:fs';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { writeWhole } from './destination.ts';
-import { tryLine } from './exchange.ts';
+import { tryLine } from './finding-text.ts';
+import type { LiveFormat } from './format.ts';
 import { verdict } from './groups.ts';
 import { markdownReport } from './markdown.ts';
-import { againOf, type Reporter, type ReporterOptions } from './types.ts';
 
 /** GitHub shows at most this many annotations of a kind from one step; more are dropped in silence. */
 const LIMIT = 10;
 
-/** `file`: where the summary goes instead of `$GITHUB_STEP_SUMMARY`. */
-export function githubReporter(options: ReporterOptions, file?: string): Reporter {
-  return {
-    onEnd(dirty) {
-      const report = options.redactor.value(dirty);
-      options.stdout.write(options.redactor.text(annotations(report).join('')));
-      const summary = options.redactor.text(markdownReport(report, againOf(options)));
-      const step = options.env['GITHUB_STEP_SUMMARY'];
-      if (file !== undefined) writeWhole(file, summary);
-      else if (step !== undefined && step !== '') appendFileSync(step, summary);
+/** A file takes the summary instead of `$GITHUB_STEP_SUMMARY`. */
+export const githubFormat: LiveFormat = {
+  name: 'github',
+  reporter: ({ stdout, env }, file) => ({
+    onEnd(report) {
+      stdout.write(annotations(report).join(''));
+      const step = env['GITHUB_STEP_SUMMARY'];
+      if (file !== undefined) writeWhole(file, markdownReport(report));
+      else if (step !== undefined && step !== '') appendFileSync(step, markdownReport(report));
     },
-  };
-}
+  }),
+};
 
 /** Worst first: failed MUSTs, what is undecided, what is stale; then the SHOULDs. The last one counts what the limit leaves out. */
 export function annotations(report: Report): string[] {

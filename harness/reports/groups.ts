@@ -1,7 +1,7 @@
 /** Orderings and wordings that the human-readable reports share. */
 
 import { sectionTitle } from '../contract/sections.ts';
-import { type CheckResult, OUTCOMES, type Outcome, type Report, type Summary } from '../runner/types.ts';
+import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 
 /** So many failures are told at length at once; of more, the first, and the others in a line each. */
 export const AT_ONCE = 3;
@@ -69,12 +69,6 @@ export function counts(summary: Partial<Summary>, separator = ' · '): string {
       .map((outcome) => `${summary[outcome]} ${OUTCOME_WORDS[outcome]}`)
       .join(separator) || 'nothing'
   );
-}
-
-export function tally(checks: readonly CheckResult[]): Summary {
-  const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Summary;
-  for (const { outcome } of checks) summary[outcome] += 1;
-  return summary;
 }
 
 export interface Verdict {

@@ -6,8 +6,7 @@ import { html, type Markup, NOTHING } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import type { CheckResult } from '../runner/types.ts';
-import { bodyLines, headline, tryLine } from './exchange.ts';
-import { counterexample } from './finding-text.ts';
+import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts';
 import { SYMBOLS } from './groups.ts';
 
 /** Characters of a counterexample that needs no block of its own, and of what a closed card tells. */
@@ -15,11 +14,12 @@ const SHORT = 120;
 const BRIEF = 120;
 
 /** `open`: told at length at once; otherwise in a line, until it is asked for. */
-export function findingCard(result: CheckResult, again: string, open: boolean): Markup {
+export function findingCard(result: CheckResult, open: boolean): Markup {
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
   const exchanges = result.exchanges ?? [];
   const line = tryLine(result);
+  const again = result.replay_command;
   return html`<details class="finding ${result.outcome}" id="${result.id}" ${open ? html`open` : NOTHING}>
 <summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}</span><span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body"><p>${printable(result.requirement)}</p>
@@ -27,7 +27,7 @@ export function findingCard(result: CheckResult, again: string, open: boolean): 
 ${smallest === undefined || short ? NOTHING : html`<p class="soft">Smallest counterexample</p><pre>${printable(smallest)}</pre>`}
 ${line === undefined ? NOTHING : html`<p class="soft">Try it</p>${copied(line)}`}
 ${exchanges.length === 0 ? NOTHING : html`<p class="soft">Exchanges</p><pre>${exchanges.map(exchange).join('\n\n')}</pre>`}
-<p class="soft">Run it again</p>${copied(again)}</div></details>
+${again === undefined ? NOTHING : html`<p class="soft">Run it again</p>${copied(again)}`}</div></details>
 `;
 }
 

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Redactor } from '../client/redact.ts';
-import { htmlReport } from './html.ts';
+import { htmlFormat } from './html.ts';
 import { sampleFailure, sampleReport } from './samples.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
@@ -33,8 +32,7 @@ describe.skipIf(CHROMIUM === undefined)(
     ])('fits $name, asks nothing of the network and shows every check', async ({ width, height }) => {
       const file = join(folder, 'report.html');
       const report = sampleReport();
-      const stream = { write: () => true };
-      writeFileSync(file, htmlReport(report, { redactor: new Redactor(), stdout: stream, stderr: stream, env: {} }));
+      writeFileSync(file, htmlFormat.document(report));
       const page = await browser.newPage({ viewport: { width, height } });
       const asked: string[] = [];
       const errors: string[] = [];
@@ -52,9 +50,7 @@ describe.skipIf(CHROMIUM === undefined)(
     it('opens every failure at once, and the one that a check leads to', async () => {
       const file = join(folder, 'many.html');
       const failing = Array.from({ length: 100 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
-      const stream = { write: () => true };
-      const options = { redactor: new Redactor(), stdout: stream, stderr: stream, env: {} };
-      writeFileSync(file, htmlReport(sampleReport(failing), options));
+      writeFileSync(file, htmlFormat.document(sampleReport(failing)));
       const page = await browser.newPage();
       await page.goto(pathToFileURL(file).href);
       const open = () => page.locator('.finding[open]').count();

@@ -3,8 +3,9 @@
 import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING, trusted } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
+import { summarise } from '../runner/run.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
-import { againLine } from './again.ts';
+import type { DocumentFormat } from './format.ts';
 import {
   AT_ONCE,
   BY_WEIGHT,
@@ -14,36 +15,33 @@ import {
   OUTCOME_WORDS,
   type SectionGroup,
   SYMBOLS,
-  tally,
   verdict,
   worst,
 } from './groups.ts';
 import { findingCard } from './html-finding.ts';
 import { SCRIPT, STYLE } from './html-style.ts';
-import { againOf, type Format } from './types.ts';
 
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-export const htmlReport: Format = (report, options) => {
+export const htmlFormat: DocumentFormat = { name: 'html', document: page };
+
+function page(report: Report): string {
   const { word } = verdict(report);
-  const card = (result: CheckResult, open: boolean): Markup =>
-    findingCard(result, againLine(againOf(options), report, result), open);
-  const page = html`<!doctype html>
+  return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${word}: ${report.api} ${report.target.address}</title>
 <style>${trusted(STYLE)}</style></head><body><main>
 ${banner(report)}
-${findings('Failed', report, 'fail', card)}
+${findings('Failed', report, 'fail')}
 ${grouped('Blocked', report, 'blocked')}${grouped('Stale in the baseline', report, 'fixed')}
-${findings('Warned', report, 'warn', card)}
+${findings('Warned', report, 'warn')}
 <h2>Checks by section of the specification</h2>${chips(report)}${bySection(report.checks).map(section)}
 ${observed(report)}${grouped('Not applicable', report, 'not_applicable')}${grouped('Known, excused by the baseline', report, 'known')}
 <footer>muster ${report.muster} · requirements of ${report.requirements_version} · ${report.started_at}</footer>
 </main><script>${trusted(SCRIPT)}</script></body></html>
-`;
-  return page.markup;
-};
+`.markup;
+}
 
 function banner(report: Report): Markup {
   const { word, good, meaning } = verdict(report);
@@ -66,19 +64,17 @@ function chips(report: Report): Markup {
   )}</div>`;
 }
 
-type Card = (result: CheckResult, open: boolean) => Markup;
-
-function findings(heading: string, report: Report, outcome: 'fail' | 'warn', card: Card): Markup {
+function findings(heading: string, report: Report, outcome: 'fail' | 'warn'): Markup {
   const found = report.checks.filter((check) => check.outcome === outcome);
   if (found.length === 0) return NOTHING;
   const whole = outcome === 'warn' ? 0 : found.length <= AT_ONCE ? found.length : 1;
   const more = found.length > 1 ? html` <button class="all" type="button" hidden>open all</button>` : NOTHING;
-  return html`<section><h2>${heading} (${found.length})${more}</h2>${found.map((result, index) => card(result, index < whole))}</section>`;
+  return html`<section><h2>${heading} (${found.length})${more}</h2>${found.map((result, index) => findingCard(result, index < whole))}</section>`;
 }
 
 function section({ section: number, title, checks }: SectionGroup): Markup {
   const state = worst(checks);
-  return html`<details class="section ${state}"><summary><span class="mark">${SYMBOLS[state]}</span><span class="grow">${number} ${title}</span><span class="soft">${counts(tally(checks))}</span></summary><div class="body">${checks.map(check)}</div></details>
+  return html`<details class="section ${state}"><summary><span class="mark">${SYMBOLS[state]}</span><span class="grow">${number} ${title}</span><span class="soft">${counts(summarise(checks))}</span></summary><div class="body">${checks.map(check)}</div></details>
 `;
 }
 

@@ -1,4 +1,88 @@
-/** The JSON report: the run's own data, unchanged. */
-import type { Format } from './types.ts';
+/** The JSON report: the run's own data, unchanged. Its shape is published as `fixtures/schemas/report.schema.json`. */
+import Type from 'typebox';
+import { oneOf, shape, Timestamp } from '../contract/shape.ts';
+import { APIS, CAPABILITIES, LEVELS, OUTCOMES } from '../runner/types.ts';
+import type { DocumentFormat } from './format.ts';
 
-export const jsonReport: Format = (report) => `${JSON.stringify(report, null, 2)}\n`;
+export const jsonFormat: DocumentFormat = {
+  name: 'json',
+  document: (report) => `${JSON.stringify(report, null, 2)}\n`,
+};
+
+const text = Type.String();
+const optionalText = Type.Optional(Type.String());
+const count = Type.Integer({ minimum: 0 });
+const headers = Type.Record(Type.String(), Type.String());
+
+const exchange = Type.Object({
+  method: text,
+  url: text,
+  request_headers: headers,
+  request_body: optionalText,
+  status: Type.Optional(Type.Integer()),
+  response_headers: Type.Optional(headers),
+  response_body: optionalText,
+  error: optionalText,
+  duration_ms: Type.Number({ minimum: 0 }),
+  curl: text,
+});
+
+const check = Type.Object({
+  id: text,
+  level: oneOf(LEVELS),
+  section: text,
+  requirement: text,
+  requirement_id: text,
+  outcome: oneOf(OUTCOMES),
+  duration_ms: Type.Number({ minimum: 0 }),
+  reason: Type.Optional(Type.String({ description: 'Why it is not applicable, blocked, known or stale' })),
+  observations: Type.Optional(Type.Array(text)),
+  needs: Type.Optional(Type.Array(oneOf(CAPABILITIES))),
+  expected: Type.Optional(Type.String({ description: 'Every acceptable answer' })),
+  actual: optionalText,
+  counterexample: Type.Optional(Type.Unknown({ description: 'Smallest input that shows it' })),
+  seed: Type.Optional(Type.Integer()),
+  path: optionalText,
+  replay_path: optionalText,
+  curl: optionalText,
+  replay_command: Type.Optional(Type.String({ description: 'Runs this check alone again' })),
+  exchanges: Type.Optional(Type.Array(exchange)),
+});
+
+export const jsonReportShape = shape(
+  'JSON report',
+  Type.Object(
+    {
+      muster: Type.String({ description: 'Version of Muster' }),
+      api: oneOf(APIS),
+      seed: Type.Integer(),
+      target: Type.Object({
+        kind: text,
+        address: text,
+        capabilities: Type.Array(oneOf(CAPABILITIES)),
+        control: text,
+        api_version: optionalText,
+        dialect: optionalText,
+        name: optionalText,
+        version: optionalText,
+        digest: optionalText,
+      }),
+      profile: text,
+      requirements_version: Type.String({
+        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+        description: 'Date of the requirement set that was run',
+      }),
+      requirements_digest: Type.Optional(
+        Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: "Over that set's requirements of this API" }),
+      ),
+      narrowed_by: Type.Array(text),
+      complete: Type.Boolean(),
+      started_at: Timestamp,
+      duration_ms: count,
+      exit_code: Type.Integer(),
+      summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count]))),
+      checks: Type.Array(check),
+    },
+    { title: 'Muster JSON report' },
+  ),
+);

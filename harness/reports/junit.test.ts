@@ -3,13 +3,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { memoryPages, validateXML } from 'xmllint-wasm';
-import { Redactor } from '../client/redact.ts';
-import { junitReport } from './junit.ts';
+import { junitFormat } from './junit.ts';
 import { sampleFailure, sampleReport, sampleResult } from './samples.ts';
 
 const schema = readFileSync(join(import.meta.dirname, '../../fixtures/schemas/junit.xsd'), 'utf8');
-const out = { write: () => {} };
-const options = { redactor: new Redactor(), stdout: out, stderr: out, env: {} };
 const problems = async (xml: string) =>
   (
     await validateXML({
@@ -20,11 +17,11 @@ const problems = async (xml: string) =>
   ).errors;
 
 test('a report with every outcome conforms to the common form', async () => {
-  expect(await problems(junitReport(sampleReport(), options))).toEqual([]);
+  expect(await problems(junitFormat.document(sampleReport()))).toEqual([]);
 });
 
 test('failures are failures, undecided is an error, not applicable and known are skipped', () => {
-  const xml = junitReport(sampleReport(), options);
+  const xml = junitFormat.document(sampleReport());
   expect(xml).toMatch(/<testsuites .* tests="11" failures="1" errors="2" skipped="3"/);
   expect(xml).toMatch(/name="device.events.replay.exclusive"[^>]*>\s*<failure message="expected a first event/);
   expect(xml).toMatch(/name="device.events.expired.410"[^>]*>\s*<error message="control: POST/);
@@ -47,14 +44,14 @@ test('whatever a target says, the document stays well formed and valid', async (
         sampleResult({ id: `device.b${index}`, outcome: 'blocked', reason: text }),
         sampleResult({ id: `device.n${index}`, outcome: 'not_applicable', reason: text }),
       ]);
-      expect(await problems(junitReport(sampleReport(checks), options))).toEqual([]);
+      expect(await problems(junitFormat.document(sampleReport(checks)))).toEqual([]);
     }),
     { numRuns: 4, endOnFailure: true },
   );
 });
 
 test('the schema refuses what is not of that form', async () => {
-  const xml = junitReport(sampleReport(), options);
+  const xml = junitFormat.document(sampleReport());
   expect(await problems(xml.replace('<failure ', '<failed ').replace('</failure>', '</failed>'))).not.toEqual([]);
   expect(await problems(xml.replace(/ tests="\d+"/, ' tests="many"'))).not.toEqual([]);
 });

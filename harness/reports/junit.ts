@@ -3,21 +3,24 @@
  * A MUST that does not hold is a failure; what could not be decided, or is stale in the baseline, is an error; what does not
  * apply or is excused is skipped. A warning passes, with its finding in the output.
  */
+import { escapeAttribute, escapeText } from '../common/html.ts';
+import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { type Again, againLine } from './again.ts';
 import { findingText } from './finding-text.ts';
+import type { DocumentFormat } from './format.ts';
 import { bySection, type SectionGroup } from './groups.ts';
-import { againOf, type Format } from './types.ts';
-import { element } from './xml.ts';
 
-export const junitReport: Format = (report, options) => {
-  const suites = bySection(report.checks).map((group) => suite(group, report, againOf(options)));
-  const name = `muster check ${report.api} ${report.target.address}`;
-  const root = element('testsuites', { name, ...totals(report.checks), timestamp: stamp(report) }, suites);
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
+export const junitFormat: DocumentFormat = {
+  name: 'junit',
+  document(report) {
+    const suites = bySection(report.checks).map((group) => suite(group, report));
+    const name = `muster check ${report.api} ${report.target.address}`;
+    const root = element('testsuites', { name, ...totals(report.checks), timestamp: stamp(report) }, suites);
+    return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
+  },
 };
 
-function suite({ section, title, checks }: SectionGroup, report: Report, again: Again): string {
+function suite({ section, title, checks }: SectionGroup, report: Report): string {
   const name = `${section} ${title}`.trim();
   const properties = {
     muster: report.muster,
@@ -32,18 +35,18 @@ function suite({ section, title, checks }: SectionGroup, report: Report, again: 
       {},
       Object.entries(properties).map(([key, value]) => element('property', { name: key, value })),
     ),
-    ...checks.map((check) => testCase(check, report, again)),
+    ...checks.map((check) => testCase(check, report)),
   ]);
 }
 
-function testCase(result: CheckResult, report: Report, again: Again): string {
+function testCase(result: CheckResult, report: Report): string {
   const attributes = {
     name: result.id,
     classname: `muster.${report.api}.${result.section}`.replace(/\.$/, ''),
     time: (result.duration_ms / 1000).toFixed(3),
   };
   const notes = (result.observations ?? []).map((note) => `observed: ${note}`);
-  const detail = findingText(result, againLine(again, report, result));
+  const detail = findingText(result);
   const output = [...(result.outcome === 'warn' ? [detail] : []), ...notes].join('\n');
   return element('testcase', attributes, [
     ...verdict(result, detail),
@@ -82,3 +85,26 @@ function totals(checks: readonly CheckResult[]): Record<string, string | number>
 
 /** Local time without an offset is what readers of the format expect; UTC is the one that misleads nobody. */
 const stamp = (report: Report): string => report.started_at.slice(0, 19);
+
+/** Escaped text. Characters that XML 1.0 cannot write at all are spelled out. */
+const xmlText = (text: string): string => escapeText(writable(text));
+
+/** The same for an attribute, where a parser would turn line breaks into spaces. */
+const xmlAttribute = (text: string): string =>
+  escapeAttribute(writable(text)).replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');
+
+const writable = (text: string): string => printable(text.toWellFormed()).replaceAll(/[\ufffe\uffff]/g, '\ufffd');
+
+type Attributes = Record<string, string | number | undefined>;
+
+/** An element on lines of its own; text content is kept on the line of its tags. */
+function element(name: string, attributes: Attributes, content: readonly string[] | string = []): string {
+  const written = Object.entries(attributes)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}="${xmlAttribute(String(value))}"`)
+    .join('');
+  if (typeof content === 'string') return `<${name}${written}>${xmlText(content)}</${name}>`;
+  if (content.length === 0) return `<${name}${written}/>`;
+  const inner = content.map((line) => line.replaceAll(/^(?=\s*<)/gm, '  ')).join('\n');
+  return `<${name}${written}>\n${inner}\n</${name}>`;
+}

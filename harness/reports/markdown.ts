@@ -3,18 +3,17 @@
 import { readableDuration } from '../common/durations.ts';
 import { escapeText } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
+import { summarise } from '../runner/run.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { type Again, againLine } from './again.ts';
-import { bodyLines, headline, tryLine } from './exchange.ts';
-import { counterexample } from './finding-text.ts';
-import { AT_ONCE, byReason, bySection, counts, SYMBOLS, tally, verdict, worst } from './groups.ts';
+import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts';
+import { AT_ONCE, byReason, bySection, counts, SYMBOLS, verdict, worst } from './groups.ts';
 
 /** GitHub cuts a step's summary off at 1 MiB. */
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
 
-export function markdownReport(report: Report, again: Again): string {
+export function markdownReport(report: Report): string {
   const { word, good, meaning } = verdict(report);
   const reds = report.checks.filter((check) => check.outcome === 'fail');
   const warnings = report.checks.filter((check) => check.outcome === 'warn');
@@ -23,14 +22,15 @@ export function markdownReport(report: Report, again: Again): string {
     '',
     `${counts(report.summary)} in ${readableDuration(report.duration_ms)} · seed ${report.seed}. ${cell(meaning)}.`,
     '',
-    ...details('Failed', reds, report, again),
+    ...details('Failed', reds),
     ...grouped('Blocked', report, 'blocked'),
     ...grouped('Stale in the baseline', report, 'fixed'),
-    ...details('Warned', warnings, report, again),
+    ...details('Warned', warnings),
     '| | Section | |',
     '|---|---|---|',
     ...bySection(report.checks).map(
-      ({ section, title, checks }) => `| ${SYMBOLS[worst(checks)]} | ${section} ${title} | ${counts(tally(checks))} |`,
+      ({ section, title, checks }) =>
+        `| ${SYMBOLS[worst(checks)]} | ${section} ${title} | ${counts(summarise(checks))} |`,
     ),
     '',
     ...grouped('Not applicable', report, 'not_applicable'),
@@ -39,19 +39,19 @@ export function markdownReport(report: Report, again: Again): string {
   return text.length <= LIMIT ? `${text}\n` : `${text.slice(0, LIMIT)}\n\n… cut: see the other reports of this run.\n`;
 }
 
-function details(heading: string, results: readonly CheckResult[], report: Report, again: Again): string[] {
+function details(heading: string, results: readonly CheckResult[]): string[] {
   if (results.length === 0) return [];
   const rest = results.length - SHOWN;
   const whole = results.length <= AT_ONCE ? results.length : 1;
   return [
     `### ${heading} (${results.length})`,
     '',
-    ...results.slice(0, SHOWN).flatMap((result, index) => one(result, againLine(again, report, result), index < whole)),
+    ...results.slice(0, SHOWN).flatMap((result, index) => one(result, index < whole)),
     ...(rest > 0 ? [`… and ${rest} more.`, ''] : []),
   ];
 }
 
-function one(result: CheckResult, again: string, open: boolean): string[] {
+function one(result: CheckResult, open: boolean): string[] {
   const smallest = counterexample(result);
   const exchanges = (result.exchanges ?? []).slice(-3);
   return [
@@ -70,7 +70,7 @@ function one(result: CheckResult, again: string, open: boolean): string[] {
         `# ${headline(exchange)}`,
         ...bodyLines(exchange).map((line) => `#   ${line}`),
       ]),
-      again,
+      ...[result.replay_command ?? []].flat(),
     ]),
     '',
     '</details>',

@@ -4,8 +4,7 @@ import { readableDuration } from '../common/durations.ts';
 import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import type { CheckResult } from '../runner/types.ts';
-import { bodyLines, headline, tryLine } from './exchange.ts';
-import { counterexample } from './finding-text.ts';
+import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts';
 
 const LABEL = 11;
 const EXCHANGES = 3;
@@ -13,8 +12,6 @@ const EXCHANGES = 3;
 export interface FindingStyle {
   paint: Paint;
   columns: number;
-  /** Line that runs this check alone again. */
-  again: string;
 }
 
 export function findingLines(result: CheckResult, style: FindingStyle): string[] {
@@ -47,20 +44,23 @@ export function findingLines(result: CheckResult, style: FindingStyle): string[]
       `    ${label(paint, index === 0 ? (dropped > 0 ? `last ${EXCHANGES}` : 'exchange') : '')}${headline(exchange)}`,
       ...bodyLines(exchange, room).map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
     ]),
-    `    ${label(paint, 'again')}${style.again}`,
+    ...again(result, paint),
   ];
 }
 
 /** The same in three lines, for those that come after many others. */
-export function briefLines(result: CheckResult, { paint, columns, again }: FindingStyle): string[] {
+export function briefLines(result: CheckResult, { paint, columns }: FindingStyle): string[] {
   const mark = result.outcome === 'fail' ? paint(['red', 'bold'], '✗') : paint(['yellow', 'bold'], '!');
   return [
     `  ${mark} ${paint('bold', result.id)}  ${paint('dim', `${result.level} · section ${result.section}`)}`,
     ...(result.actual === undefined
       ? []
       : [`    ${label(paint, 'actual')}${paint('red', cutTo(printable(result.actual), columns - 4 - LABEL))}`]),
-    `    ${label(paint, 'again')}${again}`,
+    ...again(result, paint),
   ];
 }
+
+const again = ({ replay_command: command }: CheckResult, paint: Paint): string[] =>
+  command === undefined ? [] : [`    ${label(paint, 'again')}${command}`];
 
 const label = (paint: Paint, text: string): string => paint('dim', text) + ' '.repeat(Math.max(1, LABEL - text.length));

@@ -1,8 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { Redactor } from '../client/redact.ts';
 import { painter, wantsColour } from '../common/terminal.ts';
-import { againLine } from './again.ts';
 import { prettyReporter, prettyText } from './pretty.ts';
 import { Progress } from './progress.ts';
 import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './samples.ts';
@@ -10,7 +8,7 @@ import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult
 const plain = { paint: painter({ write: () => {} }, {}), columns: 100 };
 
 test('a failure reads: requirement with section, expected, actual, smallest counterexample, curl, exchange, how to run it again', () => {
-  const text = prettyText(sampleReport(), { ...plain, again: 'muster check device --socket /run/agent.sock' });
+  const text = prettyText(sampleReport(), plain);
   const from = text.indexOf('✗ device.events.replay.exclusive  MUST · section 6.2 Rules of the event stream');
   expect(from).toBeGreaterThan(0);
   const order = [
@@ -21,7 +19,7 @@ test('a failure reads: requirement with section, expected, actual, smallest coun
     "try        curl -sN -i --unix-socket /run/agent.sock -H 'accept: text/event-stream' 'http://localhost/v0.2/events?after=7'",
     'exchange   GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)',
     '< id: 7',
-    `again      muster check device --socket /run/agent.sock --only device.events.replay.exclusive --seed 4711 --replay '{"check":"device.events.replay.exclusive","seed":-1093459,"path":"3:0:1","replay_path":"A:B"}'`,
+    'again      muster check device --socket /run/agent.sock --only device.events.replay.exclusive --seed 4711',
     'NOT CONFORMANT  1 failed · 1 blocked · 1 stale in the baseline · 1 warned · 1 known · 4 passed · 2 not applicable',
     'exit 1: a MUST does not hold',
   ];
@@ -55,12 +53,6 @@ test('a request of enormous length floods no report', () => {
   const text = prettyText(sampleReport([flood]), plain);
   expect(text.length).toBeLessThan(4000);
   expect(text).toMatch(/GET \/v0\.2\/a+… \(65542 characters\) → 200/);
-});
-
-test('where a JSON report is written, a failure is replayed from it', () => {
-  expect(againLine({ replay: 'run.json' }, sampleReport(), sampleFailure())).toBe(
-    'muster replay run.json --only device.events.replay.exclusive',
-  );
 });
 
 test('what is not applicable or blocked is counted, and its reasons are grouped', () => {
@@ -110,13 +102,7 @@ test('a target cannot write to the terminal of the reader', () => {
 
 test('on GitHub its words cannot command the runner', () => {
   let said = '';
-  const options = {
-    redactor: new Redactor(),
-    stdout: { write: () => {} },
-    stderr: { write: () => {} },
-    env: { GITHUB_ACTIONS: 'true' },
-  };
-  prettyReporter(options, { write: (text) => (said += text) }).onEnd?.(sampleReport());
+  prettyReporter({ env: { GITHUB_ACTIONS: 'true' } }, { write: (text) => (said += text) }).onEnd?.(sampleReport());
   const token = /^::stop-commands::([\w-]{36})\n/.exec(said)?.[1];
   expect(token).toBeDefined();
   expect(said.endsWith(`::${token}::\n`)).toBe(true);
@@ -170,16 +156,4 @@ test('a terminal is left clean', () => {
   } finally {
     vi.useRealTimers();
   }
-});
-
-test.each([
-  ['muster check device --socket a --seed 5', 'muster check device --socket a'],
-  ['muster check device --only x y --socket a --report junit=b', 'muster check device --socket a'],
-  ['muster check device --fast --socket a', 'muster check device --socket a'],
-  [undefined, 'muster check device …'],
-])('%j is run again for one check', (start, kept) => {
-  const { path: _, ...noProperty } = sampleFailure();
-  expect(againLine({ start }, sampleReport(), noProperty)).toBe(
-    `${kept} --only device.events.replay.exclusive --seed 4711`,
-  );
 });

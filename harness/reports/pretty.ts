@@ -1,13 +1,14 @@
 /** The report a person reads in a terminal. What matters most stands last, nearest to the prompt. */
 import { randomUUID } from 'node:crypto';
 import { readableDuration } from '../common/durations.ts';
-import { cutTo, hanging, type Paint, painter, printable, wrap } from '../common/terminal.ts';
+import { cutTo, hanging, type Output, type Paint, painter, printable, wrap } from '../common/terminal.ts';
+import { summarise } from '../runner/run.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { againLine } from './again.ts';
-import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, tally, verdict, worst } from './groups.ts';
+import { writeWhole } from './destination.ts';
+import type { LiveFormat, Reporter, ReporterOptions } from './format.ts';
+import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, verdict, worst } from './groups.ts';
 import { briefLines, findingLines } from './pretty-finding.ts';
 import { Progress } from './progress.ts';
-import { againOf, type Output, type Reporter, type ReporterOptions } from './types.ts';
 
 const WIDEST = 110;
 const NAMED = 6;
@@ -26,34 +27,48 @@ const COLOURS = {
   fixed: 'red',
 } as const;
 
-export function prettyReporter(options: ReporterOptions, output: Output): Reporter {
-  const paint = painter(output, options.env);
+/** With a file, everything is collected for it, without colours. */
+export const prettyFormat: LiveFormat = {
+  name: 'pretty',
+  reporter(options, file) {
+    if (file === undefined) return prettyReporter(options, options.stdout);
+    let collected = '';
+    const reporter = prettyReporter({ ...options, env: { NO_COLOR: '1' } }, { write: (part) => (collected += part) });
+    return {
+      ...reporter,
+      async onEnd(report) {
+        await reporter.onEnd?.(report);
+        writeWhole(file, collected);
+      },
+    };
+  },
+};
+
+/** Shows progress while the run goes on, and the report at its end. */
+export function prettyReporter(
+  { env, verbose = false }: Pick<ReporterOptions, 'env' | 'verbose'>,
+  output: Output,
+): Reporter {
+  const paint = painter(output, env);
   const progress = new Progress(output, paint);
   return {
     onStart({ checks, suite, target, seed }) {
       const planned = checks.filter((planned) => planned.skip === undefined).length;
-      const lines = [
-        `${paint('bold', `check ${suite.api}`)}  ${printable(target.address)}`,
-        paint(
-          'dim',
-          `control ${printable(target.control)} · ${target.capabilities.join(' ') || 'no capabilities'} · seed ${seed} · ${planned} of ${checks.length} checks`,
-        ),
-      ];
-      output.write(options.redactor.text(`${lines.join('\n')}\n\n`));
+      const told = `control ${printable(target.control)} · ${target.capabilities.join(' ') || 'no capabilities'} · seed ${seed} · ${planned} of ${checks.length} checks`;
+      output.write(`${paint('bold', `check ${suite.api}`)}  ${printable(target.address)}\n${paint('dim', told)}\n\n`);
       progress.start(checks.length);
     },
     onCheckStart: (check) => progress.begin(check.id),
     onCheckEnd: (result) => progress.end(result),
-    onEnd(dirty) {
+    onEnd(report) {
       progress.stop();
-      const report = options.redactor.value(dirty);
-      const text = prettyText(report, { ...options, paint, columns: columnsOf(output) });
-      output.write(options.redactor.text(options.env['GITHUB_ACTIONS'] === 'true' ? inert(text) : text));
+      const text = prettyText(report, { verbose, paint, columns: columnsOf(output) });
+      output.write(env['GITHUB_ACTIONS'] === 'true' ? inert(text) : text);
     },
   };
 }
 
-export interface PrettyOptions extends Pick<ReporterOptions, 'again' | 'replay' | 'verbose'> {
+export interface PrettyOptions extends Pick<ReporterOptions, 'verbose'> {
   paint: Paint;
   columns: number;
 }
@@ -92,7 +107,7 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
               check.outcome === 'warn',
           );
     return [
-      `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ${paint('dim', counts(tally(checks)))}`,
+      `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ${paint('dim', counts(summarise(checks)))}`,
       ...shown.map((check) =>
         [
           `       ${paint(COLOURS[check.outcome], SYMBOLS[check.outcome])} ${check.id}`,
@@ -156,13 +171,10 @@ function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptio
   const heading = outcome === 'fail' ? 'Failed: a MUST does not hold' : 'Warned: a SHOULD does not hold';
   return [
     `${paint(['bold', COLOURS[outcome]], heading)} ${paint('dim', String(found.length))}`,
-    ...found.flatMap((result, index) => {
-      const style = { ...options, again: againLine(againOf(options), report, result) };
-      return [
-        '',
-        ...(index < WHOLE || options.verbose === true ? findingLines(result, style) : briefLines(result, style)),
-      ];
-    }),
+    ...found.flatMap((result, index) => [
+      '',
+      ...(index < WHOLE || options.verbose === true ? findingLines(result, options) : briefLines(result, options)),
+    ]),
     ...(found.length > WHOLE && options.verbose !== true
       ? ['', paint('dim', `  The first ${WHOLE} are told in full; for the others add --report html=FILE.`)]
       : []),

@@ -28,6 +28,8 @@ export interface Replay {
   replay_path?: string;
 }
 
+/** A check that has not ended by then is blocked. */
+export const CHECK_LIMIT_MS = 180_000;
 /** Characters of what was seen. */
 const SHOWN = 600;
 

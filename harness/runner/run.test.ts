@@ -7,7 +7,7 @@ import { UsageError } from '../common/usage-error.ts';
 import { checks, requirement, suite } from './define.ts';
 import { makePlan } from './plan.ts';
 import { type RunOptions, runSuite } from './run.ts';
-import type { Capability, Check, CheckContext, Level, Report, TargetDescription } from './types.ts';
+import type { Capability, Check, CheckContext, CheckResult, Level, Report, TargetDescription } from './types.ts';
 
 const target: TargetDescription = { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' };
 const define = checks<object>();
@@ -210,6 +210,29 @@ test('a report that cannot be written keeps no other one from its reader', async
   const listeners = [broken, { onEnd: () => void told.push('verdict') }];
   await expect(run([one(async () => {})], { listeners })).rejects.toThrow('disk full');
   expect(told).toEqual(['verdict']);
+});
+
+describe('the command that runs a check again', () => {
+  const fails = one(async (context) => context.must(false, { expected: 'a', actual: 'b' }));
+
+  it('stands in the result of what failed, and of nothing that passed', async () => {
+    const report = await run([fails, one(async () => {}, 'SHOULD')], { replayCommand: ({ id }) => `again ${id}` });
+    expect(report.checks.map((result) => result.replay_command)).toEqual(['again test.MUST', undefined]);
+  });
+
+  it('shows its shape where nobody knows how the run was started', async () => {
+    expect((await run([fails])).checks[0]?.replay_command).toBe('muster check device … --only test.MUST --seed 1');
+  });
+
+  it('belongs to what the baseline excuses, but not to its stale entries', async () => {
+    const settle = (results: CheckResult[]): CheckResult[] =>
+      results.flatMap((result) => [
+        { ...result, outcome: 'known' },
+        { ...result, id: 'baseline:test.gone', outcome: 'fixed' },
+      ]);
+    const report = await run([fails], { settle });
+    expect(report.checks.map((result) => result.replay_command !== undefined)).toEqual([true, false]);
+  });
 });
 
 describe('exit codes', () => {

@@ -1,43 +1,50 @@
-/** Runs a plan: what may run at once does, what needs the target for itself runs alone, and the rest is told why not. */
+/** Runs a plan: checks that can share the target run at once, the others one at a time, and every result goes into the report. */
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import { EXIT } from '../common/exit-codes.ts';
 import type { Plan, Planned } from './plan.ts';
-import { type Replay, runCheck } from './run-check.ts';
+import { type ReplayOptions, replayCommand } from './replay-command.ts';
+import { CHECK_LIMIT_MS, type Replay, runCheck } from './run-check.ts';
 import {
   type Check,
   type CheckResult,
   OUTCOMES,
+  type Outcome,
   type Report,
   type Suite,
   type Summary,
   type TargetDescription,
 } from './types.ts';
 
-/** Told what happens while it happens. All optional. */
+/** Follows a run while it goes on. */
 export interface RunListener {
-  onStart?(plan: {
+  onStart?(run: {
     checks: readonly Planned<never>[];
     suite: Suite<never>;
+    /** Date of the requirement set. */
+    requirements: string;
     target: TargetDescription;
     seed: number;
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
+  /** The report is redacted. Listeners are called one after the other; one that throws keeps no other from being called. */
   onEnd?(report: Report): void | Promise<void>;
 }
 
 export interface RunOptions<Context> {
   plan: Plan<Context>;
   target: TargetDescription;
-  /** Builds what a check is given, around its own recorder. */
+  /** Builds what a check is given, around a recorder of its own. `signal` aborts when the check has ended. */
   context(recorder: Recorder, signal: AbortSignal): Context | Promise<Context>;
   redactor: Redactor;
   seed: number;
   /** Multiplier of the runs of every property. Default 1. */
   runs?: number;
   profile?: string;
+  /** Muster's version, for the report. */
   version: string;
+  /** Interrupts the run: what has not ended by then is blocked. */
   signal?: AbortSignal;
   /** Nothing can be decided: every check is blocked with this reason. */
   unreachable?: string;
@@ -46,6 +53,8 @@ export interface RunOptions<Context> {
   settle?(results: CheckResult[]): CheckResult[];
   /** Coordinates of one counterexample to run again. */
   replay?: Replay;
+  /** The command line that runs one check of this run again, for the report. Default: the shape of one. */
+  replayCommand?(result: CheckResult): string;
   /** Goes into the report. */
   arguments?: readonly string[];
   /** `shared` checks at once. Default 8. */
@@ -53,23 +62,35 @@ export interface RunOptions<Context> {
   clock?: () => Date;
 }
 
-const CHECK_LIMIT_MS = 180_000;
-
+/**
+ * Runs a plan of a suite and reports to the listeners.
+ *
+ * @returns the report, without secrets
+ * @throws what a listener threw at the end, after all of them were called
+ */
 export async function runSuite<Context>(suite: Suite<Context>, options: RunOptions<Context>): Promise<Report> {
-  const { plan, listeners = [] } = options;
-  const clock = options.clock ?? (() => new Date());
-  const startedAt = clock();
+  const { plan, target, seed, listeners = [], redactor } = options;
+  const startedAt = options.clock?.() ?? new Date();
   const started = performance.now();
-  const interrupt = options.signal ?? new AbortController().signal;
-  const results = new Map<string, CheckResult>();
   for (const listener of listeners) {
     listener.onStart?.({
       checks: plan.checks as readonly Planned<never>[],
       suite: suite as Suite<never>,
-      target: options.target,
-      seed: options.seed,
+      requirements: plan.requirements.date,
+      target,
+      seed,
     });
   }
+  const results = await runChecks(options, options.signal ?? new AbortController().signal);
+  const report = redactor.value(reportOf(suite, options, options.settle?.(results) ?? results, startedAt, started));
+  await end(listeners, report);
+  return report;
+}
+
+/** The results of all planned checks, in the order of the plan. */
+async function runChecks<Context>(options: RunOptions<Context>, interrupt: AbortSignal): Promise<CheckResult[]> {
+  const { plan, unreachable, listeners = [] } = options;
+  const results = new Map<string, CheckResult>();
   const settle = (result: CheckResult): void => {
     results.set(result.id, result);
     for (const listener of listeners) listener.onCheckEnd?.(result);
@@ -81,18 +102,9 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
     const over = new AbortController();
     try {
       const context = await options.context(recorder, AbortSignal.any([interrupt, over.signal]));
-      settle(
-        await runCheck({
-          check,
-          context,
-          recorder,
-          seed: options.seed,
-          runs: options.runs ?? 1,
-          signal: interrupt,
-          limitMs: CHECK_LIMIT_MS,
-          ...(options.replay === undefined ? {} : { replay: options.replay }),
-        }),
-      );
+      const { seed, runs = 1, replay } = options;
+      const run = { check, context, recorder, seed, runs, signal: interrupt, limitMs: CHECK_LIMIT_MS };
+      settle(await runCheck(replay === undefined ? run : { ...run, replay }));
     } catch (error) {
       settle(undecided(check, 'blocked', error instanceof Error ? error.message : String(error)));
     } finally {
@@ -100,61 +112,32 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
       over.abort();
     }
   };
-
   const due: Check<Context>[] = [];
   for (const { check, skip } of plan.checks) {
     if (skip !== undefined) settle(undecided(check, 'not_applicable', skip));
-    else if (options.unreachable !== undefined && check.runsWhenUnreachable !== true)
-      settle(undecided(check, 'blocked', options.unreachable));
+    else if (unreachable !== undefined && check.runsWhenUnreachable !== true)
+      settle(undecided(check, 'blocked', unreachable));
     else due.push(check);
   }
-  const disruptive = due.filter((check) => check.sharing === 'disruptive');
-  const waiting = due.filter(
-    (check) => check.slow === true && check.sharing !== 'disruptive' && check.sharing !== 'exclusive',
-  );
-  const exclusive = due.filter((check) => check.sharing === 'exclusive');
-  const shared = due.filter(
-    (check) => !disruptive.includes(check) && !waiting.includes(check) && !exclusive.includes(check),
-  );
-  await Promise.all([
-    ...waiting.map(runOne),
-    pool(shared, options.concurrency ?? 8, runOne),
-    pool(exclusive, 1, runOne),
-  ]);
-  await pool(disruptive, 1, runOne);
+  await schedule(due, options.concurrency ?? 8, runOne);
+  return plan.checks.map(({ check }) => results.get(check.id) ?? undecided(check, 'blocked', 'interrupted'));
+}
 
-  const ordered = plan.checks.map(({ check }) => results.get(check.id) ?? undecided(check, 'blocked', 'interrupted'));
-  const checks = options.settle?.(ordered) ?? ordered;
-  const summary = summarise(checks);
-  const report: Report = {
-    muster: options.version,
-    api: suite.api,
-    seed: options.seed,
-    target: options.target,
-    profile: options.profile ?? 'full',
-    requirements_version: plan.requirements.date,
-    requirements_digest: plan.requirements.digest,
-    narrowed_by: plan.narrowedBy,
-    complete: plan.narrowedBy.length === 0 && summary.blocked === 0 && !interrupt.aborted && ran(summary) > 0,
-    started_at: startedAt.toISOString(),
-    duration_ms: Math.round(performance.now() - started),
-    ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
-    exit_code: exitCode(summary),
-    summary,
-    checks,
-  };
-  const redacted = options.redactor.value(report);
-  const failures: unknown[] = [];
-  for (const listener of listeners) {
-    try {
-      await listener.onEnd?.(redacted);
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  // The others have told the verdict.
-  if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'reports failed');
-  return redacted;
+/** Slow checks and `concurrency` shared ones at once, beside them one exclusive check at a time; disruptive ones alone at the end. */
+async function schedule<Context>(
+  checks: readonly Check<Context>[],
+  concurrency: number,
+  runOne: (check: Check<Context>) => Promise<void>,
+): Promise<void> {
+  const lane = ({ sharing = 'shared', slow = false }: Check<Context>): string =>
+    sharing === 'shared' && slow ? 'slow' : sharing;
+  const lanes = Map.groupBy(checks, lane);
+  await Promise.all([
+    ...(lanes.get('slow') ?? []).map(runOne),
+    pool(lanes.get('shared') ?? [], concurrency, runOne),
+    pool(lanes.get('exclusive') ?? [], 1, runOne),
+  ]);
+  await pool(lanes.get('disruptive') ?? [], 1, runOne);
 }
 
 async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
@@ -181,6 +164,53 @@ function undecided<Context>(check: Check<Context>, outcome: 'blocked' | 'not_app
   };
 }
 
+function reportOf<Context>(
+  suite: Suite<Context>,
+  options: RunOptions<Context>,
+  results: readonly CheckResult[],
+  startedAt: Date,
+  started: number,
+): Report {
+  const { plan, seed, signal } = options;
+  const summary = summarise(results);
+  const shape: ReplayOptions = { command: `muster check ${suite.api} …`, seed };
+  const replay = options.replayCommand ?? ((result) => replayCommand(shape, result));
+  return {
+    muster: options.version,
+    api: suite.api,
+    seed,
+    target: options.target,
+    profile: options.profile ?? 'full',
+    requirements_version: plan.requirements.date,
+    requirements_digest: plan.requirements.digest,
+    narrowed_by: plan.narrowedBy,
+    complete: plan.narrowedBy.length === 0 && summary.blocked === 0 && signal?.aborted !== true && ran(summary) > 0,
+    started_at: startedAt.toISOString(),
+    duration_ms: Math.round(performance.now() - started),
+    ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
+    exit_code: exitCode(summary),
+    summary,
+    checks: results.map((result) =>
+      WORTH_REPLAYING.has(result.outcome) ? { ...result, replay_command: replay(result) } : result,
+    ),
+  };
+}
+
+const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known']);
+
+async function end(listeners: readonly RunListener[], report: Report): Promise<void> {
+  const failures: unknown[] = [];
+  for (const listener of listeners) {
+    try {
+      await listener.onEnd?.(report);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'reports failed');
+}
+
+/** How many results there are of each outcome. */
 export function summarise(checks: readonly CheckResult[]): Summary {
   const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Summary;
   for (const { outcome } of checks) summary[outcome] += 1;
@@ -189,7 +219,7 @@ export function summarise(checks: readonly CheckResult[]): Summary {
 
 const ran = (summary: Summary): number => summary.pass + summary.fail + summary.warn + summary.known + summary.fixed;
 
-/** 0 conformant · 1 a MUST failed · 2 incomplete: something blocked, a stale baseline entry, or nothing ran. */
+/** The exit code of a run: `EXIT.conformant`, `nonconformant` or `incomplete`. */
 export function exitCode(summary: Summary): number {
   if (summary.fail > 0) return EXIT.nonconformant;
   return summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0 ? EXIT.incomplete : EXIT.conformant;

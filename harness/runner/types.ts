@@ -147,6 +147,8 @@ export interface CheckResult extends Partial<Finding> {
   /** What was recorded where the specification is silent, and SHOULDs noted on the way. */
   observations?: string[];
   needs?: Capability[];
+  /** Command line that runs this check alone again; absent where there is nothing to find that way. */
+  replay_command?: string;
 }
 
 export type Summary = Record<Outcome, number>;

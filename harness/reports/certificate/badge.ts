@@ -1,7 +1,8 @@
 /** An SVG badge of a run, for a README. It says no more than the run did. */
+import { html, type Markup } from '../../common/html.ts';
+import { printable } from '../../common/terminal.ts';
 import type { Report } from '../../runner/types.ts';
 import { verdict } from '../groups.ts';
-import { xmlAttribute, xmlText } from '../xml.ts';
 
 const TONES = {
   CONFORMANT: '#1a7f4b',
@@ -23,16 +24,16 @@ export function badge(report: Report): string {
   const profile = report.profile === 'full' ? '' : ` (${report.profile})`;
   const right = `${WORDS[word]}${profile} ${report.requirements_version}`;
   const [first, second] = [widthOf(left), widthOf(right)];
-  const title = `${left}: ${right} (${meaning})`;
-  const label = (text: string, from: number, wide: number): string =>
-    `<text x="${from + wide / 2}" y="14" textLength="${wide - 12}">${xmlText(text)}</text>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${first + second}" height="${HEIGHT}" role="img" aria-label="${xmlAttribute(title)}">
-<title>${xmlText(title)}</title>
+  const title = printable(`${left}: ${right} (${meaning})`);
+  const label = (text: string, from: number, wide: number): Markup =>
+    html`<text x="${from + wide / 2}" y="14" textLength="${wide - 12}">${text}</text>`;
+  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${first + second}" height="${HEIGHT}" role="img" aria-label="${title}">
+<title>${title}</title>
 <clipPath id="r"><rect width="${first + second}" height="${HEIGHT}" rx="3"/></clipPath>
 <g clip-path="url(#r)"><rect width="${first}" height="${HEIGHT}" fill="#3b4048"/><rect x="${first}" width="${second}" height="${HEIGHT}" fill="${TONES[word]}"/></g>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 </svg>
-`;
+`.markup;
 }
 
 /** Near enough to the average letter; `textLength` makes it exact. */

@@ -1,0 +1,34 @@
+/** What a report format is. Each has a file of its own, and a line in the list of `create.ts`. */
+import type { Redactor } from '../client/redact.ts';
+import type { Output } from '../common/terminal.ts';
+import type { RunListener } from '../runner/run.ts';
+import type { Report } from '../runner/types.ts';
+
+/** Follows one run and writes its report. */
+export type Reporter = RunListener;
+
+/** What reporters are given. */
+export interface ReporterOptions {
+  /** Masks secrets in everything that is written. */
+  redactor: Redactor;
+  stdout: Output;
+  stderr: Output;
+  env: Record<string, string | undefined>;
+  /** Pretty: also a line for every check that passed. */
+  verbose?: boolean;
+}
+
+/** A format for other programs: one text, made of the finished report. It has its file, or stdout, to itself. */
+export interface DocumentFormat {
+  readonly name: string;
+  document(report: Report): string;
+}
+
+/** A format for people or for a service that watches the run. Its reports are redacted before they reach it. */
+export interface LiveFormat {
+  readonly name: string;
+  /** @param file absolute path that was given for the report, instead of what the format writes to by itself */
+  reporter(options: ReporterOptions, file: string | undefined): Reporter;
+}
+
+export type ReportFormat = DocumentFormat | LiveFormat;

@@ -1,0 +1,22 @@
+/** The command that runs one check of a finished run again, for whoever reads a report. */
+import type { CheckResult } from './types.ts';
+
+export interface ReplayOptions {
+  /** Opens the same target: `muster check device --socket /run/agent.sock`, without options that choose checks or write files. */
+  command: string;
+  /** Seed of the run. */
+  seed: number;
+  /** JSON report of the run. `muster replay` finds everything else in it. */
+  file?: string | undefined;
+}
+
+/** The command line for one result; that of a property has the coordinates of its counterexample. */
+export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
+  if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
+  return [command, '--only', result.id, '--seed', String(seed), ...counterexample(result)].join(' ');
+}
+
+function counterexample({ id, seed, path, replay_path }: CheckResult): string[] {
+  if (seed === undefined || path === undefined) return [];
+  return ['--replay', `'${JSON.stringify({ check: id, seed, path, replay_path })}'`];
+}
