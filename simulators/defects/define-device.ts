@@ -1,7 +1,6 @@
 /** How defects and variants of the device are declared, and the changes that several of them share. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { DeviceBehaviour } from '../device/behaviour.ts';
-import type { Refusal } from '../device/http/answers.ts';
+import type { DeviceBehaviour, Refusal } from '../device/behaviour.ts';
 import type { StoredEvent } from '../device/log/line.ts';
 import { type Change, changed, type Defect, type Variant } from './define.ts';
 

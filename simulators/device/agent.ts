@@ -1,11 +1,12 @@
-/** One incarnation of a device's agent: what a process is on a real robot. It comes up from disk and is never reused. */
+/** One incarnation of a device's agent: the process of a real robot. It starts from what is on disk, and is never reused. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { timestamp } from '../common/clock.ts';
 import { type Random, random } from '../common/random.ts';
 import type { DeviceBehaviour } from './behaviour.ts';
-import type { Surroundings } from './faults/apply.ts';
-import { type Home, KilledError } from './home.ts';
+import { type DeviceDirectory, KilledError } from './device-directory.ts';
+import type { Environment } from './faults/apply.ts';
+import type { ServedAgent } from './http/exchange.ts';
 import { adopt, type RequestHandler } from './http/hub.ts';
 import { serve } from './http/routes.ts';
 import { EventLog } from './log/event-log.ts';
@@ -19,10 +20,11 @@ import { FanOut } from './stream/fan-out.ts';
 import type { Stream } from './stream/subscriber.ts';
 import type { DeviceListener, Entrance } from './transport/transport.ts';
 
-/** Shown where something has never happened, because the published shape has no way to say so. */
+/** Shown for something that never happened, because the published shape has no other way to say so. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
-export class Agent implements RequestHandler {
+/** An agent that is started and stopped, or killed, once. */
+export class Agent implements RequestHandler, ServedAgent {
   readonly behaviour: DeviceBehaviour;
   readonly log: Logger;
   readonly events: EventLog;
@@ -31,69 +33,27 @@ export class Agent implements RequestHandler {
   uplink: Uplink | undefined;
   readonly #settings: Settings;
   readonly #identity: () => Identity;
-  readonly #around: Surroundings;
-  readonly #home: Home;
+  readonly #env: Environment;
+  readonly #directory: DeviceDirectory;
   #ids: Random | undefined;
   #sockets: Set<Socket> | undefined;
   readonly #listeners: DeviceListener[] = [];
 
   /** Reads the robot's directory. Throws the system's error when it cannot be read. */
-  constructor(settings: Settings, identity: () => Identity, around: Surroundings, home: Home) {
-    const { dir: directory, behaviour, retain, retainBytes, log, retryMs, failedMs } = settings;
-    const { clock } = around;
-    const durable = settings.durability === 'sync';
+  constructor(settings: Settings, identity: () => Identity, env: Environment, directory: DeviceDirectory) {
     this.#settings = settings;
     this.#identity = identity;
-    this.#around = around;
-    this.behaviour = behaviour;
-    this.log = log;
-    const io = home;
-    this.#home = home;
-    const onNotice = (notice: string, error?: unknown) => log.warn(error ? { err: error } : {}, notice);
-    const fanOut = new FanOut(behaviour.stream);
-    const onStored = fanOut.publish.bind(fanOut);
-    const { isNew } = home;
-    this.events = new EventLog({
-      directory,
-      retain,
-      retainBytes,
-      durable,
-      io,
-      isNew,
-      clock,
-      behaviour,
-      onStored,
-      onNotice,
-    });
-    this.stream = {
-      log: this.events,
-      io,
-      behaviour: behaviour.stream,
-      heartbeatMs: settings.heartbeatMs,
-      subscriberBytes: settings.subscriberBytes,
-      fanOut,
-      write: around.write,
-      onNotice,
-    };
-    this.deployments = new Deployments(
-      {
-        directory,
-        deviceId: () => identity().deviceId,
-        durable,
-        io,
-        clock,
-        newId: () => this.#newId(),
-        log: this.events,
-        files: new ConfigFiles(directory, io, durable),
-        behaviour: behaviour.deployments,
-        retryMs,
-        failedMs,
-        onNotice,
-      },
-      behaviour.deployments.remembers && !isNew ? readState(directory) : undefined,
-    );
+    this.#env = env;
+    this.#directory = directory;
+    this.behaviour = settings.behaviour;
+    this.log = settings.log;
+    const fanOut = new FanOut(settings.behaviour.stream);
+    this.events = this.#openLog(fanOut);
+    this.stream = this.#openStream(fanOut);
+    this.deployments = this.#openDeployments();
   }
 
+  /** Token of the discovery file while it serves loopback. */
   get token(): string | undefined {
     return this.#listeners.find(({ token }) => token !== undefined)?.token;
   }
@@ -106,10 +66,10 @@ export class Agent implements RequestHandler {
     return this.#sockets?.size ?? 0;
   }
 
-  /** Resolves when it serves. */
+  /** Resolves when it serves. Rejects with StartError, or with KilledError when it was killed meanwhile. */
   async start(): Promise<void> {
     const { endpoints, behaviour } = this.#settings;
-    if (!this.#home.isNew) {
+    if (!this.#directory.isNew) {
       await this.deployments.settle().catch((error: unknown) => {
         this.log.error({ err: error }, 'what was under way at the last stop could not be finished');
       });
@@ -117,7 +77,7 @@ export class Agent implements RequestHandler {
     const serving = {
       rules: behaviour.transport,
       onConnection: (socket: Socket, entrance: Entrance) => this.#accept(socket, entrance),
-      check: () => this.#home.check(),
+      check: () => this.#directory.check(),
     };
     try {
       for (const endpoint of endpoints) {
@@ -129,25 +89,25 @@ export class Agent implements RequestHandler {
       else await this.stop();
       throw error;
     }
-    this.uplink = this.#settings.uplink?.(this.deployments, { ...this.#identity(), io: this.#home });
+    this.uplink = this.#settings.uplink?.(this.deployments, { ...this.#identity(), io: this.#directory });
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
 
-  /** Ends in order: what was accepted is finished and stored, streams are ended, files that say "here I am" removed. */
+  /** Ends in order: accepted changes are finished and stored, streams ended, socket and discovery file removed. */
   async stop(): Promise<void> {
     for (const listener of this.#listeners) listener.close();
     const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.close()]);
     results.push(...(await Promise.allSettled([this.events.close()])));
     this.stream.fanOut.end();
     for (const socket of this.#sockets ?? []) socket.destroySoon();
-    this.#home.release();
+    this.#directory.release();
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0) throw new AggregateError(failures, 'the agent did not end cleanly');
   }
 
-  /** Ends as after SIGKILL: nothing is flushed or tidied up, connections break. The result is that of `Home.cut`. */
+  /** Ends as after SIGKILL: nothing is flushed or tidied up, connections break. The result is that of `DeviceDirectory.fence`. */
   kill(): Promise<void> | undefined {
-    const writing = this.#home.cut();
+    const writing = this.#directory.fence();
     this.events.abandon();
     this.deployments.abandon();
     for (const listener of this.#listeners) listener.abandon();
@@ -160,12 +120,11 @@ export class Agent implements RequestHandler {
   }
 
   handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): void {
-    const late = this.#around.latency();
-    if (late > 0) setTimeout(() => serve(this, request, response, entrance), late);
+    const delayMs = this.#env.latency();
+    if (delayMs > 0) setTimeout(() => serve(this, request, response, entrance), delayMs);
     else serve(this, request, response, entrance);
   }
 
-  /** `GET /device`. */
   device() {
     const { uplink } = this;
     return {
@@ -179,9 +138,8 @@ export class Agent implements RequestHandler {
     };
   }
 
-  /** `POST /device/sync`. */
   async sync() {
-    const attempted = timestamp(this.#around.clock);
+    const attempted = timestamp(this.#env.clock);
     const { code, message } = (await this.uplink?.sync()) ?? {
       code: 'network_connection_error',
       message: 'this robot has no uplink to a platform',
@@ -195,6 +153,66 @@ export class Agent implements RequestHandler {
       cooldown_ends_at: attempted,
     };
   }
+
+  #openLog(fanOut: FanOut): EventLog {
+    const { dir: directory, retain, retainBytes, behaviour } = this.#settings;
+    return new EventLog({
+      directory,
+      retain,
+      retainBytes,
+      durable: this.#durable,
+      io: this.#directory,
+      isNew: this.#directory.isNew,
+      clock: this.#env.clock,
+      behaviour,
+      onStored: (events) => fanOut.publish(events),
+      onNotice: this.#notice,
+    });
+  }
+
+  #openStream(fanOut: FanOut): Stream {
+    const { behaviour, heartbeatMs, subscriberBytes } = this.#settings;
+    return {
+      log: this.events,
+      io: this.#directory,
+      behaviour: behaviour.stream,
+      heartbeatMs,
+      subscriberBytes,
+      fanOut,
+      write: this.#env.write,
+      onNotice: this.#notice,
+    };
+  }
+
+  #openDeployments(): Deployments {
+    const { dir: directory, behaviour, retryMs, failedMs } = this.#settings;
+    const remembered = behaviour.deployments.remembers && !this.#directory.isNew;
+    return new Deployments(
+      {
+        directory,
+        deviceId: () => this.#identity().deviceId,
+        durable: this.#durable,
+        io: this.#directory,
+        clock: this.#env.clock,
+        newId: () => this.#newId(),
+        log: this.events,
+        files: new ConfigFiles(directory, this.#directory, this.#durable),
+        behaviour: behaviour.deployments,
+        retryMs,
+        failedMs,
+        onNotice: this.#notice,
+      },
+      remembered ? readState(directory) : undefined,
+    );
+  }
+
+  get #durable(): boolean {
+    return this.#settings.durability === 'sync';
+  }
+
+  readonly #notice = (notice: string, error?: unknown): void => {
+    this.log.warn(error ? { err: error } : {}, notice);
+  };
 
   /** The same ids for the same seed and history, and never one twice. */
   #newId(): string {

@@ -2,6 +2,7 @@
  * Every decision of the simulated device that could be taken differently, as small functions. `referenceBehaviour` takes
  * the correct ones; a defect or a legal variant (`simulators/defects/device`) replaces a few of them.
  */
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Deployment } from '../../harness/contract/deployment.ts';
@@ -13,14 +14,21 @@ import type {
 } from '../../harness/contract/enums.ts';
 import type { ErrorBody } from '../../harness/contract/errors.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
-import type { Refusal } from './http/answers.ts';
-import { carriesToken } from './http/bearer.ts';
 import type { EventDraft, StoredEvent } from './log/line.ts';
 import { highestGivenOut, type Mark } from './log/mark.ts';
 import type { ConfigFile } from './ports.ts';
-import { type CursorRequest, chooseCursor, type Retained, resolveCursor } from './stream/cursor.ts';
-import { parseTypes, type TypeFilter, wants } from './stream/filter.ts';
-import { chunk, frame, HEARTBEAT } from './stream/frame.ts';
+import {
+  type CursorRequest,
+  chooseCursor,
+  chunk,
+  frame,
+  HEARTBEAT,
+  parseTypes,
+  type Retained,
+  resolveCursor,
+  type TypeFilter,
+  wants,
+} from './stream/protocol.ts';
 
 export interface DeviceBehaviour {
   readonly transport: TransportBehaviour;
@@ -28,6 +36,16 @@ export interface DeviceBehaviour {
   readonly stream: StreamBehaviour;
   readonly log: LogBehaviour;
   readonly deployments: DeploymentBehaviour;
+}
+
+/** A request that is not granted, as the error answer says it. */
+export interface Refusal {
+  /** HTTP status. */
+  status: number;
+  code: string;
+  message: string;
+  params?: Record<string, unknown>;
+  headers?: Record<string, string>;
 }
 
 /** Sections 5 and 9. */
@@ -74,11 +92,11 @@ export interface StreamBehaviour {
   /** Sent before anything else. */
   readonly preamble: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A view of the events of its own for this subscription; undefined shares frames with everyone else. */
+  /** Changes the events for this subscription alone; undefined shares encoded frames with the other subscribers. */
   session(subscription: Subscription): Session | undefined;
-  /** Lets a subscription that has read everything stored in among the live ones. */
+  /** Calls `enter`, which makes a subscription live that has read everything stored. */
   join(enter: () => void): void;
-  /** Who of the live subscribers gets a batch. */
+  /** The live subscribers that get a batch. */
   recipients<S extends LiveSubscriber>(live: ReadonlySet<S>): Iterable<S>;
   /** Bytes that may wait in a live subscriber's socket before it goes back to reading from the file. */
   readonly liveBufferBytes: number;
@@ -108,11 +126,11 @@ export interface LiveSubscriber {
 export interface LogBehaviour {
   /** How far apart ids are. */
   readonly idStep: number;
-  /** A batch as it is written: one line for each event, each ended. */
+  /** A batch as it is written: one line for each event, each with its line break. */
   lines(events: readonly StoredEvent[]): string;
-  /** Highest id that counts as given out when the log ends with `last`. */
+  /** Highest id that counts as assigned when the log ends with `last`. */
   highest(last: number, mark: Mark | undefined, damaged: boolean): number;
-  /** What happens to the log at start: its torn end is cut off, left as it is, or everything is dropped. */
+  /** What happens to the log at a start: a torn end is cut off, the end is kept as it is, or everything is dropped. */
   opening(torn: boolean): 'repair' | 'keep' | 'empty';
   /** The order in which a batch is stored, becomes readable, and is delivered. `commit` and `deliver` belong together. */
   publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
@@ -129,23 +147,24 @@ export interface DeploymentBehaviour {
   occurredAt(timestamp: string): string;
   /** Config files as they are written. */
   files(files: readonly ConfigFile[]): readonly ConfigFile[];
-  /** The order in which a deployment's files come into place and its event is published. */
+  /** The order in which the files of a deployment are put in place and its event is published. */
   enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
-  /** Events that a change is told by. */
+  /** The events that announce a change. */
   announce(events: readonly EventDraft[], change: DeploymentChange): readonly EventDraft[];
   /** Whether `failed` archives and removes. */
   readonly failedArchives: boolean;
-  /** Whether what is removed leaves the disk. */
+  /** Whether the files of a removed deployment leave the disk. */
   readonly removesFiles: boolean;
   /** Whether deployments are known after a restart. */
   readonly remembers: boolean;
 }
 
-/** What has happened to a deployment: `entered` a state, or `archived`. */
+/** A change of a deployment: it `entered` a state, or it was `archived`. */
 export type DeploymentChange =
   | { kind: 'entered'; deployment: Deployment; replaced: readonly Deployment[] }
   | { kind: 'archived'; deployment: Deployment };
 
+/** The behaviour that the specification asks for. */
 export const referenceBehaviour: DeviceBehaviour = {
   transport: {
     permit: chmodSync,
@@ -207,3 +226,11 @@ export const referenceBehaviour: DeviceBehaviour = {
     remembers: true,
   },
 };
+
+/** Whether an `Authorization` header carries this bearer token (section 5). HTTP ignores the case of the scheme's name. */
+function carriesToken(header: string | undefined, token: string): boolean {
+  const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
+  // Digests have one length, so the comparison takes the same time whatever the two texts have in common.
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return given !== undefined && timingSafeEqual(digest(given), digest(token));
+}

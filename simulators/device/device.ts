@@ -10,11 +10,10 @@ import type { Deployment } from '../../harness/contract/deployment.ts';
 import { systemClock } from '../common/clock.ts';
 import { random } from '../common/random.ts';
 import { Agent } from './agent.ts';
-import { withControlErrors } from './control/errors.ts';
 import type { ControlAddress, ControlServer } from './control/server.ts';
-import { ControlError, type ControlTarget } from './control/target.ts';
-import { type Surroundings, withFaults } from './faults/apply.ts';
-import { Home, KilledError } from './home.ts';
+import { ControlError, type ControlTarget, withControlErrors } from './control/target.ts';
+import { DeviceDirectory, KilledError } from './device-directory.ts';
+import { type Environment, withFaults } from './faults/apply.ts';
 import { disk } from './log/io.ts';
 import { LOG_FILE } from './log/log-file.ts';
 import { type DeviceOptions, type Identity, type Settings, settle } from './options.ts';
@@ -22,7 +21,7 @@ import type { DeploymentPort, Uplink } from './ports.ts';
 import { asStartError, startErrorOf } from './start-error.ts';
 import { fillerEvents } from './state/filler.ts';
 
-/** Events that `publish` puts into one append. */
+/** Events that `publish` appends at once. */
 const PUBLISH_PORTION = 1_000;
 
 export interface DeviceStats {
@@ -39,15 +38,16 @@ export interface DeviceStats {
   connections: number;
 }
 
+/** A device whose agent can be started, stopped, killed and driven. Dispose of it to end the agent and the control API. */
 export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   readonly #settings: Settings;
-  readonly #around: Surroundings;
+  readonly #env: Environment;
   #identity: Identity | undefined;
   #agent: Agent | undefined;
-  /** What a killed agent has begun to write. */
-  #dying: Promise<void> | undefined;
+  /** Resolves when the kernel has finished what a killed agent had begun to write. */
+  #pendingWrites: Promise<void> | undefined;
   /** Not serving yet. */
-  #rising: Agent | undefined;
+  #startingAgent: Agent | undefined;
   #control: ControlServer | undefined;
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
@@ -56,9 +56,9 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     const settings = settle(options);
     const { seed, faults, clock } = settings;
     this.#settings = settings;
-    const around = clock === systemClock ? REAL : { ...REAL, clock };
+    const env = clock === systemClock ? MACHINE : { ...MACHINE, clock };
     const onCrash = options.onCrash ?? (() => this.kill());
-    this.#around = faults.length === 0 ? around : withFaults(around, faults, random(seed), onCrash);
+    this.#env = faults.length === 0 ? env : withFaults(env, faults, random(seed), onCrash);
   }
 
   get identity(): Identity {
@@ -97,7 +97,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   /** The deployments of the agent that is up. Throws ControlError (`agent_down`) while none is. */
   get port(): DeploymentPort {
-    return this.#up().deployments;
+    return this.#requireAgent().deployments;
   }
 
   get running(): boolean {
@@ -130,17 +130,17 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   /** Ends the agent as after SIGKILL: nothing is flushed or tidied up, connections break, the socket file stays. */
   kill(): void {
-    this.#dying = (this.#agent ?? this.#rising)?.kill() ?? this.#dying;
+    this.#pendingWrites = (this.#agent ?? this.#startingAgent)?.kill() ?? this.#pendingWrites;
     this.#agent = undefined;
-    this.#rising = undefined;
+    this.#startingAgent = undefined;
   }
 
-  /** Publishes that many events: deployments that come and go again without touching the current one. */
+  /** Publishes that many events of deployments that come and go; the current one stays. Resolves with the range of ids. */
   async publish(count: number): Promise<ControlPublished> {
-    const agent = this.#up();
+    const agent = this.#requireAgent();
     const ids = { first: 0, last: 0 };
     for (let done = 0; done < count; done += PUBLISH_PORTION) {
-      const drafts = fillerEvents(agent.events.latest, Math.min(PUBLISH_PORTION, count - done), this.#around.clock);
+      const drafts = fillerEvents(agent.events.latest, Math.min(PUBLISH_PORTION, count - done), this.#env.clock);
       const { first, last } = await agent.events.append(drafts);
       ids.first ||= first;
       ids.last = last;
@@ -148,22 +148,22 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     return { first_id: ids.first, last_id: ids.last };
   }
 
-  /** Makes a deployment current, in the state asked for (default: deployed, no error). */
+  /** Makes a deployment current, in the state asked for (default: deployed, no error). Throws RangeError for a malformed release id. */
   async deploy(wanted: ControlDeployment = {}): Promise<Deployment> {
     const { release_id: release = 'rls_' } = wanted;
     if (!release.startsWith('rls_'))
       throw new RangeError(`release_id must begin with rls_, not ${JSON.stringify(release)}`);
-    return this.#up().deployments.drive(wanted);
+    return this.#requireAgent().deployments.drive(wanted);
   }
 
   /** Removes a deployment's files, archives it, publishes `deployment.removed`. */
   async remove(id: string): Promise<Deployment> {
-    return this.#up().deployments.remove(id);
+    return this.#requireAgent().deployments.remove(id);
   }
 
   /** Compacts the log now. */
   async compact(): Promise<ControlCompacted> {
-    const { events } = this.#up();
+    const { events } = this.#requireAgent();
     await events.compact();
     return { earliest_id: events.earliest, latest_id: events.latest };
   }
@@ -200,41 +200,42 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   }
 
   async #start(): Promise<void> {
-    await this.#dying;
-    this.#dying = undefined;
-    const agent = this.#rise();
-    this.#rising = agent;
+    await this.#pendingWrites;
+    this.#pendingWrites = undefined;
+    const agent = this.#createAgent();
+    this.#startingAgent = agent;
     await agent.start();
-    if (this.#rising !== agent) throw new KilledError('the agent was killed while it started');
-    this.#rising = undefined;
+    if (this.#startingAgent !== agent) throw new KilledError('the agent was killed while it started');
+    this.#startingAgent = undefined;
     this.#agent = agent;
   }
 
-  #rise(): Agent {
-    let home: Home | undefined;
+  #createAgent(): Agent {
+    let directory: DeviceDirectory | undefined;
     try {
-      home = new Home(this.#settings.dir, this.#around.io);
-      return new Agent(this.#settings, () => this.identity, this.#around, home);
+      directory = new DeviceDirectory(this.#settings.dir, this.#env.io);
+      return new Agent(this.#settings, () => this.identity, this.#env, directory);
     } catch (error) {
-      home?.release();
+      directory?.release();
       throw startErrorOf('dir', error);
     }
   }
 
-  #up(): Agent {
+  #requireAgent(): Agent {
     if (!this.#agent) throw new ControlError(409, 'agent_down', 'the agent is down; start it first');
     return this.#agent;
   }
 }
 
-const REAL: Surroundings = {
+/** The machine as it is, without faults. */
+const MACHINE: Environment = {
   io: disk,
   clock: systemClock,
   write: (socket, bytes) => socket.write(bytes),
   latency: () => 0,
 };
 
-/** What the control API says of a device with these settings. */
+/** What the control API says about a device with these settings. */
 export function infoOf({ dir, retain, heartbeatMs }: Settings): ControlInfo {
   return {
     capabilities: ['drive', 'compact', 'restart', 'log', 'files'],

@@ -5,15 +5,19 @@
  *     const agent = openDevice({ socket: device.socketPath });
  *     await device.deploy({ config_instances: [{ filepath: '/etc/robot/speed.json', content: '{"max":2}' }] });
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SimulatedDevice } from './device.ts';
 import type { DeviceOptions } from './options.ts';
-import { TemporaryDevice } from './temporary.ts';
+import { endpointsOf, transportInFolder } from './transport/index.ts';
 
 /**
- * Starts a device; resolves when it serves. Without `dir` it lives in a temporary folder that is removed when the device is
- * disposed of, and without `socket` and `loopback` as well it serves on a unix socket there (`socketPath`).
+ * Starts a device; resolves when it serves. Without `dir` it uses a temporary folder, which is removed when the device is
+ * disposed of; if the options name no transport either, it serves on a unix socket there (`socketPath`).
  *
- * Rejects when its directory (DirectoryInUseError, StartError) or a socket (StartError) cannot be used.
+ * Rejects when its directory (DirectoryInUseError, StartError) or an address (StartError) cannot be used, and with RangeError for
+ * an option that makes no sense.
  */
 export async function simulateDevice(options: Partial<DeviceOptions> = {}): Promise<SimulatedDevice> {
   const { dir, ...rest } = options;
@@ -26,6 +30,33 @@ export async function simulateDevice(options: Partial<DeviceOptions> = {}): Prom
     throw error;
   }
   return device;
+}
+
+/** A device in a temporary folder that is removed with it. */
+class TemporaryDevice extends SimulatedDevice {
+  readonly #folder: string;
+
+  constructor(options: Omit<DeviceOptions, 'dir'>) {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-device-'));
+    try {
+      const somewhere = endpointsOf(options).length > 0 || options.endpoints !== undefined;
+      const own = somewhere ? {} : transportInFolder('unix', folder);
+      // The folder has another name each time; with a seed of its own, ids and data stay the same.
+      super({ seed: 1, ...options, dir: join(folder, 'robot'), ...own });
+    } catch (error) {
+      rmSync(folder, { recursive: true });
+      throw error;
+    }
+    this.#folder = folder;
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await super[Symbol.asyncDispose]();
+    } finally {
+      rmSync(this.#folder, { recursive: true, force: true });
+    }
+  }
 }
 
 export { type DeviceBehaviour, referenceBehaviour } from './behaviour.ts';

@@ -5,7 +5,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest';
 import { systemClock } from '../common/clock.ts';
 import { Agent } from './agent.ts';
-import { Home } from './home.ts';
+import { DeviceDirectory } from './device-directory.ts';
 import { type DiskIo, disk } from './log/io.ts';
 import { settle } from './options.ts';
 import { fillerEvents } from './state/filler.ts';
@@ -96,13 +96,13 @@ test('a kill after any step of any write leaves the disk as it was at that momen
     });
     const settings = settle({ dir, socket: `${home.path}/s`, retain: 60, seed: 1, failedMs: 0 });
     const identity = () => ({ deviceId: 'dvc_1', name: 'robot', directory: dir });
-    const around = {
+    const env = {
       io,
       clock: systemClock,
       write: (socket: Socket, bytes: Buffer) => socket.write(bytes),
       latency: () => 0,
     };
-    const agent: Agent = new Agent(settings, identity, around, new Home(dir, io));
+    const agent: Agent = new Agent(settings, identity, env, new DeviceDirectory(dir, io));
     await agent.start().catch(() => undefined);
     await busy(agent).catch(() => undefined);
     for (let turns = 0; turns < 20; turns += 1) await turn();

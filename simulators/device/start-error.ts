@@ -1,5 +1,5 @@
 /** Why a device does not start: something that an option names cannot be used. */
-import { KilledError } from './home.ts';
+import { KilledError } from './device-directory.ts';
 import { DirectoryInUseError } from './lock.ts';
 import { errorCode } from './log/io.ts';
 

@@ -8,7 +8,7 @@ import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import { eventLine } from '../../../simulators/device/log/line.ts';
-import { chunk, frame } from '../../../simulators/device/stream/frame.ts';
+import { chunk, frame } from '../../../simulators/device/stream/protocol.ts';
 import { inScratch, median } from './device-scratch.ts';
 import type { Figure } from './figure.ts';
 

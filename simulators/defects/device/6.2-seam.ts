@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { StoredEvent } from '../../device/log/line.ts';
-import { LAST_CHUNK } from '../../device/stream/frame.ts';
+import { LAST_CHUNK } from '../../device/stream/protocol.ts';
 import { defect, onRequest, variant } from '../define-device.ts';
 
 /** Frames are written whole, so that the end falls between two of them. */

@@ -1,4 +1,4 @@
-import type { Retained } from '../../device/stream/cursor.ts';
+import type { Retained } from '../../device/stream/protocol.ts';
 import { type DeviceChanges, defect, onRequest, refusals, variant } from '../define-device.ts';
 
 /** Refuses with 410 also the cursors that `match` picks. */

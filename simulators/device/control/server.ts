@@ -5,8 +5,7 @@ import { controlDeployment, controlPublish, controlStop } from '../../../harness
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
 import { type Listener, listening } from '../transport/transport.ts';
 import { listenUnix } from '../transport/unix.ts';
-import { controlError } from './errors.ts';
-import { ControlError, type ControlTarget } from './target.ts';
+import { ControlError, type ControlTarget, controlError } from './target.ts';
 
 const LARGEST_BODY = 33_554_432;
 
@@ -33,6 +32,7 @@ const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['POST', /^\/start$/, (target) => target.start()],
 ];
 
+/** Serves until it is closed. Rejects with the system's error when the address cannot be used. */
 export async function serveControl(target: ControlTarget, where: ControlAddress): Promise<ControlServer> {
   const server = http.createServer((request, response) => {
     answer(target, request).then(

@@ -5,70 +5,65 @@ import type { Random } from '../../common/random.ts';
 import type { DiskIo } from '../log/io.ts';
 import type { Fault } from './parse.ts';
 
-/** What an agent reaches the world through. */
-export interface Surroundings {
+/** What an agent uses of the machine it runs on. */
+export interface Environment {
   io: DiskIo;
   clock: Clock;
   write(socket: Socket, bytes: Buffer): boolean;
-  /** Milliseconds by which the next answer is late. */
+  /** Milliseconds by which the next answer is delayed. */
   latency(): number;
 }
 
-/** The agent has crashed by a fault; whoever waits for it never hears more. */
+/** A fault has crashed the agent in the middle of an operation. */
 export class CrashFault extends Error {
   override name = 'CrashFault';
 }
 
-/** Applies `faults` in order; `crash` ends the agent as SIGKILL would. */
-export function withFaults(
-  around: Surroundings,
-  faults: readonly Fault[],
-  random: Random,
-  crash: () => void,
-): Surroundings {
-  return faults.reduce((inner, fault) => apply(inner, fault, random.fork(fault.kind), crash), around);
+/** `env` with the faults applied in order; `crash` ends the agent as SIGKILL would. */
+export function withFaults(env: Environment, faults: readonly Fault[], random: Random, crash: () => void): Environment {
+  return faults.reduce((inner, fault) => apply(inner, fault, random.fork(fault.kind), crash), env);
 }
 
-function apply(around: Surroundings, fault: Fault, random: Random, crash: () => void): Surroundings {
+function apply(env: Environment, fault: Fault, random: Random, crash: () => void): Environment {
   switch (fault.kind) {
     case 'latency':
-      return { ...around, latency: () => around.latency() + random.integer(fault.low, fault.high) };
+      return { ...env, latency: () => env.latency() + random.integer(fault.low, fault.high) };
     case 'clock-skew':
-      return { ...around, clock: { now: () => around.clock.now() + fault.ms } };
+      return { ...env, clock: { now: () => env.clock.now() + fault.ms } };
     case 'reset':
       return {
-        ...around,
+        ...env,
         write: cutting(
-          around,
+          env,
           () => random.integer(fault.low, fault.high),
           (socket) => socket.destroySoon(),
         ),
       };
     case 'half-open':
       return {
-        ...around,
+        ...env,
         write: cutting(
-          around,
+          env,
           () => random.integer(fault.low, fault.high),
           () => {},
         ),
       };
     case 'torn-write':
-      return { ...around, io: writing(around.io, tearing(around.io, fault.chance, random, crash)) };
+      return { ...env, io: writing(env.io, tearing(env.io, fault.chance, random, crash)) };
     case 'crash':
-      return { ...around, io: { ...around.io, rename: crashing(around.io, fault, crash) } };
+      return { ...env, io: { ...env.io, rename: crashing(env.io, fault, crash) } };
     case 'enospc':
-      return { ...around, io: writing(around.io, filling(around.io, fault.bytes)) };
+      return { ...env, io: writing(env.io, filling(env.io, fault.bytes)) };
   }
 }
 
-/** Lets a limited number of bytes of each stream through, then does `end`, and says nothing more. */
-function cutting(around: Surroundings, limit: () => number, end: (socket: Socket) => void): Surroundings['write'] {
+/** Writes a limited number of bytes of each stream, then calls `end` and drops the rest. */
+function cutting(env: Environment, limit: () => number, end: (socket: Socket) => void): Environment['write'] {
   const left = new WeakMap<Socket, number>();
   return (socket, bytes) => {
     const allowed = left.get(socket) ?? limit();
     left.set(socket, allowed - bytes.length);
-    const more = allowed <= 0 || around.write(socket, bytes.subarray(0, allowed));
+    const more = allowed <= 0 || env.write(socket, bytes.subarray(0, allowed));
     if (allowed > 0 && allowed <= bytes.length) end(socket);
     return more;
   };

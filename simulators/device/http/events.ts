@@ -1,11 +1,12 @@
 /** `GET /events` (specification sections 4.1 and 6). */
 import { Subscriber } from '../stream/subscriber.ts';
-import { refuse } from './answers.ts';
+import { type Exchange, refuse } from './exchange.ts';
 import { takeOver } from './hub.ts';
-import type { Exchange } from './routes.ts';
 
+/** Refuses a bad or expired cursor, or hands the connection over to a subscriber. */
 export function serveEvents({ agent, request, response, query }: Exchange): void {
   const { http, stream: rules } = agent.behaviour;
+  const { log } = agent.stream;
   const header = request.headers['last-event-id'];
   const cursor = rules.chooseCursor({
     after: query.getAll('after'),
@@ -19,7 +20,7 @@ export function serveEvents({ agent, request, response, query }: Exchange): void
     });
     return;
   }
-  const retained = { earliest: agent.events.earliest, latest: agent.events.latest };
+  const retained = { earliest: log.earliest, latest: log.latest };
   const after = rules.resolveCursor(cursor, retained);
   if (after === 'expired') {
     refuse(request, response, http, {
@@ -40,16 +41,16 @@ export function serveEvents({ agent, request, response, query }: Exchange): void
     response.end();
     return;
   }
-  // From here on frames go to the socket itself, each encoded once for all subscribers.
+  // From here on frames go directly to the socket, each encoded once for all subscribers.
   response.flushHeaders();
   takeOver(request.socket);
   const session = rules.session({ after, filter, retained });
-  // Made now, from the log that the cursor was checked against.
+  // Made in this tick: the cursor was checked against the log as it is now.
   const subscriber = new Subscriber(agent.stream, request.socket, { after, filter, chunked, session });
   const open = (): void => {
     if (!request.socket.destroyed) subscriber.open();
   };
   if (response.socket) open();
-  // Pipelined behind another answer: the socket is this response's once that one is through.
+  // Pipelined behind another answer: this response gets the socket when that one is finished.
   else response.once('socket', () => process.nextTick(open));
 }

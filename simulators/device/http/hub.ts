@@ -1,70 +1,71 @@
 /**
- * One HTTP parser for every device in the process. A device listens on sockets of its own and hands each connection over,
- * so that an idle device costs a listening socket and nothing else.
+ * One HTTP server for all devices of the process. A device listens on its own sockets and hands each connection over, so that an
+ * idle device costs a listening socket and nothing else. What is kept here for the whole process belongs to connections.
  */
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import { errorCode } from '../log/io.ts';
 import type { Entrance } from '../transport/transport.ts';
 
+/** What answers the requests of a connection. */
 export interface RequestHandler {
   handle(request: http.IncomingMessage, response: http.ServerResponse, entrance: Entrance): void;
 }
 
-interface Owner {
+interface Connection {
   handler: RequestHandler;
   entrance: Entrance;
-  /** What can still be said on this connection: answers, the rest of an event stream, or nothing after a refusal. */
-  says: 'answers' | 'stream' | 'nothing';
+  /** What may still be sent on it: answers, the rest of an event stream, or nothing after a refusal. */
+  carries: 'answers' | 'stream' | 'nothing';
 }
 
-/** How long a client that sent nonsense may go on sending before the connection is cut. */
+/** How long a client may go on sending after a malformed request, before the connection is cut. */
 const LINGER_MS = 1_000;
 
-const owners = new WeakMap<Socket, Owner>();
+const connections = new WeakMap<Socket, Connection>();
 let server: http.Server | undefined;
 
 /** Speaks HTTP on `socket` for `handler`. */
 export function adopt(socket: Socket, handler: RequestHandler, entrance: Entrance): void {
-  owners.set(socket, { handler, entrance, says: 'answers' });
+  connections.set(socket, { handler, entrance, carries: 'answers' });
   const parser = hub();
-  // It reports what it cannot parse to the server that the socket says it belongs to.
+  // Node reports a request that it cannot parse to the `server` of the socket.
   Object.assign(socket, { server: parser });
   parser.emit('connection', socket);
 }
 
-/** From now on the socket carries an event stream, and no other answer. */
+/** Marks the socket as one that carries an event stream, and no other answer any more. */
 export function takeOver(socket: Socket): void {
-  const owner = owners.get(socket);
-  if (owner) owner.says = 'stream';
+  const connection = connections.get(socket);
+  if (connection) connection.carries = 'stream';
 }
 
 function hub(): http.Server {
   if (server) return server;
   server = http.createServer({ headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 });
   server.on('request', (request, response) => {
-    const owner = owners.get(request.socket);
-    if (owner) owner.handler.handle(request, response, owner.entrance);
+    const connection = connections.get(request.socket);
+    if (connection) connection.handler.handle(request, response, connection.entrance);
     else request.socket.destroy();
   });
-  server.on('clientError', (error, socket) => refuseNonsense(error, socket as Socket));
+  server.on('clientError', (error, socket) => refuseMalformed(error, socket as Socket));
   server.on('connect', (_request, socket) => {
-    refuseNonsense(Object.assign(new Error('CONNECT'), { status: '405 Method Not Allowed' }), socket as Socket);
+    refuseMalformed(Object.assign(new Error('CONNECT'), { status: '405 Method Not Allowed' }), socket as Socket);
   });
-  // The time-outs for slow requests begin with this event, and this server never listens itself.
+  // This event starts the timeouts for slow requests; the server itself never listens.
   server.emit('listening');
   return server;
 }
 
-/** Says what is wrong, and reads on for a moment: closing at once would take the answer away with what was not read. */
-function refuseNonsense(error: Error & { status?: string }, socket: Socket): void {
-  const owner = owners.get(socket);
-  if (owner?.says === 'nothing') return;
-  if (owner?.says !== 'answers' || !socket.writable) {
+/** Answers with the error, and reads on for a moment: closing with unread bytes would take the answer away. */
+function refuseMalformed(error: Error & { status?: string }, socket: Socket): void {
+  const connection = connections.get(socket);
+  if (connection?.carries === 'nothing') return;
+  if (connection?.carries !== 'answers' || !socket.writable) {
     socket.destroy();
     return;
   }
-  owner.says = 'nothing';
+  connection.carries = 'nothing';
   const status = error.status ?? STATUS[errorCode(error) ?? ''] ?? '400 Bad Request';
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.on('error', () => {});

@@ -1,17 +1,12 @@
-/** The Device API's resources (specification section 4.1, and what published agents serve beside it). */
+/** The Device API's resources (specification section 4.1), and those that published agents serve beside them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Agent } from '../agent.ts';
+import os from 'node:os';
+import type { Refusal } from '../behaviour.ts';
 import type { Entrance } from '../transport/transport.ts';
-import { type Refusal, refuse, sendJson } from './answers.ts';
 import { serveEvents } from './events.ts';
-import { health, version } from './self.ts';
+import { type Exchange, refuse, type ServedAgent, sendJson } from './exchange.ts';
 
-export interface Exchange {
-  agent: Agent;
-  request: IncomingMessage;
-  response: ServerResponse;
-  query: URLSearchParams;
-}
+const AGENT_VERSION = 'v0.1.0';
 
 interface Route {
   method: 'GET' | 'POST';
@@ -19,8 +14,8 @@ interface Route {
   handle(exchange: Exchange, id: string): void | Promise<void>;
 }
 
-/** A resource that is a JSON document; undefined is answered with 404. */
-const json = (path: RegExp, resource: string, read: (agent: Agent, id: string) => unknown): Route => ({
+/** A resource that is a JSON document. `read` gives undefined for one that does not exist; that is answered with 404. */
+const json = (path: RegExp, resource: string, read: (agent: ServedAgent, id: string) => unknown): Route => ({
   method: 'GET',
   path,
   handle: ({ agent, request, response }, id) => {
@@ -45,7 +40,7 @@ const ROUTES: readonly Route[] = [
   json(/^\/releases\/([^/]+)$/, 'release', ({ deployments }, id) => deployments.release(id)),
   json(/^\/git_commits\/([^/]+)$/, 'git_commit', ({ deployments }, id) => deployments.gitCommit(id)),
   json(/^\/device$/, 'device', (agent) => agent.device()),
-  json(/^\/health$/, 'health', health),
+  json(/^\/health$/, 'health', () => ({ status: 'ok' })),
   json(/^\/version$/, 'version', version),
   {
     method: 'POST',
@@ -54,8 +49,13 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-/** Answers one request, whatever it is. */
-export function serve(agent: Agent, request: IncomingMessage, response: ServerResponse, entrance: Entrance): void {
+/** Answers one request. An error of ours is answered with 500 and logged. */
+export function serve(
+  agent: ServedAgent,
+  request: IncomingMessage,
+  response: ServerResponse,
+  entrance: Entrance,
+): void {
   answer(agent, request, response, entrance).catch((error: unknown) => {
     agent.log.error({ err: error, method: request.method }, 'a request failed');
     if (response.headersSent) request.socket.destroy();
@@ -64,7 +64,7 @@ export function serve(agent: Agent, request: IncomingMessage, response: ServerRe
 }
 
 async function answer(
-  agent: Agent,
+  agent: ServedAgent,
   request: IncomingMessage,
   response: ServerResponse,
   entrance: Entrance,
@@ -85,6 +85,19 @@ async function answer(
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
   const id = decoded(route.path.exec(path)?.[1]);
   await route.handle({ agent, request, response, query }, id);
+}
+
+function version() {
+  return {
+    version: AGENT_VERSION,
+    git_commit: '0000000000000000000000000000000000000000',
+    api_version: 'v0.2',
+    api_git_commit: '0000000000000000000000000000000000000000',
+    rust_version: `none (Node ${process.version})`,
+    build_date: '2026-01-01T00:00:00Z',
+    os: os.platform(),
+    arch: os.arch(),
+  };
 }
 
 const NOT_FOUND: Refusal = { status: 404, code: 'not_found', message: 'there is nothing at this path' };

@@ -2,11 +2,9 @@
  * Compaction: the newest events are copied beside the log, made durable, and renamed over it. A crash before the rename
  * leaves the old log, a crash after it the new one; both are whole.
  */
-import { gapsWithin } from './gaps.ts';
-import { type Generation, SparseIndex } from './generation.ts';
+import { type Generation, gapsWithin, SparseIndex } from './generation.ts';
 import type { DiskIo } from './io.ts';
-import { parseLine } from './line.ts';
-import { scanLines } from './scan.ts';
+import { parseLine, scanLines } from './line.ts';
 
 export const compactedName = (name: string): string => `${name}.compact`;
 

@@ -4,8 +4,7 @@
  */
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
-import { givenUp, lowestOf } from './gaps.ts';
-import type { Generation } from './generation.ts';
+import { type Generation, givenUp, lowestOf } from './generation.ts';
 import { type DiskIo, errorCode } from './io.ts';
 import { type EventDraft, eventLine, type StoredEvent } from './line.ts';
 import { LogFile } from './log-file.ts';

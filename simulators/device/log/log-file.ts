@@ -2,8 +2,7 @@
 import { constants, existsSync } from 'node:fs';
 import type { LogBehaviour } from '../behaviour.ts';
 import { compactedName, copyTail } from './compaction.ts';
-import { NO_GAPS } from './gaps.ts';
-import { type Generation, SparseIndex } from './generation.ts';
+import { type Generation, NO_GAPS, SparseIndex } from './generation.ts';
 import { LogHandle } from './handles.ts';
 import { type DiskIo, DURABLE, ifPresent, isUnwritable } from './io.ts';
 import { type Mark, nextBlock, readMark, writeMark } from './mark.ts';

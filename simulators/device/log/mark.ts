@@ -3,7 +3,7 @@
  * log was deleted, emptied or torn. Ids are reserved in blocks; a clean stop writes down the exact one.
  */
 import { readFileSync } from 'node:fs';
-import { type Gap, NO_GAPS } from './gaps.ts';
+import { type Gap, NO_GAPS } from './generation.ts';
 import { type DiskIo, ifPresent, replaceFile } from './io.ts';
 
 export interface Mark {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../common/clock.ts';
 import { referenceBehaviour } from '../behaviour.ts';
-import { resolveCursor } from '../stream/cursor.ts';
+import { resolveCursor } from '../stream/protocol.ts';
 import { LogReader } from '../stream/reader.ts';
 import { robot } from '../testing/robot.ts';
 import { scratch } from '../testing/scratch.ts';

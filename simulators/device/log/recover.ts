@@ -1,11 +1,9 @@
 /** Opens whatever a stop, a crash or a hand has left of a log: finds its events, its torn end, and the next id. */
 import type { LogBehaviour } from '../behaviour.ts';
-import { gapsWithin, NO_GAPS } from './gaps.ts';
-import { type Generation, INDEX_SPACING, SparseIndex } from './generation.ts';
+import { type Generation, gapsWithin, INDEX_SPACING, NO_GAPS, SparseIndex } from './generation.ts';
 import type { DiskIo } from './io.ts';
-import { parseLine } from './line.ts';
+import { parseLine, scanLines } from './line.ts';
 import type { Mark } from './mark.ts';
-import { scanLines } from './scan.ts';
 
 export interface Recovered {
   generation: Generation;

@@ -1,17 +1,15 @@
 /**
- * A simulated device in a process of its own, below a supervisor that drives it over IPC: so that SIGKILL is a real one and the
- * control API stays up while the agent is down.
+ * Entry point of an agent process, which a supervisor drives over IPC. A process of its own makes SIGKILL a real one, and lets the
+ * control API stay up while the agent is down.
  */
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import pino from 'pino';
-import { controlError } from '../control/errors.ts';
+import { controlError } from '../control/target.ts';
 import type { SimulatedDevice } from '../index.ts';
 import { optionOf } from '../start-error.ts';
-import type { Call, Reply } from './messages.ts';
-import { readyOf } from './ready.ts';
-import type { ProcessSettings } from './settings.ts';
-import { startDevice } from './start.ts';
+import type { Call, ProcessSettings, Reply } from './settings.ts';
+import { readyOf, startDevice } from './start.ts';
 
 let device: SimulatedDevice | undefined;
 
@@ -22,7 +20,7 @@ const reply = (message: Reply): void => {
 process.once('message', (settings: ProcessSettings) => {
   void begin(settings);
 });
-// A terminal's Ctrl-C reaches this process as well; its supervisor is the one that ends it.
+// Ctrl-C in a terminal reaches this process as well, but its supervisor ends it.
 process.on('SIGINT', () => {});
 process.once('SIGTERM', () => void end());
 process.once('disconnect', () => void end());
@@ -41,7 +39,7 @@ async function begin(settings: ProcessSettings): Promise<void> {
   }
   process.on('message', (call: Call) => void answer(call));
   reply({ kind: 'ready', ready: readyOf(device) });
-  // At the end of a process that is killed it would be too late.
+  // A process that is killed has no end at which Node would write the cache.
   flushCompileCache();
 }
 

@@ -3,16 +3,14 @@ import process from 'node:process';
 import pino from 'pino';
 import { type ControlAddress, type ControlServer, serveControl } from '../control/server.ts';
 import { asStartError } from '../start-error.ts';
-import type { Ready } from './messages.ts';
-import { readyOf } from './ready.ts';
-import type { ProcessSettings } from './settings.ts';
-import { startDevice } from './start.ts';
+import type { ProcessSettings, Ready } from './settings.ts';
+import { readyOf, startDevice } from './start.ts';
 import { SupervisedDevice } from './supervisor.ts';
 
 /**
- * Prints the ready line, and resolves with the exit code when SIGTERM or SIGINT has ended the device. With `control`, the
- * agent is a process below this one, so that it can be killed and started again. Rejects with StartError or
- * DirectoryInUseError when a place that it was given cannot be used.
+ * Prints the ready line, and resolves with the exit code when SIGTERM or SIGINT has ended the device. With `control`, the agent
+ * is a child process, so that it can be killed and started again. Rejects with StartError or DirectoryInUseError when something
+ * that an option names cannot be used.
  */
 export async function runDevice(settings: ProcessSettings, control: ControlAddress | undefined): Promise<number> {
   const stopped = untilSignal();
@@ -56,7 +54,7 @@ async function supervised(settings: ProcessSettings, where: ControlAddress) {
 
 function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    // Kept for good: a second signal must not end this process before it has tidied up.
+    // Never removed: a second signal must not end this process before it has tidied up.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve);
   });
 }

@@ -1,9 +1,11 @@
-/** A simulated device as data: what the command line asks for, and what crosses to a process of its own. */
+/** What crosses between a supervisor and its agent process: the settings of the device, then calls and replies. */
+import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Dialect } from '../../../harness/contract/versions.ts';
-import { type DeviceBehaviour, referenceBehaviour } from '../behaviour.ts';
-import type { DeviceOptions, Logger } from '../options.ts';
+import type { DeviceOptions } from '../options.ts';
+import type { PlaceOption } from '../start-error.ts';
 import type { TransportOptions } from '../transport/index.ts';
 
+/** A simulated device as data, as the command line describes it. */
 export interface ProcessSettings {
   device: Pick<
     DeviceOptions,
@@ -35,37 +37,22 @@ export interface UplinkSettings {
   dialect?: Dialect;
 }
 
-/** Throws when a defect, a variant or an address is unknown. Loads only what is asked for: a restart should be quick. */
-export async function deviceOptions(settings: ProcessSettings, log: Logger): Promise<DeviceOptions> {
-  const { device, uplink } = settings;
-  return {
-    ...device,
-    log,
-    behaviour: await behaviourOf(settings),
-    ...(uplink ? { uplink: await uplinkOf(uplink, log) } : {}),
-  };
+export type Call =
+  | { id: number; op: 'deploy'; wanted: ControlDeployment }
+  | { id: number; op: 'remove'; deployment: string }
+  | { id: number; op: 'publish'; count: number }
+  | { id: number; op: 'compact' };
+
+/** The ready line of a device. */
+export interface Ready {
+  ready: true;
+  device_id: string;
+  /** Where it serves: `socket`, `discovery`, `url`. */
+  [address: string]: string | true;
 }
 
-async function behaviourOf({ defect, variant }: ProcessSettings): Promise<DeviceBehaviour> {
-  if (defect !== undefined) {
-    const { deviceDefect } = await import('../../defects/device/index.ts');
-    return deviceDefect(defect).behaviour(referenceBehaviour);
-  }
-  if (variant !== undefined) {
-    const { deviceVariant } = await import('../../defects/device/index.ts');
-    return deviceVariant(variant).behaviour(referenceBehaviour);
-  }
-  return referenceBehaviour;
-}
-
-async function uplinkOf({ kind, platform, token, mqtt, dialect }: UplinkSettings, log: Logger) {
-  const { createUplink } = await import('../uplink/index.ts');
-  const common = { platform, log, ...(dialect ? { dialect } : {}) };
-  if (kind === 'polling') return createUplink({ ...common, kind, apiKey: token ?? '' });
-  return createUplink({
-    ...common,
-    kind,
-    ...(token === undefined ? {} : { token }),
-    ...(mqtt === undefined ? {} : { mqtt }),
-  });
-}
+export type Reply =
+  | { kind: 'ready'; ready: Ready }
+  | { kind: 'broken'; message: string; option?: PlaceOption }
+  | { kind: 'result'; id: number; value: unknown }
+  | { kind: 'error'; id: number; status: number; code: string; message: string };

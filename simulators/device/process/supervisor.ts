@@ -15,10 +15,9 @@ import { ControlError, type ControlTarget } from '../control/target.ts';
 import { infoOf } from '../device.ts';
 import { settle } from '../options.ts';
 import { StartError } from '../start-error.ts';
-import type { Call, Ready, Reply } from './messages.ts';
-import type { ProcessSettings } from './settings.ts';
+import type { Call, ProcessSettings, Ready, Reply } from './settings.ts';
 
-/** Types are stripped once, not at every restart; an installed Muster has none. */
+/** Keeps the compiled sources, so that types are stripped once and not at every restart. An installed Muster has no types. */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
@@ -38,18 +37,20 @@ interface Child {
   ended: Promise<void>;
 }
 
+/** A device whose agent is a child process, so that a kill is a real one. Dispose of it to end the process. */
 export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   readonly #settings: ProcessSettings;
   #child: Child | undefined;
   #starting: Promise<Ready> | undefined;
   #nextCall = 1;
-  /** Where the agent said that it serves, at its last start. */
+  /** The ready line of the agent's last start. */
   ready: Ready | undefined;
 
   constructor(settings: ProcessSettings) {
     this.#settings = settings;
   }
 
+  /** Process id of the agent; undefined while it is down. */
   get pid(): number | undefined {
     return this.#child?.process.pid;
   }
@@ -58,7 +59,7 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     return infoOf(settle(this.#settings.device));
   }
 
-  /** Resolves when the agent serves. Rejects with what it said when it could not. Does nothing while it is up. */
+  /** Resolves when the agent serves. Rejects with its error when it cannot start. Does nothing while it is up. */
   async start(): Promise<void> {
     if (this.#child) return;
     this.#starting ??= this.#launch().finally(() => {
@@ -101,8 +102,8 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
     });
-    const over = Promise.withResolvers<void>();
-    const child: Child = { process: agent, calls: new Map(), ended: over.promise };
+    const ended = Promise.withResolvers<void>();
+    const child: Child = { process: agent, calls: new Map(), ended: ended.promise };
     agent.on('message', (message) => {
       const reply = message as Reply;
       if (reply.kind === 'ready') {
@@ -117,14 +118,11 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     agent.once('error', reject);
     agent.once('exit', (code, signal) => {
       if (this.#child === child) this.#child = undefined;
-      reject(new Error(`the agent process ended (${signal ?? `exit code ${code}`}) before it served`));
-      const down = new ControlError(
-        409,
-        'agent_down',
-        `the agent ended (${signal ?? `exit code ${code}`}) during the call`,
-      );
-      for (const { reject: refuse } of child.calls.values()) refuse(down);
-      over.resolve();
+      const how = signal ?? `exit code ${code}`;
+      reject(new Error(`the agent process ended (${how}) before it served`));
+      const down = new ControlError(409, 'agent_down', `the agent ended (${how}) during the call`);
+      for (const call of child.calls.values()) call.reject(down);
+      ended.resolve();
     });
     agent.send(this.#settings, (error) => {
       if (error) reject(error);

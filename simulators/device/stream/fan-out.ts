@@ -1,10 +1,9 @@
-/** Hands stored events to everyone who is listening: each frame is encoded once for all who want the same. */
-import type { StreamBehaviour } from '../behaviour.ts';
+/** Delivers stored events to the live subscribers. A batch is encoded once for all subscribers that want the same. */
+import type { LiveSubscriber, Session, StreamBehaviour } from '../behaviour.ts';
 import type { StoredEvent } from '../log/line.ts';
-import type { TypeFilter } from './filter.ts';
-import type { Subscriber } from './subscriber.ts';
+import type { TypeFilter } from './protocol.ts';
 
-/** What some subscribers are sent alike. */
+/** The encoded form of a batch that some subscribers share. */
 export interface View {
   readonly filter: TypeFilter;
   /** HTTP/1.1 bodies are chunked; an HTTP/1.0 body ends with the connection. */
@@ -14,24 +13,39 @@ export interface View {
   bytes: Buffer;
 }
 
+/** A subscriber as the fan-out drives it. */
+export interface StreamSubscriber extends LiveSubscriber {
+  readonly view: View;
+  readonly session: Session | undefined;
+  /** Sends encoded frames; `latest` is the id of the last event in them. */
+  deliver(bytes: Buffer, latest: number): void;
+  /** Drops the subscriber when it is too far behind. */
+  checkLag(): void;
+  end(): void;
+  drop(): void;
+}
+
 const NOTHING = Buffer.alloc(0);
 
+/** The event streams of one agent. */
 export class FanOut {
   readonly #behaviour: StreamBehaviour;
-  /** Everyone with an open stream. */
-  readonly #all = new Set<Subscriber>();
-  /** Those who have read everything stored. */
-  readonly #live = new Set<Subscriber>();
+  /** All open streams. */
+  readonly #all = new Set<StreamSubscriber>();
+  /** Those that have read everything stored. */
+  readonly #live = new Set<StreamSubscriber>();
   readonly #views = new Map<string, View>();
 
   constructor(behaviour: StreamBehaviour) {
     this.#behaviour = behaviour;
   }
 
+  /** Open streams. */
   get size(): number {
     return this.#all.size;
   }
 
+  /** The view of all subscribers with this filter and framing. */
   view(filter: TypeFilter, chunked: boolean): View {
     const key = `${chunked} ${filter ? [...filter].sort().join() : '*'}`;
     const known = this.#views.get(key);
@@ -41,24 +55,29 @@ export class FanOut {
     return view;
   }
 
-  enrol(subscriber: Subscriber): void {
+  /** A stream was opened. */
+  enrol(subscriber: StreamSubscriber): void {
     this.#all.add(subscriber);
   }
 
-  add(subscriber: Subscriber): void {
+  /** The subscriber has read everything stored, and gets batches from now on. */
+  add(subscriber: StreamSubscriber): void {
     this.#live.add(subscriber);
   }
 
-  delete(subscriber: Subscriber): void {
+  /** The subscriber fell behind, and gets no batches until it is added again. */
+  delete(subscriber: StreamSubscriber): void {
     this.#live.delete(subscriber);
   }
 
-  forget(subscriber: Subscriber): void {
+  /** A stream was closed. */
+  forget(subscriber: StreamSubscriber): void {
     this.#live.delete(subscriber);
     this.#all.delete(subscriber);
     if (this.#all.size === 0) this.#views.clear();
   }
 
+  /** Delivers a batch in the tick in which it became readable. */
   publish(events: readonly StoredEvent[]): void {
     if (this.#all.size === 0) return;
     const latest = events.at(-1)?.id ?? 0;

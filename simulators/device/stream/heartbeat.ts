@@ -1,6 +1,10 @@
-/** One timer for the heartbeats of every stream in the process: a wheel whose slots are served in turn. */
+/**
+ * Heartbeats of all streams in the process: one timer for each interval, a wheel whose slots are served in turn. One timer for
+ * each stream would cost a process with thousands of devices more than the streams themselves.
+ */
 
-export interface Beating {
+/** A stream that sends heartbeats. */
+export interface HeartbeatTarget {
   beat(): void;
 }
 
@@ -8,7 +12,7 @@ const SLOTS = 32;
 const SHORTEST_TICK_MS = 5;
 
 class Wheel {
-  readonly #slots: Set<Beating>[];
+  readonly #slots: Set<HeartbeatTarget>[];
   #hand = 0;
   #size = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -20,8 +24,8 @@ class Wheel {
     this.#tickMs = intervalMs / slots;
   }
 
-  /** Beats once every turn of the wheel from now on; the result ends that. */
-  add(stream: Beating): () => void {
+  /** Calls `beat` once for each turn of the wheel, until the returned function is called. */
+  add(stream: HeartbeatTarget): () => void {
     const slot = this.#slots[this.#hand];
     slot?.add(stream);
     this.#size += 1;
@@ -43,7 +47,8 @@ class Wheel {
 
 const wheels = new Map<number, Wheel>();
 
-export function heartbeat(stream: Beating, intervalMs: number): () => void {
+/** Calls `beat` of the stream every `intervalMs`, until the returned function is called. */
+export function heartbeat(stream: HeartbeatTarget, intervalMs: number): () => void {
   let wheel = wheels.get(intervalMs);
   if (!wheel) {
     wheel = new Wheel(intervalMs);

@@ -1,12 +1,12 @@
-/** Reads stored events after a cursor, from the file, in portions; survives any number of compactions on the way. */
+/** Reads the stored events after a cursor from the file, in portions, through any number of compactions. */
 import type { EventLog } from '../log/event-log.ts';
 import type { Generation } from '../log/generation.ts';
 import type { DiskIo } from '../log/io.ts';
-import { parseLine, type StoredEvent } from '../log/line.ts';
-import { scanLines } from '../log/scan.ts';
+import { parseLine, type StoredEvent, scanLines } from '../log/line.ts';
 
 const PORTION_BYTES = 65_536;
 
+/** A reader of one log; `close` gives its descriptor back. */
 export class LogReader {
   readonly #log: EventLog;
   readonly #io: DiskIo;
@@ -25,12 +25,12 @@ export class LogReader {
   }
 
   /**
-   * The next portion of events. Empty: everything stored at this moment has been read. `overtaken`: events after the
-   * position were compacted away while the reader was behind.
+   * The next portion of events, empty when everything stored at this moment has been read. `overtaken`: events after the
+   * position were compacted away while the reader was behind. Throws the system's error when the file cannot be read.
    */
   read(): StoredEvent[] | 'overtaken' {
     for (;;) {
-      // A file that was never opened cannot be any more once its name leads to another.
+      // Compaction replaced the file before it was opened: its name leads to another file now.
       const lost = this.#fd === undefined && this.outdated;
       const events = lost ? [] : this.#portion();
       if (events.length > 0) return events;
@@ -43,7 +43,7 @@ export class LogReader {
     }
   }
 
-  /** Whether the file that is being read has been superseded. */
+  /** Whether compaction has replaced the file that is being read. */
   get outdated(): boolean {
     return this.#generation !== this.#log.generation;
   }
@@ -77,7 +77,7 @@ export class LogReader {
       }
       return offset < until;
     });
-    // What cannot be read as lines (the file was cut from outside) is over.
+    // A file that was cut from outside has no more lines.
     this.#offset = next > this.#offset ? next : to;
     return events;
   }

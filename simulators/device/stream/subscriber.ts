@@ -1,17 +1,16 @@
 /**
- * One client of the event stream: replays from the file at the client's pace, joins the live ones in the same tick in which it
- * has read everything stored, and goes back to the file when it falls behind. So no client holds more than a little in
- * memory, however slow it is, and none misses an event at the seam.
+ * One client of the event stream. It replays from the file at the client's pace, joins the live subscribers in the tick in which
+ * it has read everything stored, and goes back to the file when it falls behind. So a slow client needs little memory, and no
+ * client misses an event between replay and live.
  */
 import type { Socket } from 'node:net';
-import type { LiveSubscriber, Session, StreamBehaviour } from '../behaviour.ts';
+import type { Session, StreamBehaviour } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
 import type { StoredEvent } from '../log/line.ts';
-import type { FanOut, View } from './fan-out.ts';
-import type { TypeFilter } from './filter.ts';
-import { LAST_CHUNK } from './frame.ts';
+import type { FanOut, StreamSubscriber, View } from './fan-out.ts';
 import { heartbeat } from './heartbeat.ts';
+import { LAST_CHUNK, type TypeFilter } from './protocol.ts';
 import { LogReader } from './reader.ts';
 
 /** What the streams of one agent share. */
@@ -20,22 +19,25 @@ export interface Stream {
   io: DiskIo;
   behaviour: StreamBehaviour;
   heartbeatMs: number;
-  /** A subscriber that was live and is more than this many bytes behind is dropped; it can replay. */
+  /** Bytes that a subscriber that was live may be behind before it is dropped; it can reconnect and replay. */
   subscriberBytes: number;
   fanOut: FanOut;
   onNotice(notice: string, error?: unknown): void;
-  /** Writes to a socket, false when it has enough for now; a fault may do it differently. */
+  /** Writes to a socket, possibly with a fault; false when its buffer is full. */
   write(socket: Socket, bytes: Buffer): boolean;
 }
 
 export interface SubscriberOptions {
+  /** Events after this id are sent. */
   after: number;
   filter: TypeFilter;
+  /** Whether the body is sent in HTTP/1.1 chunks. */
   chunked: boolean;
   session: Session | undefined;
 }
 
-export class Subscriber implements LiveSubscriber {
+/** A subscriber on a socket whose response head was sent already. */
+export class Subscriber implements StreamSubscriber {
   readonly view: View;
   readonly session: Session | undefined;
   readonly #stream: Stream;
@@ -45,8 +47,9 @@ export class Subscriber implements LiveSubscriber {
   #closed = false;
   #scheduled: NodeJS.Immediate | undefined;
   #lifetime: NodeJS.Timeout | undefined;
-  /** Bytes sent up to the last beat, and when there was nothing new since. */
+  /** Bytes that were sent at the last beat. */
   #sent = -1;
+  /** Since when nothing was sent. */
   #quietSince = 0;
   #stopHeartbeat: (() => void) | undefined;
 
@@ -58,7 +61,7 @@ export class Subscriber implements LiveSubscriber {
     this.#reader = new LogReader(stream.log, stream.io, after);
   }
 
-  /** Begins to send; the response head is on its way already. */
+  /** Begins to send. */
   open(): void {
     const { behaviour, heartbeatMs, fanOut } = this.#stream;
     fanOut.enrol(this);
@@ -76,6 +79,7 @@ export class Subscriber implements LiveSubscriber {
     return this.#socket.writableLength;
   }
 
+  /** Sends a heartbeat unless the socket's buffer is full. */
   beat(): void {
     if (this.#closed) return;
     const { behaviour, log } = this.#stream;
@@ -89,7 +93,6 @@ export class Subscriber implements LiveSubscriber {
     this.#sent = this.#socket.bytesWritten;
   }
 
-  /** Live frames, encoded and chunked already; `latest` is the id of the last event they stand for. */
   deliver(bytes: Buffer, latest: number): void {
     if (bytes.length === 0 || this.#closed || this.#stream.write(this.#socket, bytes)) return;
     const { behaviour, fanOut, log, io } = this.#stream;
@@ -98,14 +101,13 @@ export class Subscriber implements LiveSubscriber {
     this.#reader = new LogReader(log, io, latest);
   }
 
-  /** More events were stored while this one is behind. */
   checkLag(): void {
     const reader = this.#reader;
     if (!this.#wasLive || !reader) return;
     if (reader.outdated || reader.behind > this.#stream.subscriberBytes) this.drop();
   }
 
-  /** Ends the stream in order, as an agent does that is stopped. */
+  /** Ends the stream in order, as a stopping agent does. */
   end(): void {
     if (this.#closed) return;
     this.#close();
@@ -124,7 +126,7 @@ export class Subscriber implements LiveSubscriber {
     write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
-  /** Sends the next portion, as long as the client takes it. */
+  /** Sends the next portion if the client takes it. */
   #pump(): void {
     const reader = this.#reader;
     this.#scheduled = undefined;
@@ -139,7 +141,7 @@ export class Subscriber implements LiveSubscriber {
     try {
       return reader.read();
     } catch (error) {
-      // Whoever comes back learns whether it lasts.
+      // The client's next attempt shows whether the trouble lasts.
       this.#stream.onNotice('the event log could not be read; a stream was cut', error);
       return 'overtaken';
     }
@@ -151,7 +153,7 @@ export class Subscriber implements LiveSubscriber {
     let frames = '';
     for (const event of seen) if (wants(this.view.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
-    // Others get their turn between two portions.
+    // Other subscribers get their turn between two portions.
     if (!this.#socket.writableNeedDrain) this.#scheduled = setImmediate(() => this.#pump());
   }
 

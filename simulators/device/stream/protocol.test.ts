@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chooseCursor, parseCursor, resolveCursor } from './cursor.ts';
+import { chooseCursor, parseCursor, resolveCursor } from './protocol.ts';
 
 describe('an event id', () => {
   test.for(['0', '1', '42', '9007199254740991'])('%s is one', (text) => {

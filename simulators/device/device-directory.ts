@@ -1,19 +1,20 @@
 /**
- * A robot's directory as one incarnation of its agent has it: nothing is made before there is something to write, nobody else
- * may use it, and from the moment of a kill nothing in it can be touched, whatever was under way.
+ * A robot's directory as one incarnation of its agent sees it. The directory is made with the first thing to write. While it is
+ * locked, no other device may use it. After a kill it is fenced: nothing in it changes any more, whatever was under way.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Lock, lockDirectory } from './lock.ts';
 import { type DiskIo, isUnwritable } from './log/io.ts';
 
-/** The agent was killed; it is gone, and what it was about to do never happens. */
+/** The agent was killed, so the operation did not happen. */
 export class KilledError extends Error {
   override name = 'KilledError';
 }
 
-export class Home implements DiskIo {
-  /** There was no directory: nothing can be left from before. */
+/** File operations of one incarnation. All but reading throw KilledError once it was fenced. */
+export class DeviceDirectory implements DiskIo {
+  /** The directory did not exist, so no earlier incarnation can have left anything. */
   readonly isNew: boolean;
   readonly #directory: string;
   readonly #io: DiskIo;
@@ -30,36 +31,36 @@ export class Home implements DiskIo {
     this.isNew = !existsSync(directory);
     if (this.isNew) return;
     try {
-      this.#claim();
+      this.#takeLock();
     } catch (error) {
-      // It takes no events either, but those it has can be read.
+      // A directory that cannot be written takes no events either, but its events can be served.
       if (!isUnwritable(error)) throw error;
     }
   }
 
-  /** Throws KilledError once it was cut. */
+  /** Throws KilledError once the directory was fenced. */
   check(): void {
     if (this.#killed) throw new KilledError('the agent was killed');
   }
 
   /**
-   * Puts the directory out of reach, and leaves it as a crash does. A write that the kernel has begun is finished even for a
-   * process that is killed: the result resolves when it is; undefined when there is none.
+   * Keeps this incarnation away from the directory, and leaves it as a crash does. The kernel finishes a write that it has begun,
+   * even for a killed process: the result resolves when it has; undefined when there is none.
    */
-  cut(): Promise<void> | undefined {
+  fence(): Promise<void> | undefined {
     this.#killed = true;
     this.#lock?.abandon();
     return this.#writing;
   }
 
-  /** Gives the directory back, at the end of an orderly stop. */
+  /** Gives the lock back, at the end of an orderly stop. */
   release(): void {
     if (!this.#killed) this.#lock?.release();
     this.#lock = undefined;
   }
 
   open(path: string, flags: string | number, mode?: number): number {
-    if (flags !== 'r') this.#claim();
+    if (flags !== 'r') this.#takeLock();
     return this.#io.open(path, flags, mode);
   }
 
@@ -94,22 +95,22 @@ export class Home implements DiskIo {
   }
 
   rename(from: string, to: string): void {
-    this.#claim();
+    this.#takeLock();
     this.#io.rename(from, to);
   }
 
   makeDirectory(path: string, mode?: number): void {
-    this.#claim();
+    this.#takeLock();
     this.#io.makeDirectory(path, mode);
   }
 
   link(target: string, path: string): void {
-    this.#claim();
+    this.#takeLock();
     this.#io.link(target, path);
   }
 
   remove(path: string): void {
-    this.#claim();
+    this.#takeLock();
     this.#io.remove(path);
   }
 
@@ -128,7 +129,7 @@ export class Home implements DiskIo {
     this.#made = undefined;
   }
 
-  #claim(): void {
+  #takeLock(): void {
     this.check();
     if (this.#lock) return;
     this.#made ??= mkdirSync(this.#directory, { recursive: true });
