@@ -193,8 +193,8 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     await using platform = await simulatePlatform({ mqtt: false, keys });
     const args = fleet('  - { do: hold, for: 1h, ping: 10/s }\n', { platform: platform.url, uplink: 'polling' });
     const { code, out } = await run(args, { MUSTER_API_KEY: key });
-    expect(out).toMatch(/✗ incomplete .*\n +- robot-000000, tried ahead of the others, did not come online/);
-    expect(out.replaceAll(/\s+/g, ' ')).toMatch(/no other would: HTTP 403 [^·]*\(GET \/deployments\)/);
+    expect(out).toMatch(/✗ incomplete .*\n +- the canary robot-000000 did not come online/);
+    expect(out.replaceAll(/\s+/g, ' ')).toMatch(/no other robot would: HTTP 403 [^·]*\(GET \/deployments\)/);
     expect(out).toContain('exit 2: the run is not complete');
     expect(code).toBe(2);
   });
@@ -206,7 +206,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(first.code).toBe(2);
     await using platform = await simulatePlatform({ mqtt: false });
     const second = await run(fleet('', { platform: platform.url }), { MUSTER_API_KEY: 'some-other-key' });
-    expect(second.err).toMatch(/--api-key: the platform does not take it: GET \/devices.* was answered 401/);
+    expect(second.err).toMatch(/--api-key: the platform rejects it: HTTP 401 .*\(GET \/devices\)/);
     expect(second.err).not.toContain('some-other-key');
     expect(second.code).toBe(64);
     expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
@@ -221,7 +221,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
 
   it('says what this machine holds, and refuses more', async () => {
     const { code, err } = await run(fleet('', { robots: '1000000' }));
-    expect(err).toMatch(/preflight: 1 worker here holds [\d,]+ \(descriptors\)/);
+    expect(err).toMatch(/preflight: 1 worker holds at most [\d,]+ \(descriptors\)/);
     expect(err).toMatch(/1,000,000 robots do not fit: .*--workers \d+/);
     expect(code).toBe(64);
   });

@@ -7,7 +7,13 @@ import type { CommandModule } from 'yargs';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { MergeError, mergeResults } from '../../simulators/fleet/result/merge.ts';
 import { exitCode } from '../../simulators/fleet/result/result.ts';
-import { findShards, ResultError, watchShards, writeResult, writeWhole } from '../../simulators/fleet/result/shards.ts';
+import {
+  findShards,
+  ResultError,
+  watchShards,
+  writeAtomically,
+  writeResult,
+} from '../../simulators/fleet/result/shards.ts';
 import { durationMs } from '../../simulators/fleet/scenario/units.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { painter } from '../reports/style.ts';
@@ -98,7 +104,7 @@ async function run(args: Arguments, signal: AbortSignal): Promise<number> {
   // While others were waited for, a shard may have begun to write there.
   outside(dirs, out);
   writeResult(out, result);
-  writeWhole(out, 'report.html', reportHtml(result));
+  writeAtomically(out, 'report.html', reportHtml(result));
   const code = signal.aborted ? EXIT.interrupted : exitCode(result);
   process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
   return code;

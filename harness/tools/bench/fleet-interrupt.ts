@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { roomFor } from '../../../simulators/fleet/run/workdir.ts';
+import { baseDirFor } from '../../../simulators/fleet/run/workdir.ts';
 
 const BYTES_EACH = 64 * 1024;
 
@@ -31,7 +31,7 @@ interface Left {
 export async function interruptFleet(robots: number, stateDir: string): Promise<Interrupted> {
   const place = mkdtempSync(join(tmpdir(), 'muster-bench-interrupt-'));
   // Where a fleet keeps its files by itself, but in a folder that nobody else looks into.
-  const temporary = mkdtempSync(join(roomFor(robots * BYTES_EACH), 'muster-bench-interrupt-'));
+  const temporary = mkdtempSync(join(baseDirFor(robots * BYTES_EACH), 'muster-bench-interrupt-'));
   const seconds = Math.max(2, Math.ceil(robots / 300));
   const scenario = join(place, 'scenario.yaml');
   const options = { scenario, platform: 'embedded', robots: String(robots), state: stateDir, out: join(place, 'out') };

@@ -8,7 +8,7 @@ import { descriptorLimit } from '../../../simulators/fleet/measure/saturation.ts
 import { startEmbeddedPlatform } from '../../../simulators/fleet/processes/embedded-platform.ts';
 import { WORKER_FLAGS } from '../../../simulators/fleet/processes/process-host.ts';
 import { Fleet } from '../../../simulators/fleet/run/fleet.ts';
-import { roomFor } from '../../../simulators/fleet/run/workdir.ts';
+import { baseDirFor } from '../../../simulators/fleet/run/workdir.ts';
 import type { Phase, Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 import type { Figure } from './figure.ts';
 import { interruptFleet } from './fleet-interrupt.ts';
@@ -79,9 +79,9 @@ export async function benchFleetRollout(count = 10_000): Promise<Figure[]> {
       {
         name: `fleet: roll-out to ${count.toLocaleString('en')} connected robots, first POST to last event`,
         value: last,
-        goal: `≤ 15 s (${missed.length} missed, ${fleet.violations.length} violations, ${(durationMs / 1000).toFixed(1)} s until all were reported)`,
+        goal: `≤ 15 s (${missed.length} missed, ${fleet.record.violations.length} violations, ${(durationMs / 1000).toFixed(1)} s until all were reported)`,
         unit: 's',
-        met: last <= 15 && missed.length === 0 && fleet.violations.length === 0,
+        met: last <= 15 && missed.length === 0 && fleet.record.violations.length === 0,
       },
     ];
   });
@@ -106,7 +106,7 @@ export async function benchFleetMany(count = 100_000): Promise<Figure[]> {
     {
       name: `fleet: idle robots on this machine, over ${workers} processes`,
       value: started,
-      goal: `${count.toLocaleString('en')} (started in ${(fleet.startMs / 1000).toFixed(1)} s, ${(fleet.rssBytesPerRobot / KIB).toFixed(1)} KiB each)`,
+      goal: `${count.toLocaleString('en')} (started in ${(fleet.record.startMs / 1000).toFixed(1)} s, ${(fleet.record.rssBytesPerRobot / KIB).toFixed(1)} KiB each)`,
       unit: 'robots',
       met: started === count,
     },
@@ -148,14 +148,14 @@ export async function benchFleetSoak(minutes = 30, count = 1000): Promise<Figure
     await fleet.run({ do: 'ramp', over: '10s' });
     // Robots remember this many deployments; until they do, each roll-out adds one to each robot.
     for (let filled = 0; filled < REMEMBERED; filled += 1) await fleet.run({ do: 'rollout', over: '1s' });
-    const soaked = fleet.elapsedMs;
+    const soaked = fleet.record.elapsedMs;
     const minute: Phase[] = [
       { do: 'rollout', over: '20s', share: '50%', ping: '20/s', lists: '10/s' },
       { do: 'hold', for: '40s', ping: '20/s', lists: '10/s' },
     ];
     for (let at = 0; at < minutes; at += 1) for (const phase of minute) await fleet.run(phase);
     const { slope, error } = trend(
-      fleet.progress.series
+      fleet.record.progress.series
         .map(({ at_ms, rss_bytes }) => [(at_ms - soaked) / 60_000, rss_bytes / 2 ** 20] as const)
         .filter(([at]) => at > minutes / 6),
     );
@@ -166,7 +166,7 @@ export async function benchFleetSoak(minutes = 30, count = 1000): Promise<Figure
         floor: error,
         goal: 'within three standard errors of 0 (the floor), or under 0.1 MiB a minute',
         unit: 'MiB/min',
-        met: slope <= Math.max(3 * error, 0.1) && fleet.violations.length === 0,
+        met: slope <= Math.max(3 * error, 0.1) && fleet.record.violations.length === 0,
       },
     ];
   });
@@ -211,7 +211,7 @@ async function inProcess(task: Task, stateDir = tmpdir()): Promise<FleetMeasurem
     return await new Promise<FleetMeasurement>((resolve, reject) => {
       child.once('message', (message) => resolve(message as FleetMeasurement));
       child.once('exit', (code) => reject(new Error(`the measuring process ended with exit code ${code}`)));
-      child.send({ ...task, dir: roomFor(task.count * 64 * KIB), stateDir });
+      child.send({ ...task, dir: baseDirFor(task.count * 64 * KIB), stateDir });
     });
   } finally {
     child.kill('SIGKILL');

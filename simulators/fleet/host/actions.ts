@@ -1,71 +1,67 @@
-/** What each action of a scenario does to a robot, and what is measured of it. */
+/** Carries out the actions of a scenario on robots, and measures them. */
 import { join } from 'node:path';
 import { random } from '../../common/random.ts';
 import type { Recorder } from '../measure/metrics.ts';
-import { type PlatformClient, PlatformFailure, type Rollable } from '../platform/client.ts';
+import { masked } from '../platform/address.ts';
+import { type PlatformClient, PlatformFailure, type ReleaseFixture } from '../platform/client.ts';
 import { installKey, type KeyStore, keyFile } from '../robot/keys.ts';
 import type { Robot } from '../robot/robot.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { durationMs } from '../scenario/units.ts';
 import { type ActionKind, scheduleMs } from '../schedule/plan.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
-import type { Waits } from './deadlines.ts';
-import { type HostConfig, masked, type PhaseOutcome, type RolloutRow } from './host.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { HostConfig, PhaseOutcome, RolloutRow } from './host.ts';
 import { Rollouts } from './rollouts.ts';
 
 const DEFAULT_WITHIN_MS = 60_000;
 const DEFAULT_DOWN_MS = 1000;
 const MAX_ERRORS = 5;
-/** How long a robot may take to be online after what took it offline has ended. */
-const SETTLE_MS = 120_000;
+/** Time for a robot to come online, after its start or after the end of an outage. */
+const ONLINE_TIMEOUT_MS = 120_000;
 const PAGE = 100;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
 
-/** An action that is under way, with where it records. */
+/** An action under way, and where it records. */
 export interface Action {
   kind: ActionKind;
   robot: Robot;
   phase: Phase;
+  /** Index of the phase. */
   index: number;
-  /** Intended moment on the shared clock. */
+  /** Intended time on the shared clock. */
   intended: number;
-  /** Intended moment after the phase began. */
+  /** Intended time after the phase began. */
   at: number;
-  /** How many of this kind the robot had in this phase before. */
+  /** Number of earlier actions of this kind by this robot in this phase. */
   turn: number;
   record: Recorder;
-  rollable: Rollable | undefined;
+  release: ReleaseFixture | undefined;
   outcome: PhaseOutcome;
 }
 
 export interface ActionsOptions {
   config: HostConfig;
   client: PlatformClient | undefined;
-  waits: Waits;
-  /** Where a robot finds its key before it starts; undefined when it needs none. */
+  deadlines: Deadlines;
+  /** The keys of the robots; undefined when they need none. */
   keys: KeyStore | undefined;
-  /** Local descriptors, ports or buffers ran out. */
+  /** Called when local descriptors, ports or buffers run out. */
   onExhausted(): void;
 }
 
 export class Actions {
-  readonly #config: HostConfig;
-  readonly #client: PlatformClient | undefined;
-  readonly #waits: Waits;
-  readonly #keys: KeyStore | undefined;
-  readonly #onExhausted: () => void;
+  readonly #options: ActionsOptions;
+  readonly #deadlines: Deadlines;
   readonly rollouts: Rollouts;
 
-  constructor({ config, client, waits, keys, onExhausted }: ActionsOptions) {
-    this.#config = config;
-    this.#client = client;
-    this.#waits = waits;
-    this.#keys = keys;
-    this.rollouts = new Rollouts({ reports: (config.scenario.uplink ?? 'agent') === 'agent' });
-    this.#onExhausted = onExhausted;
+  constructor(options: ActionsOptions) {
+    this.#options = options;
+    this.#deadlines = options.deadlines;
+    this.rollouts = new Rollouts({ reports: (options.config.scenario.uplink ?? 'agent') === 'agent' });
   }
 
-  /** Never rejects: what fails is counted, and the first few failures are told in words. */
+  /** Never rejects: failures are counted, and the messages of the first few are kept. */
   async carryOut(action: Action): Promise<void> {
     try {
       await this.#act(action);
@@ -88,18 +84,20 @@ export class Actions {
       case 'storm':
         await robot.storm();
         return this.#untilOnline(record, intended, robot);
-      case 'partition':
+      case 'partition': {
+        const end = intended + scheduleMs(phase);
         await robot.cutOff();
-        await this.#waits.until(intended + scheduleMs(phase));
+        await this.#deadlines.until(end);
         robot.rejoin();
-        return this.#untilOnline(record, intended + scheduleMs(phase), robot);
+        return this.#untilOnline(record, end, robot);
+      }
       case 'kill': {
-        const down = phase.do === 'kill' && phase.down !== undefined ? durationMs(phase.down) : DEFAULT_DOWN_MS;
+        const end = intended + (phase.do === 'kill' && phase.down ? durationMs(phase.down) : DEFAULT_DOWN_MS);
         robot.kill();
-        await this.#waits.until(intended + down);
-        if (this.#waits.ended) return;
+        await this.#deadlines.until(end);
+        if (this.#deadlines.ended) return;
         await robot.restart();
-        return this.#untilOnline(record, intended + down, robot);
+        return this.#untilOnline(record, end, robot);
       }
       case 'clock-skew':
         if (phase.do === 'clock-skew') {
@@ -111,55 +109,46 @@ export class Actions {
     }
   }
 
-  /** Rejects when the platform refuses the robot, or when it was not online in time. */
+  /** Rejects when the platform refuses the robot, or when it is not online in time. */
   async start(robot: Robot): Promise<void> {
-    if (this.#keys !== undefined) {
-      const identity = join(this.#config.robotsDir, String(robot.index), 'identity', 'private-key.pem');
-      await installKey(keyFile(this.#keys, robot.index), identity);
+    const { keys, config } = this.#options;
+    if (keys !== undefined) {
+      const identity = join(config.robotsDir, String(robot.index), 'identity', 'private-key.pem');
+      await installKey(keyFile(keys, robot.index), identity);
     }
     await robot.start();
-    await this.#atMost(robot);
+    await this.#online(robot);
   }
 
   async #ping({ robot, record, intended }: Action): Promise<void> {
-    const { deviceId, state, disturbed } = robot;
-    if (this.#client === undefined || deviceId === undefined) return;
+    const { client } = this.#options;
+    const { deviceId, state, disturbances } = robot;
+    if (client === undefined || deviceId === undefined) return;
     record.count('ping.attempts');
     record.count('ping.errors', 0);
-    const code = await this.#client.ping(deviceId);
+    const code = await client.ping(deviceId);
     if (code === 'success') record.time('ping.ms', monotonicMs() - intended);
-    else record.count(state === 'online' && robot.disturbed === disturbed ? 'ping.errors' : 'ping.offline');
+    else record.count(state === 'online' && robot.disturbances === disturbances ? 'ping.errors' : 'ping.offline');
   }
 
   async #list({ robot, record, intended, index, turn }: Action): Promise<void> {
-    const { seed, robots } = this.#config;
+    const { seed, robots } = this.#options.config;
     const offset = random(`${seed}/phase ${index}/page/${robot.index}/${turn}`).integer(0, Math.max(robots - 1, 0));
     await this.#http(record, intended, (client) => client.listDevices(PAGE, offset));
   }
 
-  async #rollout({ robot, record, intended, at, phase, index, rollable, outcome }: Action): Promise<void> {
+  async #rollout(action: Action): Promise<void> {
+    const { robot, record, intended, phase, index, release, outcome } = action;
     const { deviceId } = robot;
     record.count('rollout.attempts');
     record.count('rollout.missed', 0);
-    const row: RolloutRow = {
-      robot: robot.index,
-      name: robot.name,
-      deployment_id: null,
-      phase: index,
-      at_ms: at,
-      total_ms: null,
-      command_ms: null,
-      sync_ms: null,
-      write_ms: null,
-      event_ms: null,
-      report_ms: null,
-    };
+    const row = newRow(action);
     outcome.rollouts.push(row);
     const within = phase.do === 'rollout' && phase.within !== undefined ? durationMs(phase.within) : DEFAULT_WITHIN_MS;
     try {
-      if (deviceId === undefined || rollable === undefined) return;
+      if (deviceId === undefined || release === undefined) return;
       const deploymentId = await this.#http(record, intended, (client) =>
-        client.deploy(deviceId, rollable, `Roll-out of phase ${index}`),
+        client.deploy(deviceId, release, `Roll-out of phase ${index}`),
       );
       row.deployment_id = deploymentId;
       await this.rollouts.follow({
@@ -169,7 +158,7 @@ export class Actions {
         record,
         row,
         deadline: intended + within,
-        waits: this.#waits,
+        deadlines: this.#deadlines,
       });
     } finally {
       if (row.total_ms === null) {
@@ -180,11 +169,12 @@ export class Actions {
   }
 
   async #http<T>(record: Recorder, intended: number, send: (client: PlatformClient) => Promise<T>): Promise<T> {
-    if (this.#client === undefined) throw new Error('this fleet has no platform');
+    const { client } = this.#options;
+    if (client === undefined) throw new Error('this fleet has no platform');
     record.count('http.attempts');
     record.count('http.errors', 0);
     try {
-      const answer = await send(this.#client);
+      const answer = await send(client);
       record.time('http.ms', monotonicMs() - intended);
       return answer;
     } catch (error) {
@@ -195,28 +185,44 @@ export class Actions {
 
   async #untilOnline(record: Recorder, from: number, robot: Robot): Promise<void> {
     try {
-      await this.#atMost(robot);
+      await this.#online(robot);
     } finally {
       record.time('reconnect.ms', monotonicMs() - from);
     }
   }
 
-  async #atMost(robot: Robot): Promise<void> {
-    const came = await this.#waits.atMost(monotonicMs() + SETTLE_MS, robot.whenOnline());
+  async #online(robot: Robot): Promise<void> {
+    if (await this.#deadlines.reached(monotonicMs() + ONLINE_TIMEOUT_MS, robot.whenOnline())) return;
     const { trouble } = robot;
-    if (!came) throw new Error(`not online after ${SETTLE_MS / 1000} s${trouble === undefined ? '' : `: ${trouble}`}`);
+    throw new Error(`not online after ${ONLINE_TIMEOUT_MS / 1000} s${trouble === undefined ? '' : `: ${trouble}`}`);
   }
 
   #failed({ kind, record, robot, outcome }: Action, error: unknown): void {
-    if (this.#waits.ended) return;
+    if (this.#deadlines.ended) return;
     record.count(`${kind}.errors`);
     if (kind === 'start') outcome.notStarted += 1;
-    const words = masked(error instanceof Error ? error.message : String(error), this.#config.platform);
-    const known = outcome.errors.some((other) => other.startsWith(`${kind} of `) && other.endsWith(`: ${words}`));
-    if (!known && outcome.errors.length < MAX_ERRORS) outcome.errors.push(`${kind} of ${robot.name}: ${words}`);
+    const message = masked(error instanceof Error ? error.message : String(error), this.#options.config.platform);
+    const known = outcome.errors.some((other) => other.startsWith(`${kind} of `) && other.endsWith(`: ${message}`));
+    if (!known && outcome.errors.length < MAX_ERRORS) outcome.errors.push(`${kind} of ${robot.name}: ${message}`);
     if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
     for (let at = error; at instanceof Error; at = at.cause) {
-      if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#onExhausted();
+      if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#options.onExhausted();
     }
   }
+}
+
+function newRow({ robot, index, at }: Action): RolloutRow {
+  return {
+    robot: robot.index,
+    name: robot.name,
+    deployment_id: null,
+    phase: index,
+    at_ms: at,
+    total_ms: null,
+    command_ms: null,
+    sync_ms: null,
+    write_ms: null,
+    event_ms: null,
+    report_ms: null,
+  };
 }

@@ -1,22 +1,27 @@
-/** Hosts robots in this process: carries out the phases of a scenario on them and measures. */
+/** A host of robots in this process: carries out the phases of a scenario and measures. */
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { poll } from '../../../harness/common/poll.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
+import { masked } from '../platform/address.ts';
 import { PlatformClient } from '../platform/client.ts';
 import { ensureKeys, type KeyStore } from '../robot/keys.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { type FleetUplinks, fleetUplinks } from '../robot/uplinks.ts';
 import { type ActionStream, scheduleMs, streamsOf } from '../schedule/plan.ts';
-import { monotonicMs, runSchedule } from '../schedule/scheduler.ts';
+import { runSchedule } from '../schedule/scheduler.ts';
 import { Actions } from './actions.ts';
-import { Trial, type TrialOutcome } from './canary.ts';
-import { Waits } from './deadlines.ts';
-import { type Host, type HostConfig, type HostEvents, masked, type PhaseOutcome, type PhaseRequest } from './host.ts';
+import { Canary } from './canary.ts';
+import { Deadlines } from './deadlines.ts';
+import type { CanaryOutcome, Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest, StopMode } from './host.ts';
 
 const TICK_MS = 1000;
+/** Time for subscribers to catch up at the end of a run. */
+const CATCH_UP_MS = 5000;
+
 export class RobotHost implements Host {
   readonly name: string;
   readonly #config: HostConfig;
@@ -25,14 +30,14 @@ export class RobotHost implements Host {
   readonly #sampler = new SaturationSampler();
   readonly #robots = new Map<number, Robot>();
   readonly #abort = new AbortController();
-  readonly #waits = new Waits();
+  readonly #deadlines = new Deadlines();
   readonly #client: PlatformClient | undefined;
   #uplinks: FleetUplinks | undefined;
   #actions: Actions | undefined;
   #ticker: NodeJS.Timeout | undefined;
   #defects = new Map<number, DeviceDefect>();
-  #trial: Trial | undefined;
-  /** The robot that was last told why it is not online. */
+  #canary: Canary | undefined;
+  /** The robot that was last in trouble. */
   #trouble: Robot | undefined;
 
   constructor(config: HostConfig, events: HostEvents) {
@@ -42,18 +47,18 @@ export class RobotHost implements Host {
     this.#client = config.platform && new PlatformClient(config.platform);
   }
 
-  async tryOut(index: number): Promise<TrialOutcome> {
+  async runCanary(index: number): Promise<CanaryOutcome> {
     const actions = await this.#ready();
     await this.#ensureKeys([index], () => {});
     const measuring = this.#metrics.measuring;
     this.#metrics.measuring = false;
     const robot = this.#robotOf(index);
-    const trial = new Trial(this.#config.platform);
-    this.#trial = trial;
+    const canary = new Canary(this.#config.platform);
+    this.#canary = canary;
     try {
-      return await trial.outcomeOf(robot, actions.start(robot), this.#waits);
+      return await canary.outcomeOf(robot, actions.start(robot), this.#deadlines);
     } finally {
-      this.#trial = undefined;
+      this.#canary = undefined;
       await robot.stop();
       this.#robots.delete(index);
       this.#trouble = undefined;
@@ -76,7 +81,7 @@ export class RobotHost implements Host {
     this.#actions = new Actions({
       config: this.#config,
       client: this.#client,
-      waits: this.#waits,
+      deadlines: this.#deadlines,
       keys: this.#uplinks.needKeys ? this.#keys : undefined,
       onExhausted: () => this.#metrics.count('exhausted'),
     });
@@ -88,7 +93,7 @@ export class RobotHost implements Host {
     await ensureKeys({ keys: this.#keys, robots, signal: this.#abort.signal, onProgress });
   }
 
-  async runPhase({ index, phase, epoch, rollable }: PhaseRequest): Promise<PhaseOutcome> {
+  async runPhase({ index, phase, epoch, release }: PhaseRequest): Promise<PhaseOutcome> {
     const { seed, robots, members, trace } = this.#config;
     const actions = this.#actions;
     if (actions === undefined) throw new Error(`${this.name} is not prepared`);
@@ -111,22 +116,23 @@ export class RobotHost implements Host {
         outcome.actions += 1;
         if (trace) outcome.trace.push({ robot: stream.robot, phase: index, kind: stream.kind, at_ms: at });
         const robot = this.#robotOf(stream.robot);
-        const action = { kind: stream.kind, robot, phase, index, intended, at, turn, record, rollable, outcome };
+        const action = { kind: stream.kind, robot, phase, index, intended, at, turn, record, release, outcome };
         const running = actions.carryOut(action).finally(() => underWay.delete(running));
         underWay.add(running);
       },
     });
-    await this.#waits.until(epoch + scheduleMs(phase));
+    await this.#deadlines.until(epoch + scheduleMs(phase));
     await Promise.all(underWay);
     return outcome;
   }
 
   async finish(): Promise<void> {
-    const deadline = monotonicMs() + 5000;
     const running = [...this.#robots.values()].filter(({ state }) => state !== 'stopped');
-    while (running.some((robot) => !robot.caughtUp) && monotonicMs() < deadline && !this.#waits.ended) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    const done = (): boolean => this.#deadlines.ended || running.every((robot) => robot.caughtUp);
+    await poll('subscribers to catch up', () => done() || undefined, {
+      timeoutMs: CATCH_UP_MS,
+      firstPauseMs: 50,
+    }).catch(() => {});
     for (const robot of running) robot.finish();
   }
 
@@ -146,9 +152,9 @@ export class RobotHost implements Host {
     return Promise.resolve(process.memoryUsage.rss());
   }
 
-  async stop(how: 'orderly' | 'abandon'): Promise<void> {
+  async stop(how: StopMode): Promise<void> {
     this.#abort.abort();
-    this.#waits.end();
+    this.#deadlines.end();
     clearInterval(this.#ticker);
     this.#sampler.stop();
     const robots = [...this.#robots.values()];
@@ -156,10 +162,10 @@ export class RobotHost implements Host {
     const stopped = await Promise.allSettled([...robots.map((robot) => robot.stop()), this.#client?.close()]);
     const failures = stopped.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0)
-      throw new AggregateError(failures, `${this.name}: ${failures.length} robots did not end cleanly`);
+      throw new AggregateError(failures, `${this.name}: ${failures.length} robots did not stop cleanly`);
   }
 
-  /** Call after `stop`. The folder of the fleet goes with the last of its hosts. */
+  /** Call after `stop`. The last host of the fleet also removes the fleet's folder. */
   removeFiles(): void {
     const { robotsDir, socketsDir } = this.#config;
     for (const own of [robotsDir, socketsDir]) {
@@ -208,9 +214,9 @@ export class RobotHost implements Host {
     },
     trouble: (robot, error) => {
       this.#trouble = robot;
-      this.#trial?.failed(error);
+      this.#canary?.failed(error);
     },
-    progress: (deploymentId, moments) => this.#actions?.rollouts.progress(deploymentId, moments),
+    progress: (deploymentId, timing) => this.#actions?.rollouts.progress(deploymentId, timing),
   };
 
   #tick(): void {
@@ -230,7 +236,7 @@ export class RobotHost implements Host {
   }
 }
 
-/** There are a hundred of them: read only when one is wanted. */
+/** Imported on demand, because the defects are many and rarely used. */
 async function defectsOf({ members, defects }: HostConfig): Promise<Map<number, DeviceDefect>> {
   const wanted = members.filter((robot) => defects[robot] !== undefined);
   if (wanted.length === 0) return new Map();
@@ -242,6 +248,6 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Another host still has files there, or has removed it.
+    // Another host still has files there, or has already removed it.
   }
 }

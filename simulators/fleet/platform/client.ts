@@ -1,13 +1,15 @@
-/** What a fleet asks of the public Platform API: a release to roll out, deployments, pings, list pages, provisioning tokens. */
-import { Agent, type Dispatcher } from 'undici';
+/** The requests of a fleet to the public Platform API: releases, deployments, pings, list pages, provisioning tokens. */
+import Type from 'typebox';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
-import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { networkErrorMessage } from '../../common/platform-http.ts';
+import { shape } from '../../../harness/contract/shape.ts';
+import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { ApiError, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
+import { masked, type PlatformAddress } from './address.ts';
 
-/** Anything but a 2xx answer. The message holds no secret. */
+/** The platform gave no usable 2xx answer. The message does not contain the API key. */
 export class PlatformFailure extends Error {
   override name = 'PlatformFailure';
-  /** 0 when no answer came. */
+  /** HTTP status; 0 when no answer came. */
   readonly status: number;
   constructor(status: number, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -15,158 +17,119 @@ export class PlatformFailure extends Error {
   }
 }
 
-export interface PlatformClientOptions {
-  /** Base of the Platform API, e.g. `http://127.0.0.1:8080/beta`. */
-  url: string;
-  apiKey: string;
-  dialect?: Dialect;
-  /** Connections to the platform; requests beyond wait, and that wait counts in what is measured. Default 256. */
+export interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect'> {
+  /** Connections to the platform. Requests beyond them queue, and measured durations include that wait. Default 256. */
   connections?: number;
-  ca?: string;
 }
 
-/** A release ready to be deployed to any device. */
-export interface Rollable {
+/** A release that can be deployed to any device. */
+export interface ReleaseFixture {
   releaseId: string;
   configInstanceIds: string[];
 }
 
 const REQUEST_TIMEOUT_MS = 60_000;
 
+const resource = shape('resource with an id', Type.Object({ id: Type.String() }));
+const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
+const devices = shape('list of devices', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
+const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
+const token = shape('token', Type.Object({ token: Type.String() }));
+
+/** Every request rejects with PlatformFailure. */
 export class PlatformClient {
-  readonly #agent: Agent;
-  readonly #origin: string;
-  readonly #base: string;
+  readonly #http: PlatformHttp;
   readonly #headers: Record<string, string>;
   readonly #apiKey: string;
 
-  constructor({ url, apiKey, dialect = 'spec', connections = 256, ca }: PlatformClientOptions) {
-    const parsed = new URL(url);
-    this.#origin = parsed.origin;
-    this.#apiKey = apiKey;
-    this.#base = parsed.pathname.replace(/\/$/, '');
+  constructor({ url, apiKey, dialect = 'spec', connections = 256 }: PlatformClientOptions) {
+    this.#http = new PlatformHttp({ baseUrl: new URL(url), connections, timeoutMs: REQUEST_TIMEOUT_MS });
     this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
-    this.#agent = new Agent({
-      connections,
-      headersTimeout: REQUEST_TIMEOUT_MS,
-      bodyTimeout: REQUEST_TIMEOUT_MS,
-      ...(ca === undefined ? {} : { connect: { ca } }),
-    });
+    this.#apiKey = apiKey;
   }
 
   /** A provisioning token: `POST /provisioning_tokens`. */
   async provisioningToken(): Promise<string> {
-    return textOf(await this.#request('POST', '/provisioning_tokens', {}), 'token');
+    return (await this.#post('/provisioning_tokens', {}, token)).token;
   }
 
-  /** Config type, schema, release and config instance, of which only what is missing is made. `label` makes the version unique. */
-  async makeRollable(label: string, content: string): Promise<Rollable> {
+  /**
+   * Creates a release with one config instance; the config type is created on first use. `label` is the version of the release and
+   * must be unique on the platform.
+   */
+  async createReleaseFixture(label: string, content: string): Promise<ReleaseFixture> {
     const slug = 'muster-fleet';
-    const types = await this.#request('GET', `/config_types?slug=${slug}&limit=1`);
-    if (itemsOf(types).length === 0) {
-      await this.#request('POST', '/config_types', { name: 'Muster fleet', slug }).catch((error: unknown) => {
-        // Another shard may have made it since.
+    const types = await this.#get(`/config_types?slug=${slug}&limit=1`, page);
+    if (types.data.length === 0) {
+      await this.#post('/config_types', { name: 'Muster fleet', slug }, resource).catch((error: unknown) => {
+        // Another shard may have created it in the meantime.
         if (!(error instanceof PlatformFailure && error.status === 409)) throw error;
       });
     }
-    const schema = await this.#request('POST', '/config_schemas', {
+    const schema = {
       config_type_ref: { slug },
       language: 'jsonschema',
       format: 'json',
       instance_format: 'json',
       documents: [{ name: 'muster-fleet.json', data: '{"type":"object"}' }],
       instance_slots: [{ key: 'default', name: 'Default', filepath: '/srv/configs/muster-fleet.json', required: true }],
-    });
-    const release = await this.#request('POST', '/releases', {
-      version: label,
-      config_schema_ids: [textOf(schema, 'id')],
-    });
-    const instance = await this.#request('POST', '/config_instances', {
-      config_schema_id: textOf(schema, 'id'),
-      content: { format: 'json', data: content },
-    });
-    return { releaseId: textOf(release, 'id'), configInstanceIds: [textOf(instance, 'id')] };
+    };
+    const { id: schemaId } = await this.#post('/config_schemas', schema, resource);
+    const release = await this.#post('/releases', { version: label, config_schema_ids: [schemaId] }, resource);
+    const instance = { config_schema_id: schemaId, content: { format: 'json', data: content } };
+    const { id: instanceId } = await this.#post('/config_instances', instance, resource);
+    return { releaseId: release.id, configInstanceIds: [instanceId] };
   }
 
-  /** Id of the new deployment. */
-  async deploy(deviceId: string, { releaseId, configInstanceIds }: Rollable, description: string): Promise<string> {
-    const made = await this.#request('POST', '/deployments', {
+  /** Deploys a release to a device; resolves with the id of the deployment. */
+  async deploy(
+    deviceId: string,
+    { releaseId, configInstanceIds }: ReleaseFixture,
+    description: string,
+  ): Promise<string> {
+    const deployment = {
       target_status: 'deployed',
       description,
       release_id: releaseId,
       device_id: deviceId,
       config_instance_ids: configInstanceIds,
-    });
-    return textOf(made, 'id');
+    };
+    return (await this.#post('/deployments', deployment, resource)).id;
   }
 
-  /** `code` of the answer, `success` or another. */
-  async ping(deviceId: string, timeoutNanos = PING_TIMEOUT_MAXIMUM_NANOS / 2): Promise<string> {
-    return textOf(await this.#request('POST', `/devices/${deviceId}/ping`, { timeout_nanos: timeoutNanos }), 'code');
+  /** Resolves with the `code` of the answer: `success`, or why the ping failed. */
+  async ping(deviceId: string): Promise<string> {
+    const timeout = { timeout_nanos: PING_TIMEOUT_MAXIMUM_NANOS / 2 };
+    return (await this.#post(`/devices/${deviceId}/ping`, timeout, pong)).code;
   }
 
-  /** One page of devices; the number of items on it. */
+  /** Reads one page of devices; resolves with the number of items on it. */
   async listDevices(limit: number, offset: number): Promise<number> {
-    return itemsOf(await this.#request('GET', `/devices?limit=${limit}&offset=${offset}`)).length;
+    return (await this.#get(`/devices?limit=${limit}&offset=${offset}`, page)).data.length;
   }
 
-  /** Id of the device of that name, or undefined. */
+  /** Resolves with the id of the device of that name, or undefined. */
   async deviceNamed(name: string): Promise<string | undefined> {
-    const [found] = itemsOf(await this.#request('GET', `/devices?name=${encodeURIComponent(name)}&limit=1`));
-    return found === undefined ? undefined : textOf(found, 'id');
-  }
-
-  /** Id of a new device. */
-  async createDevice(name: string): Promise<string> {
-    return textOf(await this.#request('POST', '/devices', { name }), 'id');
+    return (await this.#get(`/devices?name=${encodeURIComponent(name)}&limit=1`, devices)).data[0]?.id;
   }
 
   close(): Promise<void> {
-    return this.#agent.destroy();
+    return this.#http.close();
   }
 
-  /** A platform may repeat in its answer what it was sent. */
-  #masked(text: string): string {
-    return this.#apiKey === '' ? text : text.replaceAll(this.#apiKey, '***');
+  #get<T>(path: string, answer: AnswerShape<T>): Promise<T> {
+    return this.#http.json({ method: 'GET', path, headers: this.#headers }, answer).catch((error) => this.#fail(error));
   }
 
-  async #request(method: Dispatcher.HttpMethod, path: string, body?: object): Promise<unknown> {
-    let answer: Dispatcher.ResponseData;
-    let raw: string;
-    try {
-      answer = await this.#agent.request({
-        origin: this.#origin,
-        path: this.#base + path,
-        method,
-        headers: body === undefined ? this.#headers : { ...this.#headers, 'content-type': 'application/json' },
-        body: body === undefined ? null : JSON.stringify(body),
-      });
-      raw = await answer.body.text();
-    } catch (error) {
-      throw new PlatformFailure(0, `${method} ${path}: ${networkErrorMessage(error as Error)}`, { cause: error });
-    }
-    if (answer.statusCode < 200 || answer.statusCode > 299) {
-      throw new PlatformFailure(
-        answer.statusCode,
-        `${method} ${path} was answered ${answer.statusCode}: ${this.#masked(raw).slice(0, 200)}`,
-      );
-    }
-    try {
-      return JSON.parse(raw);
-    } catch (error) {
-      throw new PlatformFailure(answer.statusCode, `${method} ${path} was not answered with JSON`, { cause: error });
-    }
+  #post<T>(path: string, body: object, answer: AnswerShape<T>): Promise<T> {
+    const request = { method: 'POST' as const, path, headers: this.#headers, body };
+    return this.#http.json(request, answer).catch((error) => this.#fail(error));
+  }
+
+  #fail(error: Error): never {
+    const status = error instanceof ApiError ? error.status : error instanceof NetworkError ? 0 : 200;
+    throw new PlatformFailure(status, masked(error.message, { apiKey: this.#apiKey }), { cause: error });
   }
 }
 
-function textOf(value: unknown, field: string): string {
-  const found = (value as Record<string, unknown> | null)?.[field];
-  if (typeof found !== 'string') throw new PlatformFailure(200, `the platform's answer has no '${field}'`);
-  return found;
-}
-
-function itemsOf(value: unknown): unknown[] {
-  const items = (value as { data?: unknown } | null)?.data;
-  if (!Array.isArray(items)) throw new PlatformFailure(200, "the platform's list has no 'data'");
-  return items as unknown[];
-}
+type AnswerShape<T> = Parameters<typeof PlatformHttp.prototype.json<T>>[1];

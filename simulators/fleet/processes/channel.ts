@@ -1,4 +1,4 @@
-/** Calls and events between the coordinator and a worker process, over the channel that node gives to forked processes. */
+/** Calls and notices between the coordinator and a worker process, over the IPC channel of forked processes. */
 import type { ChildProcess } from 'node:child_process';
 import type { Host, HostConfig, HostEvents } from '../host/host.ts';
 
@@ -12,12 +12,12 @@ export interface Call {
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
 export type Notice = { [K in keyof HostEvents]: { notice: K; value: Parameters<HostEvents[K]>[0] } }[keyof HostEvents];
 
-/** The worker ended while it still had something to do. */
+/** The worker process ended before it answered. */
 export class WorkerDied extends Error {
   override name = 'WorkerDied';
 }
 
-/** The coordinator's end. */
+/** The coordinator's end of the channel. */
 export class HostChannel {
   readonly #child: ChildProcess;
   readonly #name: string;

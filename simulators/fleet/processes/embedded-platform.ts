@@ -1,19 +1,19 @@
-/** Muster's own platform in a process of its own, so that it and the fleet don't share an event loop. */
+/** Muster's own platform in a separate process, so that it does not share an event loop with the fleet. */
 import { simulatePlatform } from '../../platform/index.ts';
-import type { PlatformAddress } from '../host/host.ts';
-import { startProcess, whenExited } from './process-host.ts';
+import type { PlatformAddress } from '../platform/address.ts';
+import { startProcess, whenExited } from './child-process.ts';
 
-/** Keys of this size are accepted, unlike on a real platform: making thousands of larger ones takes minutes. */
+/** A real platform asks for longer keys, but generating thousands of them takes minutes. */
 export const SMALLEST_KEY_BITS = 1024;
 
 export interface EmbeddedPlatform {
   readonly address: PlatformAddress;
-  /** Resolves with how it ended when nobody asked it to. */
+  /** Resolves with a message when the process ends without `stop`. */
   readonly died: Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Resolves when it serves. */
+/** Resolves when the platform serves; rejects when its process ends before. */
 export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatform> {
   const child = startProcess('embedded-platform');
   const address = await new Promise<PlatformAddress>((resolve, reject) => {
@@ -33,7 +33,7 @@ export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatf
     died,
     stop: () => {
       stopping ??= (async () => {
-        // Its state lives in memory only: there is nothing to end in order.
+        // Its state is only in memory, so there is nothing to end in order.
         child.kill('SIGKILL');
         await whenExited(child);
       })();

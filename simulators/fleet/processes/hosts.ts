@@ -1,7 +1,7 @@
-/** The hosts of a fleet, in this process or in workers: called together, lost one by one. */
+/** The hosts of a fleet, in this process or in workers. They are called together; one that dies is left out. */
 import { mkdirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import type { Host, HostConfig, HostEvents } from '../host/host.ts';
+import type { Host, HostConfig, HostEvents, StopMode } from '../host/host.ts';
 import { RobotHost } from '../host/robot-host.ts';
 import type { Snapshot } from '../measure/metrics.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
@@ -14,32 +14,32 @@ interface Entry {
 
 export interface HostsOptions {
   configs: readonly HostConfig[];
-  /** False: all in this process. */
+  /** Whether each host has a process of its own. */
   processes: boolean;
   eventsOf(config: HostConfig): HostEvents;
-  /** A host died or failed; it is left out from now on. */
+  /** Called when a host died or failed; it is left out from then on. */
   onLost(reason: string): void;
 }
 
 export class Hosts {
   readonly #options: HostsOptions;
   readonly #entries = new Map<string, Entry>();
-  /** What hosts had measured that are no more. */
-  readonly left: Snapshot[] = [];
+  /** Measurements of hosts that were killed. */
+  readonly pastSnapshots: Snapshot[] = [];
   #stopping = false;
 
   constructor(options: HostsOptions) {
     this.#options = options;
   }
 
-  /** One of them, alone, and its robots; the others need not be there yet. */
+  /** The first host and its robots; starts that host alone when none has started yet. */
   first(): { host: Host; members: readonly number[] } {
     const [config] = this.#options.configs;
-    if (config === undefined) throw new Error('a fleet without hosts');
+    if (config === undefined) throw new Error('this fleet has no hosts');
     return { host: this.#entries.get(config.name)?.host ?? this.#add(config), members: config.members };
   }
 
-  /** Starts those that are not there yet, one after another: each process takes a moment, and an interrupt must not wait for all. */
+  /** Starts the missing hosts one by one: each process takes a moment, and an interrupt must not wait for all of them. */
   async start(): Promise<void> {
     for (const config of this.#options.configs) {
       if (this.#stopping) return;
@@ -52,7 +52,7 @@ export class Hosts {
     return [...this.#entries.keys()];
   }
 
-  /** Calls every host. Rejects when there is none left. */
+  /** Calls every host; resolves with the answers. Rejects when no host is left. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));
@@ -75,14 +75,14 @@ export class Hosts {
   }
 
   /**
-   * Kills a worker as a machine dies, and `downMs` later starts another on the same disk; its robots come up again, and their
-   * subscribers go on where the old ones were. Resolves with false when that host is no process.
+   * Kills a worker like a loss of power, and after `downMs` milliseconds starts another on the same disk: its robots start again, and
+   * their subscribers resume where the old ones were. Resolves with false when that host is not a worker process.
    */
   async replace(name: string, downMs: number): Promise<boolean> {
     const entry = this.#entries.get(name);
     if (entry === undefined || !(entry.host instanceof ProcessHost)) return false;
     const [snapshot, cursors] = await Promise.all([entry.host.snapshot(), entry.host.cursors()]);
-    this.left.push(snapshot);
+    this.pastSnapshots.push(snapshot);
     await entry.host.kill();
     await new Promise((resolve) => setTimeout(resolve, downMs));
     if (this.#stopping) return true;
@@ -92,12 +92,12 @@ export class Hosts {
     return true;
   }
 
-  /** Rejects with what could not be stopped, when everything else is. */
-  async stop(how: 'orderly' | 'abandon'): Promise<void> {
+  /** Stops every host, then rejects with the failures, if any. */
+  async stop(how: StopMode): Promise<void> {
     this.#stopping = true;
     const results = await Promise.allSettled([...this.#entries.values()].map(({ host }) => host.stop(how)));
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not end cleanly`);
+    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
   }
 
   #add(config: HostConfig): Host {

@@ -1,33 +1,26 @@
-/** A host of robots in a process of its own. */
-import { type ChildProcess, fork } from 'node:child_process';
-import type { TrialOutcome } from '../host/canary.ts';
-import type { Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest } from '../host/host.ts';
+/** A host of robots in a worker process. */
+import type { ChildProcess } from 'node:child_process';
+import type {
+  CanaryOutcome,
+  Host,
+  HostConfig,
+  HostEvents,
+  PhaseOutcome,
+  PhaseRequest,
+  StopMode,
+} from '../host/host.ts';
 import type { Snapshot } from '../measure/metrics.ts';
 import { HostChannel } from './channel.ts';
+import { startProcess, whenExited } from './child-process.ts';
 
-/** Runs from source and from the published package alike. */
-const sibling = (name: string): URL =>
-  new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
-/** What ending thousands of robots in order may take. */
-const STOP_MS = 60_000;
+/** Time to end thousands of robots in order. */
+const STOP_TIMEOUT_MS = 60_000;
 
 /**
- * How a worker's node is started. A larger young generation keeps for good what a burst once needed, and stops the event loop
- * for several milliseconds each time it is collected, in which every action starts late.
+ * Node's flags for a worker. A larger young generation keeps the memory of a burst for good, and each collection of it stops the
+ * event loop for several milliseconds, in which every action starts late.
  */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
-
-/** Starts a module of this folder as a process with an IPC channel; secrets are not handed down in its environment. */
-export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
-  const { MUSTER_API_KEY: _, ...env } = process.env;
-  const execArgv = [...process.execArgv, ...flags];
-  return fork(sibling(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-}
-
-export function whenExited(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => child.once('exit', () => resolve()));
-}
 
 export class ProcessHost implements Host {
   readonly name: string;
@@ -40,12 +33,12 @@ export class ProcessHost implements Host {
     this.#child = startProcess('worker', WORKER_FLAGS);
     this.#channel = new HostChannel(this.#child, config.name, events);
     this.#ready = this.#channel.configure(config);
-    this.#ready.catch(() => {}); // Whoever calls first sees it.
+    this.#ready.catch(() => {}); // The first call rejects with it.
   }
 
-  async tryOut(robot: number): Promise<TrialOutcome> {
+  async runCanary(robot: number): Promise<CanaryOutcome> {
     await this.#ready;
-    return (await this.#channel.call('tryOut', [robot])) as TrialOutcome;
+    return (await this.#channel.call('runCanary', [robot])) as CanaryOutcome;
   }
 
   async prepare(): Promise<void> {
@@ -73,10 +66,10 @@ export class ProcessHost implements Host {
     return (await this.#channel.call('memory', [])) as number;
   }
 
-  async stop(how: 'orderly' | 'abandon'): Promise<void> {
-    // The files of its robots go with the fleet's folder, and what else a process holds goes with it.
+  async stop(how: StopMode): Promise<void> {
+    // The fleet removes the files of the robots, and the kernel the rest.
     if (how === 'abandon') return this.kill();
-    const late = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     try {
       await this.#channel.call('stop', [how]).catch(() => {}); // A worker that died has stopped.
       if (this.#child.connected) this.#child.disconnect();
@@ -86,7 +79,7 @@ export class ProcessHost implements Host {
     }
   }
 
-  /** As a machine that loses power: nothing of it is told to anyone. */
+  /** Ends the process like a loss of power: it cannot say goodbye to anyone. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await whenExited(this.#child);

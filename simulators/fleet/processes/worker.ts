@@ -1,51 +1,53 @@
-/** A worker process: hosts its part of the robots for the coordinator that forked it, and ends with it. */
-
-import type { HostConfig, PhaseRequest } from '../host/host.ts';
+/** Entry of a worker process: hosts its part of the robots for the coordinator that forked it, and ends with it. */
+import type { HostConfig, PhaseRequest, StopMode } from '../host/host.ts';
 import { RobotHost } from '../host/robot-host.ts';
 import type { Call, HostMethod, Notice, Reply } from './channel.ts';
 
-let host: RobotHost | undefined;
+class Worker {
+  #host: RobotHost | undefined;
 
-const send = (message: Reply | Notice): void => {
-  // The coordinator may be gone already; then there is nobody to tell.
-  if (process.connected) process.send?.(message, () => {});
-};
+  readonly #methods: Record<HostMethod, (...args: never[]) => unknown> = {
+    configure: (config: HostConfig) => {
+      this.#host = new RobotHost(config, {
+        onTick: (value) => this.#send({ notice: 'onTick', value }),
+        onKeys: (value) => this.#send({ notice: 'onKeys', value }),
+        onViolation: (value) => this.#send({ notice: 'onViolation', value }),
+      });
+    },
+    runCanary: (robot: number) => this.#host?.runCanary(robot),
+    prepare: () => this.#host?.prepare(),
+    runPhase: (request: PhaseRequest) => this.#host?.runPhase(request),
+    finish: () => this.#host?.finish(),
+    cursors: () => this.#host?.cursors(),
+    snapshot: () => this.#host?.snapshot(),
+    memory: () => this.#host?.memory(),
+    stop: (how: StopMode) => this.#host?.stop(how),
+  };
 
-const methods: Record<HostMethod, (...args: never[]) => unknown> = {
-  configure: (config: HostConfig) => {
-    host = new RobotHost(config, {
-      onTick: (value) => send({ notice: 'onTick', value }),
-      onKeys: (value) => send({ notice: 'onKeys', value }),
-      onViolation: (value) => send({ notice: 'onViolation', value }),
-    });
-  },
-  tryOut: (robot: number) => host?.tryOut(robot),
-  prepare: () => host?.prepare(),
-  runPhase: (request: PhaseRequest) => host?.runPhase(request),
-  finish: () => host?.finish(),
-  cursors: () => host?.cursors(),
-  snapshot: () => host?.snapshot(),
-  memory: () => host?.memory(),
-  stop: (how: 'orderly' | 'abandon') => host?.stop(how),
-};
+  async answer({ call, method, args }: Call): Promise<void> {
+    try {
+      const result = await (this.#methods[method] as (...given: unknown[]) => unknown)(...args);
+      this.#send({ reply: call, result });
+    } catch (error) {
+      this.#send({ reply: call, error: error instanceof Error ? error.message : String(error) });
+    }
+  }
 
-process.on('message', (message) => {
-  const { call, method, args } = message as Call;
-  Promise.resolve()
-    .then(() => (methods[method] as (...given: unknown[]) => unknown)(...args))
-    .then(
-      (result) => send({ reply: call, result }),
-      (error: unknown) => send({ reply: call, error: error instanceof Error ? error.message : String(error) }),
-    );
-});
+  /** A coordinator that was killed removes nothing, so this worker removes the files of its robots from memory. */
+  async end(): Promise<void> {
+    await this.#host?.stop('abandon').catch(() => {});
+    this.#host?.removeFiles();
+    process.exit();
+  }
+
+  #send(message: Reply | Notice): void {
+    // The coordinator may have ended already.
+    if (process.connected) process.send?.(message, () => {});
+  }
+}
+
+const worker = new Worker();
+process.on('message', (message) => void worker.answer(message as Call));
+process.on('disconnect', () => void worker.end());
 // A terminal sends its interrupt to every process; the coordinator decides what it means.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
-process.on('disconnect', () => {
-  // Nobody may be left to remove what lies in memory: a coordinator that was killed removes nothing.
-  const end = (): void => {
-    host?.removeFiles();
-    process.exit();
-  };
-  if (host === undefined) end();
-  else host.stop('abandon').then(end, end);
-});

@@ -1,12 +1,12 @@
-/** The figures of a running fleet for Prometheus, at `GET /metrics`. */
+/** Serves the figures of a running fleet for Prometheus at `GET /metrics`. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Summary } from '../measure/histograms.ts';
 import type { Tick } from '../result/result.ts';
 
-/** What is shown at a scrape. */
-export interface Shown {
+/** The figures at a scrape. */
+export interface Exposed {
   tick: Tick | undefined;
   metrics: Record<string, Summary>;
   counters: Record<string, number>;
@@ -17,12 +17,12 @@ export interface Exposition extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Serves until `stop`. `labels` are on every sample, e.g. the shard. */
+/** Serves until `stop`. Every sample has the `labels`, e.g. the shard. Rejects when it cannot listen. */
 export async function expose(options: {
   port: number;
   host?: string;
   labels?: Record<string, string>;
-  read(): Shown;
+  read(): Exposed;
 }): Promise<Exposition> {
   const registry = new Registry();
   registry.setDefaultLabels(options.labels ?? {});

@@ -17,6 +17,9 @@ interface Plot {
   series: { name: string; values: (number | null)[] }[];
 }
 
+/** Name of the report in the folder of a run. */
+export const REPORT_FILE = 'report.html';
+
 /** The legs of a roll-out in the order in which they happen. */
 export const ROLLOUT_LEGS = ['command', 'sync', 'write', 'event', 'report'] as const;
 

@@ -12,8 +12,8 @@ export class ResultError extends Error {
   override name = 'ResultError';
 }
 
-/** Whole or not at all: written beside and renamed. */
-export function writeWhole(dir: string, name: string, content: string): void {
+/** Writes a file completely or not at all: beside its name, then renames it. */
+export function writeAtomically(dir: string, name: string, content: string): void {
   mkdirSync(dir, { recursive: true });
   const beside = join(dir, `.${name}.${process.pid}`);
   writeFileSync(beside, content);
@@ -22,7 +22,7 @@ export function writeWhole(dir: string, name: string, content: string): void {
 
 /** Writes `result.json` and ends the sign of life. */
 export function writeResult(dir: string, result: FleetResult): void {
-  writeWhole(dir, RESULT_FILE, `${JSON.stringify(result, null, 1)}\n`);
+  writeAtomically(dir, RESULT_FILE, `${JSON.stringify(result, null, 1)}\n`);
   rmSync(join(dir, ALIVE_FILE), { force: true });
 }
 
@@ -33,7 +33,7 @@ export interface Alive {
   phase: string;
 }
 
-export const writeAlive = (dir: string, alive: Alive): void => writeWhole(dir, ALIVE_FILE, JSON.stringify(alive));
+export const writeAlive = (dir: string, alive: Alive): void => writeAtomically(dir, ALIVE_FILE, JSON.stringify(alive));
 
 /** What a directory, or the directories in it, hold. */
 export interface Found {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LoadSample } from '../measure/saturation.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
-import { judge } from './verdict.ts';
+import { gradeRun } from './verdict.ts';
 
 const calm: LoadSample = {
   loop_p99_ms: 2,
@@ -13,32 +13,32 @@ const calm: LoadSample = {
   rss_bytes: 1e8,
 };
 const lateness = (p99: number) => ({ count: 1000, p50: 0.1, p90: 0.5, p99, p999: p99, max: p99, unit: 'ms' as const });
-const judged = (samples: LoadSample[], p99 = 1, exhausted = 0) =>
-  judge({ lateness: lateness(p99), samples: new Map([['worker 1', samples]]), exhausted });
+const graded = (samples: LoadSample[], p99 = 1, exhausted = 0) =>
+  gradeRun({ lateness: lateness(p99), samples: new Map([['worker 1', samples]]), exhausted });
 
 describe('the saturation verdict', () => {
   it('is valid when the generator kept up', () => {
-    expect(judged([calm, calm])).toEqual({ verdict: 'valid', reasons: [] });
+    expect(graded([calm, calm])).toEqual({ verdict: 'valid', reasons: [] });
   });
 
   it.each([
-    ['late actions', judged([calm], 100), judged([calm], 1000), /started late: p99 .* ms .*--workers/],
+    ['late actions', graded([calm], 100), graded([calm], 1000), /started late: p99 .* ms .*--workers/],
     [
       'a stalled loop',
-      judged([...Array(18).fill(calm), ...Array(2).fill({ ...calm, loop_max_ms: 900 })]),
-      judged(Array(4).fill({ ...calm, loop_max_ms: 900 })),
+      graded([...Array(18).fill(calm), ...Array(2).fill({ ...calm, loop_max_ms: 900 })]),
+      graded(Array(4).fill({ ...calm, loop_max_ms: 900 })),
       /worker 1: the event loop stood still .*--workers/,
     ],
     [
       'a whole core',
-      judged([calm, ...Array(3).fill({ ...calm, cpu: 0.99 })]),
-      judged(Array(9).fill({ ...calm, cpu: 1.1 })),
+      graded([calm, ...Array(3).fill({ ...calm, cpu: 0.99 })]),
+      graded(Array(9).fill({ ...calm, cpu: 1.1 })),
       /worker 1: used a whole core .*--shard/,
     ],
     [
       'descriptors',
-      judged([{ ...calm, descriptors: 19_000 }]),
-      judged([{ ...calm, descriptors: 19_990 }]),
+      graded([{ ...calm, descriptors: 19_000 }]),
+      graded([{ ...calm, descriptors: 19_990 }]),
       /file descriptors in use; raise 'ulimit -n'/,
     ],
   ])('turns suspect, then invalid, by %s, and says what to change', (_what, suspect, invalid, reason) => {
@@ -48,14 +48,14 @@ describe('the saturation verdict', () => {
   });
 
   it('tells when the processor was taken by others', () => {
-    const { verdict, reasons } = judged([{ ...calm, cpu_wait: 0.4 }], 100);
+    const { verdict, reasons } = graded([{ ...calm, cpu_wait: 0.4 }], 100);
     expect(verdict).toBe('suspect');
     expect(reasons.at(-1)).toMatch(/waited for a processor \(worker 1 up to 40 % of a second\)/);
-    expect(judged([{ ...calm, cpu_wait: 0.4 }])).toEqual({ verdict: 'valid', reasons: [] });
+    expect(graded([{ ...calm, cpu_wait: 0.4 }])).toEqual({ verdict: 'valid', reasons: [] });
   });
 
   it('is invalid when local resources ran out', () => {
-    expect(judged([calm], 1, 3)).toMatchObject({
+    expect(graded([calm], 1, 3)).toMatchObject({
       verdict: 'invalid',
       reasons: [expect.stringContaining('3 actions failed')],
     });

@@ -5,7 +5,7 @@ import type { LoadSample } from '../measure/saturation.ts';
 export const VERDICTS = ['valid', 'suspect', 'invalid'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-export interface Judgement {
+export interface Grade {
   verdict: Verdict;
   /** Each names what was seen, the limit, and what to change. */
   reasons: string[];
@@ -35,7 +35,7 @@ export interface Evidence {
   exhausted: number;
 }
 
-export function judge({ lateness, samples, exhausted }: Evidence): Judgement {
+export function gradeRun({ lateness, samples, exhausted }: Evidence): Grade {
   const found: { verdict: Verdict; reason: string }[] = [];
   const weigh = (value: number, [suspect, invalid]: readonly [number, number], reason: string): void => {
     if (value > suspect) found.push({ verdict: value > invalid ? 'invalid' : 'suspect', reason });

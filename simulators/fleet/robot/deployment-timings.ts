@@ -1,56 +1,55 @@
-/** When the steps of a deployment happened on one robot: seen from outside, where its uplink and its device meet. */
-
+/** When the steps of a deployment happened on one robot, observed between its uplink and its device. */
 import type { DeploymentPort } from '../../device/ports.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 
-/** Milliseconds on the shared clock; 0: not yet. */
-export interface DeploymentMoments {
+/** Milliseconds on the shared clock; 0 until the step has happened. */
+export interface DeploymentTiming {
   syncStarted: number;
   deployCalled: number;
   /** The files are in place and the event is in the log. */
   deployed: number;
-  /** By the robot's first subscriber. */
+  /** The robot's first subscriber has read the event. */
   read: number;
-  /** The platform has been told. */
+  /** The platform has the robot's report. */
   reported: number;
 }
 
-/** Deployments that are kept; a roll-out never waits for an older one. */
-const REMEMBERED = 4;
+/** Deployments whose timing is kept; a roll-out never waits for an older one. */
+const KEPT = 4;
 
-export class MomentLog {
-  #moments: Map<string, DeploymentMoments> | undefined;
-  /** When the sync that runs, or ran last, began. */
+export class DeploymentTimings {
+  #timings: Map<string, DeploymentTiming> | undefined;
+  /** When the current or latest sync began. */
   syncStarted = 0;
 
-  /** Of a deployment that was not heard of yet: all 0. */
-  of(deploymentId: string): DeploymentMoments {
-    this.#moments ??= new Map();
-    let moments = this.#moments.get(deploymentId);
-    if (moments === undefined) {
-      moments = { syncStarted: 0, deployCalled: 0, deployed: 0, read: 0, reported: 0 };
-      this.#moments.set(deploymentId, moments);
-      const [oldest] = this.#moments.keys();
-      if (this.#moments.size > REMEMBERED && oldest !== undefined) this.#moments.delete(oldest);
+  /** The timing of a deployment, created with all steps at 0 when it is not known yet. */
+  of(deploymentId: string): DeploymentTiming {
+    this.#timings ??= new Map();
+    let timing = this.#timings.get(deploymentId);
+    if (timing === undefined) {
+      timing = { syncStarted: 0, deployCalled: 0, deployed: 0, read: 0, reported: 0 };
+      this.#timings.set(deploymentId, timing);
+      const [oldest] = this.#timings.keys();
+      if (this.#timings.size > KEPT && oldest !== undefined) this.#timings.delete(oldest);
     }
-    return moments;
+    return timing;
   }
 
-  /** As `of`, but `undefined` for a deployment that was not heard of. */
-  known(deploymentId: string): DeploymentMoments | undefined {
-    return this.#moments?.get(deploymentId);
+  /** The timing of a deployment, or `undefined` when it is not known. */
+  known(deploymentId: string): DeploymentTiming | undefined {
+    return this.#timings?.get(deploymentId);
   }
 
-  /** A sync has ended well: what was deployed has been reported. Yields the deployments for which that is new. */
-  *reported(now: number): Generator<[string, DeploymentMoments]> {
-    for (const [id, moments] of this.#moments ?? []) {
-      if (moments.reported > 0 || moments.deployed === 0) continue;
-      moments.reported = now;
-      yield [id, moments];
+  /** A sync succeeded, which reports all deployments so far. Yields those that it reported first. */
+  *reported(now: number): Generator<[string, DeploymentTiming]> {
+    for (const [id, timing] of this.#timings ?? []) {
+      if (timing.reported > 0 || timing.deployed === 0) continue;
+      timing.reported = now;
+      yield [id, timing];
     }
   }
 
-  /** The same port, with its deployments noted. */
+  /** The same port, which notes when deployments start and end. */
   watch(port: DeploymentPort): DeploymentPort {
     return {
       active: () => port.active(),
@@ -59,11 +58,11 @@ export class MomentLog {
       fail: (wanted, error) => port.fail(wanted, error),
       remember: (release) => port.remember(release),
       deploy: async (wanted, files) => {
-        const moments = this.of(wanted.id);
-        moments.syncStarted ||= this.syncStarted;
-        moments.deployCalled ||= monotonicMs();
+        const timing = this.of(wanted.id);
+        timing.syncStarted ||= this.syncStarted;
+        timing.deployCalled ||= monotonicMs();
         const result = await port.deploy(wanted, files);
-        moments.deployed ||= monotonicMs();
+        timing.deployed ||= monotonicMs();
         return result;
       },
     };

@@ -1,27 +1,27 @@
-/** RSA keys of robots, made once and kept: a run of ten thousand robots must not begin with minutes of arithmetic each time. */
+/** RSA keys of robots. They are kept from run to run, because generating ten thousand of them takes minutes. */
 import { generateKeyPair } from 'node:crypto';
 import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Beside the library's four threads, so that none waits for the event loop. */
-const AT_ONCE = Math.max(4, availableParallelism()) * 2;
-const make = promisify(generateKeyPair);
+/** Twice the threads of libuv's pool, so that no thread waits for the event loop. */
+const CONCURRENCY = Math.max(4, availableParallelism()) * 2;
+const generate = promisify(generateKeyPair);
 
-/** Keys of one fleet, of one size. */
+/** The keys of one fleet, all of the same size. */
 export interface KeyStore {
   dir: string;
   bits: number;
 }
 
-/** Where the key of a robot lies, whatever the fleet's size, shards or workers. */
+/** The key file of a robot; it does not depend on the fleet's size, shards or workers. */
 export function keyFile({ dir }: KeyStore, robot: number): string {
   const block = String(Math.floor(robot / 1000)).padStart(4, '0');
   return join(dir, block, `${robot}.pem`);
 }
 
-/** Makes the keys that are missing. Resolves with how many were made. */
+/** Generates the keys that are missing; resolves with their number. Stops early when the signal aborts. */
 export async function ensureKeys(options: {
   keys: KeyStore;
   robots: readonly number[];
@@ -42,7 +42,7 @@ export async function ensureKeys(options: {
       onProgress(done);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
   return made;
 }
 
@@ -53,7 +53,7 @@ async function ensureKey(file: string, bits: number): Promise<boolean> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  const { privateKey } = await make('rsa', { modulusLength: bits });
+  const { privateKey } = await generate('rsa', { modulusLength: bits });
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const beside = `${file}.${process.pid}`;
   await writeFile(beside, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
@@ -61,7 +61,7 @@ async function ensureKey(file: string, bits: number): Promise<boolean> {
   return true;
 }
 
-/** Gives a robot its key, unless it has one. */
+/** Copies a robot's key into its identity folder, unless it already has one. */
 export async function installKey(file: string, identityFile: string): Promise<void> {
   await mkdir(dirname(identityFile), { recursive: true, mode: 0o700 });
   try {

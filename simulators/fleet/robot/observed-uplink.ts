@@ -1,26 +1,26 @@
-/** The uplink of a fleet robot: the same code as a single device's, watched from outside, and able to be cut and restored. */
+/** The uplink of a fleet robot: the same code as a single device's, but observed, and able to be cut and restored. */
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../../device/ports.ts';
 import type { UplinkFactory, UplinkIdentity } from '../../device/uplink/index.ts';
 import type { SyncEvents } from '../../device/uplink/scheduler.ts';
 
-/** When things happen between platform and robot; moments are read by the listener. */
+/** Called when something happens between platform and robot. */
 export interface UplinkListener {
   syncStarted(): void;
-  /** The device is as the platform wants it, and the platform has been told. */
+  /** The device is in the state that the platform wants, and has reported it. */
   synced(): void;
   syncFailed(error: Error): void;
-  /** Neither enrolled nor connected for now; it is tried again. */
+  /** Enrolling or connecting failed; it will be retried. */
   unreachable(error: Error): void;
   connecting(): void;
   online(): void;
-  /** Enrolling or connecting ended for good. */
+  /** Enrolling or connecting failed and will not be retried. */
   refused(error: Error): void;
 }
 
 /** Makes the uplink of one robot; called again after each cut. */
 export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listener: UplinkListener) => Uplink;
 
-/** Tells the listener what every uplink's own scheduler tells the uplink. */
+/** Wraps a factory so that the listener hears what each uplink's scheduler reports. */
 export const observedUplinks =
   (factory: UplinkFactory): MakeUplink =>
   (port, identity, listener) => {
@@ -42,7 +42,7 @@ export const observedUplinks =
     return uplink;
   };
 
-/** Stands where a device expects its uplink, over as many connections as a scenario makes and breaks. */
+/** What the device sees as its uplink, while a scenario makes and breaks connections behind it. */
 export class RobotUplink implements Uplink {
   readonly #make: () => Uplink;
   readonly #listener: UplinkListener;
@@ -71,7 +71,7 @@ export class RobotUplink implements Uplink {
     return this.#inner.lastDisconnectedAt;
   }
 
-  /** Never rejects: what goes wrong is told to the listener. */
+  /** Never rejects: failures go to the listener. */
   async start(): Promise<void> {
     const inner = this.#inner;
     this.#listener.connecting();
@@ -97,10 +97,10 @@ export class RobotUplink implements Uplink {
     return this.#inner.stop();
   }
 
-  /** Connects anew after a cut; resolves when online. */
+  /** Connects again after a cut; resolves when online. */
   async restore(): Promise<void> {
     await this.#inner.stop();
-    // Another call may have restored it meanwhile.
+    // Another call may have restored it in the meantime.
     if (this.#stopped || this.#inner.status !== 'stopped') return;
     this.#inner = this.#make();
     await this.start();

@@ -1,27 +1,26 @@
-/** One robot of a fleet: a whole simulated device, its uplink, and the clients that read its event stream. */
-
+/** One robot of a fleet: a complete simulated device, its uplink, and the clients that read its event stream. */
 import type { Clock } from '../../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
 import type { Recorder } from '../measure/metrics.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
-import { type DeploymentMoments, MomentLog } from './deployment-timings.ts';
+import { type DeploymentTiming, DeploymentTimings } from './deployment-timings.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './observed-uplink.ts';
 import type { StreamFault } from './stream-check.ts';
 import { Subscriber, type SubscriberOptions } from './subscriber.ts';
 
 export const ROBOT_STATES = ['waiting', 'connecting', 'online', 'cut off', 'down', 'stopped', 'refused'] as const;
-/** `online` also stands for a robot without an uplink that serves. */
+/** A robot without an uplink is `online` when it serves its Device API. */
 export type RobotState = (typeof ROBOT_STATES)[number];
 
-/** What a robot tells the host that runs it. */
+/** What a robot reports to its host. */
 export interface RobotListener {
   count: Recorder['count'];
   time: Recorder['time'];
   fault(robot: Robot, fault: StreamFault): void;
-  /** It is not online, and this is why. */
+  /** Why the robot is not online. */
   trouble(robot: Robot, error: Error): void;
-  /** The first subscriber has read `deployment.deployed`, or the platform has been told: look at the moments again. */
-  progress(deploymentId: string, moments: DeploymentMoments): void;
+  /** The first subscriber has read `deployment.deployed`, or the platform has the robot's report. */
+  progress(deploymentId: string, timing: DeploymentTiming): void;
 }
 
 export interface RobotOptions {
@@ -30,7 +29,7 @@ export interface RobotOptions {
   dir: string;
   socketPath: string;
   subscribers: number;
-  /** Where subscribers begin; default: after the newest event. */
+  /** Subscribers read the events after this id. Default: the newest event. */
   cursor?: number | undefined;
   makeUplink: MakeUplink | undefined;
   device: Pick<DeviceOptions, 'retain' | 'heartbeatMs' | 'durability' | 'seed' | 'behaviour'>;
@@ -52,17 +51,20 @@ export class Robot implements UplinkListener {
   };
   #uplink: RobotUplink | undefined;
   #subscribers: Subscriber[] = [];
-  readonly moments = new MomentLog();
-  #connecting = 0;
-  /** Newest event when the agent was last killed. */
-  #killedAt = 0;
+  readonly timings = new DeploymentTimings();
+  #connectingSince = 0;
+  /** Id of the newest event when the agent was last killed. */
+  #latestAtKill = 0;
   readonly #firstCursor: number | undefined;
   #online = pending();
   state: RobotState = 'waiting';
-  /** Why it is not online, as far as anybody has said. */
+  /** Why the robot is not online, if known. */
   trouble: string | undefined;
-  /** How often a scenario took this robot off the platform: what crosses one of these says nothing about the platform. */
-  disturbed = 0;
+  /**
+   * How often the scenario has taken this robot off the platform. A request during which this number changes says nothing about
+   * the platform.
+   */
+  disturbances = 0;
 
   constructor(options: RobotOptions) {
     const { index, name, dir, socketPath, makeUplink, device, listener } = options;
@@ -82,29 +84,29 @@ export class Robot implements UplinkListener {
         ? {}
         : {
             uplink: (port, identity) => {
-              this.#uplink = new RobotUplink(makeUplink, this.moments.watch(port), identity, this);
+              this.#uplink = new RobotUplink(makeUplink, this.timings.watch(port), identity, this);
               return this.#uplink;
             },
           }),
     });
   }
 
-  /** As the platform knows it; undefined before it is provisioned. */
+  /** The id of this robot on the platform; undefined before it is provisioned. */
   get deviceId(): string | undefined {
     return this.#uplink?.deviceId;
   }
 
-  /** As `state`, but for an uplink that lost its platform by itself. */
+  /** `state`, but `connecting` while the uplink has lost the platform without the scenario's doing. */
   get shownState(): RobotState {
     return this.state === 'online' && this.#uplink?.status === 'offline' ? 'connecting' : this.state;
   }
 
-  /** Newest event that the first subscriber has read. */
+  /** Id of the newest event that the first subscriber has read. */
   get cursor(): number | undefined {
     return this.#subscribers[0]?.check.last;
   }
 
-  /** Resolves when the robot serves; `online` when its uplink is up as well. */
+  /** Resolves when the robot serves its Device API; `online` is called when its uplink is up as well. */
   async start(): Promise<void> {
     const began = monotonicMs();
     this.state = 'connecting';
@@ -115,18 +117,18 @@ export class Robot implements UplinkListener {
     if (this.#firstCursor !== undefined) this.#excuseUnused(this.#firstCursor);
   }
 
-  /** Resolves when online, rejects when the platform refuses this robot or it was stopped. */
+  /** Resolves when online. Rejects when the platform refuses this robot, or when it is stopped first. */
   whenOnline(): Promise<void> {
     return this.#online.promise;
   }
 
   connecting(): void {
-    this.#connecting = monotonicMs();
+    this.#connectingSince = monotonicMs();
     if (this.state !== 'stopped' && this.state !== 'down') this.state = 'connecting';
   }
 
   online(): void {
-    if (this.#connecting > 0) this.#listener.time('connect.ms', monotonicMs() - this.#connecting);
+    if (this.#connectingSince > 0) this.#listener.time('connect.ms', monotonicMs() - this.#connectingSince);
     this.state = 'online';
     this.trouble = undefined;
     this.#online.resolve();
@@ -140,13 +142,13 @@ export class Robot implements UplinkListener {
   }
 
   syncStarted(): void {
-    this.moments.syncStarted = monotonicMs();
+    this.timings.syncStarted = monotonicMs();
   }
 
   synced(): void {
     const now = monotonicMs();
-    this.#listener.time('sync.ms', now - this.moments.syncStarted);
-    for (const [id, moments] of this.moments.reported(now)) this.#listener.progress(id, moments);
+    this.#listener.time('sync.ms', now - this.timings.syncStarted);
+    for (const [id, timing] of this.timings.reported(now)) this.#listener.progress(id, timing);
   }
 
   syncFailed(error: Error): void {
@@ -159,9 +161,9 @@ export class Robot implements UplinkListener {
     this.#listener.trouble(this, error);
   }
 
-  /** Drops every connection and comes back at once; resolves when that is under way or done. */
+  /** Drops every connection and reconnects at once. Resolves when the reconnect has begun. */
   async storm(): Promise<void> {
-    this.disturbed += 1;
+    this.disturbances += 1;
     for (const subscriber of this.#subscribers) subscriber.drop();
     if (this.#uplink === undefined) return;
     this.#online = pending();
@@ -170,38 +172,38 @@ export class Robot implements UplinkListener {
     void this.#uplink.restore();
   }
 
-  /** Cut off from the platform; clients on the robot are not. */
+  /** Cuts the robot off from the platform; its subscribers keep their connections. */
   async cutOff(): Promise<void> {
     if (this.#uplink === undefined) return;
-    this.disturbed += 1;
+    this.disturbances += 1;
     this.#online = pending();
     this.state = 'cut off';
     await this.#uplink.cut();
   }
 
-  /** After `cutOff`. */
+  /** Ends `cutOff`. */
   rejoin(): void {
     void this.#uplink?.restore();
   }
 
-  /** As after `kill -9` of the agent. */
+  /** The effect of `kill -9` on the agent. */
   kill(): void {
     const { latestId } = this.#device.stats();
-    this.disturbed += 1;
+    this.disturbances += 1;
     this.#device.kill();
     this.#online = pending();
     this.state = 'down';
-    this.#killedAt = latestId;
+    this.#latestAtKill = latestId;
   }
 
-  /** The agent comes up again from its disk. */
+  /** Starts the agent again from its disk after `kill`. */
   async restart(): Promise<void> {
     this.#uplink = undefined;
     await this.start();
-    this.#excuseUnused(this.#killedAt);
+    this.#excuseUnused(this.#latestAtKill);
   }
 
-  /** After a crash an agent may give up the ids it had reserved; they were never events. */
+  /** After a crash an agent may skip ids that it had reserved; they were never events. */
   #excuseUnused(before: number): void {
     const { latestId } = this.#device.stats();
     if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
@@ -211,7 +213,7 @@ export class Robot implements UplinkListener {
     this.#clock.offset += ms;
   }
 
-  /** Faults that only the end shows: what was published and never read. Call when nothing is under way any more. */
+  /** Reports events that were published and never read. Call when nothing is under way any more. */
   finish(): void {
     if (!this.#device.running) return;
     const { latestId } = this.#device.stats();
@@ -221,7 +223,7 @@ export class Robot implements UplinkListener {
     }
   }
 
-  /** Whether every subscriber has read everything there is. */
+  /** Whether every subscriber has read every event. */
   get caughtUp(): boolean {
     if (!this.#device.running) return true;
     const { latestId } = this.#device.stats();
@@ -229,20 +231,21 @@ export class Robot implements UplinkListener {
   }
 
   async stop(): Promise<void> {
-    for (const subscriber of this.#subscribers) subscriber.stop();
-    this.#subscribers = [];
-    this.state = 'stopped';
-    this.#online.reject(new Error(`${this.name} was stopped`));
+    this.#end();
     await this.#device.stop();
   }
 
-  /** Ends everything at once, leaving files as they are. */
+  /** Ends everything at once and leaves the files as they are. */
   abandon(): void {
+    this.#end();
+    this.#device.kill();
+  }
+
+  #end(): void {
     for (const subscriber of this.#subscribers) subscriber.stop();
     this.#subscribers = [];
     this.state = 'stopped';
     this.#online.reject(new Error(`${this.name} was stopped`));
-    this.#device.kill();
   }
 
   #subscribe(first: boolean): void {
@@ -275,19 +278,19 @@ export class Robot implements UplinkListener {
     const now = monotonicMs();
     this.#listener.count('sse.events');
     const id = type === 'deployment.deployed' ? /"deployment_id":"([^"]+)"/.exec(text)?.[1] : undefined;
-    const moments = id === undefined ? undefined : this.moments.known(id);
-    if (id === undefined || moments === undefined) return;
+    const timing = id === undefined ? undefined : this.timings.known(id);
+    if (id === undefined || timing === undefined) return;
     // The event may be read before `deploy` resolves: both follow the same write.
-    this.#listener.time('sse.delivery.ms', moments.deployed === 0 ? 0 : now - moments.deployed);
-    if (!first || moments.read > 0) return;
-    moments.read = now;
-    this.#listener.progress(id, moments);
+    this.#listener.time('sse.delivery.ms', timing.deployed === 0 ? 0 : now - timing.deployed);
+    if (!first || timing.read > 0) return;
+    timing.read = now;
+    this.#listener.progress(id, timing);
   }
 }
 
-/** A promise that may be rejected although nobody waits for it. */
+/** A promise whose rejection may go unhandled. */
 function pending(): PromiseWithResolvers<void> {
-  const made = Promise.withResolvers<void>();
-  made.promise.catch(() => {});
-  return made;
+  const created = Promise.withResolvers<void>();
+  created.promise.catch(() => {});
+  return created;
 }

@@ -59,7 +59,7 @@ describe('a checked stream', () => {
   it('finds a cursor refused that could have been served', () => {
     expect(new StreamCheck(40).expired({ earliest: 40, latest: 100 })).toEqual({
       kind: 'loss',
-      message: 'the cursor at id 40 was answered 410, and ids 40 to 100 are retained',
+      message: 'the cursor at id 40 was answered 410 although ids 40 to 100 are retained',
     });
     // Nothing after it is lost, yet the specification lets it be refused.
     expect(new StreamCheck(39).expired({ earliest: 40, latest: 100 })).toBeUndefined();

@@ -1,13 +1,13 @@
-/** What a subscriber must see over all its connections: every event once in order, none missing, none renumbered (section 6.2). */
+/** Checks what a subscriber sees over all its connections: every event in order, none missing, none renumbered (section 6.2). */
 import type { Violation } from '../result/result.ts';
 
 export type StreamFault = Pick<Violation, 'kind' | 'message'>;
 
-/** Events remembered to tell a repeated one, which is allowed, from a renumbered one, which is not. */
-const REMEMBERED = 8;
+/** Events kept to tell a repeated event, which is allowed, from a renumbered one, which is not. */
+const KEPT = 8;
 
 export class StreamCheck {
-  /** Id of the newest event seen; the cursor of the next connection. */
+  /** Id of the newest event seen: the cursor of the next connection. */
   last: number;
   #recent: { id: number; text: string }[] = [];
   #firstOfConnection = true;
@@ -23,7 +23,7 @@ export class StreamCheck {
     this.#firstOfConnection = true;
   }
 
-  /** The log no longer reaches back to the cursor (410, section 7): checking goes on from the next event. */
+  /** The log no longer reaches back to the cursor (410, section 7). The check continues with the next event. */
   expired({ earliest, latest }: { earliest: number; latest: number }): StreamFault | undefined {
     const cursor = this.last;
     this.last = latest;
@@ -31,23 +31,23 @@ export class StreamCheck {
     if (cursor < earliest) return undefined;
     return {
       kind: 'loss',
-      message: `the cursor at id ${cursor} was answered 410, and ids ${earliest} to ${latest} are retained`,
+      message: `the cursor at id ${cursor} was answered 410 although ids ${earliest} to ${latest} are retained`,
     };
   }
 
-  /** Ids that a crash may have left without an event: leaving them out is no fault. */
+  /** A crash may have left these ids without an event, so missing them is no fault. */
   mayBeUnused(from: number, to: number): void {
     this.#unused = { from, to };
   }
 
-  /** Judges the next event of the stream; `text` is its envelope as it came. A repeated event is new: false and no fault. */
+  /** Checks the next event of the stream; `text` is its envelope as received. `fresh` is false for an event seen before. */
   see(id: number, text: string): { fresh: boolean; fault?: StreamFault } {
     const first = this.#firstOfConnection;
     this.#firstOfConnection = false;
     if (id <= this.last) {
       const known = this.#recent.find((event) => event.id === id);
       if (known !== undefined && known.text !== text) {
-        return { fresh: false, fault: { kind: 'renumbered', message: `id ${id} came again with another content` } };
+        return { fresh: false, fault: { kind: 'renumbered', message: `id ${id} came again with different content` } };
       }
       if (first || known !== undefined) return { fresh: false };
       return { fresh: false, fault: { kind: 'reorder', message: `id ${id} came after id ${this.last}` } };
@@ -55,7 +55,7 @@ export class StreamCheck {
     const expected = this.last + 1;
     this.last = id;
     this.#recent.push({ id, text });
-    if (this.#recent.length > REMEMBERED) this.#recent.shift();
+    if (this.#recent.length > KEPT) this.#recent.shift();
     if (id === expected || this.#excused(expected, id - 1)) return { fresh: true };
     const missing = expected === id - 1 ? `id ${expected}` : `ids ${expected} to ${id - 1}`;
     return {
@@ -66,7 +66,7 @@ export class StreamCheck {
     };
   }
 
-  /** At the end of a run: everything the robot published must have been read. */
+  /** At the end of a run, everything that the robot published must have been read. */
   finish(newest: number): StreamFault | undefined {
     if (newest <= this.last || this.#excused(this.last + 1, newest)) return undefined;
     return { kind: 'loss', message: `ids ${this.last + 1} to ${newest} were published and never read` };

@@ -1,4 +1,4 @@
-/** A client on the robot: reads its event stream, reconnects where it left off, and checks what it sees. */
+/** A client on the robot: reads its event stream, resumes after lost connections, and checks what it sees. */
 import { connect, type Socket } from 'node:net';
 import { backoffMs } from '../../../harness/common/backoff.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
@@ -9,11 +9,11 @@ export interface SubscriberOptions {
   socketPath: string;
   /** Id of the newest event before this subscriber; it reads all after it. */
   cursor: number;
-  /** Once for each event, in order; `text` is the JSON envelope. */
+  /** Called once per event, in order; `text` is the JSON envelope. */
   onEvent(id: number, type: string, text: string): void;
   onFault(fault: StreamFault): void;
   onCount(name: 'connected' | 'lost' | 'refused' | 'expired'): void;
-  /** Asked after a 410: what the robot still has. */
+  /** The events that the robot still has; asked after a 410. */
   retained(): { earliest: number; latest: number };
 }
 
@@ -37,13 +37,13 @@ export class Subscriber {
     this.check = new StreamCheck(options.cursor);
   }
 
-  /** Connects; after any loss of the connection connects again until `stop`. */
+  /** Connects, and reconnects after each loss until `stop`. */
   start(): void {
     this.#stopped = false;
     this.#connect();
   }
 
-  /** Drops the connection abruptly and comes back at once, as in a reconnect storm. */
+  /** Drops the connection abruptly and reconnects at once, as in a reconnect storm. */
   drop(): void {
     if (this.#stopped) return;
     this.#failures = AT_ONCE;

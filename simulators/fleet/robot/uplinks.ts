@@ -1,17 +1,24 @@
-/** The uplinks of all robots of a process: one set of connections, one provisioning token that is renewed before it expires. */
-
+/** The uplinks of all robots in a process: they share HTTP connections and a provisioning token, renewed before it expires. */
 import { random } from '../../common/random.ts';
 import { createUplink } from '../../device/uplink/index.ts';
-import type { HostConfig } from '../host/host.ts';
+import type { PlatformAddress } from '../platform/address.ts';
 import type { PlatformClient } from '../platform/client.ts';
+import type { Scenario } from '../scenario/scenario.ts';
 import { durationMs } from '../scenario/units.ts';
 import { type MakeUplink, observedUplinks } from './observed-uplink.ts';
 
 /** Provisioning tokens live five minutes. */
 const RENEW_MS = 120_000;
 const DEFAULT_POLL_MS = 10_000;
-/** HTTP connections to the platform that the robots of one process share. */
 const CONNECTIONS = 64;
+
+export interface UplinkSettings {
+  /** `undefined`: robots without an uplink. */
+  platform: PlatformAddress | undefined;
+  scenario: Pick<Scenario, 'uplink' | 'poll_every'>;
+  seed: number;
+  keyBits: number;
+}
 
 export interface FleetUplinks {
   make: MakeUplink | undefined;
@@ -19,15 +26,11 @@ export interface FleetUplinks {
   needKeys: boolean;
 }
 
-export function fleetUplinks(config: HostConfig, client: PlatformClient | undefined): FleetUplinks {
-  const { platform, scenario } = config;
+export function fleetUplinks(settings: UplinkSettings, client: PlatformClient | undefined): FleetUplinks {
+  const { platform, scenario, seed, keyBits } = settings;
   const kind = scenario.uplink ?? 'agent';
   if (platform === undefined || client === undefined || kind === 'none') return { make: undefined, needKeys: false };
-  const shared = {
-    random: random(`${config.seed}/uplink`),
-    dialect: platform.dialect ?? 'spec',
-    connections: CONNECTIONS,
-  };
+  const shared = { random: random(`${seed}/uplink`), dialect: platform.dialect ?? 'spec', connections: CONNECTIONS };
   if (kind === 'polling') {
     const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
     const polling = createUplink({ ...shared, kind, platform: platform.url, apiKey: platform.apiKey, intervalMs });
@@ -37,14 +40,14 @@ export function fleetUplinks(config: HostConfig, client: PlatformClient | undefi
     ...shared,
     kind,
     platform: platform.agentUrl,
-    ...(platform.mqttUrl === undefined ? {} : { mqtt: platform.mqttUrl }),
-    keyBits: config.keyBits,
+    ...(platform.mqttUrl !== undefined && { mqtt: platform.mqttUrl }),
+    keyBits,
     token: renewed(() => client.provisioningToken()),
   });
   return { make: observedUplinks(agent), needKeys: true };
 }
 
-/** One token for all who ask within its time. */
+/** Shares one token among all callers until it is due for renewal. */
 function renewed(issue: () => Promise<string>): () => Promise<string> {
   let token: Promise<string> | undefined;
   let until = 0;

@@ -7,11 +7,12 @@ import { NetworkError } from '../../common/platform-http.ts';
 import { BrokerError } from '../../device/uplink/mqtt/broker-error.ts';
 import { MqttRefused, NotMqtt } from '../../device/uplink/mqtt/connection.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../platform/index.ts';
-import { Trial } from '../host/canary.ts';
-import { Waits } from '../host/deadlines.ts';
+import { Canary } from '../host/canary.ts';
+import { Deadlines } from '../host/deadlines.ts';
 import { PlatformClient, PlatformFailure } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
-import { Fleet, type FleetOptions } from './fleet.ts';
+import { Fleet } from './fleet.ts';
+import type { FleetOptions } from './options.ts';
 
 const coded = (code: string): Error => Object.assign(new Error(`connect ${code}`), { code });
 const broker = (cause: Error): Error => new BrokerError({ host: 'broker.example', port: 8883, tls: true }, cause);
@@ -19,18 +20,18 @@ const never = new Promise<void>(() => {});
 /** Only its state is looked at. */
 const robot = { state: 'connecting' } as Robot;
 
-describe('a trial', () => {
+describe('a canary', () => {
   it.each([
     ['nobody listens at the broker', broker(coded('ECONNREFUSED')), 'broker'],
     ['all addresses of the broker refuse', broker(new AggregateError([coded('ECONNREFUSED')], '')), 'broker'],
     ['the broker does not take the token', broker(new MqttRefused(5)), 'broker'],
     ['something else than a broker answers', broker(new NotMqtt(new Error('Invalid header'))), 'broker'],
     ['the agent API has no such host', new NetworkError('POST /agent', { cause: coded('ENOTFOUND') }), 'agent API'],
-  ])('is without hope when, more than once, %s', async (_what, error, step) => {
-    const trial = new Trial(undefined);
-    trial.failed(error);
-    trial.failed(error);
-    expect(await trial.outcomeOf(robot, never, new Waits())).toMatchObject({ end: 'hopeless', step });
+  ])('is fatal when, more than once, %s', async (_what, error, step) => {
+    const canary = new Canary(undefined);
+    canary.failed(error);
+    canary.failed(error);
+    expect(await canary.outcomeOf(robot, never, new Deadlines())).toMatchObject({ end: 'fatal', step });
   });
 
   it.each([
@@ -38,23 +39,26 @@ describe('a trial', () => {
     ['the connection breaks', broker(coded('ECONNRESET'))],
     ['an answer takes long', new NetworkError('POST /agent: timeout')],
   ])('says nothing against a platform where %s', async (_what, error) => {
-    const [trial, waits] = [new Trial(undefined), new Waits()];
-    for (let attempt = 0; attempt < 5; attempt += 1) trial.failed(error);
-    const outcome = trial.outcomeOf(robot, never, waits);
-    waits.end();
+    const [canary, deadlines] = [new Canary(undefined), new Deadlines()];
+    for (let attempt = 0; attempt < 5; attempt += 1) canary.failed(error);
+    const outcome = canary.outcomeOf(robot, never, deadlines);
+    deadlines.end();
     expect(await outcome).toMatchObject({ end: 'slow', message: error.message });
   });
 
   it.each([429, 500, 503])('says nothing against a platform that answers %i', async (status) => {
     const started = Promise.reject(new PlatformFailure(status, 'busy'));
-    expect(await new Trial(undefined).outcomeOf(robot, started, new Waits())).toMatchObject({ end: 'slow', status });
+    expect(await new Canary(undefined).outcomeOf(robot, started, new Deadlines())).toMatchObject({
+      end: 'slow',
+      status,
+    });
   });
 
-  it('is without hope when the platform refuses the provisioning token, and names no secret', async () => {
+  it('is fatal when the platform refuses the provisioning token, and names no secret', async () => {
     const started = Promise.reject(new PlatformFailure(403, 'POST /provisioning_tokens was answered 403: key s3cret'));
     const platform = { url: '', agentUrl: '', apiKey: 's3cret' };
-    const outcome = await new Trial(platform).outcomeOf(robot, started, new Waits());
-    expect(outcome).toMatchObject({ end: 'hopeless', step: 'token', status: 403 });
+    const outcome = await new Canary(platform).outcomeOf(robot, started, new Deadlines());
+    expect(outcome).toMatchObject({ end: 'fatal', step: 'token', status: 403 });
     expect(JSON.stringify(outcome)).not.toContain('s3cret');
   });
 });
@@ -82,7 +86,7 @@ describe('a fleet before its ramp', () => {
       keyBits: 1024,
       stateDir: join(dir, 'state'),
       dir,
-      namePrefix: `trial-${fleets}`,
+      namePrefix: `canary-${fleets}`,
       ...options,
     });
   };
@@ -90,11 +94,9 @@ describe('a fleet before its ramp', () => {
   it('says that its keys are too short, and how to make longer ones', async () => {
     await using strict = await simulatePlatform();
     await using fleet = fleetWith({ platform: strict });
-    const told = await fleet.tryOut([]);
-    expect(told).toMatch(
-      /^trial-\d+-000000, tried ahead of the others, did not come online, and no other would: HTTP 400/,
-    );
-    expect(told).toMatch(/--key-bits 2048 .*--min-key-bits 1024/);
+    const message = await fleet.runCanary([]);
+    expect(message).toMatch(/^the canary canary-\d+-000000 did not come online, and no other robot would: HTTP 400/);
+    expect(message).toMatch(/--key-bits 2048 .*--min-key-bits 1024/);
   });
 
   it('says where it looked for the broker, and how to name another', async () => {
@@ -104,7 +106,7 @@ describe('a fleet before its ramp', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     await new Promise((resolve) => closed.close(resolve));
     await using fleet = fleetWith({ platform: { ...platform, mqttUrl: `mqtt://127.0.0.1:${port}` } });
-    expect(await fleet.tryOut([])).toMatch(
+    expect(await fleet.runCanary([])).toMatch(
       new RegExp(`MQTT broker at mqtt://127\\.0\\.0\\.1:${port}: connect ECONNREFUSED.*--mqtt mqtt://HOST:PORT`),
     );
   });
@@ -114,13 +116,13 @@ describe('a fleet before its ramp', () => {
     try {
       const before = await client.listDevices(100, 0);
       await using fleet = fleetWith({ defects: { 0: 'seam-gap' } });
-      expect(await fleet.tryOut([])).toBeUndefined();
+      expect(await fleet.runCanary([])).toBeUndefined();
       expect(await client.listDevices(100, 0)).toBe(before + 1);
-      expect(await client.deviceNamed(fleet.robotName(1))).toBeDefined();
+      expect(await client.deviceNamed(fleet.layout.robotName(1))).toBeDefined();
       await fleet.prepare();
       expect((await fleet.measured()).metrics).toEqual({});
       await fleet.run({ do: 'ramp', over: '0s' });
-      expect(fleet.notStarted).toBe(0);
+      expect(fleet.record.notStarted).toBe(0);
       expect(await client.listDevices(100, 0)).toBe(before + 4);
     } finally {
       await client.close();
@@ -133,17 +135,19 @@ describe('a fleet before its ramp', () => {
     await first.prepare();
     await first.run({ do: 'ramp', over: '0s' });
     await using second = fleetWith({ robots: 2, namePrefix, stateDir: join(dir, 'other') });
-    expect(await second.tryOut([])).toBeUndefined();
+    expect(await second.runCanary([])).toBeUndefined();
     await second.prepare();
     await second.run({ do: 'ramp', over: '0s' });
-    expect(second.notStarted).toBe(1);
+    expect(second.record.notStarted).toBe(1);
   });
 
   it('tells of a robot that stays away why it does', async () => {
     await using fleet = fleetWith({ platform: { ...platform, mqttUrl: 'mqtt://127.0.0.1:1' } });
     await fleet.prepare();
     const ramp = fleet.run({ do: 'ramp', over: '0s' });
-    await expect.poll(() => fleet.progress.trouble, { timeout: 10_000 }).toMatch(/MQTT broker at mqtt:.*ECONNREFUSED/);
+    await expect
+      .poll(() => fleet.record.progress.trouble, { timeout: 10_000 })
+      .toMatch(/MQTT broker at mqtt:.*ECONNREFUSED/);
     await fleet.stop('abandon');
     await ramp.catch(() => {});
   });

@@ -1,71 +1,69 @@
-/** Tries a robot of a fleet ahead of the others, so that what would keep all of them away is told within seconds. */
-
-import type { TrialOutcome } from '../host/canary.ts';
-import type { PlatformAddress } from '../host/host.ts';
+/** Runs a canary ahead of the fleet, so that a failure of all robots shows within seconds, with the option that mends it. */
+import type { CanaryOutcome } from '../host/host.ts';
+import type { PlatformAddress } from '../platform/address.ts';
 import type { Hosts } from '../processes/hosts.ts';
 
-/** What a platform asks for at least, unless it says otherwise. */
+/** The smallest key that a platform accepts unless it says otherwise. */
 const USUAL_KEY_BITS = 2048;
 
-interface TrialOptions {
+export interface CanaryOptions {
   keyBits: number;
   platform: PlatformAddress;
-  defects?: Record<number, string>;
+  /** Robots with a planted defect, which are no canaries. */
+  defects: Record<number, string>;
   nameOf(robot: number): string;
-  /** Takes what is merely slow. */
+  /** Receives a message when the canary is merely slow. */
   warnings: string[];
 }
 
-/** Resolves with what keeps every robot away and which option changes it; undefined when the fleet may begin. */
-export async function tryOut(hosts: Hosts, options: TrialOptions): Promise<string | undefined> {
-  const { defects = {}, nameOf, warnings } = options;
+/** Resolves with why no robot would come online and which option mends it; with undefined when the fleet may start. */
+export async function runCanary(hosts: Hosts, options: CanaryOptions): Promise<string | undefined> {
+  const { defects, nameOf, warnings } = options;
   const { host, members } = hosts.first();
   const sound = members.filter((robot) => defects[robot] === undefined);
-  // What is wrong with one robot alone, e.g. that its name is taken, keeps no other away.
+  // A second canary, because the first may fail for a reason of its own, e.g. a name that is taken.
   const candidates = [...new Set([sound.at(0), sound.at(-1)])].filter((robot) => robot !== undefined);
-  let told: string | undefined;
+  let failure: string | undefined;
   for (const robot of candidates) {
-    // A host that dies is told of when the fleet is prepared.
-    const outcome = await host.tryOut(robot).catch(() => undefined);
+    // `prepare` reports a host that dies here.
+    const outcome = await host.runCanary(robot).catch(() => undefined);
     if (outcome === undefined || outcome.end === 'online') return undefined;
-    const name = `${nameOf(robot)}, tried ahead of the others,`;
     if (outcome.end === 'slow') {
-      warnings.push(`${name} ${slowWords(outcome)}`);
+      warnings.push(slowMessage(nameOf(robot), outcome));
       return undefined;
     }
-    told ??= `${name} ${hopelessWords(outcome, options)}`;
+    failure ??= fatalMessage(nameOf(robot), outcome, options);
     if (outcome.step !== 'provisioning') break;
   }
-  return told;
+  return failure;
 }
 
-function hopelessWords(outcome: TrialOutcome, settings: TrialOptions): string {
-  const { message = 'was stopped' } = outcome;
-  const remedy = remedyFor(outcome, settings);
-  return `did not come online, and no other would: ${message}${remedy === undefined ? '' : `; ${remedy}`}`;
+function fatalMessage(name: string, outcome: CanaryOutcome, options: CanaryOptions): string {
+  const { message = 'it was stopped' } = outcome;
+  const remedy = remedyFor(outcome, options);
+  return `the canary ${name} did not come online, and no other robot would: ${message}${remedy === undefined ? '' : `; ${remedy}`}`;
 }
 
-function slowWords({ message, step }: TrialOutcome): string {
+function slowMessage(name: string, { message, step }: CanaryOutcome): string {
   const why = message === undefined ? '' : `: ${message}`;
-  const remedy = step === 'broker' ? `; ${BROKER}` : '';
-  return `is not online yet${why}${remedy}; the fleet starts all the same`;
+  const remedy = step === 'broker' ? `; ${BROKER_REMEDY}` : '';
+  return `the canary ${name} is not online yet${why}${remedy}; the fleet starts anyway`;
 }
 
-const BROKER =
-  '--mqtt mqtt://HOST:PORT says where the platform\'s broker is (`muster simulate platform` prints it as "mqtt" when it is ready)';
+const BROKER_REMEDY =
+  '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it is ready)';
 
-function remedyFor({ step, status }: TrialOutcome, { keyBits, platform }: TrialOptions): string | undefined {
+function remedyFor({ step, status }: CanaryOutcome, { keyBits, platform }: CanaryOptions): string | undefined {
+  const agentUrl = `--agent-url sets the base URL of /agent/v1 (now ${platform.agentUrl})`;
   switch (step) {
     case 'broker':
-      return BROKER;
+      return BROKER_REMEDY;
     case 'token':
-      return 'robots are provisioned with the API key, which needs the scope for provisioning tokens';
+      return 'the API key provisions the robots and needs the scope for provisioning tokens';
     case 'provisioning':
-      if (status === 404) return `--agent-url says where /agent/v1 lies (now at ${platform.agentUrl})`;
-      if (status !== undefined && keyBits < USUAL_KEY_BITS) {
-        return `the keys of the robots have ${keyBits} bits: --key-bits ${USUAL_KEY_BITS} makes longer ones (\`muster simulate platform --min-key-bits ${keyBits}\` takes them as they are)`;
-      }
-      return status === undefined ? `--agent-url says where /agent/v1 lies (now at ${platform.agentUrl})` : undefined;
+      if (status === 404 || status === undefined) return agentUrl;
+      if (keyBits >= USUAL_KEY_BITS) return undefined;
+      return `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform --min-key-bits ${keyBits}\` accepts the short ones)`;
     default:
       return undefined;
   }

@@ -10,7 +10,8 @@ import type { TracedAction } from '../host/host.ts';
 import { startFleet } from '../index.ts';
 import { PlatformClient } from '../platform/client.ts';
 import { parseScenario } from '../scenario/scenario-file.ts';
-import { Fleet, type FleetOptions } from './fleet.ts';
+import { Fleet } from './fleet.ts';
+import type { FleetOptions } from './options.ts';
 
 let platform: SimulatedPlatform;
 let state: string;
@@ -96,7 +97,7 @@ describe('a fleet as a library', () => {
     const before = readdirSync(tmpdir());
     const wrong = { ...platform, apiKey: 'wrong key' };
     await expect(startFleet({ robots: 2, platform: wrong, keyBits: 1024 })).rejects.toThrow(
-      /^2 of 2 robots did not come online: start of robot-00000\d: POST \/provisioning_tokens was answered 401/,
+      /^2 of 2 robots did not come online: start of robot-00000\d: HTTP 401 .*\(POST \/provisioning_tokens\)/,
     );
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith('muster-keys-') && !before.includes(name))).toEqual(
       [],
@@ -130,9 +131,9 @@ describe('a scenario', () => {
   - { do: stop, over: 100ms }`);
     await runAll(fleet);
     const { counters, metrics } = await fleet.measured();
-    expect(fleet.violations).toEqual([]);
-    expect(fleet.missed).toEqual([]);
-    expect(fleet.phases.map(({ actions }) => actions)).toEqual([12, 6, 12, 6, 6, 3, 12, 12]);
+    expect(fleet.record.violations).toEqual([]);
+    expect(fleet.record.missed).toEqual([]);
+    expect(fleet.record.phases.map(({ actions }) => actions)).toEqual([12, 6, 12, 6, 6, 3, 12, 12]);
     expect(counters).toMatchObject({ 'rollout.attempts': 18, 'rollout.missed': 0 });
     expect(metrics['rollout.ms']?.count).toBe(18);
     expect(metrics['reconnect.ms']?.count).toBe(12 + 6 + 3);
@@ -147,9 +148,9 @@ describe('a scenario', () => {
     expect(counters).toMatchObject({ 'ping.attempts': 40, 'http.attempts': 20, 'ping.errors': 0, 'http.errors': 0 });
     expect(metrics['ping.ms']?.count).toBe(40);
     expect(metrics['schedule.lateness.ms']?.count).toBe(12 + 60);
-    expect(measured_seconds).toBeLessThan(fleet.elapsedMs / 1000);
+    expect(measured_seconds).toBeLessThan(fleet.record.elapsedMs / 1000);
     // Seconds are kept although nobody listens to them.
-    expect(fleet.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
+    expect(fleet.record.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
   });
 
   it.each(['agent', 'polling'])(
@@ -165,7 +166,7 @@ describe('a scenario', () => {
             const shard = { index, count: shards };
             await using fleet = fleetWith(`uplink: ${uplink}\n`, { robots: 6, namePrefix: `again-${uplink}`, shard });
             await runAll(fleet);
-            expect(fleet.notStarted).toBe(0);
+            expect(fleet.record.notStarted).toBe(0);
           }
         }
         expect(await devices()).toBe(before + 6);
@@ -180,12 +181,12 @@ describe('a scenario', () => {
       robots: 4,
     });
     await runAll(fleet);
-    expect(fleet.missed).toEqual([]);
+    expect(fleet.record.missed).toEqual([]);
     const { metrics } = await fleet.measured();
     expect(metrics['rollout.ms']?.count).toBe(4);
     // Nobody tells the platform, so nothing is claimed about it.
     expect(metrics['rollout.report.ms']).toBeUndefined();
-    expect(fleet.phases.at(-1)?.rollouts.map(({ report_ms }) => report_ms)).toEqual([null, null, null, null]);
+    expect(fleet.record.phases.at(-1)?.rollouts.map(({ report_ms }) => report_ms)).toEqual([null, null, null, null]);
   });
 
   it('names robots that read no event of their roll-out in time', async () => {
@@ -193,7 +194,7 @@ describe('a scenario', () => {
       robots: 2,
     });
     await runAll(fleet);
-    expect(fleet.missed.sort()).toEqual([fleet.robotName(0), fleet.robotName(1)]);
+    expect(fleet.record.missed.sort()).toEqual([fleet.layout.robotName(0), fleet.layout.robotName(1)]);
     expect((await fleet.measured()).counters['rollout.missed']).toBe(2);
   });
 
@@ -201,7 +202,7 @@ describe('a scenario', () => {
     await using fleet = fleetWith('uplink: none\n', { robots: 500, platform: undefined });
     await fleet.prepare();
     await fleet.run({ do: 'ramp', over: '0s' });
-    const path = fleet.robotSocket(137);
+    const path = fleet.layout.robotSocket(137);
     rmSync(path);
     const impostor = createServer((socket) => {
       const frame = (id: number) => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
@@ -212,12 +213,12 @@ describe('a scenario', () => {
     }).listen(path);
     try {
       await fleet.run({ do: 'storm', over: '0s' });
-      await eventually(() => expect(fleet.violations).not.toEqual([]));
+      await eventually(() => expect(fleet.record.violations).not.toEqual([]));
       await fleet.finish();
-      expect(fleet.violations).toEqual([
+      expect(fleet.record.violations).toEqual([
         {
           robot: 137,
-          name: fleet.robotName(137),
+          name: fleet.layout.robotName(137),
           kind: 'gap',
           message: 'ids 3 to 4 missing within a connection: after id 2 came id 5',
         },
@@ -252,12 +253,12 @@ describe('worker processes and shards', () => {
     const place = mkdtempSync(join(dir, 'w-'));
     await using fleet = fleetWith(yaml, { workers, shard, seed, trace: true, dir: place });
     await runAll(fleet);
-    expect(fleet.incomplete).toEqual([]);
-    expect(fleet.violations).toEqual([]);
+    expect(fleet.record.incomplete).toEqual([]);
+    expect(fleet.record.violations).toEqual([]);
     const of = (action: TracedAction): string => `${action.phase} ${action.kind} ${action.at_ms.toFixed(6)}`;
-    return fleet.members.map((robot) => [
+    return fleet.layout.members.map((robot) => [
       robot,
-      fleet.phases.flatMap(({ trace }) => trace.filter((action) => action.robot === robot).map(of)),
+      fleet.record.phases.flatMap(({ trace }) => trace.filter((action) => action.robot === robot).map(of)),
     ]);
   };
 
@@ -288,9 +289,9 @@ describe('worker processes and shards', () => {
       },
     );
     await runAll(fleet);
-    expect(fleet.incomplete).toEqual([]);
-    expect(fleet.violations).toEqual([]);
-    expect(fleet.missed).toEqual([]);
+    expect(fleet.record.incomplete).toEqual([]);
+    expect(fleet.record.violations).toEqual([]);
+    expect(fleet.record.missed).toEqual([]);
     expect((await fleet.measured()).metrics['rollout.ms']?.count).toBe(16);
   });
 });
@@ -298,8 +299,8 @@ describe('worker processes and shards', () => {
 describe('a shard', () => {
   it('hosts its exact part of the same fleet', async () => {
     await using fleet = fleetWith('', { robots: 10, shard: { index: 2, count: 4 }, platform: undefined });
-    expect(fleet.members).toEqual([1, 5, 9]);
-    expect(fleet.robotName(5)).toMatch(/-000005$/);
-    expect(() => fleet.robotSocket(0)).toThrow(/not in this shard/);
+    expect(fleet.layout.members).toEqual([1, 5, 9]);
+    expect(fleet.layout.robotName(5)).toMatch(/-000005$/);
+    expect(() => fleet.layout.robotSocket(0)).toThrow(/not in this shard/);
   });
 });

@@ -1,85 +1,104 @@
-/** The result of a run, put together from its options, what the fleet knows and what it measured. */
-
+/** Puts together the result of a run from its options, its record and its measurements. */
 import type { FleetResult } from '../result/result.ts';
 import { evaluate, parseThreshold } from '../result/thresholds.ts';
-import type { Fleet, Measured } from './fleet.ts';
-import type { RunOptions } from './run.ts';
+import type { FleetLayout } from './fleet-layout.ts';
+import type { FleetRecord, Measured } from './fleet-record.ts';
+import type { RunOptions } from './options.ts';
 
-export function resultOf(
-  options: RunOptions,
-  fleet: Fleet,
-  measured: Measured,
-  { startedAt, workers, interrupted }: { startedAt: string; workers: number; interrupted: boolean },
-): FleetResult {
-  const { scenario } = options;
-  const incomplete = [...fleet.incomplete, ...(interrupted ? ['the run was interrupted', ...notOnline(fleet)] : [])];
-  const [whyNot] = fleet.errors.filter((error) => fleet.notStarted > 0 && error.startsWith(START));
-  if (fleet.notStarted > 0) {
-    const example = whyNot === undefined ? '' : `: ${whyNot.slice(START.length)}`;
-    incomplete.push(`${count(fleet.notStarted)} of ${count(fleet.robots)} robots did not come online${example}`);
-  }
-  const notes = fleet.errors.filter((error) => error !== whyNot).map((error) => `failed: ${error}`);
-  const uplink = scenario.uplink ?? 'agent';
-  if (options.platform === 'embedded') {
-    notes.push("The platform is Muster's own, on the same machine: latencies include what that costs.");
-  }
-  if (uplink === 'agent' && options.keyBits < 2048) {
-    notes.push(
-      `Robots used ${options.keyBits}-bit keys: signing was cheaper than with the 2048 bits that a platform asks for.`,
-    );
-  }
-  for (const [robot, defect] of Object.entries(options.defects ?? {})) {
-    notes.push(`${fleet.robotName(Number(robot))} deviates on purpose: ${defect}.`);
-  }
+/** The parts of a `Fleet` that go into its result. */
+export interface FleetFacts {
+  robots: number;
+  layout: Pick<FleetLayout, 'robotName'>;
+  record: FleetRecord;
+}
+
+/** How a run went, beside what its fleet knows. */
+export interface RunFacts {
+  /** ISO 8601. */
+  startedAt: string;
+  workers: number;
+  interrupted: boolean;
+}
+
+export function resultOf(options: RunOptions, fleet: FleetFacts, measured: Measured, run: RunFacts): FleetResult {
+  const { scenario, platform } = options;
+  const { robots, record } = fleet;
+  const whyNotStarted = record.notStarted > 0 ? record.errors.find((error) => error.startsWith(START)) : undefined;
+  const incomplete = incompleteReasons(fleet, run, whyNotStarted);
+  const { metrics, counters, measured_seconds: measuredSeconds } = measured;
   return {
     muster: options.version,
     scenario: scenario.name,
-    started_at: startedAt,
-    duration_ms: Math.round(fleet.elapsedMs),
-    robots: fleet.robots,
+    started_at: run.startedAt,
+    duration_ms: Math.round(record.elapsedMs),
+    robots,
     fleet_robots: options.robots,
-    workers,
+    workers: run.workers,
     seed: options.seed,
     shard: options.shard ?? null,
-    uplink,
+    uplink: scenario.uplink ?? 'agent',
     key_bits: options.keyBits,
-    platform: typeof options.platform === 'object' ? options.platform.url : (options.platform ?? 'none'),
+    platform: typeof platform === 'object' ? platform.url : (platform ?? 'none'),
     complete: incomplete.length === 0,
     incomplete_reasons: incomplete,
-    start_ms: fleet.startMs,
-    rss_bytes_per_robot: Math.round(fleet.rssBytesPerRobot),
+    start_ms: record.startMs,
+    rss_bytes_per_robot: Math.round(record.rssBytesPerRobot),
     ...measured,
     thresholds: thresholdsOf(options).map((expr) =>
-      evaluate(parseThreshold(expr), {
-        metrics: measured.metrics,
-        counters: measured.counters,
-        measuredSeconds: measured.measured_seconds,
-      }),
+      evaluate(parseThreshold(expr), { metrics, counters, measuredSeconds }),
     ),
-    violations: fleet.violations,
-    missed: fleet.missed,
-    phases: fleet.phases.map((phase) => ({
+    violations: record.violations,
+    missed: record.missed,
+    phases: record.phases.map((phase) => ({
       do: phase.do,
       started_ms: Math.round(phase.startedMs),
       duration_ms: Math.round(phase.durationMs),
       measured: phase.measured,
       actions: phase.actions,
     })),
-    series: fleet.progress.series,
-    notes,
+    series: record.progress.series,
+    notes: [
+      ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
+      ...notesOn(options, fleet),
+    ],
   };
 }
 
-/** How the error of a robot that did not come online begins. */
+/** The beginning of the error of a robot that did not come online. */
 const START = 'start of ';
 
-/** What kept robots away while the run went on. */
-function notOnline({ progress, robots }: Fleet): string[] {
-  const { trouble } = progress;
-  const online = progress.series.at(-1)?.robots['online'] ?? 0;
-  return trouble === undefined
-    ? []
-    : [`${count(robots - online)} of ${count(robots)} robots were not online: ${trouble}`];
+function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNotStarted: string | undefined): string[] {
+  const reasons = [...record.incomplete];
+  if (run.interrupted) {
+    const { trouble, series } = record.progress;
+    const online = series.at(-1)?.robots['online'] ?? 0;
+    reasons.push('the run was interrupted');
+    if (trouble !== undefined)
+      reasons.push(`${count(robots - online)} of ${count(robots)} robots were not online: ${trouble}`);
+  }
+  if (record.notStarted > 0) {
+    const example = whyNotStarted === undefined ? '' : `: ${whyNotStarted.slice(START.length)}`;
+    reasons.push(`${count(record.notStarted)} of ${count(robots)} robots did not come online${example}`);
+  }
+  return reasons;
+}
+
+function notesOn({ platform, scenario, keyBits, defects = {} }: RunOptions, { layout }: FleetFacts): string[] {
+  const notes: string[] = [];
+  if (platform === 'embedded') {
+    notes.push(
+      "The platform is Muster's own and runs on the same machine: latencies include its share of the machine.",
+    );
+  }
+  if ((scenario.uplink ?? 'agent') === 'agent' && keyBits < 2048) {
+    notes.push(
+      `Robots used ${keyBits}-bit keys: signing cost less than with the 2048 bits that platforms usually ask for.`,
+    );
+  }
+  for (const [robot, defect] of Object.entries(defects)) {
+    notes.push(`${layout.robotName(Number(robot))} has a planted defect: ${defect}.`);
+  }
+  return notes;
 }
 
 const count = (value: number): string => value.toLocaleString('en');
@@ -87,8 +106,8 @@ const count = (value: number): string => value.toLocaleString('en');
 /** A roll-out that does not arrive fails a run, unless the scenario says how many may be missed. */
 function thresholdsOf({ scenario, thresholds }: RunOptions): string[] {
   const wanted = [...(scenario.thresholds ?? []), ...thresholds];
-  const counts = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
-  if (counts && !wanted.some((expr) => parseThreshold(expr).metric === 'rollout.missed')) {
+  const measuresRollouts = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
+  if (measuresRollouts && !wanted.some((expr) => parseThreshold(expr).metric === 'rollout.missed')) {
     wanted.push('rollout.missed.count==0');
   }
   return [...new Set(wanted.map((expr) => parseThreshold(expr).expr))];

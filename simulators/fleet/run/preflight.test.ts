@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { type Limits, machineLimits, preflight, type RobotCost, sensibleWorkers } from './preflight.ts';
+import { type Limits, machineLimits, preflight, sensibleWorkers } from './preflight.ts';
+import type { RobotCost } from './robot-cost.ts';
 
 const cost: RobotCost = { descriptors: 4, memoryBytes: 50_000, ports: 1, diskBytes: 20_000, inodes: 6 };
 const limits: Limits = {
@@ -24,7 +25,7 @@ describe('preflight', () => {
   it('names each resource that is too small and what to change', () => {
     const { problems } = preflight(30_000, 2, cost, { ...limits, memoryBytes: 1e9, diskBytes: 1e8 });
     expect(problems).toEqual([
-      "30,000 robots do not fit: descriptors of this machine hold 8,300; use --workers 8 or more, or raise 'ulimit -n' (now 20000 a process)",
+      "30,000 robots do not fit: descriptors of this machine hold 8,300; use --workers 8 or more, or raise 'ulimit -n' (now 20000 per process)",
       expect.stringMatching(/memory of this machine holds 14,986; .*--shard/),
       expect.stringMatching(/ports of this machine hold 23,800; .*--shard/),
       expect.stringMatching(/disk of this machine holds 4,250; free space/),

@@ -1,24 +1,23 @@
-/** The seconds of a run, put together from what each host says about its own. */
-
+/** The seconds of a run, put together from the ticks of its hosts. */
 import type { HostTick } from '../host/host.ts';
 import { decode, histogram, merge, type Summary, summary } from '../measure/histograms.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import type { Tick } from '../result/result.ts';
 
-/** Counters that are shown as rates. */
+/** Counters shown as rates. */
 const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
-/** Durations that are shown as curves. */
+/** Durations shown as curves. */
 const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
 
 export class Progress {
   readonly #latest = new Map<string, HostTick>();
-  /** Ticks since the last second was put together. */
+  /** Ticks since the last closed second. */
   #fresh: { host: string; tick: HostTick }[] = [];
   #counters: Record<string, number> = {};
   #lastAt = 0;
   readonly #whole = new Map<string, ReturnType<typeof histogram>>();
   readonly series: Tick[] = [];
-  /** Load of each host while measuring. */
+  /** The load of each host while measuring, by name. */
   readonly samples = new Map<string, LoadSample[]>();
 
   add(host: string, tick: HostTick): void {
@@ -35,7 +34,7 @@ export class Progress {
     this.samples.set(host, samples);
   }
 
-  /** Counters over all hosts, as of their last ticks. */
+  /** Counters summed over the latest ticks of all hosts. */
   get counters(): Record<string, number> {
     const total: Record<string, number> = {};
     for (const { interval } of this.#latest.values()) {
@@ -44,17 +43,17 @@ export class Progress {
     return total;
   }
 
-  /** Why a robot that should be online is not, when any host knows of one. */
+  /** Why a robot that should be online is not, if any host knows one. */
   get trouble(): string | undefined {
     return [...this.#latest.values()].find(({ trouble }) => trouble !== undefined)?.trouble;
   }
 
-  /** Percentiles of everything so far, to two digits. */
+  /** Percentiles of all durations so far, to two digits. */
   summaries(): Record<string, Summary> {
     return Object.fromEntries([...this.#whole].map(([name, of]) => [name, summary(of)]));
   }
 
-  /** Closes a second. Of `wanted` robots, those of whom no host has told yet are waiting. */
+  /** Closes a second at `atMs`. Of `wanted` robots, those that no host has reported yet are waiting. */
   second(atMs: number, phase: string, wanted: number): Tick {
     const fresh = this.#fresh.splice(0);
     const latest = [...this.#latest.values()];
@@ -70,8 +69,8 @@ export class Progress {
     for (const { robots: states } of latest) {
       for (const [state, count] of Object.entries(states)) robots[state] = (robots[state] ?? 0) + count;
     }
-    const told = Object.values(robots).reduce((sum, count) => sum + count, 0);
-    if (told < wanted) robots['waiting'] = (robots['waiting'] ?? 0) + wanted - told;
+    const reported = Object.values(robots).reduce((sum, count) => sum + count, 0);
+    if (reported < wanted) robots['waiting'] = (robots['waiting'] ?? 0) + wanted - reported;
     const tick: Tick = {
       at_ms: Math.round(atMs),
       phase,

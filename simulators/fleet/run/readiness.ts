@@ -1,10 +1,12 @@
-/** Before a run begins: the folders it writes to, and whether anybody is at the platform's address. */
+/** What must work before a run begins: its folders, its metrics port, and the platform. */
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { PlatformAddress } from '../host/host.ts';
+import type { PlatformAddress } from '../platform/address.ts';
 import { PlatformClient, PlatformFailure } from '../platform/client.ts';
+import { type Exposed, type Exposition, expose } from '../report/exposition.ts';
+import type { RunOptions } from './options.ts';
 
-/** The machine can't hold the fleet, or an option can't be used; the message says what to change. */
+/** The machine is too small, or an option cannot be used. The message says what to change. */
 export class PreflightError extends Error {
   override name = 'PreflightError';
 }
@@ -14,33 +16,34 @@ export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
 
-/** Makes each folder, by the option that names it. Throws PreflightError, and leaves none, when one can't be written to. */
-export function claimFolders(folders: readonly (readonly [option: string, folder: string])[]): void {
-  const made: string[] = [];
+/** Creates the folders of a run. Throws PreflightError, and removes what it created, when it cannot write to one of them. */
+export function createFolders({ dir, stateDir, out }: RunOptions): void {
+  const folders = Object.entries({ ...(dir !== undefined && { dir }), state: stateDir, out });
+  const created: string[] = [];
   for (const [option, folder] of folders) {
     try {
-      for (const missing of missingOf(folder)) {
+      for (const missing of missingFolders(folder)) {
         mkdirSync(missing);
-        made.unshift(missing);
+        created.unshift(missing);
       }
       rmdirSync(mkdtempSync(join(folder, '.muster-')));
     } catch (error) {
-      for (const own of made) rmdirSync(own);
+      for (const own of created) rmdirSync(own);
       const { code, message } = error as NodeJS.ErrnoException;
       throw new PreflightError(
-        `--${option}: cannot write to ${folder} (${code ?? message}); accepted: a folder that can be made or written to`,
+        `--${option}: cannot write to ${folder} (${code ?? message}); accepted: a writable folder, or one that can be created`,
       );
     }
   }
 }
 
-/** What must be made, outermost first. Not left to a recursive `mkdir`, which never ends where nothing can be made, as in /proc. */
-function missingOf(folder: string): string[] {
-  return existsSync(folder) || dirname(folder) === folder ? [] : [...missingOf(dirname(folder)), folder];
+/** The missing folders of a path, outermost first. Not a recursive `mkdir`, which never returns where it may not create, as in /proc. */
+function missingFolders(folder: string): string[] {
+  return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 }
 
-/** Before minutes of making keys: does anyone answer, and take the key? A lack of scopes shows when they are needed. */
-export async function reach(address: PlatformAddress): Promise<void> {
+/** Checks that the platform answers and accepts the key, before minutes of generating keys. Missing scopes show later. */
+export async function reachPlatform(address: PlatformAddress): Promise<void> {
   const client = new PlatformClient({ ...address, connections: 1 });
   try {
     await client.listDevices(1, 0);
@@ -48,8 +51,24 @@ export async function reach(address: PlatformAddress): Promise<void> {
     if (!(error instanceof PlatformFailure)) throw error;
     if (error.status === 0)
       throw new UnreachableError(`the platform cannot be reached at ${address.url}: ${error.message}`);
-    if (error.status === 401) throw new PreflightError(`--api-key: the platform does not take it: ${error.message}`);
+    if (error.status === 401) throw new PreflightError(`--api-key: the platform rejects it: ${error.message}`);
   } finally {
     await client.close();
+  }
+}
+
+/** Serves the figures of a run for Prometheus. Rejects with PreflightError when it cannot listen. */
+export async function serveMetrics(
+  { port, host }: { port: number; host: string },
+  { scenario, shard }: RunOptions,
+  read: () => Exposed,
+): Promise<Exposition> {
+  const labels = { scenario: scenario.name, ...(shard !== undefined && { shard: `${shard.index}/${shard.count}` }) };
+  try {
+    return await expose({ port, host, labels, read });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const option = code === 'EADDRINUSE' || code === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
+    throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${code ?? message}); 0 takes any free port`);
   }
 }

@@ -1,174 +1,133 @@
-/** One run of a scenario from preflight to result: what `muster fleet` does. */
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import type { PlatformAddress, RolloutRow } from '../host/host.ts';
+/** One run of a scenario from preflight to result: the work of `muster fleet`. */
+import type { PlatformAddress } from '../platform/address.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
-import { type Exposition, expose, type Shown } from '../report/exposition.ts';
-import { LiveView, type Screen } from '../report/live.ts';
-import { reportHtml } from '../report/report.ts';
+import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
-import { RESULT_FILE, writeAlive, writeResult, writeWhole } from '../result/shards.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { membersOf, scheduleMs } from '../schedule/plan.ts';
-import { Fleet, type Measured } from './fleet.ts';
+import { Fleet } from './fleet.ts';
+import type { Measured } from './fleet-record.ts';
+import type { RunOptions } from './options.ts';
 import { resultOf } from './outcome.ts';
-import { machineLimits, preflight, sensibleWorkers } from './preflight.ts';
-import { claimFolders, PreflightError, reach } from './readiness.ts';
+import { Outputs } from './outputs.ts';
+import { capacityLine, machineLimits, preflight, sensibleWorkers } from './preflight.ts';
+import { createFolders, PreflightError, reachPlatform, serveMetrics } from './readiness.ts';
 import { robotCost } from './robot-cost.ts';
-import { roomFor } from './workdir.ts';
+import { baseDirFor } from './workdir.ts';
 
+export type { RunOptions } from './options.ts';
 export { PreflightError, UnreachableError } from './readiness.ts';
 
-export interface RunOptions {
-  scenario: Scenario;
-  robots: number;
-  platform: PlatformAddress | 'embedded' | undefined;
-  /** Default: what the machine has cores for. */
-  workers?: number;
-  shard?: { index: number; count: number };
-  seed: number;
-  keyBits: number;
-  stateDir: string;
-  /** Where robots keep their files while the fleet runs. Default: in memory when there is room. */
-  dir?: string;
-  /** `result.json`, `report.html` and `rollouts.jsonl` are written here. */
-  out: string;
-  /** Added to those of the scenario. */
-  thresholds: readonly string[];
-  namePrefix?: string;
-  /** See `FleetOptions`. */
-  defects?: Record<number, string>;
-  metrics?: { port: number; host: string };
-  /** Goes on although preflight says that the machine is too small. */
-  force?: boolean;
-  screen: Screen;
-  version: string;
-  signal: AbortSignal;
-}
+/** Time for the hosts to answer after an interrupt. */
+const LAST_ANSWER_MS = 1000;
 
-/** Robots for which one core is enough, with pings and roll-outs at everyday rates. */
-const ROBOTS_A_CORE = 2000;
-const LAST_WORDS_MS = 1000;
-const SIGN_MS = 2000;
-const REPORT_FILE = 'report.html';
-
-/** Resolves with the result, which is then on disk as well; an interrupted run is incomplete. Rejects when it could not begin. */
+/**
+ * Runs a scenario; resolves with the result, which is then also in `out`. The result of an interrupted run is incomplete. Rejects
+ * with PreflightError or UnreachableError when the run cannot begin, or with the signal's reason when it is interrupted before.
+ */
 export async function runFleet(options: RunOptions): Promise<FleetResult> {
-  const { scenario, robots, shard, signal, screen, out } = options;
+  const { scenario, signal, screen } = options;
   const view = new LiveView(screen);
-  const members = membersOf(robots, shard ?? { index: 1, count: 1 }).length;
-  const cost = robotCost(scenario);
-  const base = roomFor(members * cost.diskBytes, options.dir);
-  const limits = machineLimits(base);
-  // One without a robot would have nothing to do.
-  const workers = Math.min(options.workers ?? sensibleWorkers(members, cost, limits, ROBOTS_A_CORE), members);
-  const { capacity, problems } = preflight(members, workers, cost, limits);
-  screen.write(`preflight: ${holders(workers)} ${list(capacity)} robots; ${members.toLocaleString('en')} are wanted\n`);
-  if (problems.length > 0 && options.force !== true)
-    throw new PreflightError([...problems, '--force goes on all the same'].join('\n'));
-
+  const { workers, dir } = checkMachine(options);
   const startedAt = new Date().toISOString();
   await using stack = new AsyncDisposableStack();
-  let lastTick: Tick | undefined;
   let fleet: Fleet | undefined;
+  let lastTick: Tick | undefined;
   if (options.metrics !== undefined) {
-    const exposition = await exposed(options.metrics, options, () => ({
+    const read = () => ({
       tick: lastTick,
-      metrics: fleet?.progress.summaries() ?? {},
-      counters: fleet?.progress.counters ?? {},
-    }));
-    stack.use(exposition);
-    screen.write(`metrics: http://${options.metrics.host}:${exposition.port}/metrics\n`);
+      metrics: fleet?.record.progress.summaries() ?? {},
+      counters: fleet?.record.progress.counters ?? {},
+    });
+    const { port } = stack.use(await serveMetrics(options.metrics, options, read));
+    screen.write(`metrics: http://${options.metrics.host}:${port}/metrics\n`);
   }
-  claimFolders([
-    ...(options.dir === undefined ? [] : [['dir', options.dir] as const]),
-    ['state', options.stateDir],
-    ['out', out],
-  ]);
-  // What an earlier run left must not be taken for the result of this one.
-  for (const name of [RESULT_FILE, REPORT_FILE]) rmSync(join(out, name), { force: true });
-  const rollouts = openSync(join(out, 'rollouts.jsonl'), 'w');
-  stack.defer(() => closeSync(rollouts));
-  let address: PlatformAddress | undefined;
-  let died: Promise<string> | undefined;
-  if (options.platform === 'embedded') {
-    const embedded = await startEmbeddedPlatform(options.seed);
-    stack.defer(() => embedded.stop());
-    signal.addEventListener('abort', () => void embedded.stop(), { once: true });
-    died = embedded.died;
-    address = embedded.address;
-  } else {
-    address = options.platform;
-  }
+  createFolders(options);
+  const outputs = stack.use(new Outputs(options.out));
+  const { address, died } = await openPlatform(options, stack);
   signal.throwIfAborted();
-  if (address !== undefined) await reach(address);
-
   const running = new Fleet({
-    robots,
+    ...options,
     platform: address,
-    scenario,
     workers,
-    seed: options.seed,
-    keyBits: options.keyBits,
-    stateDir: options.stateDir,
-    dir: base,
-    ...(shard === undefined ? {} : { shard }),
-    ...(options.namePrefix === undefined ? {} : { namePrefix: options.namePrefix }),
-    ...(options.defects === undefined ? {} : { defects: options.defects }),
+    dir,
     onKeys: (done, of) => view.progress(`${options.keyBits}-bit keys`, done, of),
     onSecond: (tick) => {
       lastTick = tick;
-      const number = Math.min(running.phases.length, scenario.phases.length - 1);
-      const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
-      const { counters } = running.progress;
-      view.show({
-        title: scenario.name,
-        tick,
-        phase: { number: number + 1, of: scenario.phases.length, name: scenario.phases[number]?.do ?? '' },
-        elapsedMs: running.elapsedMs,
-        remainingMs: Math.max(0, left - running.phaseElapsedMs),
-        errors: Object.entries(counters).reduce(
-          (sum, [name, count]) => sum + (name.endsWith('.errors') ? count : 0),
-          0,
-        ),
-        violations: running.violations.length,
-        trouble: running.progress.trouble,
-      });
+      view.show(liveState(running, scenario, tick));
     },
   });
   fleet = running;
-  void died?.then((how) => running.incomplete.push(how));
+  void died?.then((how) => running.record.incomplete.push(how));
   const stop = (): Promise<void> => running.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
-  if (shard !== undefined) stack.defer(signOfLife(out, shard, running));
-  const interrupted = await interruptible(signal, running, async () => {
-    const warnings: string[] = [];
-    const hopeless = await running.tryOut(warnings);
-    for (const warning of warnings) screen.write(`${warning}\n`);
-    if (hopeless !== undefined) {
-      running.incomplete.push(hopeless);
-      return;
-    }
-    await running.prepare();
-    view.end();
-    for (const phase of scenario.phases) {
-      const report = await running.run(phase);
-      writeRows(rollouts, report.rollouts);
-      // Nobody is left to carry out the rest.
-      if (signal.aborted || running.notStarted === running.robots) return;
-    }
-    await running.finish();
-  });
+  if (options.shard !== undefined) outputs.signOfLife(options.shard, () => running.record.phase);
+  const interrupted = await interruptible(signal, running, () => carryOut(options, running, outputs, view));
   view.end();
   const measured = interrupted ?? (await running.measured());
   const result = resultOf(options, running, measured, { startedAt, workers, interrupted: interrupted !== undefined });
   await stop();
-  writeResult(out, result);
-  writeWhole(out, REPORT_FILE, reportHtml(result));
+  outputs.finish(result);
   return result;
 }
 
-/** Runs `work`; on an interrupt asks for what was measured so far, ends everything at once, and resolves with it. */
+/** Chooses the number of workers and the folder for the robots' files. Throws PreflightError when the machine is too small. */
+function checkMachine({ scenario, robots, shard, dir, workers: wanted, screen, force }: RunOptions) {
+  const members = membersOf(robots, shard ?? { index: 1, count: 1 }).length;
+  const cost = robotCost(scenario);
+  const base = baseDirFor(members * cost.diskBytes, dir);
+  const limits = machineLimits(base);
+  // No worker without a robot.
+  const workers = Math.min(wanted ?? sensibleWorkers(members, cost, limits), members);
+  const checked = preflight(members, workers, cost, limits);
+  screen.write(`${capacityLine(checked, workers, members)}\n`);
+  if (checked.problems.length > 0 && force !== true)
+    throw new PreflightError([...checked.problems, '--force starts anyway'].join('\n'));
+  return { workers, dir: base };
+}
+
+/** Starts or reaches the platform. `died` resolves with a message when an embedded platform ends early. */
+async function openPlatform(
+  { platform, seed, signal }: RunOptions,
+  stack: AsyncDisposableStack,
+): Promise<{ address: PlatformAddress | undefined; died?: Promise<string> }> {
+  if (platform === undefined) return { address: undefined };
+  const embedded = platform === 'embedded' ? await startEmbeddedPlatform(seed) : undefined;
+  if (embedded !== undefined) {
+    stack.defer(() => embedded.stop());
+    signal.addEventListener('abort', () => void embedded.stop(), { once: true });
+  }
+  signal.throwIfAborted();
+  const address = embedded?.address ?? (platform as PlatformAddress);
+  await reachPlatform(address);
+  return { address, ...(embedded !== undefined && { died: embedded.died }) };
+}
+
+async function carryOut(
+  { scenario, screen, signal }: RunOptions,
+  fleet: Fleet,
+  outputs: Outputs,
+  view: LiveView,
+): Promise<void> {
+  const warnings: string[] = [];
+  const failure = await fleet.runCanary(warnings);
+  for (const warning of warnings) screen.write(`${warning}\n`);
+  if (failure !== undefined) {
+    fleet.record.incomplete.push(failure);
+    return;
+  }
+  await fleet.prepare();
+  view.end();
+  for (const phase of scenario.phases) {
+    const report = await fleet.run(phase);
+    outputs.addRollouts(report.rollouts);
+    const nobodyLeft = fleet.record.notStarted === fleet.robots;
+    if (signal.aborted || nobodyLeft) return;
+  }
+  await fleet.finish();
+}
+
+/** Does `work`. An interrupt instead takes what was measured so far, ends everything at once, and resolves with it. */
 async function interruptible(
   signal: AbortSignal,
   fleet: Fleet,
@@ -177,9 +136,9 @@ async function interruptible(
   const { promise, resolve, reject } = Promise.withResolvers<Measured | undefined>();
   const onAbort = (): void => {
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(late.reject, LAST_WORDS_MS, new Error('no answer in time'));
+    const timer = setTimeout(late.reject, LAST_ANSWER_MS, new Error('no answer in time'));
     Promise.race([fleet.measured(), late.promise])
-      .catch(() => fleet.measuredNothing())
+      .catch(() => fleet.record.measured())
       .finally(() => clearTimeout(timer))
       .then(async (measured) => {
         await fleet.stop('abandon');
@@ -199,45 +158,18 @@ async function interruptible(
   }
 }
 
-/** Rejects with PreflightError when the port can't be used. */
-async function exposed(
-  { port, host }: { port: number; host: string },
-  { scenario, shard }: RunOptions,
-  read: () => Shown,
-): Promise<Exposition> {
-  const labels = {
-    scenario: scenario.name,
-    ...(shard === undefined ? {} : { shard: `${shard.index}/${shard.count}` }),
+function liveState({ record }: Fleet, scenario: Scenario, tick: Tick): LiveState {
+  const number = Math.min(record.phases.length, scenario.phases.length - 1);
+  const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
+  const errors = Object.entries(record.progress.counters).filter(([name]) => name.endsWith('.errors'));
+  return {
+    title: scenario.name,
+    tick,
+    phase: { number: number + 1, of: scenario.phases.length, name: scenario.phases[number]?.do ?? '' },
+    elapsedMs: record.elapsedMs,
+    remainingMs: Math.max(0, left - record.phaseElapsedMs),
+    errors: errors.reduce((sum, [, count]) => sum + count, 0),
+    violations: record.violations.length,
+    trouble: record.progress.trouble,
   };
-  try {
-    return await expose({ port, host, labels, read });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const option = code === 'EADDRINUSE' || code === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
-    throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${code ?? message}); 0 takes any free port`);
-  }
 }
-
-/** For whoever collects the shards: renewed while this process lives. Returns how to end it. */
-function signOfLife(out: string, shard: { index: number; count: number }, fleet: Fleet): () => void {
-  let beat = 0;
-  const sign = (): void => {
-    beat += 1;
-    writeAlive(out, { shard, beat, phase: fleet.phase });
-  };
-  sign();
-  const timer = setInterval(sign, SIGN_MS);
-  return () => clearInterval(timer);
-}
-
-function writeRows(file: number, rows: readonly RolloutRow[]): void {
-  if (rows.length > 0) writeSync(file, `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
-}
-
-const holders = (workers: number): string =>
-  workers === 0 ? 'this process holds' : workers === 1 ? '1 worker here holds' : `${workers} workers here hold`;
-
-const list = (capacity: Record<string, number>): string =>
-  Object.entries(capacity)
-    .map(([name, robots]) => `${Number.isFinite(robots) ? robots.toLocaleString('en') : 'any number of'} (${name})`)
-    .join(', ');

@@ -1,24 +1,24 @@
-/** Where robots keep their files while a fleet runs: in memory when there is room, because a disk would be what is measured. */
+/** The folder of a fleet's files while it runs: in memory when there is room, so that a run does not measure the disk. */
 import { accessSync, constants, mkdtempSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MEMORY_DISK = '/dev/shm';
-/** Room left for everybody else. */
+/** Share of the free space that a fleet may fill. */
 const USABLE = 0.5;
 
-/** Folder for temporary files with room for `bytes`. A folder that was named explicitly is taken whatever its room. */
-export function roomFor(bytes: number, named?: string): string {
+/** A folder for temporary files with room for `bytes`; `named`, if given, whatever its room. */
+export function baseDirFor(bytes: number, named?: string): string {
   if (named !== undefined) return named;
   try {
     accessSync(MEMORY_DISK, constants.W_OK | constants.X_OK);
     const { bavail, bsize } = statfsSync(MEMORY_DISK);
     if (bavail * bsize * USABLE >= bytes) return MEMORY_DISK;
   } catch {
-    // Not Linux, or not for us.
+    // Not Linux, or not writable.
   }
   return tmpdir();
 }
 
-/** A folder of the fleet's own; its path is short, because those of the sockets in it are limited. */
-export const makePlace = (base: string): string => mkdtempSync(join(base, 'muster-fleet-'));
+/** Creates a folder for a fleet below `base`. Its path is short, because paths of Unix sockets are limited. */
+export const createWorkdir = (base: string): string => mkdtempSync(join(base, 'muster-fleet-'));

@@ -1,0 +1,66 @@
+/** Options of a fleet, and of a run of a scenario by one. */
+import type { PlatformAddress } from '../platform/address.ts';
+import type { Screen } from '../report/live.ts';
+import type { Tick, Violation } from '../result/result.ts';
+import type { Scenario } from '../scenario/scenario.ts';
+
+/** Part `index`, from 1, of `count` parts of a fleet. */
+export interface Shard {
+  index: number;
+  count: number;
+}
+
+/** What a fleet and a run of it have in common. */
+interface CommonOptions {
+  /** Robots of the whole fleet, over all shards. */
+  robots: number;
+  scenario: Scenario;
+  seed: number;
+  /** The part of the fleet on this machine. Default: all of it. */
+  shard?: Shard;
+  /** Size of the robots' RSA keys. */
+  keyBits: number;
+  /** Folder of the robots' keys, kept from run to run. */
+  stateDir: string;
+  /** Folder for the robots' files while the fleet runs. Default: in memory (`/dev/shm`) when it has room, else `tmpdir()`. */
+  dir?: string;
+  /** Robots are called `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. Default: `robot`. */
+  namePrefix?: string;
+  /** Plants defects in robots, by index: names of `simulators/defects/device`. */
+  defects?: Record<number, string>;
+}
+
+export interface FleetOptions extends CommonOptions {
+  /** `undefined`: robots without an uplink. */
+  platform: PlatformAddress | undefined;
+  /** Worker processes; 0: everything in this process. */
+  workers: number;
+  /** Events that a robot keeps. Default 200. */
+  retain?: number;
+  /** Default `os`. */
+  durability?: 'os' | 'sync';
+  /** Lists every action in `PhaseOutcome.trace`. */
+  trace?: boolean;
+  onKeys?(done: number, of: number): void;
+  onSecond?(tick: Tick): void;
+  onViolation?(violation: Violation): void;
+}
+
+export interface RunOptions extends CommonOptions {
+  platform: PlatformAddress | 'embedded' | undefined;
+  /** Default: a number that suits this machine. */
+  workers?: number;
+  /** Folder for `result.json`, `report.html` and `rollouts.jsonl`. */
+  out: string;
+  /** Thresholds beside those of the scenario. */
+  thresholds: readonly string[];
+  /** Where to serve Prometheus metrics. Default: nowhere. */
+  metrics?: { port: number; host: string };
+  /** Starts although preflight says that the machine is too small. */
+  force?: boolean;
+  screen: Screen;
+  /** Version of Muster, for the result. */
+  version: string;
+  /** Interrupts the run. */
+  signal: AbortSignal;
+}
