@@ -180,7 +180,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
       }),
     );
     expect(out).toMatch(/the stream of robot-000017 was not whole: reorder: id 2 came after id 3/);
-    expect(out).toContain('robot-000017 deviates on purpose: batch-reversed');
+    expect(out).toContain('robot-000017 has a planted defect: batch-reversed');
     expect(out).toContain('exit 1: an event stream was not whole');
     expect(code).toBe(1);
     const { violations } = resultIn(join(dir, 'out'));
