@@ -1,33 +1,12 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { simulateDevice } from './index.ts';
 import { DirectoryInUseError, lockDirectory } from './lock.ts';
 import { SupervisedDevice } from './process/supervisor.ts';
+import { contest } from './testing/lock-contest.ts';
 import { robot } from './testing/robot.ts';
 import { scratch } from './testing/scratch.ts';
-
-const TAKER = new URL('./testing/lock-taker.ts', import.meta.url);
-
-async function takers(count: number): Promise<ChildProcess[]> {
-  const processes = Array.from({ length: count }, () => fork(TAKER));
-  await Promise.all(processes.map((taker) => once(taker, 'message')));
-  return processes;
-}
-
-async function ask(taker: ChildProcess, message: object): Promise<string> {
-  const answer = once(taker, 'message') as Promise<[string]>;
-  taker.send(message);
-  return (await answer)[0];
-}
-
-async function kill(taker: ChildProcess): Promise<void> {
-  const ended = once(taker, 'exit');
-  taker.kill('SIGKILL');
-  await ended;
-}
 
 test('a second device in the same directory is refused, wherever it is, and the first goes on', async () => {
   await using on = await robot();
@@ -42,7 +21,7 @@ test('a second device in the same directory is refused, wherever it is, and the 
   expect((await on.device.publish(1)).last_id).toBe(2);
 });
 
-test('a process has its directory from the beginning, a stop gives it back, a kill leaves it to the next one', async () => {
+test('a process takes its directory at its start; a stop gives it back, a kill leaves it to the next one', async () => {
   using home = scratch();
   const dir = `${home.path}/robot`;
   const socket = `${home.path}/a.sock`;
@@ -60,7 +39,7 @@ test('a process has its directory from the beginning, a stop gives it back, a ki
   await expect(first.start()).rejects.toThrow(/in use by process/);
 });
 
-test('nothing is made for a device that has nothing to say; the first event takes the directory', async () => {
+test('a device without events makes no directory; its first event takes it', async () => {
   using home = scratch();
   const dir = `${home.path}/new/robot`;
   await using one = await simulateDevice({ dir, socket: `${home.path}/a.sock` });
@@ -72,7 +51,7 @@ test('nothing is made for a device that has nothing to say; the first event take
   expect((await one.start().then(() => one.publish(1))).last_id).toBe(2);
 });
 
-test.for(['a stop', 'a kill'])('is free again after %s, in the same process', async (how) => {
+test.for(['a stop', 'a kill'])('the directory is free again after %s, in the same process', async (how) => {
   await using on = await robot();
   for (let round = 0; round < 3; round += 1) {
     await on.device.publish(1);
@@ -83,60 +62,37 @@ test.for(['a stop', 'a kill'])('is free again after %s, in the same process', as
   }
 });
 
-test('of many processes that find a dead owner, one takes its place', async () => {
+test('of several processes that find a dead owner, one takes its place', async () => {
+  expect(await contest({ processes: 3, rounds: 12, killEvery: 6 })).toEqual([]);
+});
+
+test('a process with the number of a dead owner does not keep its lock', () => {
   using home = scratch();
-  const processes = await takers(4);
-  try {
-    for (let round = 0; round < 100; round += 1) {
-      const dir = `${home.path}/${round}`;
-      mkdirSync(dir);
-      const [dead] = round % 20 === 0 ? await takers(1) : [];
-      if (dead) {
-        expect(await ask(dead, { take: dir })).toBe('got it');
-        await kill(dead);
-      } else {
-        symlinkSync('4194305-1-0-0-0-1', `${dir}/lock`);
-        // One that died while it took over from one that was dead.
-        if (round % 2 === 0) symlinkSync('4194306-1-0-0-0-1', `${dir}/lock.4194305-1-0-0-0-1`);
-      }
-      const answers = await Promise.all(processes.map((taker) => ask(taker, { take: dir })));
-      expect(answers.toSorted()).toEqual([
-        'DirectoryInUseError',
-        'DirectoryInUseError',
-        'DirectoryInUseError',
-        'got it',
-      ]);
-      const winner = processes[answers.indexOf('got it')];
-      expect(readlinkSync(`${dir}/lock`)).toMatch(new RegExp(`^${winner?.pid}-`));
-      expect(readdirSync(dir)).toEqual(['lock']);
-      await Promise.all(processes.map((taker) => ask(taker, { release: true })));
-      expect(readdirSync(dir)).toEqual([]);
-    }
-  } finally {
-    await Promise.all(processes.map(kill));
+  const own = lockDirectory(home.path);
+  const [pid, start, thread] = readlinkSync(`${home.path}/lock`).split('-');
+  own.release();
+  for (const owner of [
+    `${process.ppid}-1-0-1`,
+    `${pid}-1-${thread}-1`,
+    `${pid}-${start}-${thread}-999999`,
+    'nonsense',
+  ]) {
+    symlinkSync(owner, `${home.path}/lock`);
+    lockDirectory(home.path).release();
+    expect(readdirSync(home.path)).toEqual([]);
   }
 });
 
-test('a lock from before the machine was started again is nobody’s', () => {
+test('a device of another thread keeps its lock while the process lives', () => {
   using home = scratch();
   const own = lockDirectory(home.path);
-  const [pid, start, , space, thread] = readlinkSync(`${home.path}/lock`).split('-');
+  const [pid, start] = readlinkSync(`${home.path}/lock`).split('-');
   own.release();
-  symlinkSync([pid, start, 'another', space, thread, 1].join('-'), `${home.path}/lock`);
-  lockDirectory(home.path).release();
-  expect(readdirSync(home.path)).toEqual([]);
+  symlinkSync(`${pid}-${start}-77-1`, `${home.path}/lock`);
+  expect(() => lockDirectory(home.path)).toThrow(DirectoryInUseError);
 });
 
-test('a number that another process has now is not taken for its owner', () => {
-  using home = scratch();
-  const own = lockDirectory(home.path);
-  const [, , boot, space, thread] = readlinkSync(`${home.path}/lock`).split('-');
-  own.release();
-  symlinkSync([process.ppid, 1, boot, space, thread, 1].join('-'), `${home.path}/lock`);
-  lockDirectory(home.path).release();
-});
-
-test('what is called lock and is none is left alone', async () => {
+test('a file named lock that is none is left alone', async () => {
   using home = scratch();
   writeFileSync(`${home.path}/lock`, 'precious');
   await expect(simulateDevice({ dir: home.path })).rejects.toThrow(/lock is not a lock; remove it/);

@@ -1,8 +1,8 @@
 /**
- * One process at a time for a robot's directory: a symbolic link `lock` whose target names its owner. It is made in one step
- * with its content, needs no descriptor, and outlives a crash, after which it names someone who is dead and is taken over.
- *
- * Processes that cannot see each other (on another machine, in another container) are not kept apart.
+ * One device at a time for a robot's directory. The lock is a symbolic link `lock` whose target names its owner. Unlike a file, a
+ * link appears together with its content; unlike a socket, it needs no descriptor. A crash leaves it behind; the next device sees
+ * that the owner is dead and takes the lock over. Machines or containers that share a directory do not see each other's processes,
+ * so they are not kept apart.
  */
 import { readFileSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,74 +10,69 @@ import process from 'node:process';
 import { threadId } from 'node:worker_threads';
 import { errorCode } from './log/io.ts';
 
-/** Someone else who is alive uses the directory. */
+/** A living device uses the directory. */
 export class DirectoryInUseError extends Error {
   override name = 'DirectoryInUseError';
 }
 
 export interface Lock {
-  /** Gives it back. */
+  /** Removes the lock. */
   release(): void;
-  /** Leaves it as a crash does: held by nobody who lives. */
+  /** Leaves the lock behind as a crash does: its owner counts as dead. */
   abandon(): void;
 }
 
-/** Names of the owners in this thread that are alive. */
+/** Owners in this thread that are alive. */
 const held = new Set<string>();
 let locks = 0;
-let self: string | undefined;
+const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
 
-/** Throws DirectoryInUseError, or the system's error when the directory takes no lock. */
+/** Throws DirectoryInUseError, or the system's error when the directory cannot hold a lock. */
 export function lockDirectory(directory: string): Lock {
   const path = `${directory}/lock`;
-  self ??= [process.pid, startOf(process.pid) ?? '', ...here(), threadId].join('-');
   locks += 1;
-  const name = `${self}-${locks}`;
-  held.add(name);
+  const owner = `${SELF}-${locks}`;
+  held.add(owner);
   try {
-    acquire(path, name);
+    acquire(path, owner);
   } catch (error) {
-    held.delete(name);
+    held.delete(owner);
     throw error;
   }
   return {
     release: () => {
-      if (held.delete(name) && ownerOf(path) === name) unlinkSync(path);
+      if (held.delete(owner) && ownerOf(path) === owner) unlinkSync(path);
     },
-    abandon: () => {
-      held.delete(name);
-    },
+    abandon: () => void held.delete(owner),
   };
 }
 
-function acquire(path: string, name: string): void {
-  while (!made(path, name)) {
-    const owner = ownerOf(path);
-    if (owner === undefined) continue;
-    if (isAlive(owner)) {
-      const [pid] = owner.split('-');
-      const who = pid === String(process.pid) ? 'another device of this process' : `process ${pid}`;
-      throw new DirectoryInUseError(`${dirname(path)} is in use by ${who}; give each device a directory of its own`);
+function acquire(path: string, owner: string): void {
+  for (;;) {
+    try {
+      symlinkSync(owner, path);
+      return;
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
     }
-    // Several may have seen that the owner is dead. Who has the right to replace this very owner puts it in its place.
-    const right = `${dirname(path)}/lock.${owner}`;
-    acquire(right, name);
-    if (ownerOf(path) === owner) {
-      renameSync(right, path);
+    const other = ownerOf(path);
+    if (other === undefined) continue;
+    if (isAlive(other)) throw inUse(dirname(path), other);
+    // Several processes may see that the owner is dead. Only the one that holds the lock for this takeover replaces the link.
+    const takeover = `${dirname(path)}/lock.${other}`;
+    acquire(takeover, owner);
+    if (ownerOf(path) === other) {
+      renameSync(takeover, path);
       return;
     }
-    unlinkSync(right);
+    unlinkSync(takeover);
   }
 }
 
-function made(path: string, name: string): boolean {
-  try {
-    symlinkSync(name, path);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false;
-    throw error;
-  }
+function inUse(directory: string, owner: string): DirectoryInUseError {
+  const pid = Number.parseInt(owner, 10);
+  const user = pid === process.pid ? 'another device of this process' : `process ${pid}`;
+  return new DirectoryInUseError(`${directory} is in use by ${user}; give each device a directory of its own`);
 }
 
 /** Undefined when there is no lock. */
@@ -92,55 +87,22 @@ function ownerOf(path: string): string | undefined {
 }
 
 function isAlive(owner: string): boolean {
-  const [pid = '', start, boot, space, thread] = owner.split('-');
-  const [bootHere, spaceHere] = here();
-  // After a restart of the machine or of the container nobody of before is alive.
-  if (boot !== bootHere || space !== spaceHere || !/^[1-9]\d*$/.test(pid)) return false;
-  if (Number(pid) !== process.pid) return start === startOf(Number(pid));
-  if (start !== startOf(process.pid)) return false;
-  // Of another thread nothing is known but that its process lives.
+  const [pid, start, thread] = owner.split('-');
+  if (start === '' || start !== startOf(Number(pid))) return false;
+  if (Number(pid) !== process.pid) return true;
+  // The devices of another thread are not known here, so they count as alive while the process is.
   return thread !== String(threadId) || held.has(owner);
 }
 
-/** When a process started, so that its number is not taken for another's; undefined when there is none. */
-function startOf(pid: number): string | undefined {
+/** When a process started, '' when there is none. So a process with the number of a dead owner is not taken for the owner. */
+function startOf(pid: number): string {
   try {
+    if (process.platform !== 'linux') return process.kill(pid, 0) ? 'unknown' : '';
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie holds nothing any more.
-    return state === 'Z' ? undefined : fields[18];
-  } catch {
-    if (process.platform === 'linux') return undefined;
-    return exists(pid) ? '' : undefined;
-  }
-}
-
-function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
+    // A zombie is dead, and only waits for its parent.
+    return state === 'Z' ? '' : (fields[18] ?? '');
   } catch (error) {
-    return errorCode(error) === 'EPERM';
-  }
-}
-
-let place: readonly [boot: string, space: string] | undefined;
-
-/** Which run of which machine, and which process numbers, this is. */
-function here(): readonly [boot: string, space: string] {
-  place ??= [
-    read(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
-    read(() => readlinkSync('/proc/self/ns/pid')),
-  ];
-  return place;
-}
-
-function read(what: () => string): string {
-  try {
-    return what()
-      .replaceAll(/[^\da-f]/g, '')
-      .slice(0, 16);
-  } catch {
-    return '';
+    return errorCode(error) === 'EPERM' ? 'unknown' : '';
   }
 }

@@ -1,4 +1,4 @@
-/** A process that takes a directory's lock when it is told, and says whether it got it. For tests only. */
+/** A process that takes and releases locks on request, and says whether it got them. */
 import process from 'node:process';
 import { type Lock, lockDirectory } from '../lock.ts';
 
