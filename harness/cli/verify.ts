@@ -5,8 +5,7 @@ import { UsageError } from '../common/usage-error.ts';
 import { claimsOf } from '../reports/certificate/claims.ts';
 import { Refused } from '../reports/certificate/dsse.ts';
 import { keyId, readPublicKey } from '../reports/certificate/keys.ts';
-import { suitesDigest } from '../reports/certificate/suites-digest.ts';
-import { type VerifyOptions, verifyCertificate } from '../reports/certificate/verify.ts';
+import { ownSuites, verifyCertificate } from '../reports/certificate/verify.ts';
 import { type Paint, painter, wrap } from '../reports/style.ts';
 import { digestOf } from '../targets/launch/digest.ts';
 import { loadSuites } from './catalogue.ts';
@@ -40,7 +39,7 @@ export const verify: CommandModule<object, Arguments> = {
     const publicKey = readPublicKey(key);
     const text = readText(file);
     const wanted = digestFrom(digest) ?? digestOf(artifact);
-    const own = await thisMuster();
+    const own = ownSuites(VERSION, await loadSuites());
     const paint = painter(process.stdout, process.env);
     try {
       const statement = verifyCertificate(text, publicKey, {
@@ -86,20 +85,6 @@ function claimsText(
     ...lines(not),
     '',
   ].join('\n');
-}
-
-async function thisMuster(): Promise<NonNullable<VerifyOptions['own']>> {
-  const suites = await loadSuites();
-  return {
-    version: VERSION,
-    suites: suitesDigest(),
-    checkIds: (api, profile) =>
-      suites
-        .filter((suite) => suite.api === api)
-        .flatMap((suite) => suite.checks)
-        .filter((check) => profile === 'full' || check.profile === 'core')
-        .map((check) => check.id),
-  };
 }
 
 function digestFrom(text: string | undefined): string | undefined {

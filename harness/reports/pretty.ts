@@ -52,10 +52,10 @@ export function prettyReporter(
   const paint = painter(output, env);
   const progress = new Progress(output, paint);
   return {
-    onStart({ checks, suite, target, seed }) {
+    onStart({ checks, suite, requirements, target, seed }) {
       const planned = checks.filter((planned) => planned.skip === undefined).length;
-      const told = `control ${printable(target.control)} · ${target.capabilities.join(' ') || 'no capabilities'} · seed ${seed} · ${planned} of ${checks.length} checks`;
-      output.write(`${paint('bold', `check ${suite.api}`)}  ${printable(target.address)}\n${paint('dim', told)}\n\n`);
+      const line = `control ${printable(target.control)} · ${target.capabilities.join(' ') || 'no capabilities'} · seed ${seed} · requirements of ${requirements} · ${planned} of ${checks.length} checks`;
+      output.write(`${paint('bold', `check ${suite.api}`)}  ${printable(target.address)}\n${paint('dim', line)}\n\n`);
       progress.start(checks.length);
     },
     onCheckStart: (check) => progress.begin(check.id),

@@ -7,6 +7,8 @@ import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { checks, requirement, suite } from '../../runner/define.ts';
+import { requirementSet } from '../../runner/requirements.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../samples.ts';
 import { badge } from './badge.ts';
@@ -16,7 +18,7 @@ import { certificateIssuer } from './issue.ts';
 import { generateKey, keyId, readPrivateKey, readPublicKey } from './keys.ts';
 import { type Statement, statementOf } from './statement.ts';
 import { suitesDigest } from './suites-digest.ts';
-import { verifyCertificate } from './verify.ts';
+import { ownSuites, verifyCertificate } from './verify.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-certificate-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -131,9 +133,9 @@ test.each<[string, (statement: Statement) => void, RegExp]>([
     /undecided/,
   ],
   [
-    'a check judged twice',
+    'two verdicts on one check',
     ({ predicate }) => void predicate.muster.verdicts.push(...predicate.muster.verdicts.slice(2)),
-    /judged twice/,
+    /two verdicts on one check/,
   ],
   [
     'a declared name that is not the subject',
@@ -150,7 +152,12 @@ test.each<[string, (statement: Statement) => void, RegExp]>([
 });
 
 test('a certificate of the same version is held against the suites at hand', () => {
-  const own = { version: '0.1.0', suites, checkIds: () => ['device.a', 'device.b', 'device.c'] };
+  const own = {
+    version: '0.1.0',
+    suites,
+    checkIds: () => ['device.a', 'device.b', 'device.c'],
+    requirementsDigest: () => undefined,
+  };
   expect(verifyCertificate(certificate(), publicKey, { own }).predicate.result).toBe('WARNED');
   const others = { ...own, suites: { ...suites, sha256: 'b'.repeat(64) } };
   expect(() => verifyCertificate(certificate(), publicKey, { own: others })).toThrow(/other suites/);
@@ -158,6 +165,41 @@ test('a certificate of the same version is held against the suites at hand', () 
   expect(() => verifyCertificate(certificate(), publicKey, { own: more })).toThrow(/incomplete: device.new missing/);
   const newer = { ...others, version: '0.2.0' };
   expect(verifyCertificate(certificate(), publicKey, { own: newer }).predicate.result).toBe('WARNED');
+});
+
+test('a certificate names its requirement set and the digest of that', () => {
+  const requirements_digest = `sha256:${'e'.repeat(64)}`;
+  const named = certificate(complete(good, { requirements_version: '2026-11-21', requirements_digest }));
+  const statement = verifyCertificate(named, publicKey);
+  expect(statement.predicate.configuration).toContainEqual({
+    name: 'muster requirements of 2026-11-21 (device)',
+    digest: { sha256: 'e'.repeat(64) },
+  });
+  expect(claimsOf(statement).claims[0]).toContain(`requirements of 2026-11-21 (${requirements_digest})`);
+  const own = { version: '0.2.0', suites, checkIds: () => [], requirementsDigest: () => requirements_digest };
+  expect(verifyCertificate(named, publicKey, { own }).predicate.result).toBe('WARNED');
+  const unknown = { ...own, requirementsDigest: () => undefined };
+  expect(verifyCertificate(named, publicKey, { own: unknown }).predicate.result).toBe('WARNED');
+  const changed = { ...own, requirementsDigest: () => `sha256:${'f'.repeat(64)}` };
+  expect(() => verifyCertificate(named, publicKey, { own: changed })).toThrow(/its requirements are not those of/);
+});
+
+test('a certificate of an older set is held against the checks of that set', () => {
+  const since = (date: string) => {
+    const id = `device.since-${date}`;
+    const due = requirement({ id, level: 'MUST', section: '6.1', since: date, text: 'x' });
+    return checks<never>()(due, { profile: date === '2026-11-21' ? 'core' : 'full' }, async () => {});
+  };
+  const dates = ['2026-11-21', '2027-06-01'];
+  const all = suite<never>('device', [dates.map(since)], dates);
+  const own = ownSuites('0.1.0', [all]);
+  expect(own.checkIds('device', 'full', '2026-11-21')).toEqual(['device.since-2026-11-21']);
+  expect(own.checkIds('device', 'full', '2027-06-01')).toEqual(dates.map((date) => `device.since-${date}`));
+  expect(own.checkIds('device', 'core', '2027-06-01')).toEqual(['device.since-2026-11-21']);
+  expect(own.checkIds('platform', 'full', '2027-06-01')).toEqual([]);
+  expect(own.requirementsDigest('device', '2027-06-01')).toBe(requirementSet(all).digest);
+  expect(own.requirementsDigest('device', '2028-01-01')).toBeUndefined();
+  expect(own.suites).toEqual(suitesDigest());
 });
 
 test('a certificate about something else is refused', () => {

@@ -1,10 +1,11 @@
 /** What a certificate claims and what it does not, in words. */
 import type { Outcome } from '../../runner/types.ts';
-import type { Statement } from './statement.ts';
-import type { VerifyOptions } from './verify.ts';
+import { requirementsName, type Statement } from './statement.ts';
+import type { OwnSuites } from './verify.ts';
 
 const API_NAMES = { device: 'the Device API', platform: 'the Platform API', system: 'the whole service' };
 
+/** For a reader who was not there. */
 export interface Claims {
   /** The verdict, and on how many checks it rests. */
   headline: string;
@@ -14,13 +15,14 @@ export interface Claims {
   not: string[];
 }
 
-/** The verdict of a certificate, as the run that wrote it and whoever reads it call it. */
+/** The verdict of a certificate, as the run that wrote it and its readers call it. */
 export function verdictOf({ result, muster: { profile } }: Statement['predicate']): string {
   const word = result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT';
   return `${word}${profile === 'full' ? '' : ` in profile ${profile}`}`;
 }
 
-export function claimsOf({ subject: [subject], predicate }: Statement, own?: VerifyOptions['own']): Claims {
+/** What a verified certificate says. With `own`, also whether its suites are those of this Muster. */
+export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
   const { muster, result } = predicate;
   const count = (...outcomes: Outcome[]): number =>
     muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).length;
@@ -32,14 +34,14 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Ver
     headline: `${verdictOf(predicate)}: ${tally(predicate)}`,
     about: `${subject?.name} with ${API_NAMES[muster.api]}`,
     claims: [
-      `On ${muster.started_at} whoever holds the key ran muster ${muster.version}, profile ${muster.profile}, seed ${muster.seed}, requirements of ${muster.requirements_version}.`,
+      `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
       result === 'FAILED'
-        ? `${count('fail', 'known')} requirements did not hold: ${predicate.failedTests.join(', ')}.`
+        ? `${count('fail', 'known')} checks failed: ${predicate.failedTests.join(', ')}.`
         : `Every MUST that applied held (${musts} checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
       declared
         ? `What was tested is known by its declared name and version only.`
         : `What was tested has the digest sha256:${subject?.digest.sha256}.`,
-      ...(sameSuites ? ['It was judged by the very suites of this muster.'] : []),
+      ...(sameSuites ? ['The suites were the same as those of this muster.'] : []),
     ],
     not: [
       ...(muster.profile === 'full'
@@ -62,6 +64,13 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Ver
       'It says nothing about security, performance, or any other version of what was tested.',
     ],
   };
+}
+
+/** ` (sha256:…)`, when the certificate has it. */
+function requirementsDigest({ configuration, muster }: Statement['predicate']): string {
+  const name = requirementsName(muster.api, muster.requirements_version);
+  const digest = configuration.find((entry) => entry.name === name)?.digest.sha256;
+  return digest === undefined ? '' : ` (sha256:${digest})`;
 }
 
 function tally({ failedTests, muster: { verdicts } }: Statement['predicate']): string {

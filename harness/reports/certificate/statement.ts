@@ -116,7 +116,10 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
     predicateType: TEST_RESULT,
     predicate: {
       result: failedTests.length > 0 ? 'FAILED' : warnedTests.length > 0 ? 'WARNED' : 'PASSED',
-      configuration: [{ name: `muster ${report.muster} suites (${suites.form})`, digest: { sha256: suites.sha256 } }],
+      configuration: [
+        { name: `muster ${report.muster} suites (${suites.form})`, digest: { sha256: suites.sha256 } },
+        ...requirementsOf(report),
+      ],
       passedTests: named('pass'),
       warnedTests,
       failedTests,
@@ -142,13 +145,23 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
   };
 }
 
+/** Name of the entry of `configuration` whose digest is that of the requirement set. */
+export const requirementsName = (api: string, date: string): string => `muster requirements of ${date} (${api})`;
+
+function requirementsOf(report: Report): Statement['predicate']['configuration'] {
+  const { api, requirements_version: date, requirements_digest: digest } = report;
+  return digest === undefined ? [] : [{ name: requirementsName(api, date), digest: { sha256: hexOf(digest) } }];
+}
+
+function hexOf(digest: string): string {
+  const hex = /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1];
+  if (hex === undefined) throw new Refused(`no certificate: ${digest} is not a sha256 digest`);
+  return hex;
+}
+
 function subjectOf(target: TargetDescription): Statement['subject'][number] {
   const label = [target.name ?? target.kind, target.version].filter((part) => part !== undefined).join(' ');
-  if (target.digest !== undefined) {
-    const hex = /^sha256:([0-9a-f]{64})$/.exec(target.digest)?.[1];
-    if (hex === undefined) throw new Refused(`no certificate: ${target.digest} is no sha256 digest`);
-    return { name: label, digest: { sha256: hex } };
-  }
+  if (target.digest !== undefined) return { name: label, digest: { sha256: hexOf(target.digest) } };
   return {
     name: label,
     digest: { sha256: declaredDigest(target.name ?? '', target.version ?? '') },

@@ -1,18 +1,53 @@
-/** Whether a certificate can be believed, and what it then says and does not say. */
+/** Whether a certificate can be believed: its signature, its consistency, its subject, and the suites that it was made with. */
 import type { KeyObject } from 'node:crypto';
-import type { Outcome } from '../../runner/types.ts';
+import { requirementSet } from '../../runner/requirements.ts';
+import type { Outcome, Suite } from '../../runner/types.ts';
 import { open, Refused } from './dsse.ts';
-import { declaredDigest, type Statement, statement } from './statement.ts';
-import type { SuitesDigest } from './suites-digest.ts';
+import { declaredDigest, requirementsName, type Statement, statement } from './statement.ts';
+import { type SuitesDigest, suitesDigest } from './suites-digest.ts';
+
+/** This Muster, which a certificate can be compared with. */
+export interface OwnSuites {
+  version: string;
+  suites: SuitesDigest;
+  /** Ids of all checks of a profile that decide the requirements of a set. */
+  checkIds(api: string, profile: string, requirements: string): readonly string[];
+  /** `sha256:…` of a requirement set of an API; undefined when there is none of that date here. */
+  requirementsDigest(api: string, date: string): string | undefined;
+}
 
 export interface VerifyOptions {
-  /** This Muster, so that a certificate of the same version can be held against its suites. */
-  own?: { version: string; suites: SuitesDigest; checkIds(api: string, profile: string): readonly string[] };
+  own?: OwnSuites;
   /** `sha256:…` or hex of what the reader holds in hands. */
   digest?: string;
 }
 
-/** The statement, when everything about it holds. Throws Refused with the first thing that does not. */
+/** What a Muster of that version, with these suites, compares certificates with. */
+export function ownSuites(version: string, suites: readonly Suite<never>[]): OwnSuites {
+  const of = (api: string): Suite<never>[] => suites.filter((suite) => suite.api === api);
+  return {
+    version,
+    suites: suitesDigest(),
+    checkIds: (api, profile, requirements) =>
+      of(api)
+        .flatMap((suite) => suite.checks)
+        .filter((check) => profile === 'full' || check.profile === 'core')
+        .filter((check) => check.requirement.since <= requirements)
+        .map((check) => check.id),
+    requirementsDigest(api, date) {
+      const [suite] = of(api);
+      return suite?.requirementSets.includes(date) ? requirementSet(suite, date).digest : undefined;
+    },
+  };
+}
+
+/**
+ * Verifies a certificate.
+ *
+ * @param file content of the file
+ * @returns the statement in it
+ * @throws Refused with the first thing that does not hold
+ */
 export function verifyCertificate(file: string, publicKey: KeyObject, options: VerifyOptions = {}): Statement {
   const payload = open(file, publicKey);
   const content: unknown = JSON.parse(payload.toString('utf8'));
@@ -23,7 +58,10 @@ export function verifyCertificate(file: string, publicKey: KeyObject, options: V
   consistent(content);
   complete(content);
   subject(content, options.digest);
-  if (options.own !== undefined) ownSuites(content, options.own);
+  if (options.own !== undefined) {
+    sameRequirements(content, options.own);
+    sameSuites(content, options.own);
+  }
   return content;
 }
 
@@ -31,7 +69,7 @@ export function verifyCertificate(file: string, publicKey: KeyObject, options: V
 function consistent({ predicate }: Statement): void {
   const { verdicts } = predicate.muster;
   const ids = verdicts.map((verdict) => verdict.id);
-  if (new Set(ids).size !== ids.length) throw new Refused('a check is judged twice');
+  if (new Set(ids).size !== ids.length) throw new Refused('it has two verdicts on one check');
   const same = (field: 'passedTests' | 'warnedTests' | 'failedTests', ...outcomes: Outcome[]): void => {
     const expected = verdicts.filter((verdict) => outcomes.includes(verdict.outcome)).map((verdict) => verdict.id);
     if (expected.join() !== predicate[field].join()) throw new Refused(`${field} is not what the verdicts say`);
@@ -62,14 +100,26 @@ function subject({ subject: [what], predicate }: Statement, wanted: string | und
   if (declaredDigest(name, version) !== digest) throw new Refused('the declared subject does not fit its digest');
 }
 
-function ownSuites({ predicate: { muster } }: Statement, own: NonNullable<VerifyOptions['own']>): void {
+/** A set never changes once it is released, whatever version of Muster ran it. */
+function sameRequirements({ predicate: { configuration, muster } }: Statement, own: OwnSuites): void {
+  const { api, requirements_version: date } = muster;
+  const named = configuration.find(({ name }) => name === requirementsName(api, date));
+  const here = own.requirementsDigest(api, date);
+  if (named !== undefined && here !== undefined && here !== `sha256:${named.digest.sha256}`) {
+    throw new Refused(`its requirements are not those of ${date}: sha256:${named.digest.sha256}, here ${here}`);
+  }
+}
+
+function sameSuites({ predicate: { muster } }: Statement, own: OwnSuites): void {
   if (muster.version !== own.version || muster.suites.form !== own.suites.form) return;
   if (muster.suites.sha256 !== own.suites.sha256) {
     throw new Refused(
-      `it was judged by other suites than those of muster ${own.version}: sha256:${muster.suites.sha256}`,
+      `it was made with other suites than those of muster ${own.version}: sha256:${muster.suites.sha256}`,
     );
   }
-  const judged = new Set(muster.verdicts.map(({ id }) => id));
-  const missing = own.checkIds(muster.api, muster.profile).filter((id) => !judged.has(id));
+  const decided = new Set(muster.verdicts.map(({ id }) => id));
+  const missing = own
+    .checkIds(muster.api, muster.profile, muster.requirements_version)
+    .filter((id) => !decided.has(id));
   if (missing.length > 0) throw new Refused(`incomplete: ${missing.join(', ')} missing`);
 }
