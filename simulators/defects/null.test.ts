@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../device/testing/scratch.ts';
+import { scratch } from '../device/testing/robot.ts';
 import { type NullServerName, nullServer } from './null.ts';
 
 function get(options: http.RequestOptions): Promise<{ status: number; text: string }> {

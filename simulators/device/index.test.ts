@@ -2,8 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { StartError, simulateDevice } from './index.ts';
-import { ask } from './testing/robot.ts';
-import { scratch } from './testing/scratch.ts';
+import { ask, scratch } from './testing/robot.ts';
 
 test('a device without options serves in a folder of its own, which goes with it', async () => {
   const device = await simulateDevice();

@@ -9,8 +9,7 @@ import { DeviceDirectory } from './device-directory.ts';
 import { type DiskIo, disk } from './log/io.ts';
 import { settle } from './options.ts';
 import { fillerEvents } from './state/filler.ts';
-import { robot } from './testing/robot.ts';
-import { scratch } from './testing/scratch.ts';
+import { robot, scratch } from './testing/robot.ts';
 
 /** Everything below a directory, with its content. */
 function everything(path: string): string[] {

@@ -5,8 +5,7 @@ import { simulateDevice } from './index.ts';
 import { DirectoryInUseError, lockDirectory } from './lock.ts';
 import { SupervisedDevice } from './process/supervisor.ts';
 import { contest } from './testing/lock-contest.ts';
-import { robot } from './testing/robot.ts';
-import { scratch } from './testing/scratch.ts';
+import { robot, scratch } from './testing/robot.ts';
 
 test('a second device in the same directory is refused, wherever it is, and the first goes on', async () => {
   await using on = await robot();

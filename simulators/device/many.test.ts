@@ -2,8 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { simulateDevice } from './index.ts';
-import { ask } from './testing/robot.ts';
-import { scratch } from './testing/scratch.ts';
+import { ask, scratch } from './testing/robot.ts';
 import { EventStream } from './testing/stream.ts';
 
 const DEVICES = 300;

@@ -9,8 +9,7 @@ import {
 import { deployment } from '../../../harness/contract/deployment.ts';
 import { simulateDevice } from '../index.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
-import { ask } from '../testing/robot.ts';
-import { type Scratch, scratch } from '../testing/scratch.ts';
+import { ask, type Scratch, scratch } from '../testing/robot.ts';
 import { EventStream } from '../testing/stream.ts';
 import { type ControlServer, serveControl } from './server.ts';
 

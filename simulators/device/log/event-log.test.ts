@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../common/clock.ts';
 import { referenceBehaviour } from '../behaviour.ts';
 import { LogReader } from '../stream/reader.ts';
-import { scratch } from '../testing/scratch.ts';
+import { scratch } from '../testing/robot.ts';
 import { EventLog, EventLogError, type EventLogOptions } from './event-log.ts';
 import { type DiskIo, DURABLE, disk } from './io.ts';
 

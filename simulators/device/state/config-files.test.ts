@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type DiskIo, disk } from '../log/io.ts';
-import { scratch } from '../testing/scratch.ts';
+import { scratch } from '../testing/robot.ts';
 import { ConfigFiles } from './config-files.ts';
 
 const file = (filepath: string, content = filepath) => ({ filepath, content: Buffer.from(content) });

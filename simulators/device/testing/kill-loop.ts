@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { random } from '../../common/random.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
-import { ask } from './robot.ts';
-import { scratch } from './scratch.ts';
+import { ask, scratch } from './robot.ts';
 import { EventStream } from './stream.ts';
 
 export interface KillLoop {

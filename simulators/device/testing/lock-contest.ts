@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
-import { scratch } from './scratch.ts';
+import { scratch } from './robot.ts';
 
 const TAKER = new URL('./lock-taker.ts', import.meta.url);
 /** Larger than any process id of Linux. */

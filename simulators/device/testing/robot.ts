@@ -1,8 +1,20 @@
-/** A simulated device in a directory of its own, with quick ways to ask it something. */
+/** A simulated device in a temporary directory, with short ways to ask it something. */
+import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type DeviceOptions, type SimulatedDevice, simulateDevice } from '../index.ts';
-import { scratch } from './scratch.ts';
 import { EventStream } from './stream.ts';
+
+/** A temporary directory, removed when it is disposed of. */
+export interface Scratch extends Disposable {
+  readonly path: string;
+}
+
+export function scratch(): Scratch {
+  const path = mkdtempSync(join(tmpdir(), 'muster-device-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
 
 export interface Answer {
   status: number;
@@ -22,7 +34,8 @@ export interface Robot extends AsyncDisposable {
   listen(query?: string, headers?: http.OutgoingHttpHeaders): Promise<EventStream>;
 }
 
-export async function robot(options: Partial<DeviceOptions> = {}, patienceMs?: number): Promise<Robot> {
+/** Starts a device; it and its streams end when it is disposed of. */
+export async function robot(options: Partial<DeviceOptions> = {}, streamTimeoutMs?: number): Promise<Robot> {
   const home = scratch();
   const dir = `${home.path}/robot`;
   const socket = `${home.path}/agent.sock`;
@@ -34,7 +47,7 @@ export async function robot(options: Partial<DeviceOptions> = {}, patienceMs?: n
     socket,
     ask: (path, asked) => ask(socket, path, asked),
     listen: async (query = '', headers = {}) => {
-      const stream = await EventStream.open(socket, query, headers, patienceMs);
+      const stream = await EventStream.open(socket, query, headers, streamTimeoutMs);
       streams.push(stream);
       return stream;
     },
@@ -46,6 +59,7 @@ export async function robot(options: Partial<DeviceOptions> = {}, patienceMs?: n
   };
 }
 
+/** One request over a socket; `path` as in `Robot.ask`. */
 export function ask(
   socketPath: string,
   path: string,

@@ -1,5 +1,6 @@
-/** A client of the event stream that keeps every byte and every frame it was sent. */
+/** A client of the event stream that keeps every event and comment it was sent. */
 import http from 'node:http';
+import { createParser } from 'eventsource-parser';
 import type { EventEnvelope } from '../../../harness/contract/events.ts';
 
 /** The stream was refused with this status. */
@@ -11,8 +12,8 @@ export class Refused extends Error {
   }
 }
 
-/** Ends what hangs; no test asserts that anything takes less. */
-const PATIENCE_MS = 60_000;
+/** Only ends what hangs. */
+const TIMEOUT_MS = 60_000;
 
 export interface Received {
   id: number;
@@ -20,28 +21,37 @@ export interface Received {
   envelope: EventEnvelope;
 }
 
+interface Waiting {
+  ready(): boolean;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
 export class EventStream {
   readonly events: Received[] = [];
   readonly comments: string[] = [];
-  /** Resolves when the stream has ended, whoever ended it. */
+  /** Resolves when the stream has ended, whichever side ended it. */
   readonly ended: Promise<void>;
   over = false;
   readonly #response: http.IncomingMessage;
-  readonly #patienceMs: number;
-  #rest = '';
-  #waiting: { ready: () => boolean; resolve: () => void; reject: (error: Error) => void }[] = [];
+  readonly #timeoutMs: number;
+  readonly #parser = createParser({
+    onComment: (text) => this.comments.push(text.trim()),
+    onEvent: ({ id, event = '', data }) =>
+      this.events.push({ id: Number(id), type: event, envelope: JSON.parse(data) as EventEnvelope }),
+  });
+  #waiting: Waiting[] = [];
 
-  private constructor(response: http.IncomingMessage, patienceMs: number) {
+  private constructor(response: http.IncomingMessage, timeoutMs: number) {
     this.#response = response;
-    this.#patienceMs = patienceMs;
+    this.#timeoutMs = timeoutMs;
     response.setEncoding('utf8');
     response.on('data', (text: string) => this.#take(text));
     this.ended = new Promise((resolve) => {
       response.on('error', () => {});
       response.once('close', () => {
         this.over = true;
-        for (const { reject } of this.#waiting.splice(0))
-          reject(new Error('the stream ended while a test waited for more'));
+        for (const { reject } of this.#waiting.splice(0)) reject(new Error('the stream ended during a wait for more'));
         resolve();
       });
     });
@@ -52,11 +62,11 @@ export class EventStream {
     socketPath: string,
     query = '',
     headers: http.OutgoingHttpHeaders = {},
-    patienceMs = PATIENCE_MS,
+    timeoutMs = TIMEOUT_MS,
   ): Promise<EventStream> {
     return new Promise((resolve, reject) => {
       const request = http.get({ socketPath, path: `/v0.2/events${query}`, headers, agent: false }, (response) => {
-        if (response.statusCode === 200) resolve(new EventStream(response, patienceMs));
+        if (response.statusCode === 200) resolve(new EventStream(response, timeoutMs));
         else {
           response.resume();
           reject(new Refused(response.statusCode ?? 0));
@@ -81,13 +91,13 @@ export class EventStream {
     await this.until(() => (this.events.at(-1)?.id ?? 0) >= id);
   }
 
-  /** Rejects when the stream ends first, or when patience does. */
+  /** Rejects when the stream ends first, or at the timeout. */
   until(ready: () => boolean): Promise<void> {
     if (ready()) return Promise.resolve();
     if (this.over) return Promise.reject(new Error('the stream has ended'));
     return new Promise((resolve, reject) => {
-      const impatient = () => reject(new Error(`waited ${this.#patienceMs} ms for more on the stream`));
-      const timer = setTimeout(impatient, this.#patienceMs);
+      const onTimeout = () => reject(new Error(`waited ${this.#timeoutMs} ms for more on the stream`));
+      const timer = setTimeout(onTimeout, this.#timeoutMs);
       const done = (settle: () => void) => () => {
         clearTimeout(timer);
         settle();
@@ -112,19 +122,9 @@ export class EventStream {
   }
 
   #take(text: string): void {
-    const blocks = (this.#rest + text).split('\n\n');
-    this.#rest = blocks.pop() ?? '';
-    for (const block of blocks) this.#block(block.split('\n'));
+    this.#parser.feed(text);
     const ready = this.#waiting.filter((waiting) => waiting.ready());
     this.#waiting = this.#waiting.filter((waiting) => !ready.includes(waiting));
     for (const { resolve } of ready) resolve();
-  }
-
-  #block(lines: string[]): void {
-    for (const line of lines) if (line.startsWith(':')) this.comments.push(line.slice(1).trim());
-    const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-    const [id, type, data] = [field('id'), field('event'), field('data')];
-    if (data === undefined) return;
-    this.events.push({ id: Number(id), type: type ?? '', envelope: JSON.parse(data) as EventEnvelope });
   }
 }

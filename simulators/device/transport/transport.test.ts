@@ -3,8 +3,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { simulateDevice } from '../index.ts';
-import { ask, robot } from '../testing/robot.ts';
-import { scratch } from '../testing/scratch.ts';
+import { ask, robot, scratch } from '../testing/robot.ts';
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
