@@ -76,7 +76,7 @@ describe('the summary of a fleet', () => {
   it('judges no threshold, and no generator, by a run that is not complete or measured nothing', () => {
     const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
     const cut = told({ complete: false, thresholds });
-    expect(cut).toMatch(/· not judged {2}rollout\.missed\.count==0 +0\n/);
+    expect(cut).toMatch(/· not evaluated {2}rollout\.missed\.count==0 +0\n/);
     expect(cut).not.toMatch(/✓|met/);
     const empty = told({ complete: false, metrics: {} });
     expect(empty).toContain('✗ incomplete (nothing was measured)');

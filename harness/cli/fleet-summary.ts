@@ -1,10 +1,11 @@
 /** The result of a fleet on one screen: what was measured, what was wanted of it, and whether to believe it. */
 
 import { join, relative } from 'node:path';
-import { ROLLOUT_LEGS, thresholdValue } from '../../simulators/fleet/report/report.ts';
+import { ROLLOUT_LEGS } from '../../simulators/fleet/report/plots.ts';
+import { thresholdValue } from '../../simulators/fleet/report/report.ts';
 import { type exitCode, type FleetResult, measuredNothing } from '../../simulators/fleet/result/result.ts';
 import type { Verdict } from '../../simulators/fleet/result/verdict.ts';
-import { readableMs } from '../../simulators/fleet/scenario/units.ts';
+import { readableDuration } from '../common/durations.ts';
 import { hanging, type Paint, wrap } from '../reports/style.ts';
 import type { EXIT } from './exit.ts';
 
@@ -47,7 +48,7 @@ const count = (value: number): string => value.toLocaleString('en');
 /** Lines for a terminal, ready to be written. `paint`: see `painter`. */
 export function summaryText(result: FleetResult, { out, code }: { out: string; code: Ending }, paint: Paint): string {
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
-  const head = `${count(result.robots)} robots${shard} · seed ${result.seed} · ${readableMs(result.duration_ms)}`;
+  const head = `${count(result.robots)} robots${shard} · seed ${result.seed} · ${readableDuration(result.duration_ms)}`;
   const sections = [
     [`${paint('bold', result.scenario)} · ${head}`],
     figures(result, paint),
@@ -65,7 +66,7 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
   const row = (label: string, name: string): string[] => {
     const of = metrics[name];
     if (of === undefined) return [];
-    const cells = [of.p50, of.p90, of.p99, of.max].map((ms) => readableMs(ms).padStart(CELL)).join('');
+    const cells = [of.p50, of.p90, of.p99, of.max].map((ms) => readableDuration(ms).padStart(CELL)).join('');
     return [`${label.padEnd(NAME)}${count(of.count).padStart(CELL)}${cells}`];
   };
   const rows = [
@@ -90,7 +91,7 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
 function thresholds(result: FleetResult, paint: Paint): string[] {
   return result.thresholds.map(({ expr, value, ok, reason }) => {
     const met = !result.complete
-      ? paint('dim', '· not judged')
+      ? paint('dim', '· not evaluated')
       : ok
         ? paint('green', '✓ met   ')
         : paint('red', '✗ missed');

@@ -14,7 +14,7 @@ import {
   writeAtomically,
   writeResult,
 } from '../../simulators/fleet/result/shards.ts';
-import { durationMs } from '../../simulators/fleet/scenario/units.ts';
+import { durationMs } from '../common/durations.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { painter } from '../reports/style.ts';
 import { interruptSignal, typed } from './check-options.ts';

@@ -1,5 +1,6 @@
 /** Carries out the actions of a scenario on robots, and measures them. */
 import { join } from 'node:path';
+import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import type { Recorder } from '../measure/metrics.ts';
 import { masked } from '../platform/address.ts';
@@ -7,7 +8,6 @@ import { type PlatformClient, PlatformFailure, type ReleaseFixture } from '../pl
 import { installKey, type KeyStore, keyFile } from '../robot/keys.ts';
 import type { Robot } from '../robot/robot.ts';
 import type { Phase } from '../scenario/scenario.ts';
-import { durationMs } from '../scenario/units.ts';
 import { type ActionKind, scheduleMs } from '../schedule/plan.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 import type { Deadlines } from './deadlines.ts';

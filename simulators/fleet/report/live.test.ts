@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type LiveState, LiveView, type Screen } from './live.ts';
+import type { Output } from '../../../harness/common/terminal.ts';
+import { type LiveState, LiveView } from './live.ts';
 
-const screen = (isTTY: boolean): Screen & { text: string } => ({
+const screen = (isTTY: boolean): Output & { text: string } => ({
   text: '',
   isTTY,
   columns: 60,
@@ -40,7 +41,7 @@ describe('the live view', () => {
     expect(first).toContain('ping.ms 12.5 ms');
     expect(first.split('\n').every((line) => line.length <= 60)).toBe(true);
     view.show(state(2000));
-    expect(on.text.slice(first.length).startsWith(`\u001b[${first.split('\n').length - 1}A`)).toBe(true);
+    expect(on.text.slice(first.length).startsWith(`\r\u001b[${first.split('\n').length - 1}A`)).toBe(true);
   });
 
   it('writes plain lines, not too many, where there is no terminal', () => {
@@ -54,7 +55,7 @@ describe('the live view', () => {
     );
   });
 
-  it('tells why robots are not online', () => {
+  it('says why robots are not online', () => {
     for (const isTTY of [true, false]) {
       const on = screen(isTTY);
       new LiveView(on).show({ ...state(1000), trouble: 'connect ECONNREFUSED' });
@@ -62,7 +63,7 @@ describe('the live view', () => {
     }
   });
 
-  it('tells of a long preparation now and then where there is no terminal', () => {
+  it('shows a long preparation now and then where there is no terminal', () => {
     const on = screen(false);
     const view = new LiveView(on);
     for (let done = 1; done <= 12; done += 1) view.progress('keys', done, 12, done * 1000);
@@ -74,7 +75,7 @@ describe('the live view', () => {
     const view = new LiveView(on);
     view.progress('keys', 5, 10);
     view.progress('keys', 10, 10);
-    expect(on.text).toContain('keys [██████████░░░░░░░░░░] 5/10');
+    expect(on.text).toContain('keys ██████████░░░░░░░░░░ 5/10');
     expect(on.text).toContain('10/10');
   });
 });

@@ -1,6 +1,7 @@
-/** What a person sees while a fleet runs: a few lines that redraw on a terminal, one line now and then elsewhere. */
+/** What a person sees while a fleet runs: a few lines that are redrawn on a terminal, or a line now and then elsewhere. */
+import { readableDuration } from '../../../harness/common/durations.ts';
+import { bar, LiveArea, type Output } from '../../../harness/common/terminal.ts';
 import type { Tick } from '../result/result.ts';
-import { readableMs } from '../scenario/units.ts';
 
 export interface LiveState {
   title: string;
@@ -12,98 +13,82 @@ export interface LiveState {
   remainingMs: number;
   errors: number;
   violations: number;
-  /** Why robots that should be online are not, when anybody has said. */
+  /** Why robots that should be online are not, if known. */
   trouble: string | undefined;
 }
 
-/** Written to by LiveView; `process.stderr` fits. */
-export interface Screen {
-  write(text: string): unknown;
-  isTTY?: boolean;
-  columns?: number;
-}
-
-/** Between lines where there is no terminal. */
+/** Time between lines where there is no terminal. */
 const LINE_EVERY_MS = 5000;
 
 export class LiveView {
-  readonly #screen: Screen;
-  #drawn = 0;
+  readonly #area: LiveArea;
   #lastProgress: number | undefined;
   #lastLine = Number.NEGATIVE_INFINITY;
 
-  constructor(screen: Screen) {
-    this.#screen = screen;
+  constructor(output: Output) {
+    this.#area = new LiveArea(output);
   }
 
   /** Call about once a second. */
   show(state: LiveState): void {
-    if (this.#screen.isTTY === true) {
-      const width = this.#screen.columns ?? 80;
-      const lines = panel(state).map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line));
-      this.#screen.write(`${this.#erase()}${lines.join('\n')}\n`);
-      this.#drawn = lines.length;
-      return;
+    if (this.#area.live) {
+      this.#area.draw(panel(state));
+    } else if (state.elapsedMs - this.#lastLine >= LINE_EVERY_MS) {
+      this.#lastLine = state.elapsedMs;
+      this.#area.line(oneLine(state));
     }
-    if (state.elapsedMs - this.#lastLine < LINE_EVERY_MS) return;
-    this.#lastLine = state.elapsedMs;
-    this.#screen.write(`${oneLine(state)}\n`);
   }
 
-  /** Progress of something before or after the phases, e.g. making keys. */
+  /** Shows the progress of a preparation, e.g. of generating keys. */
   progress(what: string, done: number, of: number, nowMs = performance.now()): void {
-    if (this.#lastProgress === undefined) this.#lastProgress = nowMs;
+    this.#lastProgress ??= nowMs;
     const text = `${what} ${bar(done, of)} ${done}/${of}`;
-    if (this.#screen.isTTY === true) {
-      this.#screen.write(`${this.#erase()}${text}\n`);
-      this.#drawn = 1;
+    if (this.#area.live) {
+      this.#area.draw([text]);
     } else if (done === of || nowMs - this.#lastProgress >= LINE_EVERY_MS) {
       this.#lastProgress = nowMs;
-      this.#screen.write(`${text}\n`);
+      this.#area.line(text);
     }
   }
 
-  /** Leaves what is drawn on the screen; the next view begins below it. */
+  /** Leaves what is drawn on the screen; what follows begins below it. */
   end(): void {
-    this.#drawn = 0;
-  }
-
-  #erase(): string {
-    return this.#drawn === 0 ? '' : `\u001b[${this.#drawn}A\u001b[0J`;
+    this.#area.keep();
   }
 }
 
-function panel(state: LiveState): string[] {
-  const { tick, phase } = state;
-  const lines = [
-    `${state.title}  ${phase === undefined ? '' : `phase ${phase.number}/${phase.of} ${phase.name}  `}${bar(state.elapsedMs, state.elapsedMs + state.remainingMs)} ${readableMs(state.elapsedMs)} gone, ${readableMs(state.remainingMs)} to go`,
+function panel({ title, tick, phase, elapsedMs, remainingMs, errors, violations, trouble }: LiveState): string[] {
+  const where = phase === undefined ? '' : `phase ${phase.number}/${phase.of} ${phase.name}  `;
+  const head = `${title}  ${where}${bar(elapsedMs, elapsedMs + remainingMs)} ${times(elapsedMs, remainingMs)}`;
+  if (tick === undefined) return [head];
+  const rates = Object.fromEntries(Object.entries(tick.rates).filter(([, rate]) => rate > 0));
+  const memory = `${Math.round(tick.rss_bytes / 2 ** 20)} MiB`;
+  return [
+    head,
+    `robots   ${entries(tick.robots, String)}`,
+    `a second ${entries(rates, (rate) => (rate < 10 ? rate.toFixed(1) : String(Math.round(rate)))) || 'nothing'}`,
+    `p99      ${entries(tick.p99, readableDuration) || 'nothing'}`,
+    `errors ${errors}  violations ${violations}  cpu ${tick.cpu.toFixed(2)} cores  memory ${memory}  loop stall ${readableDuration(tick.loop_max_ms)}`,
+    ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
   ];
-  if (tick === undefined) return lines;
-  lines.push(`robots   ${entries(tick.robots, String)}`);
-  const busy = Object.fromEntries(Object.entries(tick.rates).filter(([, rate]) => rate > 0));
-  lines.push(
-    `a second ${entries(busy, (rate) => (rate < 10 ? rate.toFixed(1) : String(Math.round(rate)))) || 'nothing'}`,
-  );
-  lines.push(`p99      ${entries(tick.p99, readableMs) || 'nothing'}`);
-  lines.push(
-    `errors ${state.errors}  violations ${state.violations}  cpu ${tick.cpu.toFixed(2)} cores  memory ${Math.round(tick.rss_bytes / 2 ** 20)} MiB  loop stall ${readableMs(tick.loop_max_ms)}`,
-  );
-  if (state.trouble !== undefined) lines.push(`not online: ${state.trouble}`);
-  return lines;
 }
 
 function oneLine({ tick, phase, elapsedMs, remainingMs, errors, violations, trouble }: LiveState): string {
-  const robots = entries(tick?.robots ?? {}, String);
-  const p99 = entries(tick?.p99 ?? {}, readableMs);
-  return `${readableMs(elapsedMs)}, ${readableMs(remainingMs)} to go · phase ${phase?.number ?? '-'}/${phase?.of ?? '-'} ${phase?.name ?? ''} · robots ${robots} · p99 ${p99 || '-'} · errors ${errors} · violations ${violations}${trouble === undefined ? '' : ` · not online: ${trouble}`}`;
+  return [
+    times(elapsedMs, remainingMs),
+    `phase ${phase?.number ?? '-'}/${phase?.of ?? '-'} ${phase?.name ?? ''}`,
+    `robots ${entries(tick?.robots ?? {}, String)}`,
+    `p99 ${entries(tick?.p99 ?? {}, readableDuration) || '-'}`,
+    `errors ${errors}`,
+    `violations ${violations}`,
+    ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
+  ].join(' · ');
 }
+
+const times = (elapsedMs: number, remainingMs: number): string =>
+  `${readableDuration(elapsedMs)}, ${readableDuration(remainingMs)} to go`;
 
 const entries = (map: Record<string, number>, write: (value: number) => string): string =>
   Object.entries(map)
     .map(([name, value]) => `${name} ${write(value)}`)
     .join('  ');
-
-function bar(done: number, of: number): string {
-  const full = of <= 0 ? 20 : Math.min(20, Math.round((done / of) * 20));
-  return `[${'█'.repeat(full)}${'░'.repeat(20 - full)}]`;
-}

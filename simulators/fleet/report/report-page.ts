@@ -12,9 +12,9 @@ h2 { font-size: 18px; margin: 36px 0 10px; } h3 { font-size: 14px; font-weight: 
 .badge { padding: 1px 11px; border-radius: 12px; color: #fff; font-size: 14px; }
 .badge.good { background: #1a7f37; } .badge.poor { background: #9a6700; } .badge.bad { background: #cf222e; }
 .facts { color: var(--soft); margin: 6px 0 14px; padding: 0; list-style: none; display: flex; flex-wrap: wrap; gap: 0 18px; }
-.facts li, .told { overflow-wrap: anywhere; }
-.told { margin: 8px 0; padding: 8px 14px; background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--soft); border-radius: 6px; }
-.told.good { border-left-color: var(--good); } .told.poor { border-left-color: var(--poor); } .told.bad { border-left-color: var(--bad); }
+.facts li, .note { overflow-wrap: anywhere; }
+.note { margin: 8px 0; padding: 8px 14px; background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--soft); border-radius: 6px; }
+.note.good { border-left-color: var(--good); } .note.poor { border-left-color: var(--poor); } .note.bad { border-left-color: var(--bad); }
 .tiles { display: grid; grid-template-columns: repeat(4, 1fr); gap: 10px; margin: 18px 0; }
 .tile, .plot, .scroll { background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 .tile { padding: 10px 14px; } .tile b { display: block; font-size: 20px; line-height: 1.3; font-variant-numeric: tabular-nums; }

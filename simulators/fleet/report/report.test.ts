@@ -43,9 +43,9 @@ describe('the report page', () => {
     expect(page).toContain('uPlot');
   });
 
-  it('tells verdict, thresholds and violations, and lets no text become markup', () => {
+  it('shows verdict, thresholds and violations, and lets no text become markup', () => {
     expect(page).toContain('suspect');
-    expect(page).toContain('rollout.ms.p99&#60;5s');
+    expect(page).toContain('rollout.ms.p99&lt;5s');
     expect(page).toContain('robot-7');
     expect(page).not.toContain('<script>alert');
   });
@@ -81,7 +81,7 @@ describe('the report page', () => {
       resultWith({ complete: false, incomplete_reasons: ['the run was interrupted'], thresholds }),
     );
     expect(cut).toContain('<span class="badge bad">incomplete</span>');
-    expect(cut).toContain('not judged');
+    expect(cut).toContain('not evaluated');
     const [, body = ''] = cut.split('<body>');
     expect(body.split('<script')[0]).not.toMatch(/class="[^"]*good|✓|valid/);
   });

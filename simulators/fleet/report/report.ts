@@ -1,74 +1,68 @@
-/** The report of a fleet run: one HTML file with everything inside, no network needed to read it. */
+/** The report of a fleet run: one HTML file that loads nothing. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { decode } from '../measure/histograms.ts';
+import { readableDuration } from '../../../harness/common/durations.ts';
+import { html, type Markup, NOTHING, trusted } from '../../../harness/common/html.ts';
 import { type FleetResult, measuredNothing } from '../result/result.ts';
 import { parseThreshold } from '../result/thresholds.ts';
-import { readableMs } from '../scenario/units.ts';
+import { type Plot, plotsOf } from './plots.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from './report-page.ts';
-
-interface Plot {
-  id: string;
-  x: 'seconds' | 'ms' | 'percentile';
-  y: 'ms' | '%' | 'number';
-  log?: boolean;
-  at: number[];
-  series: { name: string; values: (number | null)[] }[];
-}
 
 /** Name of the report in the folder of a run. */
 export const REPORT_FILE = 'report.html';
 
-/** The legs of a roll-out in the order in which they happen. */
-export const ROLLOUT_LEGS = ['command', 'sync', 'write', 'event', 'report'] as const;
-
 /** Text of `report.html`. */
 export function reportHtml(result: FleetResult): string {
-  const plots = [...rolloutPlots(result), ...percentilePlots(result), ...timePlots(result)];
-  const place = (id: string, caption: string): string =>
-    plots.some((plot) => plot.id === id) ? `<h3>${caption}</h3><div class="plot" id="${id}"></div>` : '';
+  const plots = plotsOf(result);
   const { script, style } = uPlot();
-  return `<!doctype html>
+  const data = trusted(JSON.stringify(plots).replaceAll('<', '\\u003c'));
+  return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>Muster fleet: ${text(result.scenario)}</title><style>${style}${PAGE_STYLE}</style></head><body><main>
-<h1>${text(result.scenario)} ${badge(result)}</h1>
-<ul class="facts">${facts(result)
-    .map((fact) => `<li>${text(fact)}</li>`)
-    .join('')}</ul>
-${told('bad', result.incomplete_reasons)}${told(tone(result.verdict), result.verdict_reasons)}${told('', result.notes)}
+<title>Muster fleet: ${result.scenario}</title><style>${trusted(style + PAGE_STYLE)}</style></head><body><main>
+<h1>${result.scenario} ${badge(result)}</h1>
+<ul class="facts">${facts(result).map((fact) => html`<li>${fact}</li>`)}</ul>
+${paragraphs('bad', result.incomplete_reasons)}${paragraphs(tone(result.verdict), result.verdict_reasons)}${paragraphs('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
-${violations(result)}
-${section('Thresholds', thresholds(result))}
-${section(
-  'Roll-out',
-  place('reach', 'Robots whose on-device client had read the event, by time after the POST') +
-    place('legs', 'Where the time goes: each leg by percentile') +
-    place('rollout-time', 'Roll-out latency over the run'),
-)}
-${section('Latencies', place('percentiles', 'Latency by percentile') + metrics(result))}
-${section(
-  'Over time',
-  place('rates', 'Events a second') +
-    place('p99', '99th percentile of each second') +
-    place('states', 'Robots by state') +
-    place('load', 'The generator itself: cores used') +
-    place('stalls', 'The generator itself: longest stall of an event loop in each second'),
-)}
-${section('Counters', counters(result))}
-</main><script type="application/json" id="data">${JSON.stringify(plots).replaceAll('<', '\\u003c')}</script>
-<script>${script}</script><script>${PAGE_SCRIPT}</script></body></html>
-`;
+${violations(result)}${missed(result)}
+${section('Thresholds', [thresholds(result)])}
+${plotted(result, plots)}
+${section('Counters', [counters(result)])}
+</main><script type="application/json" id="data">${data}</script>
+<script>${trusted(script)}</script><script>${trusted(PAGE_SCRIPT)}</script></body></html>
+`.markup;
 }
 
-/** Nothing at all, rather than a heading above nothing. */
-const section = (title: string, body: string): string => (body === '' ? '' : `<h2>${title}</h2>${body}`);
+function plotted(result: FleetResult, plots: readonly Plot[]): Markup[] {
+  const place = (id: string, caption: string): Markup =>
+    plots.some((plot) => plot.id === id) ? html`<h3>${caption}</h3><div class="plot" id="${id}"></div>` : NOTHING;
+  return [
+    section('Roll-out', [
+      place('reach', 'Share of robots whose client had read the event, by time after the POST'),
+      place('legs', 'Duration of each leg, by percentile'),
+      place('rollout-time', 'Roll-out latency over the run'),
+    ]),
+    section('Latencies', [place('percentiles', 'Latency by percentile'), metrics(result)]),
+    section('Over time', [
+      place('rates', 'Events per second'),
+      place('p99', '99th percentile of each second'),
+      place('states', 'Robots by state'),
+      place('load', 'Load generator: cores used'),
+      place('stalls', 'Load generator: longest stall of an event loop in each second'),
+    ]),
+  ];
+}
 
-/** The generator's verdict says nothing good of a run that is not complete. */
-function badge({ complete, verdict }: FleetResult): string {
-  const [className, words] = complete ? [tone(verdict), verdict] : ['bad', 'incomplete'];
-  return `<span class="badge ${className}">${words}</span>`;
+/** No heading above an empty section. */
+const section = (title: string, body: readonly Markup[]): Markup =>
+  body.every(({ markup }) => markup === '') ? NOTHING : html`<h2>${title}</h2>${body}`;
+
+/** A run that is not complete gets no good verdict. */
+function badge({ complete, verdict }: FleetResult): Markup {
+  return complete
+    ? html`<span class="badge ${tone(verdict)}">${verdict}</span>`
+    : html`<span class="badge bad">incomplete</span>`;
 }
 
 function facts(result: FleetResult): string[] {
@@ -92,162 +86,83 @@ function uPlot(): { script: string; style: string } {
   return { script: read('uPlot.iife.min.js').replaceAll('</script', '<\\/script'), style: read('uPlot.min.css') };
 }
 
-/** Reach of a roll-out and its legs, from the histograms. */
-function rolloutPlots({ histograms, metrics }: FleetResult): Plot[] {
-  const whole = histograms['rollout.ms'];
-  if (whole === undefined) return [];
-  const from = decode(whole);
-  const percents = [0, 1, ...Array.from({ length: 19 }, (_, step) => 5 + step * 5), 97, 99, 99.5, 99.9, 100];
-  const at = percents.map((percent) => from.getValueAtPercentile(percent) / 1000);
-  const points = percents.map((percent, index) => [at[index] ?? 0, percent] as const);
-  // A plot needs ascending times: of equal ones the last, highest share stands.
-  const distinct = points.filter(([ms], index) => ms !== points[index + 1]?.[0]);
-  const plots: Plot[] = [
-    {
-      id: 'reach',
-      x: 'ms',
-      y: '%',
-      at: distinct.map(([ms]) => ms),
-      series: [{ name: 'robots reached', values: distinct.map(([, percent]) => percent) }],
-    },
-  ];
-  const legs = ROLLOUT_LEGS.map((leg) => `rollout.${leg}.ms`).filter((name) => histograms[name] !== undefined);
-  if (legs.length > 0 && metrics['rollout.ms'] !== undefined) plots.push(byPercentile('legs', legs, histograms));
-  return plots;
-}
-
-const PERCENTILES = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99];
-
-function byPercentile(id: string, names: string[], histograms: Record<string, string>): Plot {
-  return {
-    id,
-    x: 'percentile',
-    y: 'ms',
-    log: true,
-    at: PERCENTILES.map((percent) => -Math.log10(1 - percent / 100)),
-    series: names.map((name) => {
-      const from = decode(histograms[name] ?? '');
-      return { name, values: PERCENTILES.map((percent) => Math.max(from.getValueAtPercentile(percent) / 1000, 0.001)) };
-    }),
+function tiles({ robots, metrics, start_ms, rss_bytes_per_robot, counters, duration_ms }: FleetResult): Markup[] {
+  const rollout = metrics['rollout.ms'];
+  const shown: Record<string, string | undefined> = {
+    robots: count(robots),
+    'roll-out p50': rollout && readableDuration(rollout.p50),
+    'roll-out p99': rollout && readableDuration(rollout.p99),
+    'roll-outs': rollout && count(rollout.count),
+    'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
+    'memory per robot': rss_bytes_per_robot === 0 ? undefined : `${(rss_bytes_per_robot / 1024).toFixed(1)} KiB`,
+    'stream violations': count(counters['subscriber.violations'] ?? 0),
+    'whole run': readableDuration(duration_ms),
   };
-}
-
-function percentilePlots({ histograms }: FleetResult): Plot[] {
-  const names = Object.keys(histograms).filter((name) => !/^rollout\..+\.ms$/.test(name));
-  return names.length === 0 ? [] : [byPercentile('percentiles', names, histograms)];
-}
-
-function timePlots({ series }: FleetResult): Plot[] {
-  if (series.length < 2) return [];
-  const at = series.map((tick) => tick.at_ms / 1000);
-  const over = (
-    id: string,
-    y: Plot['y'],
-    of: (tick: FleetResult['series'][number]) => Record<string, number>,
-  ): Plot => {
-    const names = [...new Set(series.flatMap((tick) => Object.keys(of(tick))))].sort();
-    return {
-      id,
-      x: 'seconds',
-      y,
-      at,
-      series: names.map((name) => ({ name, values: series.map((tick) => of(tick)[name] ?? null) })),
-    };
-  };
-  const plots = [
-    over('rates', 'number', (tick) => withoutStill(tick.rates, series)),
-    over('p99', 'ms', (tick) => tick.p99),
-    over('states', 'number', (tick) => tick.robots),
-    over('load', 'number', (tick) => ({ cores: tick.cpu })),
-    over('stalls', 'ms', (tick) => ({ stall: tick.loop_max_ms })),
-  ];
-  const latency = over('rollout-time', 'ms', ({ p50, p99 }) => {
-    const [middle, high] = [p50['rollout.ms'], p99['rollout.ms']];
-    return { ...(middle === undefined ? {} : { p50: middle }), ...(high === undefined ? {} : { p99: high }) };
-  });
-  return [...plots, latency].filter((plot) => plot.series.length > 0);
-}
-
-/** Without what never happened, which would only hide what did. */
-function withoutStill(rates: Record<string, number>, series: FleetResult['series']): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(rates).filter(([name]) => series.some((tick) => (tick.rates[name] ?? 0) > 0)),
+  return Object.entries(shown).flatMap(([label, value]) =>
+    value === undefined ? [] : [html`<div class="tile"><b>${value}</b><span>${label}</span></div>`],
   );
 }
 
-function tiles(result: FleetResult): string {
-  const rollout = result.metrics['rollout.ms'];
-  const shown: [string, string][] = [
-    [count(result.robots), 'robots'],
-    ...(rollout === undefined
-      ? []
-      : ([
-          [readableMs(rollout.p50), 'roll-out p50'],
-          [readableMs(rollout.p99), 'roll-out p99'],
-          [count(rollout.count), 'roll-outs'],
-        ] as [string, string][])),
-    ...(result.start_ms === 0 ? [] : ([[readableMs(result.start_ms), 'until all served']] as [string, string][])),
-    ...(result.rss_bytes_per_robot === 0
-      ? []
-      : ([[`${(result.rss_bytes_per_robot / 1024).toFixed(1)} KiB`, 'memory a robot']] as [string, string][])),
-    [count(result.counters['subscriber.violations'] ?? 0), 'stream violations'],
-    [readableMs(result.duration_ms), 'whole run'],
-  ];
-  return shown
-    .map(([value, label]) => `<div class="tile"><b>${text(value)}</b><span>${text(label)}</span></div>`)
-    .join('');
-}
-
-function violations({ violations: found, missed }: FleetResult): string {
+function violations({ violations: found }: FleetResult): Markup {
+  if (found.length === 0) return NOTHING;
   const rows = found.map(
     ({ name, kind, message }) =>
-      `<tr><td>${text(name)}</td><td class="bad">${kind}</td><td class="wide">${text(message)}</td></tr>`,
+      html`<tr><td>${name}</td><td class="bad">${kind}</td><td class="wide">${message}</td></tr>`,
   );
-  const table = rows.length === 0 ? '' : `<h2 class="bad">Streams that were not whole</h2>${tableOf(rows)}`;
-  return `${table}${missed.length === 0 ? '' : `<h2 class="bad">Robots that read no event of their roll-out</h2>${told('bad', [missed.join(', ')])}`}`;
+  return html`<h2 class="bad">Event streams that lost, repeated or reordered events</h2>${tableOf(rows)}`;
 }
 
-function thresholds(result: FleetResult): string {
+function missed({ missed: names }: FleetResult): Markup {
+  if (names.length === 0) return NOTHING;
+  return html`<h2 class="bad">Robots that missed their roll-out</h2>${paragraphs('bad', [names.join(', ')])}`;
+}
+
+function thresholds(result: FleetResult): Markup {
   const rows = result.thresholds.map(({ expr, value, ok, reason }) => {
-    const [className, words] = !result.complete ? ['none', 'not judged'] : ok ? ['good', '✓ met'] : ['bad', '✗ missed'];
-    return `<tr><td class="wide">${text(expr)}${reason === undefined ? '' : `<small>${text(reason)}</small>`}</td><td class="n">${text(thresholdValue(expr, value))}</td><td class="${className}">${words}</td></tr>`;
+    const [className, outcome] = !result.complete
+      ? ['none', 'not evaluated']
+      : ok
+        ? ['good', '✓ met']
+        : ['bad', '✗ missed'];
+    const why = reason === undefined ? NOTHING : html`<small>${reason}</small>`;
+    return html`<tr><td class="wide">${expr}${why}</td><td class="n">${thresholdValue(expr, value)}</td><td class="${className}">${outcome}</td></tr>`;
   });
   return tableOf(rows);
 }
 
-/** Wider than the page it scrolls by itself. */
-const tableOf = (rows: readonly string[], head = ''): string =>
-  rows.length === 0 ? '' : `<div class="scroll"><table class="data">${head}${rows.join('')}</table></div>`;
+/** A table wider than the page scrolls by itself. */
+const tableOf = (rows: readonly Markup[], head = NOTHING): Markup =>
+  rows.length === 0 ? NOTHING : html`<div class="scroll"><table class="data">${head}${rows}</table></div>`;
 
-/** With the unit of the expression. */
+/** The measured value of a threshold with its unit. */
 export function thresholdValue(expr: string, value: number | null): string {
   if (value === null) return '–';
   const { statistic, per } = parseThreshold(expr);
-  if (per !== undefined)
-    return per === 'attempt' ? `${Number((value * 100).toPrecision(3))} %` : `${Number(value.toPrecision(4))}/s`;
-  return statistic === 'count' ? count(value) : readableMs(value);
+  if (per === 'attempt') return `${Number((value * 100).toPrecision(3))} %`;
+  if (per === 'second') return `${Number(value.toPrecision(4))}/s`;
+  return statistic === 'count' ? count(value) : readableDuration(value);
 }
 
-function metrics(result: FleetResult): string {
-  const head = ['metric', 'count', 'p50', 'p90', 'p99', 'p99.9', 'max'];
+function metrics(result: FleetResult): Markup {
   const rows = Object.entries(result.metrics).map(([name, of]) => {
-    const times = [of.p50, of.p90, of.p99, of.p999, of.max].map((ms) => `<td class="n">${readableMs(ms)}</td>`);
-    return `<tr><td>${text(name)}</td><td class="n">${count(of.count)}</td>${times.join('')}</tr>`;
+    const durations = [of.p50, of.p90, of.p99, of.p999, of.max].map(
+      (ms) => html`<td class="n">${readableDuration(ms)}</td>`,
+    );
+    return html`<tr><td>${name}</td><td class="n">${count(of.count)}</td>${durations}</tr>`;
   });
-  const columns = head.map((name, index) => `<th${index === 0 ? '' : ' class="n"'}>${name}</th>`).join('');
-  return tableOf(rows, `<tr>${columns}</tr>`);
+  const columns = ['count', 'p50', 'p90', 'p99', 'p99.9', 'max'].map((name) => html`<th class="n">${name}</th>`);
+  return tableOf(rows, html`<tr><th>metric</th>${columns}</tr>`);
 }
 
-function counters(result: FleetResult): string {
-  const rows = Object.entries(result.counters).map(
-    ([name, value]) => `<tr><td>${text(name)}</td><td class="n">${count(value)}</td></tr>`,
+const counters = (result: FleetResult): Markup =>
+  tableOf(
+    Object.entries(result.counters).map(
+      ([name, value]) => html`<tr><td>${name}</td><td class="n">${count(value)}</td></tr>`,
+    ),
   );
-  return tableOf(rows);
-}
 
-const told = (className: string, lines: readonly string[]): string =>
-  lines.map((line) => `<p class="told ${className}">${text(line)}</p>`).join('');
+const paragraphs = (className: string, lines: readonly string[]): Markup[] =>
+  lines.map((line) => html`<p class="note ${className}">${line}</p>`);
 const tone = (verdict: FleetResult['verdict']): string =>
   verdict === 'valid' ? 'good' : verdict === 'suspect' ? 'poor' : 'bad';
 const count = (value: number): string => Math.round(value).toLocaleString('en');
-const text = (raw: string): string => raw.replace(/[&<>"']/g, (mark) => `&#${mark.codePointAt(0)};`);

@@ -2,6 +2,7 @@
  * Conditions a run must meet, e.g. `rollout.ms.p99<5s`, `http.errors.rate<1%`, `ping.ms.count>=100`.
  * Grammar: `metric.statistic operator number[unit]`. The metric is a name of the result's `metrics` or `counters`.
  */
+import { durationMs } from '../../../harness/common/durations.ts';
 import { nearest } from '../../../harness/common/nearest.ts';
 import type { Summary } from '../measure/histograms.ts';
 import { COUNTERS, DURATIONS, isCounter, isDuration } from '../measure/metric-names.ts';
@@ -10,7 +11,6 @@ const STATISTICS = ['count', 'p50', 'p90', 'p99', 'p999', 'max', 'rate'] as cons
 export type Statistic = (typeof STATISTICS)[number];
 const OPERATORS = ['<=', '>=', '==', '<', '>'] as const;
 type Operator = (typeof OPERATORS)[number];
-const TIME_MS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000 };
 
 const RATES: Record<string, { factor: number; per: 'attempt' | 'second' }> = {
   '%': { factor: 0.01, per: 'attempt' },
@@ -22,13 +22,13 @@ export interface Threshold {
   metric: string;
   statistic: Statistic;
   operator: Operator;
-  /** Milliseconds for times, a fraction for percentages, events a second for `/s`, else a plain number. */
+  /** Milliseconds for durations, a fraction for percentages, events per second for `/s`, else a plain number. */
   bound: number;
-  /** What `rate` means here: of all attempts, or a second. */
+  /** Whether `rate` is a share of attempts or a number per second. */
   per?: 'attempt' | 'second';
 }
 
-/** What a threshold came to. `value` is null when nothing was measured, and then it is not met. */
+/** `value` is null when nothing was measured; the threshold is then missed. */
 export interface ThresholdResult {
   expr: string;
   value: number | null;
@@ -43,33 +43,30 @@ export function parseThreshold(text: string): Threshold {
   if (match === null) throw refuse(text, "it must read 'metric.statistic<number[unit]', e.g. rollout.ms.p99<5s");
   const [, metric = '', statistic = '', operator = '', number = '', unit = ''] = match;
   if (!isOne(STATISTICS, statistic)) {
-    throw refuse(text, `'${statistic}' is no statistic; accepted: ${STATISTICS.join(', ')}`);
+    throw refuse(text, `'${statistic}' is not a statistic; accepted: ${STATISTICS.join(', ')}`);
   }
   if (!isOne(OPERATORS, operator)) throw refuse(text, `accepted operators: ${OPERATORS.join(' ')}`);
-  if (number.startsWith('-')) throw refuse(text, `nothing that is measured goes below 0, '${number}${unit}' was given`);
+  if (number.startsWith('-')) throw refuse(text, `measurements are never below 0, but '${number}${unit}' is`);
   const base = { expr, metric, statistic, operator };
   if (statistic === 'count') {
-    if (unit !== '') throw refuse(text, `a count has no unit, '${unit}' was given`);
+    if (unit !== '') throw refuse(text, `a count has no unit, but '${unit}' was given`);
     return { ...base, bound: Number(number) };
   }
   if (statistic === 'rate') {
     const kind = RATES[unit];
-    if (kind === undefined) throw refuse(text, `a rate is a percentage of attempts (1%) or a number a second (10/s)`);
+    if (kind === undefined) throw refuse(text, 'a rate is a percentage of attempts (1%) or a number per second (10/s)');
     return { ...base, bound: Number(number) * kind.factor, per: kind.per };
   }
-  const factor = TIME_MS[unit];
-  if (factor === undefined) {
-    throw refuse(
-      text,
-      `${unit === '' ? 'a time needs a unit' : `'${unit}' is no unit of time`}; accepted: ns, us, ms, s, m`,
-    );
+  try {
+    return { ...base, bound: durationMs(`${number}${unit}`) };
+  } catch (error) {
+    throw refuse(text, (error as Error).message);
   }
-  return { ...base, bound: Number(number) * factor };
 }
 
 /**
- * As `parseThreshold`, for what a person wrote: a metric that no run can measure is refused too. Results of other versions may
- * know others.
+ * Parses a threshold that a person wrote: throws RangeError also for a metric that this version cannot measure. `parseThreshold` accepts
+ * it, because results of other versions may have other metrics.
  */
 export function checkThreshold(text: string): Threshold {
   const threshold = parseThreshold(text);
@@ -79,14 +76,14 @@ export function checkThreshold(text: string): Threshold {
     const near = nearest(metric, [...DURATIONS, ...COUNTERS]);
     throw refuse(
       text,
-      `nothing is measured as '${metric}'${near === undefined ? '' : `; did you mean ${near}?`}\n  accepted durations: ${DURATIONS.join(', ')}\n  accepted counters: ${COUNTERS.join(', ')}, http.status.NNN`,
+      `there is no metric '${metric}'${near === undefined ? '' : `; did you mean ${near}?`}\n  accepted durations: ${DURATIONS.join(', ')}\n  accepted counters: ${COUNTERS.join(', ')}, http.status.NNN`,
     );
   }
   if (!duration && statistic !== 'count' && statistic !== 'rate') {
     throw refuse(text, `'${metric}' is a counter: only count and rate apply`);
   }
   if (per === 'attempt' && !isCounter(attemptsOf(metric))) {
-    throw refuse(text, `attempts of '${metric}' are not counted; accepted: a number a second (10/s)`);
+    throw refuse(text, `attempts of '${metric}' are not counted; accepted: a number per second (10/s)`);
   }
   return threshold;
 }
@@ -95,11 +92,11 @@ const refuse = (text: string, why: string): RangeError => new RangeError(`thresh
 const isOne = <const V extends readonly string[]>(values: V, value: string): value is V[number] =>
   values.includes(value);
 
-/** What thresholds are judged by. */
+/** What thresholds are compared with. */
 export interface Measured {
   metrics: Record<string, Summary>;
   counters: Record<string, number>;
-  /** Seconds in which measurements were taken. */
+  /** Duration of the measured phases. */
   measuredSeconds: number;
 }
 
@@ -118,12 +115,12 @@ function measuredBy({ metric, statistic, per }: Threshold, measured: Measured): 
     const known = [...Object.keys(metrics), ...Object.keys(counters)].sort();
     return known.length === 0
       ? 'nothing was measured'
-      : `nothing was measured as '${metric}'; measured were: ${known.join(', ')}`;
+      : `'${metric}' was not measured; these were: ${known.join(', ')}`;
   }
   const count = times?.count ?? counter ?? 0;
   if (statistic === 'count') return count;
   if (statistic === 'rate' && per === 'second')
-    return measuredSeconds > 0 ? count / measuredSeconds : 'no time was measured';
+    return measuredSeconds > 0 ? count / measuredSeconds : 'no phase was measured';
   if (statistic === 'rate') {
     const attempts = counters[attemptsOf(metric)];
     if (attempts === undefined || attempts === 0) return `no attempt was counted as '${attemptsOf(metric)}'`;
@@ -133,7 +130,7 @@ function measuredBy({ metric, statistic, per }: Threshold, measured: Measured): 
   return times.count === 0 ? `'${metric}' has no sample` : times[statistic];
 }
 
-/** `http.errors` are a share of `http.attempts`. */
+/** The counter of attempts that belongs to a metric: `http.attempts` for `http.errors`. */
 const attemptsOf = (metric: string): string => metric.replace(/\.[^.]+$/, '.attempts');
 
 function compare(value: number, operator: Operator, bound: number): boolean {

@@ -1,10 +1,10 @@
 /** The uplinks of all robots in a process: they share HTTP connections and a provisioning token, renewed before it expires. */
+import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import { createUplink } from '../../device/uplink/index.ts';
 import type { PlatformAddress } from '../platform/address.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { Scenario } from '../scenario/scenario.ts';
-import { durationMs } from '../scenario/units.ts';
 import { type MakeUplink, observedUplinks } from './observed-uplink.ts';
 
 /** Provisioning tokens live five minutes. */

@@ -1,12 +1,12 @@
 /** A running fleet: its hosts carry out phases together. */
 import { rmSync } from 'node:fs';
+import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import type { HostConfig, HostEvents, StopMode } from '../host/host.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts } from '../processes/hosts.ts';
 import type { Phase } from '../scenario/scenario.ts';
-import { durationMs } from '../scenario/units.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 import { runCanary } from './canary.ts';
 import { FleetLayout } from './fleet-layout.ts';

@@ -1,6 +1,6 @@
 /** Options of a fleet, and of a run of a scenario by one. */
+import type { Output } from '../../../harness/common/terminal.ts';
 import type { PlatformAddress } from '../platform/address.ts';
-import type { Screen } from '../report/live.ts';
 import type { Tick, Violation } from '../result/result.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 
@@ -58,7 +58,7 @@ export interface RunOptions extends CommonOptions {
   metrics?: { port: number; host: string };
   /** Starts although preflight says that the machine is too small. */
   force?: boolean;
-  screen: Screen;
+  screen: Output;
   /** Version of Muster, for the result. */
   version: string;
   /** Interrupts the run. */

@@ -31,6 +31,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const { workers, dir } = checkMachine(options);
   const startedAt = new Date().toISOString();
   await using stack = new AsyncDisposableStack();
+  stack.defer(() => view.end());
   let fleet: Fleet | undefined;
   let lastTick: Tick | undefined;
   if (options.metrics !== undefined) {

@@ -51,7 +51,7 @@ describe('a bad scenario file', () => {
 
   it('names a wrong value and what is accepted', () => {
     const [problem] = problemsOf('name: x\nphases:\n  - do: ramp\n    over: 5sec\n');
-    expect(problem).toMatch(/^x\.yaml:4:11: 'over' is "5sec": accepted is .*500ms, 30s, 5m/);
+    expect(problem).toMatch(/^x\.yaml:4:11: 'over' is "5sec"; accepted: a number and a unit, e\.g\. 500ms, 30s, 5m/);
   });
 
   it('names an unknown phase and all phases', () => {
@@ -74,24 +74,24 @@ describe('a bad scenario file', () => {
     ]);
   });
 
-  it('tells every mistake of a file at once, in its order', () => {
+  it('reports every mistake of a file at once, in order', () => {
     const phases = '  - { over: 1s }\n  - { do: hold, for: soon }\n  - { do: ramp, over: 1s }\n  - { do: rollout }\n';
     const problems = problemsOf(`name: x\nrobotz: 5\nuplink: none\nthresholds: [p99<1]\nphases:\n${phases}`);
     expect(problems.map((problem) => problem.replace(/^x\.yaml:(\d+):\d+: /, '$1 ').slice(0, 32))).toEqual([
       "2 unknown field 'robotz'; accept",
       "4 threshold 'p99<1': it must rea",
       '6 the phase lacks "do"; accepted',
-      '7 \'for\' is "soon": accepted is K',
+      '7 \'for\' is "soon"; accepted: a n',
       "8 only the first phase is 'ramp'",
       '9 lacks "over"',
-      "9 'rollout' as written needs an ",
+      "9 this 'rollout' phase needs an ",
     ]);
   });
 
   it('locates a bad threshold', () => {
     const text = 'name: x\nthresholds:\n  - ping.ms.p99<1s\n  - ping.ms.p98<1s\nphases: [{do: ramp, over: 1s}]\n';
     expect(problemsOf(text)).toEqual([
-      expect.stringMatching(/^x\.yaml:4:5: .*'p98' is no statistic; accepted: count, p50/),
+      expect.stringMatching(/^x\.yaml:4:5: .*'p98' is not a statistic; accepted: count, p50/),
     ]);
   });
 
@@ -109,7 +109,7 @@ describe('a bad scenario file', () => {
     expect(problemsOf(`name: x\nsubscribers: 0\n${phases}\n`).join()).toMatch(/subscribers must be 1 or more/);
   });
 
-  it.each(['', '[]', 'text', '42'])('is told what a scenario is: %j', (text) => {
+  it.each(['', '[]', 'text', '42'])('says what a scenario is: %j', (text) => {
     expect(problemsOf(text).join()).toMatch(/a scenario is a map of fields: name, /);
   });
 });

@@ -1,10 +1,10 @@
-/** Reads a scenario file; every mistake is told with its line, its column and what is accepted there. */
-import { isNode, LineCounter, parseDocument } from 'yaml';
-import type { Shape } from '../../../harness/contract/shape.ts';
+/** Reads a scenario file; reports every mistake with its line, its column and what is accepted there. */
+import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import type { Problem, Shape } from '../../../harness/contract/shape.ts';
 import { checkThreshold } from '../result/thresholds.ts';
-import { PHASES, type PhaseKind, phaseShapes, type Scenario, scenarioHead } from './scenario.ts';
+import { ACCEPTED, PHASES, type PhaseKind, phaseShapes, type Scenario, scenarioHead } from './scenario.ts';
 
-/** The file can't be used; the message has one line a mistake, `file:line:column: …`. */
+/** The file cannot be used. The message has a line for each mistake, `file:line:column: …`. */
 export class ScenarioError extends Error {
   override name = 'ScenarioError';
 }
@@ -14,8 +14,12 @@ interface Mistake {
   path: Path;
   message: string;
 }
+interface Property {
+  description?: string;
+  pattern?: string;
+}
 
-/** Parses the text of a scenario. `file` only names it in messages. Throws ScenarioError. */
+/** Parses the text of a scenario. `file` is its name in messages. Throws ScenarioError. */
 export function parseScenario(text: string, file: string): Scenario {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
@@ -28,20 +32,20 @@ export function parseScenario(text: string, file: string): Scenario {
   }
   const value: unknown = document.toJS();
   const mistakes = mistakesIn(value);
-  if (mistakes.length > 0) {
-    const offsetOf = (path: Path): number => {
-      for (let length = path.length; length > 0; length -= 1) {
-        const node: unknown = document.getIn(path.slice(0, length), true);
-        if (isNode(node) && node.range) return node.range[0];
-      }
-      return document.contents?.range?.[0] ?? 0;
-    };
-    const inOrder = mistakes
-      .map(({ path, message }) => ({ offset: offsetOf(path), message }))
-      .toSorted((a, b) => a.offset - b.offset);
-    throw new ScenarioError(inOrder.map(({ offset, message }) => `${at(offset)}: ${message}`).join('\n'));
+  if (mistakes.length === 0) return value as Scenario;
+  const inOrder = mistakes
+    .map(({ path, message }) => ({ offset: offsetOf(path, document), message }))
+    .toSorted((a, b) => a.offset - b.offset);
+  throw new ScenarioError(inOrder.map(({ offset, message }) => `${at(offset)}: ${message}`).join('\n'));
+}
+
+/** Where the value at `path` begins, or the nearest value around it that is there. */
+function offsetOf(path: Path, document: Document): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const node: unknown = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return node.range[0];
   }
-  return value as Scenario;
+  return document.contents?.range?.[0] ?? 0;
 }
 
 function mistakesIn(value: unknown): Mistake[] {
@@ -61,25 +65,25 @@ function mistakesIn(value: unknown): Mistake[] {
 const kindOf = (phase: unknown): PhaseKind | undefined =>
   isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
 
-/** What no schema can say: phases and fields that exclude each other. Phases of no known kind contradict nothing. */
+/** What no schema can say: phases and fields that exclude each other. */
 function contradictions({ uplink, subscribers }: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const mistakes: Mistake[] = [];
-  const say = (index: number, message: string) => mistakes.push({ path: ['phases', index], message });
+  const add = (index: number, message: string) => mistakes.push({ path: ['phases', index], message });
   for (const [index, phase] of phases.entries()) {
     const kind = kindOf(phase);
     if (!isMap(phase) || kind === undefined) continue;
     if ((kind === 'ramp') !== (index === 0)) {
-      say(
+      add(
         index,
         index === 0 ? "the first phase must be 'ramp': it starts the robots" : "only the first phase is 'ramp'",
       );
     }
-    if (kind === 'stop' && index !== phases.length - 1) say(index, "'stop' must be the last phase");
+    if (kind === 'stop' && index !== phases.length - 1) add(index, "'stop' must be the last phase");
     if (uplink === 'none' && needsPlatform(kind, phase)) {
-      say(index, `'${kind}' as written needs an uplink, and uplink is none`);
+      add(index, `this '${kind}' phase needs an uplink, but uplink is none`);
     }
     if (kind === 'rollout' && subscribers === 0) {
-      say(index, "'rollout' is measured at a subscriber on the robot: subscribers must be 1 or more");
+      add(index, "a 'rollout' is measured by a subscriber on the robot: subscribers must be 1 or more");
     }
   }
   return mistakes;
@@ -109,29 +113,32 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   const wrong = shape
     .problems(value)
     .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
-    // Told with what is accepted, where the phases are looked at one by one.
+    // `mistakesIn` reports a phase without "do", together with what is accepted.
     .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
     .filter((problem) => !unknown.some(({ path }) => pointer(path.slice(base.length)) === problem.path))
     .map((problem) => {
       const local = problem.path.split('/').slice(1).map(step);
-      const about = properties[String(local[0] ?? '')]?.description;
       const found = local.reduce<unknown>((from, key) => (from as Record<string, unknown>)?.[key], value);
-      const subject = local.length === 0 ? '' : `'${local.join('.')}' is ${JSON.stringify(found)}: `;
-      if (about === undefined || local.length === 0) {
-        return { path: [...base, ...local], message: `${subject}${problem.message}` };
-      }
-      // What a field is for says what its pattern means; the pattern itself nobody wants to read.
-      const form = problem.message.startsWith('must match pattern');
-      const message = form ? `${subject}accepted is ${about}` : `${subject}${problem.message} (${about})`;
-      return { path: [...base, ...local], message };
+      return { path: [...base, ...local], message: messageOf(problem, local, found, properties[String(local[0])]) };
     });
   return [...unknown, ...wrong];
+}
+
+/** The message about a wrong value `found` at `path`; `property`: the schema of the field, unless the whole map is wrong. */
+function messageOf({ message }: Problem, path: Path, found: unknown, property: Property | undefined): string {
+  if (path.length === 0) return message;
+  const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;
+  const accepted = message.startsWith('must match pattern') ? ACCEPTED[property?.pattern ?? ''] : undefined;
+  if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
+  return property?.description === undefined
+    ? `${subject}: ${message}`
+    : `${subject}: ${message} (${property.description})`;
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const pointer = (path: Path): string => path.map((part) => `/${part}`).join('');
 const step = (part: string): string | number => (/^\d+$/.test(part) ? Number(part) : part);
-const propertiesOf = (shape: Shape): Record<string, { description?: string }> =>
-  (shape.schema as unknown as { properties: Record<string, { description?: string }> }).properties;
+const propertiesOf = ({ schema }: Shape): Record<string, Property> =>
+  'properties' in schema ? (schema.properties as Record<string, Property>) : {};
 const fieldsOf = (shape: Shape): string => Object.keys(propertiesOf(shape)).join(', ');

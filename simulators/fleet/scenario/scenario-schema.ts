@@ -1,8 +1,7 @@
-/** Writes the published schema of scenario files. Run after a change of scenario.ts. */
+/** Writes the published schema of scenario files. After a change of scenario.ts run it, then `npx biome check --write fixtures`. */
 import { writeFileSync } from 'node:fs';
 import { scenarioJsonSchema } from './scenario.ts';
 
-/** Where editors find it. */
 export const SCHEMA_FILE = new URL('../../../fixtures/scenarios/scenario.schema.json', import.meta.url);
 
 export const schemaText = (): string => `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`;

@@ -1,30 +1,49 @@
 /**
- * What a fleet does, phase by phase: the schema of a scenario file. `fixtures/scenarios/scenario.schema.json` is generated from
- * it (`node simulators/fleet/scenario/scenario-schema.ts`), so that editors complete and check scenario files.
+ * What a fleet does, phase by phase: the schema of a scenario file. `node simulators/fleet/scenario/scenario-schema.ts` generates
+ * `fixtures/scenarios/scenario.schema.json` from it, with which editors complete and check scenario files.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import { DURATION_FORM, DURATION_WORDS } from '../../../harness/common/durations.ts';
 import { oneOf, shape } from '../../../harness/contract/shape.ts';
-import { DURATION_FORM, DURATION_WORDS, RATE_FORM, RATE_WORDS, SHARE_FORM, SHARE_WORDS } from './units.ts';
+import { RATE_FORM, RATE_WORDS, SHARE_FORM, SHARE_WORDS } from './units.ts';
 
-const duration = (what: string) => Type.String({ pattern: DURATION_FORM, description: `${what}: ${DURATION_WORDS}` });
-const rate = (what: string) => Type.String({ pattern: RATE_FORM, description: `${what}: ${RATE_WORDS}` });
-const share = Type.Optional(Type.String({ pattern: SHARE_FORM, description: `${SHARE_WORDS}; default 100%` }));
+const SKEW_FORM = `^-?${DURATION_FORM.slice(1)}`;
+const SKEW_WORDS = `${DURATION_WORDS}, negative to turn back`;
+
+/** What each pattern of the schema accepts, in words for messages. */
+export const ACCEPTED: Readonly<Record<string, string>> = {
+  [DURATION_FORM]: DURATION_WORDS,
+  [RATE_FORM]: RATE_WORDS,
+  [SHARE_FORM]: SHARE_WORDS,
+  [SKEW_FORM]: SKEW_WORDS,
+};
+
+const text = (pattern: string, purpose: string) =>
+  Type.String({ pattern, description: `${purpose}: ${ACCEPTED[pattern] ?? ''}` });
+const duration = (purpose: string) => text(DURATION_FORM, purpose);
+const rate = (purpose: string) => text(RATE_FORM, purpose);
+const share = Type.Optional(text(SHARE_FORM, 'The robots that take part, default 100%'));
 
 export const UPLINKS = ['agent', 'polling', 'none'] as const;
 export type UplinkKind = (typeof UPLINKS)[number];
 
 export const ARRIVALS = ['constant', 'poisson', 'jitter'] as const;
-/** How the moments of a rate are laid out: evenly, memoryless, or evenly with each moved within its own interval. */
+/** How actions are spread over time: evenly, at random (a Poisson process), or at a random time within even intervals. */
 export type Arrivals = (typeof ARRIVALS)[number];
 
-const SKEW_FORM = `^-?${DURATION_FORM.slice(1)}`;
-
-/** Present in every phase: requests that go on while it lasts. */
+/** Fields of every phase: requests during the phase, and how they count. */
 const traffic = {
-  ping: Type.Optional(rate('Pings of devices through the platform')),
-  lists: Type.Optional(rate('Walks through one page of a platform list')),
-  arrivals: Type.Optional(oneOf(ARRIVALS, 'How moments are laid out over time; default poisson')),
-  measure: Type.Optional(Type.Boolean({ description: 'false: a warm-up, kept out of all metrics; default true' })),
+  ping: Type.Optional(rate('Rate of pings of devices through the platform')),
+  lists: Type.Optional(rate('Rate of reads of one page of the list of devices')),
+  arrivals: Type.Optional(
+    oneOf(
+      ARRIVALS,
+      'How actions are spread over time: evenly, at random (default), or at a random time within even intervals',
+    ),
+  ),
+  measure: Type.Optional(
+    Type.Boolean({ description: 'Whether metrics include this phase, default true; false for a warm-up' }),
+  ),
 };
 
 const phase = <const K extends string, T extends TProperties>(kind: K, fields: T) =>
@@ -36,40 +55,37 @@ const phase = <const K extends string, T extends TProperties>(kind: K, fields: T
     ),
   );
 
-/** One shape a phase, so that a problem is told in terms of the phase that was meant. */
+/** One shape a phase, so that a message is about the phase that the author meant. */
 export const phaseShapes = {
-  ramp: phase('ramp', { over: duration('Starts the robots evenly over this time') }),
-  hold: phase('hold', { for: duration('Keeps the fleet as it is') }),
+  ramp: phase('ramp', { over: duration('Time over which the robots start, evenly') }),
+  hold: phase('hold', { for: duration('Time for which the fleet stays as it is') }),
   rollout: phase('rollout', {
     share,
-    over: duration('Spreads the POSTs over this time'),
-    within: Type.Optional(duration('A robot that has read no event by then counts as missed; default 60s')),
+    over: duration('Time over which the POSTs are spread'),
+    within: Type.Optional(
+      duration('Time after which a robot that has not read its event has missed the roll-out, default 60s'),
+    ),
   }),
   storm: phase('storm', {
     share,
-    over: duration('The robots of the share drop uplink and subscribers within this time, and come back at once'),
+    over: duration('Time over which robots drop uplink and subscribers; each reconnects at once'),
   }),
   partition: phase('partition', {
     share,
-    for: duration('The robots of the share are cut off from the platform for this time'),
+    for: duration('Time for which robots are cut off from the platform'),
   }),
   kill: phase('kill', {
     share,
-    over: duration('Spreads the kills over this time'),
-    down: Type.Optional(duration('A killed robot starts again after this time; default 1s')),
+    over: duration('Time over which the kills are spread'),
+    down: Type.Optional(duration('Time after which a killed robot starts again, default 1s')),
   }),
   'kill-worker': phase('kill-worker', {
     down: Type.Optional(
-      duration(
-        'One worker process, picked by seed among --workers, is killed and starts again after this time; default 1s',
-      ),
+      duration('Time after which a worker process, chosen by the seed, starts again after it was killed, default 1s'),
     ),
   }),
-  'clock-skew': phase('clock-skew', {
-    share,
-    by: Type.String({ pattern: SKEW_FORM, description: `Moves the clocks, back when negative: ${DURATION_WORDS}` }),
-  }),
-  stop: phase('stop', { over: duration('Stops the robots evenly over this time') }),
+  'clock-skew': phase('clock-skew', { share, by: text(SKEW_FORM, 'Turns the clocks of robots') }),
+  stop: phase('stop', { over: duration('Time over which the robots stop, evenly') }),
 } as const;
 
 export type PhaseKind = keyof typeof phaseShapes;
@@ -77,29 +93,35 @@ export const PHASES = Object.keys(phaseShapes) as PhaseKind[];
 export type Phase = { [K in PhaseKind]: Static<(typeof phaseShapes)[K]['schema']> }[PhaseKind];
 
 const head = {
-  name: Type.String({ minLength: 1, description: 'Shown in results and reports' }),
-  description: Type.Optional(Type.String()),
+  name: Type.String({ minLength: 1, description: 'The name in results and reports' }),
+  description: Type.Optional(Type.String({ description: 'What the scenario is for' })),
   robots: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Unless --robots says otherwise' }),
+    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Number of robots; --robots overrides it' }),
   ),
-  uplink: Type.Optional(oneOf(UPLINKS, 'agent (HTTP + MQTT, default), polling (public Platform API only) or none')),
-  poll_every: Type.Optional(duration('Interval of a polling uplink; default 10s')),
+  uplink: Type.Optional(oneOf(UPLINKS, 'agent (HTTP and MQTT, default), polling (public Platform API only) or none')),
+  poll_every: Type.Optional(duration('Interval of a polling uplink, default 10s')),
   key_bits: Type.Optional(
-    Type.Integer({ minimum: 1024, maximum: 8192, description: 'RSA key of a robot; default 2048; unless --key-bits' }),
+    Type.Integer({
+      minimum: 1024,
+      maximum: 8192,
+      description: "Size of the robots' RSA keys, default 2048; --key-bits overrides it",
+    }),
   ),
   subscribers: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 100,
-      description: 'Clients on each robot that read its event stream; default 1',
+      description: 'Clients on each robot that read its event stream, default 1',
     }),
   ),
   thresholds: Type.Optional(
-    Type.Array(Type.String(), { description: 'E.g. rollout.ms.p99<5s; --threshold adds more' }),
+    Type.Array(Type.String(), {
+      description: 'Conditions on the result, e.g. rollout.ms.p99<5s; --threshold adds more',
+    }),
   ),
 };
 
-/** All of a scenario but its phases, which are checked one by one. */
+/** A scenario except its phases, which are checked one by one. */
 export const scenarioHead = shape(
   'Scenario',
   Type.Object(

@@ -3,9 +3,10 @@
  * fleet over shards and workers carries out the same actions.
  */
 
+import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import type { Arrivals, Phase } from '../scenario/scenario.ts';
-import { durationMs, ratePerSecond, shareOf } from '../scenario/units.ts';
+import { ratePerSecond, shareOf } from '../scenario/units.ts';
 import { atRate, type Moments, once, ranks } from './arrivals.ts';
 
 export type ActionKind = 'start' | 'ping' | 'list' | 'rollout' | 'storm' | 'partition' | 'kill' | 'clock-skew' | 'stop';
