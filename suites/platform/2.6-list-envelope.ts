@@ -1,30 +1,39 @@
-/** Section 2.6: the envelope of every list. */
-
+/** Sections 2, 2.6 and 4.2: whether every list has the list envelope, and its items name their type and times. */
+import { LIST_LIMITS } from '../../harness/contract/lists.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { COLLECTIONS, envelopeProblems, getList, page, served } from './support/lists.ts';
-import { check, type Platform } from './support/platform.ts';
-import { seeded } from './support/seed.ts';
-import { isJson, said } from './support/send.ts';
+import { check } from './support/check.ts';
+import type { Platform } from './support/context.ts';
+import {
+  COLLECTIONS,
+  type Collection,
+  envelopeProblems,
+  getList,
+  getPage,
+  type Item,
+  servedCollections,
+} from './support/lists.ts';
+import { collectionWith } from './support/paging.ts';
+import { isJson, summary } from './support/requests.ts';
 
-const ENVELOPE = requirement({
+const envelope = requirement({
   id: 'platform.list.envelope',
   level: 'MUST',
   section: '2.6',
   since: '2026-11-21',
+  clause: 'Items of the page; length is at most `limit`; each item has its own `object` and `id`.',
   text: 'Every collection answers with the list envelope: object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
 });
-const envelope = check(ENVELOPE, { profile: 'core' }, async (t: Platform) => {
-  await served(t);
+const envelopeCheck = check(envelope, { profile: 'core' }, async (t: Platform) => {
+  await servedCollections(t);
   for (const collection of COLLECTIONS) {
     for (const query of [{}, { limit: 100 }, { offset: 1 }, { expand: 'total_count' }]) {
       const response = await getList(t, collection, query);
-      // Which collections a version has, and which the key may read, is the platform's business: it says so with a 4xx.
-      if (absent(response)) break;
+      if (isAbsent(response)) break;
       const problems = response.status === 200 ? envelopeProblems(response.json) : ['the status is not 200'];
       t.must(problems.length === 0, {
         expected: '200 with {object: "list", limit, offset, has_more, data: [{object, id, …}, …]}',
-        actual: `${problems.slice(0, 5).join('; ')}: ${said(response)}`,
+        actual: `${problems.slice(0, 5).join('; ')}: ${summary(response)}`,
         counterexample: { collection, ...query },
       });
       t.should(isJson(response), {
@@ -35,72 +44,83 @@ const envelope = check(ENVELOPE, { profile: 'core' }, async (t: Platform) => {
   }
 });
 
-const absent = ({ status }: { status: number }): boolean => (status >= 300 && status <= 499) || status === 501;
+/** The platform may lack a collection in this version, or the key may not read it. It says so with a 3xx, a 4xx or 501. */
+const isAbsent = ({ status }: { status: number }): boolean => (status >= 300 && status <= 499) || status === 501;
 
-const ITEMS = requirement({
+const items = requirement({
   id: 'platform.list.items',
   level: 'MUST',
   section: '2.6',
   since: '2026-11-21',
-  text: 'The items of a page are different from each other, and all of a collection name the same type in object, which no other collection does.',
+  clause: 'Every resource carries an `object` field naming its type.',
+  text: 'No item is twice on a page, and the items of one collection share a type in object that no other collection has.',
 });
-const items = check(ITEMS, {}, async (t: Platform) => {
-  const named = new Map<string, string>();
-  for (const collection of await served(t)) {
-    const { data } = await page(t, collection, { limit: 100 });
-    const repeated = data.find(({ id }, index) => data.findIndex((other) => other.id === id) !== index);
-    t.must(repeated === undefined, {
-      expected: 'every item of a page once',
-      actual: `${repeated?.id} more than once on one page of ${collection}`,
-    });
-    t.must(
-      data.every((item) => item.object !== '' && item.id !== ''),
-      { expected: 'an object and an id that are not empty', actual: data.find((item) => !item.object || !item.id) },
-    );
-    const types = [...new Set(data.map((item) => item.object))];
-    t.must(types.length <= 1, {
-      expected: `one type of object in ${collection}: every resource names its type`,
-      actual: types.join(', '),
-    });
-    const [type] = types;
+const itemsCheck = check(items, {}, async (t: Platform) => {
+  const collectionByType = new Map<string, Collection>();
+  for (const collection of await servedCollections(t)) {
+    const { data } = await getPage(t, collection, { limit: LIST_LIMITS.limitMaximum });
+    expectDistinctItems(t, collection, data);
+    const type = expectOneType(t, collection, data);
     if (type === undefined) continue;
-    t.must(!named.has(type), {
+    t.must(!collectionByType.has(type), {
       expected: `an object of ${collection} that names its type`,
-      actual: `object "${type}", which is that of ${named.get(type)}`,
+      actual: `object "${type}", which is that of ${collectionByType.get(type)}`,
       counterexample: `GET /${collection}?limit=100`,
     });
-    named.set(type, collection);
-    t.should(type !== collection, {
-      expected: `the name of one resource in object, not that of the collection`,
-      actual: `object "${type}" in ${collection}`,
-    });
-    if (collection === 'deployments') {
-      t.must(types.length === 0 || types[0] === 'deployment', {
-        expected: 'object "deployment" in every deployment',
-        actual: types.join(', '),
-      });
-    }
+    collectionByType.set(type, collection);
   }
 });
 
-const TIMESTAMPS = requirement({
+function expectDistinctItems(t: Platform, collection: Collection, data: readonly Item[]): void {
+  const repeated = data.find(({ id }, index) => data.findIndex((other) => other.id === id) !== index);
+  t.must(repeated === undefined, {
+    expected: 'every item of a page once',
+    actual: `${repeated?.id} more than once on one page of ${collection}`,
+  });
+  t.must(
+    data.every((item) => item.object !== '' && item.id !== ''),
+    { expected: 'an object and an id that are not empty', actual: data.find((item) => !item.object || !item.id) },
+  );
+}
+
+/** Returns the type; undefined if the page is empty. */
+function expectOneType(t: Platform, collection: Collection, data: readonly Item[]): string | undefined {
+  const types = [...new Set(data.map((item) => item.object))];
+  t.must(types.length <= 1, {
+    expected: `one type of object in ${collection}: every resource names its type`,
+    actual: types.join(', '),
+  });
+  const [type] = types;
+  if (type === undefined) return undefined;
+  t.should(type !== collection, {
+    expected: 'the name of one resource in object, not the name of the collection',
+    actual: `object "${type}" in ${collection}`,
+  });
+  t.must(collection !== 'deployments' || type === 'deployment', {
+    expected: 'object "deployment" in every deployment',
+    actual: type,
+  });
+  return type;
+}
+
+const timestamps = requirement({
   id: 'platform.timestamps',
   level: 'MUST',
   section: '2',
   since: '2026-11-21',
+  clause: 'All JSON timestamps are ISO 8601 date-time strings.',
   text: 'Every timestamp of a resource is an ISO 8601 date-time string.',
 });
-/** What a field of a published resource is called when it holds a moment. */
-const MOMENT = /^(created|updated|queued|deployed|archived|last_connected|last_disconnected|expires)_at$/;
-
-const timestamps = check(TIMESTAMPS, { sharing: 'exclusive' }, async (t: Platform) => {
-  await seeded(t, 1);
+/** Names of timestamp fields in published resources. */
+const TIMESTAMP_NAME = /^(created|updated|queued|deployed|archived|last_connected|last_disconnected|expires)_at$/;
+const timestampsCheck = check(timestamps, { sharing: 'exclusive' }, async (t: Platform) => {
+  await collectionWith(t, 1);
   let seen = 0;
-  for (const collection of await served(t)) {
-    const { data } = await page(t, collection, { limit: 100 });
+  for (const collection of await servedCollections(t)) {
+    const { data } = await getPage(t, collection, { limit: LIST_LIMITS.limitMaximum });
     for (const item of data) {
       for (const [name, value] of Object.entries(item)) {
-        if (!MOMENT.test(name) || value === null) continue;
+        if (!TIMESTAMP_NAME.test(name) || value === null) continue;
         seen += 1;
         t.must(typeof value === 'string' && isIso8601(value), {
           expected: `an ISO 8601 date-time in ${name}`,
@@ -110,18 +130,19 @@ const timestamps = check(TIMESTAMPS, { sharing: 'exclusive' }, async (t: Platfor
       }
     }
   }
-  if (seen === 0) t.notApplicable('no item that was listed has a timestamp');
+  if (seen === 0) t.notApplicable('no listed item has a timestamp');
 });
 
-const OBJECTS = requirement({
+const collections = requirement({
   id: 'platform.list.collections',
   level: 'INFO',
   section: '4.2',
   since: '2026-11-21',
-  text: 'Which collections a platform serves is recorded.',
+  clause: 'Method GET on a collection path under `{base_url}`',
+  text: 'The collections that the platform serves are recorded.',
 });
-const collections = check(OBJECTS, {}, async (t: Platform) => {
-  t.note(`serves ${(await served(t)).join(', ')} in ${t.apiVersion}`);
+const collectionsCheck = check(collections, {}, async (t: Platform) => {
+  t.note(`serves ${(await servedCollections(t)).join(', ')} in ${t.apiVersion}`);
   t.note(
     /(^|\/)beta(\/|$)/.test(t.http.basePath)
       ? 'the base URL contains the segment beta'
@@ -129,4 +150,4 @@ const collections = check(OBJECTS, {}, async (t: Platform) => {
   );
 });
 
-export const listEnvelopeChecks = [envelope, items, timestamps, collections];
+export default [envelopeCheck, itemsCheck, timestampsCheck, collectionsCheck];

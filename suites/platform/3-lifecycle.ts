@@ -1,106 +1,114 @@
-/** Section 3: how deployments move, and when. */
+/** Sections 2.1, 2.2 and 3: whether a new deployment is the one that was asked for, and only ever moves forward. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { type DeploymentModel, type DeploymentReality, deploymentCommands } from './models/deployments/index.ts';
+import { type DeploymentModel, type DeploymentReality, deploymentCommands } from './models/deployments.ts';
+import { check } from './support/check.ts';
+import type { Platform } from './support/context.ts';
 import { createDevice } from './support/create.ts';
-import { archived, deployed } from './support/deployments.ts';
-import { act, createKit, tidy, tryDeployment } from './support/kit.ts';
-import type { Item } from './support/lists.ts';
-import { check, type Platform } from './support/platform.ts';
-import { read } from './support/read.ts';
+import { actOn, archivingAfterwards, createArchivedDeployment, createDeployment } from './support/deployments.ts';
+import { type Item, readItem } from './support/lists.ts';
+import { createReleaseFixture } from './support/releases.ts';
+import { refused } from './support/requests.ts';
 
-const FORWARD = requirement({
+const options = { needs: ['write'], writes: true, sharing: 'exclusive' } as const;
+
+const forwardOnly = requirement({
   id: 'platform.deployment.forward-only',
   level: 'SHOULD',
   section: '3',
   since: '2026-11-21',
-  text: 'The target and the activity of a deployment never move backwards, whatever is done with it and its neighbours.',
+  text: 'The target and the activity of a deployment never move backwards, whatever is done to it and to other deployments of its device.',
 });
-const forwardOnly = check(FORWARD, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
-  const kits = [await createKit(t), await createKit(t)];
-  const made = new Set<Item>();
-  await deployed(t, kits, made);
-  await t.property(
-    deploymentCommands(t.replayPath),
-    async (commands) => {
-      const device = (await createDevice(t)).id;
-      const model: DeploymentModel = { known: [] };
-      const real: DeploymentReality = { t, device, kits, targets: ['staged', 'deployed'] };
-      try {
-        await fc.asyncModelRun(() => ({ model, real }), commands);
-      } finally {
-        for (const item of model.known) made.add(item);
-      }
-    },
-    { runs: 8 },
-  );
-  await tidy(t, [...made]);
-});
+const forwardOnlyCheck = check(forwardOnly, options, (t: Platform) =>
+  archivingAfterwards(t, async (created) => {
+    const fixtures = [await createReleaseFixture(t), await createReleaseFixture(t)];
+    created.add(await createDeployment(t, fixtures));
+    await t.property(
+      deploymentCommands(t.replayPath),
+      async (commands) => {
+        const device = (await createDevice(t)).id;
+        const model: DeploymentModel = { known: [] };
+        const real: DeploymentReality = { t, device, fixtures };
+        try {
+          await fc.asyncModelRun(() => ({ model, real }), commands);
+        } finally {
+          for (const item of model.known) created.add(item);
+        }
+      },
+      { runs: 8 },
+    );
+  }),
+);
 
-const CREATED = requirement({
+const asAsked = requirement({
   id: 'platform.deployment.created',
   level: 'MUST',
   section: '2.1',
   since: '2026-11-21',
-  text: 'A deployment that is created is of the device and the release that were asked for, and keeps its description.',
+  clause: 'Description of the deployment. … Device identifier (prefix `dvc_`). … Release identifier (prefix `rls_`).',
+  text: 'A new deployment has the device, the release and the description that were asked for.',
 });
-const asAsked = check(CREATED, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
-  const kit = await createKit(t);
-  const device = (await createDevice(t)).id;
-  const { deployment, answers } = await tryDeployment(t, [kit], device);
-  if (deployment === undefined) t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
-  const later = await read(t, 'deployments', deployment.id);
-  await tidy(t, [deployment]);
-  for (const [where, shown] of [
-    ['the answer to POST /deployments', deployment],
-    ['the deployment read', later],
-  ] as const) {
-    for (const [field, asked] of Object.entries({ device_id: device, release_id: kit.release.id })) {
-      // Which fields a platform shows of it is for another requirement.
-      t.must(shown[field] === undefined || shown[field] === asked, {
-        expected: `${field} ${asked} in ${where}, as it was asked for`,
-        actual: JSON.stringify(shown),
-        counterexample: shown.id,
-      });
-    }
-    t.should(shown['description'] === undefined || String(shown['description'] ?? '') !== '', {
-      expected: `the description that was given in ${where}`,
-      actual: shown['description'],
+const asAskedCheck = check(asAsked, options, (t: Platform) =>
+  archivingAfterwards(t, async (created) => {
+    const fixture = await createReleaseFixture(t);
+    const device = (await createDevice(t)).id;
+    const deployment = await createDeployment(t, [fixture], { device });
+    created.add(deployment);
+    const asked = { device_id: device, release_id: fixture.release.id };
+    const later = await readItem(t, 'deployments', deployment.id);
+    expectAsAsked(t, deployment, asked, 'the answer to POST /deployments');
+    expectAsAsked(t, later, asked, 'the deployment when it is read');
+  }),
+);
+
+function expectAsAsked(t: Platform, shown: Item, asked: Readonly<Record<string, string>>, where: string): void {
+  for (const [field, value] of Object.entries(asked)) {
+    // Another requirement decides which fields a platform has to show.
+    t.must(shown[field] === undefined || shown[field] === value, {
+      expected: `${field} ${value} in ${where}, as it was asked for`,
+      actual: JSON.stringify(shown),
+      counterexample: shown.id,
     });
   }
-});
+  t.should(shown['description'] === undefined || String(shown['description'] ?? '') !== '', {
+    expected: `the description that was asked for in ${where}`,
+    actual: shown['description'],
+  });
+}
 
-const ARCHIVED = requirement({
+const archivedFinal = requirement({
   id: 'platform.deployment.archived-final',
   level: 'MUST',
   section: '2.2',
   since: '2026-11-21',
+  clause: 'Kept for history; cannot be deployed and is not active on the device.',
   text: 'An archived deployment cannot be deployed.',
 });
-const archivedFinal = check(ARCHIVED, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
-  const made = new Set<Item>();
-  const kits = [await createKit(t), await createKit(t)];
-  const deployment = await archived(t, kits, made);
-  const before = await read(t, 'deployments', deployment.id);
-  if (before['activity_status'] !== 'archived') {
-    t.notApplicable(`a deployment that was just created could not be archived: it is ${before['activity_status']}`);
-  }
-  t.must(before['target_status'] !== 'deployed', {
-    expected: `a target other than deployed in ${deployment.id}, which is archived and so cannot be deployed`,
-    actual: `target_status deployed with activity_status archived, before it is told to deploy`,
-    counterexample: deployment.id,
-  });
-  const response = await act(t, deployment.id, 'deploy');
-  const after = await read(t, 'deployments', deployment.id);
-  await tidy(t, [...made]);
-  t.must(after['activity_status'] === 'archived' && after['target_status'] !== 'deployed', {
-    expected: `${deployment.id} to stay archived when it is told to deploy`,
-    actual: `${response.status}, and it is ${after['activity_status']} with target ${after['target_status']}`,
-  });
-  t.should(response.status >= 400 && response.status < 500, {
-    expected: 'a 4xx to deploy of an archived deployment',
-    actual: response.status,
-  });
-});
+const archivedFinalCheck = check(archivedFinal, options, (t: Platform) =>
+  archivingAfterwards(t, async (created) => {
+    const fixtures = [await createReleaseFixture(t), await createReleaseFixture(t)];
+    const deployment = await createArchivedDeployment(t, fixtures);
+    created.add(deployment);
+    const before = await readItem(t, 'deployments', deployment.id);
+    if (before['activity_status'] !== 'archived') {
+      t.notApplicable(`a new deployment could not be archived: it is ${before['activity_status']}`);
+    }
+    t.must(before['target_status'] !== 'deployed', {
+      expected: `a target other than deployed in ${deployment.id}, which is archived and so cannot be deployed`,
+      actual: 'target_status deployed with activity_status archived, before anything asks for it to be deployed',
+      counterexample: deployment.id,
+    });
+    const response = await actOn(t, deployment.id, 'deploy');
+    const after = await readItem(t, 'deployments', deployment.id);
+    t.must(after['activity_status'] === 'archived' && after['target_status'] !== 'deployed', {
+      expected: `${deployment.id} to stay archived when it is asked to deploy`,
+      actual: `${response.status}, and it is ${after['activity_status']} with target ${after['target_status']}`,
+    });
+    t.should(refused(response), {
+      expected: 'a 4xx to deploy of an archived deployment',
+      actual: response.status,
+    });
+  }),
+);
 
-export const lifecycleChecks = [forwardOnly, asAsked, archivedFinal];
+export default [forwardOnlyCheck, asAskedCheck, archivedFinalCheck];

@@ -1,18 +1,18 @@
-/** Section 4.2: pings that are refused, for their body or for their device. */
+/** Section 4.2: whether a ping is refused if its body is wrong or its device does not exist. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../code-points.ts';
-import { ping, pingsAreServed } from './support/devices.ts';
-import { check, type Platform } from './support/platform.ts';
-import { broken, refused, said } from './support/send.ts';
+import { check } from './support/check.ts';
+import type { Platform } from './support/context.ts';
+import { MILLISECOND_NANOS, ping, requirePing } from './support/ping.ts';
+import { refused, serverError, summary } from './support/requests.ts';
 
-const MILLISECOND = 1_000_000;
-
-const BAD_BODY = requirement({
+const badBody = requirement({
   id: 'platform.ping.bad-body',
   level: 'SHOULD',
   section: '4.2',
   since: '2026-11-21',
+  clause: 'JSON object with `timeout_nanos` (integer, at most 10 seconds expressed in nanoseconds)',
   text: 'A ping whose body is no JSON object, or whose timeout_nanos is no integer, is refused with a 4xx.',
 });
 const BAD_BODIES = [
@@ -31,8 +31,8 @@ const BAD_BODIES = [
   '{"timeout_nanos":1000000}}',
   `{"timeout_nanos":${'['.repeat(2000)}${']'.repeat(2000)}}`,
 ];
-/** What the specification leaves open: recorded only. */
-const OPEN_BODIES = [
+/** The specification does not say what these do, so the answer is only recorded. */
+const UNSPECIFIED_BODIES = [
   '',
   '{}',
   '{"timeout_nanos":null}',
@@ -41,57 +41,66 @@ const OPEN_BODIES = [
   '{"timeout_nanos":"1000000"}',
   '{"timeout_nanos":1e6}',
 ];
-
-const badBody = check(BAD_BODY, {}, async (t: Platform) => {
-  const device = await pingsAreServed(t);
-  const answers = await Promise.all(BAD_BODIES.map((body) => ping(t, device, body)));
-  for (const [index, response] of answers.entries()) {
+const badBodyCheck = check(badBody, {}, async (t: Platform) => {
+  const device = await requirePing(t);
+  const pingAll = (bodies: readonly string[]) =>
+    Promise.all(bodies.map(async (body) => ({ body, response: await ping(t, device, body) })));
+  for (const { body, response } of await pingAll(BAD_BODIES)) {
     t.must(refused(response), {
-      expected: `a 4xx to a ping with the body ${(BAD_BODIES[index] ?? '').slice(0, 60)}`,
-      actual: said(response),
-      counterexample: (BAD_BODIES[index] ?? '').slice(0, 100),
+      expected: `a 4xx to a ping with the body ${body.slice(0, 60)}`,
+      actual: summary(response),
+      counterexample: body.slice(0, 100),
     });
   }
-  const open = await Promise.all(OPEN_BODIES.map((body) => ping(t, device, body)));
-  for (const [index, response] of open.entries()) {
-    const body = OPEN_BODIES[index] === '' ? 'no body' : OPEN_BODIES[index];
-    t.must(!broken(response) || response.status === 504, {
+  for (const { body, response } of await pingAll(UNSPECIFIED_BODIES)) {
+    const shown = body === '' ? 'no body' : body;
+    t.must(!serverError(response) || response.status === 504, {
       expected: 'no 5xx',
-      actual: said(response),
-      counterexample: body,
+      actual: summary(response),
+      counterexample: shown,
     });
-    t.note(`${body}: ${response.status}`);
+    t.note(`${shown}: ${response.status}`);
   }
 });
 
-const UNKNOWN = requirement({
+const unknownDevice = requirement({
   id: 'platform.ping.unknown-device',
   level: 'SHOULD',
   section: '4.2',
   since: '2026-11-21',
+  clause: '`device_id` (string, device identifier)',
   text: 'A ping of a device that does not exist is refused with a 4xx.',
 });
-const unknownDevice = check(UNKNOWN, {}, async (t: Platform) => {
-  await pingsAreServed(t);
-  const strange = fc.oneof(
+const UNKNOWN_DEVICES = [
+  'dvc_',
+  'dvc_0000000000000000',
+  'dpl_1',
+  '%',
+  "' OR '1'='1",
+  'dvc_\u0000',
+  'a'.repeat(2000),
+  '..',
+];
+const unknownDeviceCheck = check(unknownDevice, {}, async (t: Platform) => {
+  await requirePing(t);
+  const anyUnknownDevice = fc.oneof(
     fc
       .string({ unit: fc.constantFrom(...'abcdefghijkmnpqrstuvwxyz0123456789'), minLength: 12, maxLength: 30 })
       .map((text) => `dvc_${text}`),
     fc.string({ unit: codePoint, minLength: 1, maxLength: 12 }),
   );
-  const examples = ['dvc_', 'dvc_0000000000000000', 'dpl_1', '%', "' OR '1'='1", 'dvc_\u0000', 'a'.repeat(2000), '..'];
   await t.property(
-    strange,
+    anyUnknownDevice,
     async (device) => {
-      const response = await ping(t, device, { timeout_nanos: MILLISECOND });
+      const response = await ping(t, device, { timeout_nanos: MILLISECOND_NANOS });
       t.must(refused(response), {
         expected: 'a 4xx to the ping of a device that does not exist',
-        actual: said(response),
+        actual: summary(response),
         counterexample: device.slice(0, 100),
       });
     },
-    { runs: examples.length + 8, examples: examples.map((device): [unknown] => [device]) },
+    { runs: UNKNOWN_DEVICES.length + 8, examples: UNKNOWN_DEVICES.map((device): [unknown] => [device]) },
   );
 });
 
-export const pingRefusalChecks = [badBody, unknownDevice];
+export default [badBodyCheck, unknownDeviceCheck];

@@ -1,172 +1,182 @@
-/** Section 5: requests carry an API key, and ping needs the scope `devices:read`. */
+/** Section 5: whether the platform refuses requests without a valid API key, and pings without the scope `devices:read`. */
 import fc from 'fast-check';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { createConfigType, unique } from './support/create.ts';
-import { aDevice, firstPing, ping } from './support/devices.ts';
-import { type Collection, type Item, page, served } from './support/lists.ts';
-import { check, type Platform } from './support/platform.ts';
-import { read } from './support/read.ts';
-import { ok, said } from './support/send.ts';
-import { changedAt, emptyKey, lacking, withTail, wrongKeys } from './support/wrong-keys.ts';
+import { check } from './support/check.ts';
+import type { Platform } from './support/context.ts';
+import { createConfigType, uniqueName } from './support/create.ts';
+import { type Collection, getPage, type Item, readItem, servedCollections } from './support/lists.ts';
+import { findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
+import { NOT_SERVED, ok, summary } from './support/requests.ts';
+import { changedAt, emptyKey, type WrongKey, withoutLast, withTail, wrongKeys } from './support/wrong-keys.ts';
 
-const KEY = 'x-api-key';
+const KEY_HEADER = 'x-api-key';
 
-const REQUIRED = requirement({
+const keyRequired = requirement({
   id: 'platform.auth.key-required',
   level: 'MUST',
   section: '5',
   since: '2026-11-21',
-  text: 'Without an API key nothing is served.',
+  clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
+  text: 'The platform serves nothing without an API key.',
 });
-const keyRequired = check(REQUIRED, { profile: 'core' }, async (t: Platform) => {
-  // `served` proves with the right key that there is something to refuse.
-  const collections = await served(t);
+const keyRequiredCheck = check(keyRequired, { profile: 'core' }, async (t: Platform) => {
+  // The same collections answer with the right key, so the missing key is the reason for each refusal.
+  const collections = await servedCollections(t);
   const anonymous = withKey(t, undefined);
-  for (const collection of collections) await nothingServed(t, collection, anonymous, 'no key');
-  const device = await aDevice(t);
+  for (const collection of collections) await expectNothingServed(t, collection, anonymous, 'no key');
+  const device = await findDevice(t);
   if (device === undefined) return;
-  const answer = await ping(t, device, { timeout_nanos: 1_000_000 }, { http: anonymous });
-  refusedWithoutData(t, answer, [], 'a ping with no key');
+  const answer = await ping(t, device, { timeout_nanos: MILLISECOND_NANOS }, { http: anonymous });
+  expectRefusal(t, answer, 'a ping with no key');
 });
 
-const writesRefused = check(
-  REQUIRED,
+const writesRefusedCheck = check(
+  keyRequired,
   { aspect: 'writes', needs: ['write'], writes: true, sharing: 'exclusive' },
   async (t: Platform) => {
-    // The same body is taken with the key, so that it is the key that makes the difference.
+    // The same body is accepted with the right key, so the key is the reason for each refusal.
     const type = await createConfigType(t);
     for (const [how, http] of [
       ['no key', withKey(t, undefined)],
-      ['an invented key', withKey(t, unique('key'))],
+      ['an invented key', withKey(t, uniqueName('key'))],
     ] as const) {
-      const slug = unique('type');
-      const answer = await http.post('/config_types', { name: slug, slug });
-      refusedWithoutData(t, answer, [], `POST /config_types with ${how}`);
-      const { data } = await page(t, 'config_types', { limit: 100 });
-      t.must(!data.some((item) => JSON.stringify(item).includes(slug)), {
-        expected: `nothing to be created with ${how}`,
-        actual: `${slug} is listed, though the request was answered ${answer.status}`,
-      });
-      await unchanged(t, type, http, how);
-      await noToken(t, http, how);
+      await expectNothingCreated(t, http, how);
+      await expectUnchanged(t, type, http, how);
+      await expectNoToken(t, http, how);
     }
   },
 );
 
-/** The specification shows PATCH of a config type, so that no other body is needed. Where there is none, it's refused too. */
-async function unchanged(t: Platform, { id }: Item, http: HttpClient, how: string): Promise<void> {
+async function expectNothingCreated(t: Platform, http: HttpClient, how: string): Promise<void> {
+  const slug = uniqueName('type');
+  const answer = await http.post('/config_types', { name: slug, slug });
+  expectRefusal(t, answer, `POST /config_types with ${how}`);
+  const { data } = await getPage(t, 'config_types', { limit: 100 });
+  t.must(!data.some((item) => JSON.stringify(item).includes(slug)), {
+    expected: `nothing to be created with ${how}`,
+    actual: `${slug} is listed, though the request was answered ${answer.status}`,
+  });
+}
+
+/** Tries to rename a config type: the specification names this request and its body. A platform that lacks it refuses it too. */
+async function expectUnchanged(t: Platform, { id }: Item, http: HttpClient, how: string): Promise<void> {
   const path = `/config_types/${encodeURIComponent(id)}`;
-  const before = await read(t, 'config_types', id);
-  const answer = await http.request({ method: 'PATCH', path, body: { name: unique('renamed') } });
-  refusedWithoutData(t, answer, [], `PATCH ${path} with ${how}`, [404, 405, 501]);
-  const after = await read(t, 'config_types', id);
+  const before = await readItem(t, 'config_types', id);
+  const answer = await http.request({ method: 'PATCH', path, body: { name: uniqueName('renamed') } });
+  expectRefusal(t, answer, `PATCH ${path} with ${how}`, { alsoUsual: NOT_SERVED });
+  const after = await readItem(t, 'config_types', id);
   t.must(after['name'] === before['name'], {
     expected: `nothing to be changed with ${how}`,
     actual: `${id} was renamed, though the request was answered ${answer.status}`,
   });
 }
 
-async function noToken(t: Platform, http: HttpClient, how: string): Promise<void> {
+async function expectNoToken(t: Platform, http: HttpClient, how: string): Promise<void> {
   const answer = await http.post('/provisioning_tokens', {});
   const token = (answer.json as { token?: unknown } | null | undefined)?.token;
   if (typeof token === 'string') t.http.recorder.redactor.add(token);
-  // The payload is not shown: a platform that reads the body first finds fault with that.
-  refusedWithoutData(t, answer, [], `POST /provisioning_tokens with ${how}`, [400, 404, 405, 415, 422, 501]);
+  // The specification does not show this body, so a platform that validates it first may refuse the body instead of the key.
+  const alsoUsual = [400, 415, 422, ...NOT_SERVED];
+  expectRefusal(t, answer, `POST /provisioning_tokens with ${how}`, { alsoUsual });
 }
 
-const WRONG = requirement({
+const keyWrong = requirement({
   id: 'platform.auth.key-wrong',
   level: 'MUST',
   section: '5',
   since: '2026-11-21',
-  text: 'With a key that was not issued nothing is served.',
+  clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
+  text: 'The platform serves nothing with a key that was not issued.',
 });
-const keyWrong = check(WRONG, { profile: 'core' }, async (t: Platform) => {
-  const collections = await served(t);
-  const examples = [emptyKey, lacking(t.apiKey, 1), withTail(t.apiKey), changedAt(t.apiKey, 0)].map(
+const keyWrongCheck = check(keyWrong, { profile: 'core' }, async (t: Platform) => {
+  const collections = await servedCollections(t);
+  const examples = [emptyKey, withoutLast(t.apiKey, 1), withTail(t.apiKey), changedAt(t.apiKey, 0)].map(
     (wrong): [unknown] => [{ collection: collections[0], wrong }],
   );
   await t.property(
     fc.record({ collection: fc.constantFrom(...collections), wrong: wrongKeys(t.apiKey) }),
     async ({ collection, wrong }) => {
       t.http.recorder.redactor.add(wrong.key);
-      await nothingServed(t, collection, withKey(t, wrong.key), wrong.how);
+      await expectNothingServed(t, collection, withKey(t, wrong.key), wrong.how);
     },
     {
       runs: examples.length + 10,
       examples,
-      // The keys themselves are too near to the right one to be written down.
-      describe: ({ collection, wrong }: { collection: string; wrong: { how: string } }) =>
+      describe: ({ collection, wrong }: { collection: string; wrong: WrongKey }) =>
         `GET /${collection} with ${wrong.how}`,
     },
   );
 });
 
-const SCOPE = requirement({
+const scope = requirement({
   id: 'platform.auth.scope',
   level: 'MUST',
   section: '5',
   since: '2026-11-21',
-  text: 'A key without the scope devices:read may not ping a device.',
+  clause: 'Endpoints require scopes; ping requires `devices:read`.',
+  text: 'A key without the scope devices:read cannot ping a device.',
 });
-const scope = check(SCOPE, { needs: ['limited-key'] }, async (t: Platform) => {
-  await served(t);
-  const first = await firstPing(t);
-  if (first === undefined) t.notApplicable('the platform lists no device, and none was named');
-  const { device, response: allowed } = first;
-  const body = { timeout_nanos: 1_000_000_000 };
+const scopeCheck = check(scope, { needs: ['limited-key'] }, async (t: Platform) => {
+  await servedCollections(t);
+  const pinged = await pingAnyDevice(t);
+  if (pinged === undefined) t.notApplicable('the platform lists no device, and none was named');
+  const { device, response: allowed } = pinged;
   if (allowed.status === 401 || allowed.status === 403) {
-    t.blocked(`the full key may not ping either: ${said(allowed)}`);
+    t.blocked(`the full key may not ping either: ${summary(allowed)}`);
   }
-  t.must(allowed.status !== 404 && allowed.status !== 405 && allowed.status !== 501, {
+  t.must(!NOT_SERVED.includes(allowed.status), {
     expected: 'a ping of a listed device to be served to a key with devices:read',
-    actual: said(allowed),
+    actual: summary(allowed),
   });
   t.http.recorder.redactor.add(t.limitedKey);
-  const answer = await ping(t, device, body, { http: withKey(t, t.limitedKey) });
-  t.must(!ok(answer), { expected: 'a refusal: the key lacks devices:read', actual: said(answer) });
-  t.should(answer.status === 403, { expected: '403', actual: said(answer) });
+  const answer = await ping(t, device, { timeout_nanos: SECOND_NANOS }, { http: withKey(t, t.limitedKey) });
+  t.must(!ok(answer), { expected: 'a refusal: the key lacks devices:read', actual: summary(answer) });
+  t.should(answer.status === 403, { expected: '403', actual: summary(answer) });
 });
 
 function withKey(t: Platform, key: string | undefined): HttpClient {
-  const headers = Object.fromEntries(Object.entries(t.http.headers).filter(([name]) => name.toLowerCase() !== KEY));
+  const headers = Object.fromEntries(
+    Object.entries(t.http.headers).filter(([name]) => name.toLowerCase() !== KEY_HEADER),
+  );
   return t.http.with({ headers: key === undefined ? headers : { ...headers, 'X-API-Key': key } });
 }
 
-async function nothingServed(t: Platform, collection: Collection, http: HttpClient, how: string): Promise<void> {
-  const { data } = await page(t, collection, { limit: 3 });
-  refusedWithoutData(
-    t,
-    // Not `send`: to be put off with 429 is a refusal too.
-    await http.get(`/${collection}`, { query: { limit: 3 } }),
-    data.map(({ id }) => id),
-    `GET /${collection} with ${how}`,
-  );
+/** Neither the list nor a single item of it is served. Sends without `send`, because 429 is a refusal too. */
+async function expectNothingServed(t: Platform, collection: Collection, http: HttpClient, how: string): Promise<void> {
+  const query = { limit: 3 };
+  const { data } = await getPage(t, collection, query);
+  const answer = await http.get(`/${collection}`, { query });
+  expectRefusal(t, answer, `GET /${collection} with ${how}`, { secrets: data.map(({ id }) => id) });
   const [first] = data;
   if (first === undefined) return;
   const path = `/${collection}/${encodeURIComponent(first.id)}`;
   const alone = await http.get(path);
-  // Where nothing is at that path, whatever comes is no resource.
+  // A 2xx without the id is no item: the platform may have something else at this path.
   t.must(!(ok(alone) && alone.text.includes(first.id)), {
     expected: `GET ${path} with ${how} to be refused (401, 403 or another error)`,
-    actual: said(alone),
+    actual: summary(alone),
   });
 }
 
-function refusedWithoutData(
-  t: Platform,
-  answer: HttpResponse,
-  secrets: string[],
-  what: string,
-  others: readonly number[] = [],
-): void {
+interface Refusal {
+  /** Ids that the answer must not contain. */
+  secrets?: readonly string[];
+  /** Statuses that are as usual as 401, 403 and 429. */
+  alsoUsual?: readonly number[];
+}
+
+function expectRefusal(t: Platform, answer: HttpResponse, request: string, options: Refusal = {}): void {
+  const { secrets = [], alsoUsual = [] } = options;
   const leaked = secrets.find((id) => id.length > 3 && answer.text.includes(id));
   t.must(!ok(answer) && leaked === undefined, {
-    expected: `${what} to be refused (401, 403 or another error), with no data in the answer`,
-    actual: said(answer),
+    expected: `${request} to be refused (401, 403 or another error), with no data in the answer`,
+    actual: summary(answer),
   });
-  t.should([401, 403, 429, ...others].includes(answer.status), { expected: `401 to ${what}`, actual: said(answer) });
+  t.should([401, 403, 429, ...alsoUsual].includes(answer.status), {
+    expected: `401 to ${request}`,
+    actual: summary(answer),
+  });
 }
 
-export const authenticationChecks = [keyRequired, writesRefused, keyWrong, scope];
+export default [keyRequiredCheck, writesRefusedCheck, keyWrongCheck, scopeCheck];

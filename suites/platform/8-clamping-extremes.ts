@@ -1,22 +1,34 @@
-/** Section 8: integers of any size, and what is no integer, as `limit` or `offset`. */
+/** Section 8: what becomes of a `limit` or `offset` that is an integer of any size, or no integer at all. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../code-points.ts';
-import { clampedTo100, lowLimit, MAXIMUM, offsetZero } from './support/clamped.ts';
-import { asPage, getList, page, served } from './support/lists.ts';
-import { anyHuge, anyHugeNegative, huge, hugeNegative, short } from './support/numbers.ts';
-import { check, type Platform } from './support/platform.ts';
-import { broken, ok, refused, said } from './support/send.ts';
+import { check } from './support/check.ts';
+import {
+  anyHuge,
+  anyHugeNegative,
+  expectLimit100,
+  expectLimitInRange,
+  expectOffset0,
+  HUGE,
+  HUGE_NEGATIVE,
+  MAXIMUM,
+  shortened,
+} from './support/clamping.ts';
+import type { Platform } from './support/context.ts';
+import { type Collection, getList, getPage, pageFrom, servedCollections } from './support/lists.ts';
+import { ok, refused, serverError, summary } from './support/requests.ts';
 
-const HUGE = requirement({
+const anySize = requirement({
   id: 'platform.list.clamp.huge',
   level: 'MUST',
   section: '8',
   since: '2026-11-21',
-  text: 'Integers of any size are clamped and never an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
+  clause:
+    'An invalid `limit` is replaced by the nearest valid value … An invalid `offset` is replaced by the nearest valid value',
+  text: 'Integers of any size are clamped and never cause an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
 });
-const hugeLimits = check(HUGE, {}, async (t: Platform) => {
-  const collections = await served(t);
+const hugeLimitCheck = check(anySize, {}, async (t: Platform) => {
+  const collections = await servedCollections(t);
   const [collection] = collections;
   const asked = fc.record({
     collection: fc.constantFrom(...collections),
@@ -26,46 +38,54 @@ const hugeLimits = check(HUGE, {}, async (t: Platform) => {
   await t.property(
     asked,
     async ({ collection, sign, digits }) => {
-      if (sign === 'high') await clampedTo100(t, collection, digits);
-      else await lowLimit(t, collection, `-${digits}`);
+      if (sign === 'high') await expectLimit100(t, collection, digits);
+      else await expectLimitInRange(t, collection, `-${digits}`);
     },
     {
-      runs: huge.length * 2 + 8,
-      examples: huge.flatMap((digits) => ['high', 'low'].map((sign): [unknown] => [{ collection, sign, digits }])),
+      runs: HUGE.length * 2 + 8,
+      examples: HUGE.flatMap((digits) => ['high', 'low'].map((sign): [unknown] => [{ collection, sign, digits }])),
       describe: ({ collection, sign, digits }: { collection: string; sign: string; digits: string }) =>
-        `GET /${collection}?limit=${sign === 'low' ? '-' : ''}${short(digits)}`,
+        `GET /${collection}?limit=${sign === 'low' ? '-' : ''}${shortened(digits)}`,
     },
   );
 });
 
-const hugeOffsets = check(HUGE, { aspect: 'offset' }, async (t: Platform) => {
-  const [collection] = await served(t);
+const hugeOffsetCheck = check(anySize, { aspect: 'offset' }, async (t: Platform) => {
+  const [collection] = await servedCollections(t);
   await t.property(
     fc.oneof(anyHuge, anyHugeNegative),
-    async (asked) => {
-      if (asked.startsWith('-')) return offsetZero(t, collection, asked);
-      const answer = await page(t, collection, { limit: 5, offset: asked });
+    async (offset) => {
+      if (offset.startsWith('-')) return expectOffset0(t, collection, offset);
+      const answer = await getPage(t, collection, { limit: 5, offset });
       t.must(answer.limit === 5 && answer.data.length === 0 && !answer.has_more && answer.offset >= 0, {
-        expected: `an empty page, has_more false, beyond the end at offset ${short(asked)}`,
+        expected: `an empty page, has_more false, beyond the end at offset ${shortened(offset)}`,
         actual: { offset: answer.offset, limit: answer.limit, items: answer.data.length, has_more: answer.has_more },
-        counterexample: `GET /${collection}?limit=5&offset=${short(asked)}`,
+        counterexample: `GET /${collection}?limit=5&offset=${shortened(offset)}`,
       });
     },
     {
-      runs: huge.length * 2 + 8,
-      examples: [...huge, ...hugeNegative].map((digits): [unknown] => [digits]),
-      describe: (digits: string) => `GET /${collection}?limit=5&offset=${short(digits)}`,
+      runs: HUGE.length * 2 + 8,
+      examples: [...HUGE, ...HUGE_NEGATIVE].map((digits): [unknown] => [digits]),
+      describe: (digits: string) => `GET /${collection}?limit=5&offset=${shortened(digits)}`,
     },
   );
 });
 
-const NONSENSE = requirement({
+const noInteger = requirement({
   id: 'platform.list.clamp.nonsense',
   level: 'MUST',
   section: '8',
   since: '2026-11-21',
-  text: 'What is no integer at all breaks nothing: a 4xx, or a list whose limit and offset are in range. Which of them is recorded.',
+  clause: 'Out-of-range `limit` or `offset` on list endpoints is not an error; it is clamped',
+  text: 'A limit or offset that is no integer is answered with a 4xx, or with a list whose limit and offset are in range. Which of the two is recorded.',
 });
+
+/** One query parameter; the text is already encoded. */
+interface Parameter {
+  name: string;
+  text: string;
+}
+const PARAMETERS = ['limit', 'offset'];
 const TEXTS = [
   'abc',
   '1e2',
@@ -86,52 +106,54 @@ const TEXTS = [
   'NaN',
   '∞',
 ];
+const EXAMPLES: readonly Parameter[] = PARAMETERS.flatMap((name) => [
+  ...TEXTS.map((text) => ({ name, text: encodeURIComponent(text) })),
+  { name, text: `5&${name}=7` },
+  { name: `${name}[]`, text: '5' },
+  { name, text: '%zz' },
+  { name, text: '%ff' },
+]);
 
-const nonsense = check(NONSENSE, {}, async (t: Platform) => {
-  const [collection] = await served(t);
-  const raw = fc.oneof(
+const noIntegerCheck = check(noInteger, {}, async (t: Platform) => {
+  const [collection] = await servedCollections(t);
+  const anyText = fc.oneof(
     fc.string({ unit: codePoint, maxLength: 12 }),
     fc.string({ unit: 'grapheme-ascii', maxLength: 12 }),
   );
-  const query = fc.record({ name: fc.constantFrom('limit', 'offset'), text: raw.map(encodeURIComponent) });
-  const examples = ['limit', 'offset'].flatMap((name) => [
-    ...TEXTS.map((text) => [{ name, text: encodeURIComponent(text) }]),
-    [{ name, text: `5&${name}=7` }],
-    [{ name: `${name}[]`, text: '5' }],
-    [{ name, text: '%zz' }],
-    [{ name, text: '%ff' }],
-  ]) as [{ name: string; text: string }][];
-  const seen = new Map<string, string[]>();
+  const queriesByOutcome = new Map<string, string[]>();
   await t.property(
-    query,
+    fc.record({ name: fc.constantFrom(...PARAMETERS), text: anyText.map(encodeURIComponent) }),
     async ({ name, text }) => {
-      const asked = `${name}=${text}`;
-      const response = await getList(t, collection, asked);
-      t.must(!broken(response) && (ok(response) || refused(response)), {
-        expected: `a list or a 4xx to ?${asked}`,
-        actual: said(response),
-        counterexample: `GET /${collection}?${asked}`,
-      });
-      let outcome = `${response.status}`;
-      if (ok(response)) {
-        const answer = asPage(t, collection, response);
-        const inRange = answer.limit >= 0 && answer.limit <= MAXIMUM && answer.offset >= 0;
-        t.must(inRange && answer.data.length <= answer.limit, {
-          expected: `a limit from 0 to 100, an offset from 0, and no more items than the limit, with ?${asked}`,
-          actual: { limit: answer.limit, offset: answer.offset, items: answer.data.length },
-          counterexample: `GET /${collection}?${asked}`,
-        });
-        outcome = `limit ${answer.limit}, offset ${answer.offset}`;
-      }
-      if (examples.some(([example]) => example.text === text)) seen.set(outcome, [...(seen.get(outcome) ?? []), asked]);
+      const query = `${name}=${text}`;
+      const outcome = await expectListOrRefusal(t, collection, query);
+      if (!EXAMPLES.some((example) => example.text === text)) return;
+      queriesByOutcome.set(outcome, [...(queriesByOutcome.get(outcome) ?? []), query]);
     },
     {
-      runs: examples.length + 20,
-      examples,
-      describe: (asked: { name: string; text: string }) => `GET /${collection}?${asked.name}=${asked.text}`,
+      runs: EXAMPLES.length + 20,
+      examples: EXAMPLES.map((parameter): [unknown] => [parameter]),
+      describe: ({ name, text }: Parameter) => `GET /${collection}?${name}=${text}`,
     },
   );
-  for (const [outcome, asked] of seen) t.note(`${[...new Set(asked)].join(' ')} → ${outcome}`);
+  for (const [outcome, queries] of queriesByOutcome) t.note(`${[...new Set(queries)].join(' ')} → ${outcome}`);
 });
 
-export const clampingExtremesChecks = [hugeLimits, hugeOffsets, nonsense];
+/** Returns the limit and offset that took effect, or the status of the refusal. */
+async function expectListOrRefusal(t: Platform, collection: Collection, query: string): Promise<string> {
+  const response = await getList(t, collection, query);
+  t.must(!serverError(response) && (ok(response) || refused(response)), {
+    expected: `a list or a 4xx to ?${query}`,
+    actual: summary(response),
+    counterexample: `GET /${collection}?${query}`,
+  });
+  if (!ok(response)) return `${response.status}`;
+  const { limit, offset, data } = pageFrom(t, collection, response);
+  t.must(limit >= 0 && limit <= MAXIMUM && offset >= 0 && data.length <= limit, {
+    expected: `a limit from 0 to 100, an offset from 0, and no more items than the limit, with ?${query}`,
+    actual: { limit, offset, items: data.length },
+    counterexample: `GET /${collection}?${query}`,
+  });
+  return `limit ${limit}, offset ${offset}`;
+}
+
+export default [hugeLimitCheck, hugeOffsetCheck, noIntegerCheck];

@@ -1,175 +1,177 @@
-/** Section 2.6 and section 8: how much is on a page, and whether there is more. */
+/** Sections 2.6 and 8: how many items a page holds, where it begins, and whether there is more. */
 import fc from 'fast-check';
 import { LIST_LIMITS } from '../../harness/contract/lists.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { ids, page, served } from './support/lists.ts';
-import { check, type Platform } from './support/platform.ts';
-import { undisturbed } from './support/quiet.ts';
-import { anyLimit, describe, type Window, withItems } from './support/windows.ts';
+import { check } from './support/check.ts';
+import type { Platform } from './support/context.ts';
+import { type Collection, getPage, ids, servedCollections } from './support/lists.ts';
+import { anyLimit, collectionsToPage, describePage, type PageRequest } from './support/paging.ts';
+import { whileUnchanged } from './support/unchanged.ts';
 
-const SIZE = requirement({
+const pageSize = requirement({
   id: 'platform.list.page-size',
   level: 'MUST',
   section: '2.6',
   since: '2026-11-21',
-  text: 'A page holds at most limit items, and exactly limit whenever has_more is true.',
+  clause: 'Items of the page; length is at most `limit`',
+  text: 'A page holds at most limit items, and exactly limit items if has_more is true.',
 });
-const pageSize = check(SIZE, { profile: 'core' }, async (t: Platform) => {
-  const collections = await served(t);
-  const window = fc.record({
+const pageSizeCheck = check(pageSize, { profile: 'core' }, async (t: Platform) => {
+  const collections = await servedCollections(t);
+  const anyPage = fc.record({
     collection: fc.constantFrom(...collections),
     limit: fc.oneof(anyLimit, fc.integer({ min: -5, max: 250 })),
     offset: fc.oneof(fc.nat({ max: 20 }), fc.nat({ max: 1000 })),
   });
   await t.property(
-    window,
-    async (asked) => {
-      const {
-        data,
-        limit,
-        has_more: more,
-      } = await page(t, asked.collection, {
-        limit: asked.limit,
-        offset: asked.offset,
-      });
+    anyPage,
+    async ({ collection, limit: asked, offset }) => {
+      const { data, limit, has_more: more } = await getPage(t, collection, { limit: asked, offset });
       t.must(more ? data.length === limit : data.length <= limit, {
         expected: more ? `${limit} items, as has_more is true` : `at most ${limit} items`,
         actual: `${data.length} items`,
-        counterexample: describe(asked),
+        counterexample: describePage({ collection, limit: asked, offset }),
       });
     },
     {
       runs: collections.length * 3 + 20,
-      examples: collections.flatMap((collection) => [1, 2, 100].map((limit) => [{ collection, limit, offset: 0 }])) as [
-        Window,
-      ][],
-      describe,
+      examples: collections.flatMap((collection) =>
+        [1, 2, 100].map((limit): [PageRequest] => [{ collection, limit, offset: 0 }]),
+      ),
+      describe: describePage,
     },
   );
 });
 
-const IN_RANGE = requirement({
+const inRange = requirement({
   id: 'platform.list.in-range',
   level: 'MUST',
   section: '8',
   since: '2026-11-21',
-  text: 'A limit from 1 to 100 and an offset from 0 on take effect as they are, and the page begins at that offset.',
+  clause: 'An invalid `limit` is replaced by the nearest valid value … An invalid `offset` is replaced',
+  text: 'A limit from 1 to 100 and an offset of 0 or more take effect unchanged, and the page begins at that offset.',
 });
-const inRange = check(IN_RANGE, {}, async (t: Platform) => {
-  const collections = await served(t);
+const inRangeCheck = check(inRange, {}, async (t: Platform) => {
+  const collections = await servedCollections(t);
   await t.property(
     fc.record({ collection: fc.constantFrom(...collections), limit: anyLimit, offset: fc.nat({ max: 30 }) }),
-    async ({ collection, limit, offset }) => {
-      const answer = await page(t, collection, { limit, offset });
+    async (asked) => {
+      const { collection, limit, offset } = asked;
+      const answer = await getPage(t, collection, { limit, offset });
       t.must(answer.limit === limit, {
         expected: `limit ${limit}`,
         actual: `limit ${answer.limit}`,
-        counterexample: describe({ collection, limit, offset }),
+        counterexample: describePage(asked),
       });
-      // An offset beyond the end is for another requirement.
+      // Another requirement decides about an offset beyond the end.
       t.must(answer.offset === offset || answer.data.length === 0, {
         expected: `offset ${offset}`,
         actual: `offset ${answer.offset}`,
-        counterexample: describe({ collection, limit, offset }),
+        counterexample: describePage(asked),
       });
-      if (offset > 0 && answer.data.length > 0) await beginsThere(t, { collection, limit, offset });
+      if (offset > 0 && answer.data.length > 0) await expectBeginsAtOffset(t, asked);
     },
     {
       runs: collections.length * 3 + 15,
-      examples: collections.flatMap((collection) => [
+      examples: collections.flatMap((collection): [PageRequest][] => [
         [{ collection, limit: 1, offset: 0 }],
         [{ collection, limit: 100, offset: 1 }],
         [{ collection, limit: 99, offset: 2 }],
-      ]) as [Window][],
-      describe,
+      ]),
+      describe: describePage,
     },
   );
 });
 
-/** The item at that place on a page from the beginning is the first one here. */
-async function beginsThere(t: Platform, { collection, limit, offset }: Window): Promise<void> {
-  const look = async () => {
-    const here = await page(t, collection, { limit, offset });
-    const whole = await page(t, collection, { limit: offset + 1, offset: 0 });
-    return { first: ids(here.data)[0], due: ids(whole.data)[offset] };
+/** The first item of the page is the one at that offset when the list is read from its beginning. */
+async function expectBeginsAtOffset(t: Platform, asked: PageRequest): Promise<void> {
+  const { collection, limit, offset } = asked;
+  const read = async () => {
+    const page = await getPage(t, collection, { limit, offset });
+    const fromStart = await getPage(t, collection, { limit: offset + 1, offset: 0 });
+    return { first: ids(page.data)[0], due: ids(fromStart.data)[offset] };
   };
-  await undisturbed(t, collection, async () => {
-    const seen = await look();
+  await whileUnchanged(t, collection, async () => {
+    const seen = await read();
     if (seen.first === seen.due) return { agrees: true };
     return {
       agrees: false,
-      changed: JSON.stringify(seen) !== JSON.stringify(await look()),
+      changed: JSON.stringify(seen) !== JSON.stringify(await read()),
       finding: {
-        expected: `a page that begins with ${seen.due ?? 'nothing'}, the item at offset ${offset} when it's read from the beginning`,
+        expected: `a page that begins with ${seen.due ?? 'nothing'}, the item at offset ${offset} of the list read from its beginning`,
         actual: `it begins with ${seen.first ?? 'nothing'}`,
-        counterexample: describe({ collection, limit, offset }),
+        counterexample: describePage(asked),
       },
     };
   });
 }
 
-const HAS_MORE = requirement({
+const hasMore = requirement({
   id: 'platform.list.has-more',
   level: 'MUST',
   section: '2.6',
   since: '2026-11-21',
-  text: 'has_more is true exactly when an item lies beyond the page.',
+  clause: 'True when more items exist beyond this page.',
+  text: 'has_more is true exactly if an item lies beyond the page.',
 });
-const hasMore = check(
-  HAS_MORE,
+const hasMoreCheck = check(
+  hasMore,
   { needs: ['seed-data'], sharing: 'exclusive', profile: 'core' },
   async (t: Platform) => {
-    const found = await withItems(t);
-    const windows = [...found].map(([collection, items]) =>
+    const counts = await collectionsToPage(t);
+    const pages = [...counts].map(([collection, items]) =>
       fc.record({
         collection: fc.constant(collection),
         limit: anyLimit,
         offset: fc.oneof(fc.nat({ max: items }), fc.integer({ min: Math.max(0, items - 20), max: items + 3 })),
       }),
     );
-    // The page that ends with the last item, the one that ends just before it, and the one that reaches past it.
-    const examples = [...found].flatMap(([collection, items]) => {
-      const full = Math.min(items, LIST_LIMITS.limitMaximum);
-      return [
-        { collection, limit: full, offset: items - full },
-        { collection, limit: 1, offset: items - 1 },
-        { collection, limit: 2, offset: items - 2 },
-        { collection, limit: 1, offset: items - 2 },
-        { collection, limit: full, offset: Math.max(0, items - full - 1) },
-        { collection, limit: 3, offset: items - 2 },
-        { collection, limit: 1, offset: 0 },
-      ].map((window): [unknown] => [window]);
-    });
-    await t.property(fc.oneof(...windows), (window) => nextPageAgrees(t, window), {
+    const examples = [...counts].flatMap(([collection, items]) => pagesAtTheEnd(collection, items));
+    await t.property(fc.oneof(...pages), (page) => expectNextPageToAgree(t, page), {
       runs: examples.length + 15,
-      examples,
-      describe,
+      examples: examples.map((page): [unknown] => [page]),
+      describe: describePage,
     });
   },
 );
 
-async function nextPageAgrees(t: Platform, { collection, limit, offset }: Window): Promise<void> {
-  const look = async () => {
-    const [here, next] = await Promise.all([
-      page(t, collection, { limit, offset }),
-      page(t, collection, { limit: 1, offset: offset + limit }),
+/** Pages that end with the last item, just before it, and beyond it; and the first page. */
+function pagesAtTheEnd(collection: Collection, items: number): PageRequest[] {
+  const full = Math.min(items, LIST_LIMITS.limitMaximum);
+  return [
+    { collection, limit: full, offset: items - full },
+    { collection, limit: 1, offset: items - 1 },
+    { collection, limit: 2, offset: items - 2 },
+    { collection, limit: 1, offset: items - 2 },
+    { collection, limit: full, offset: Math.max(0, items - full - 1) },
+    { collection, limit: 3, offset: items - 2 },
+    { collection, limit: 1, offset: 0 },
+  ];
+}
+
+async function expectNextPageToAgree(t: Platform, asked: PageRequest): Promise<void> {
+  const { collection, limit, offset } = asked;
+  const read = async () => {
+    const [page, next] = await Promise.all([
+      getPage(t, collection, { limit, offset }),
+      getPage(t, collection, { limit: 1, offset: offset + limit }),
     ]);
-    return { more: here.has_more, here: ids(here.data), next: ids(next.data) };
+    return { more: page.has_more, page: ids(page.data), next: ids(next.data) };
   };
-  await undisturbed(t, collection, async () => {
-    const seen = await look();
+  await whileUnchanged(t, collection, async () => {
+    const seen = await read();
     if (seen.more === seen.next.length > 0) return { agrees: true };
-    const again = await look();
+    const beyond = seen.next.length > 0 ? `${seen.next[0]} lies` : 'no item lies';
     return {
       agrees: false,
-      changed: JSON.stringify(seen) !== JSON.stringify(again),
+      changed: JSON.stringify(seen) !== JSON.stringify(await read()),
       finding: {
-        expected: `has_more ${!seen.more}, as ${seen.next.length > 0 ? `${seen.next[0]} lies` : 'no item lies'} beyond this page of ${seen.here.length}`,
+        expected: `has_more ${!seen.more}, as ${beyond} beyond this page of ${seen.page.length}`,
         actual: `has_more ${seen.more}`,
-        counterexample: describe({ collection, limit, offset }),
+        counterexample: describePage(asked),
       },
     };
   });
 }
 
-export const pagingChecks = [pageSize, inRange, hasMore];
+export default [pageSizeCheck, inRangeCheck, hasMoreCheck];

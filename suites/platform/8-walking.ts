@@ -1,132 +1,156 @@
-/** Section 8, rule 3: walking from page to page, to the end and past it. */
+/** Section 8, rule 3: whether a walk from page to page shows every item once, and ends at the end. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { type Collection, ids, page } from './support/lists.ts';
-import { oddLimit } from './support/odd-limit.ts';
-import { check, type Platform } from './support/platform.ts';
-import { undisturbed } from './support/quiet.ts';
-import { differs, sameWalk } from './support/same-walk.ts';
-import { COUNTED, sizes } from './support/sizes.ts';
-import { anyLimit, describe, withItems } from './support/windows.ts';
+import { check } from './support/check.ts';
+import type { Platform } from './support/context.ts';
+import { sweepLimits } from './support/limit-sweep.ts';
+import { type Collection, getPage, ids } from './support/lists.ts';
+import {
+  anyLimit,
+  COUNTED_BY_PAGES,
+  collectionsToPage,
+  countItems,
+  describePage,
+  type PageRequest,
+} from './support/paging.ts';
+import { expectSameWalk, firstDifference } from './support/same-walk.ts';
+import { sortedContents, whileUnchanged } from './support/unchanged.ts';
 
-interface Asked {
+interface Walk {
   collection: Collection;
   limit: number;
-  from: string;
+  from: 'start' | 'end';
 }
+const describeWalk = ({ collection, limit, from }: Walk): string =>
+  `a walk through ${collection} with limit ${limit} ${from === 'end' ? 'to the end' : 'from the start'}`;
 
-const WALK = requirement({
+const walkOnce = requirement({
   id: 'platform.list.walk',
   level: 'MUST',
   section: '8',
   since: '2026-11-21',
+  clause: 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.',
   text: 'Walking with offset = offset + limit until has_more is false gives every item once, in the same order for any limit.',
 });
-const walks = check(WALK, { needs: ['seed-data'], sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
-  const found = await withItems(t);
-  const collections = [...found.keys()];
-  const asked = fc.record({
-    collection: fc.constantFrom(...collections),
-    limit: anyLimit,
-    from: fc.constantFrom('start', 'end'),
-  });
-  const plan = ({ collection, limit, from }: Asked) =>
-    sameWalk(t, collection, { limit, from, items: found.get(collection) ?? 0 });
-  // Side by side, as each waits for one page after another; what fails is walked again below, for the report to show it alone.
-  const failed = new Map<Asked, unknown>();
+const walkOnceCheck = check(
+  walkOnce,
+  { needs: ['seed-data'], sharing: 'exclusive', profile: 'core' },
+  async (t: Platform) => {
+    const counts = await collectionsToPage(t);
+    const expectWalk = ({ collection, limit, from }: Walk) =>
+      expectSameWalk(t, collection, { limit, from, items: counts.get(collection) ?? 0 });
+    const failures = await walkToTheEnds([...counts.keys()], expectWalk);
+    const suspect = await sweepLimits(t, counts);
+    const examples: Walk[] = [
+      ...failures.keys(),
+      ...(suspect === undefined ? [] : [{ ...suspect, from: 'start' as const }]),
+    ];
+    const anyWalk = fc.record({
+      collection: fc.constantFrom(...counts.keys()),
+      limit: anyLimit,
+      from: fc.constantFrom('start' as const, 'end' as const),
+    });
+    // A walk that failed is repeated as an example, so that the report shows the requests of that walk alone.
+    await t.property(anyWalk, expectWalk, {
+      runs: examples.length + 10,
+      examples: examples.map((walk): [unknown] => [walk]),
+      describe: describeWalk,
+    });
+    for (const error of failures.values()) throw error;
+  },
+);
+
+/** Walks all collections at the same time, since each walk waits for one page after another. Returns the errors by walk. */
+async function walkToTheEnds(
+  collections: readonly Collection[],
+  expectWalk: (walk: Walk) => Promise<void>,
+): Promise<Map<Walk, unknown>> {
+  const failures = new Map<Walk, unknown>();
   await Promise.all(
     collections.map(async (collection) => {
       for (const limit of [1, 3, 10, 100]) {
-        const walk = { collection, limit, from: 'end' };
-        await plan(walk).catch((error: unknown) => failed.set(walk, error));
+        const walk = { collection, limit, from: 'end' as const };
+        await expectWalk(walk).catch((error: unknown) => failures.set(walk, error));
       }
     }),
   );
-  const odd = await oddLimit(t, found);
-  const suspects = [...failed.keys(), ...(odd === undefined ? [] : [{ ...odd, from: 'start' }])];
-  const examples = suspects.map((walk): [unknown] => [walk]);
-  await t.property(asked, plan, {
-    runs: examples.length + 10,
-    examples,
-    describe: ({ collection, limit, from }: { collection: string; limit: number; from: string }) =>
-      `a walk through ${collection} with limit ${limit} ${from === 'end' ? 'to the end' : 'from the start'}`,
-  });
-  for (const error of failed.values()) throw error;
-});
+  return failures;
+}
 
-const STABLE = requirement({
+const stable = requirement({
   id: 'platform.list.stable',
   level: 'SHOULD',
   section: '8',
   since: '2026-11-21',
   text: 'The same page read twice is the same while nothing is written.',
 });
-const stable = check(STABLE, { needs: ['seed-data'], sharing: 'exclusive' }, async (t: Platform) => {
-  for (const [collection] of await withItems(t)) {
-    await undisturbed(t, collection, async () => {
-      const [first, second] = [
-        (await page(t, collection, { limit: 100 })).data,
-        (await page(t, collection, { limit: 100 })).data,
-      ];
-      const difference = differs(ids(second), ids(first));
+const stableCheck = check(stable, { needs: ['seed-data'], sharing: 'exclusive' }, async (t: Platform) => {
+  for (const [collection] of await collectionsToPage(t)) {
+    await whileUnchanged(t, collection, async () => {
+      const { data: first } = await getPage(t, collection, { limit: 100 });
+      const { data: second } = await getPage(t, collection, { limit: 100 });
+      const difference = firstDifference(ids(second), ids(first));
       if (difference === undefined) return { agrees: true };
-      const contents = (items: typeof first): string[] => items.map((item) => JSON.stringify(item)).sort();
       return {
         agrees: false,
-        changed: contents(first).join() !== contents(second).join(),
+        changed: sortedContents(first) !== sortedContents(second),
         finding: { expected: `the first page of ${collection} twice`, actual: difference },
       };
     });
   }
 });
 
-const BEYOND = requirement({
+const beyondEnd = requirement({
   id: 'platform.list.beyond-end',
   level: 'MUST',
   section: '8',
   since: '2026-11-21',
+  clause: 'until `has_more` is false',
   text: 'An offset past the end gives an empty page whose has_more is false.',
 });
-const beyondEnd = check(BEYOND, { sharing: 'exclusive' }, async (t: Platform) => {
-  const found = await sizes(t, 0);
-  const past = [...found].map(([collection, items]) =>
+const beyondEndCheck = check(beyondEnd, { sharing: 'exclusive' }, async (t: Platform) => {
+  const counts = await countItems(t);
+  const pages = [...counts].map(([collection, items]) =>
     fc.record({
       collection: fc.constant(collection),
       limit: anyLimit,
       offset: fc.oneof(fc.integer({ min: items, max: items + 5 }), fc.integer({ min: items, max: 2 ** 31 - 1 })),
     }),
   );
-  const examples = [...found].flatMap(([collection, items]) =>
+  const examples = [...counts].flatMap(([collection, items]) =>
     [items, items + 1, items + 1000].map((offset): [unknown] => [{ collection, limit: 10, offset }]),
   );
-  await t.property(
-    fc.oneof(...past),
-    async ({ collection, limit, offset }) => {
-      await undisturbed(t, collection, async () => {
-        const answer = await page(t, collection, { limit, offset });
-        t.should(answer.offset === offset, {
-          expected: 'the offset that was asked for, past the end as it is',
-          actual: `offset ${answer.offset} in the answer`,
-        });
-        if (answer.data.length === 0 && !answer.has_more) return { agrees: true };
-        const again = await page(t, collection, { limit, offset });
-        const now = (await sizes(t, 0)).get(collection) ?? 0;
-        return {
-          agrees: false,
-          changed: now > offset || JSON.stringify(again) !== JSON.stringify(answer),
-          finding: {
-            expected: `an empty page, has_more false, past the ${found.get(collection) ?? 0} items of ${collection}`,
-            actual: { items: ids(answer.data).slice(0, 5), has_more: answer.has_more },
-            counterexample: describe({ collection, limit, offset }),
-          },
-        };
-      });
-    },
-    { runs: examples.length + 10, examples, describe },
-  );
-  for (const [collection, items] of found) {
-    if (items >= COUNTED) t.note(`${collection}: the end was taken from total_count (${items})`);
+  await t.property(fc.oneof(...pages), (page) => expectEmptyPage(t, page, counts.get(page.collection) ?? 0), {
+    runs: examples.length + 10,
+    examples,
+    describe: describePage,
+  });
+  for (const [collection, items] of counts) {
+    if (items >= COUNTED_BY_PAGES) t.note(`${collection}: the end was taken from total_count (${items})`);
   }
 });
 
-export const walkingChecks = [walks, stable, beyondEnd];
+async function expectEmptyPage(t: Platform, asked: PageRequest, items: number): Promise<void> {
+  const { collection, limit, offset } = asked;
+  await whileUnchanged(t, collection, async () => {
+    const page = await getPage(t, collection, { limit, offset });
+    t.should(page.offset === offset, {
+      expected: 'the offset that was asked for, although it is past the end',
+      actual: `offset ${page.offset} in the answer`,
+    });
+    if (page.data.length === 0 && !page.has_more) return { agrees: true };
+    const again = await getPage(t, collection, { limit, offset });
+    const itemsNow = (await countItems(t)).get(collection) ?? 0;
+    return {
+      agrees: false,
+      changed: itemsNow > offset || JSON.stringify(again) !== JSON.stringify(page),
+      finding: {
+        expected: `an empty page, has_more false, past the ${items} items of ${collection}`,
+        actual: { items: ids(page.data).slice(0, 5), has_more: page.has_more },
+        counterexample: describePage(asked),
+      },
+    };
+  });
+}
+
+export default [walkOnceCheck, stableCheck, beyondEndCheck];

@@ -1,57 +1,38 @@
-/** Section 9, 2026-05-06.rainier: the content format `yaml`. */
-
+/** Section 9, 2026-05-06.rainier: whether a config instance may have content of format `yaml`. */
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Blocked, NotApplicable } from '../../harness/runner/violation.ts';
-import { createConfigType, created, unique } from './support/create.ts';
-import { createSchema } from './support/kit.ts';
-import { check, type Platform } from './support/platform.ts';
-import { read } from './support/read.ts';
-import { inVersion, ok, refused, said, send } from './support/send.ts';
+import { check } from './support/check.ts';
+import { inVersion, type Platform } from './support/context.ts';
+import { createConfigType, createdItem, uniqueName } from './support/create.ts';
+import { readItem } from './support/lists.ts';
+import { createSchema } from './support/releases.ts';
+import { ok, refused, send, summary } from './support/requests.ts';
 
-const YAML = requirement({
+const yaml = requirement({
   id: 'platform.config-instance.yaml',
   level: 'MUST',
   section: '9',
   since: '2026-11-21',
-  text: 'From 2026-05-06.rainier on config instances may have content of format yaml.',
+  clause: '`yaml` content format for config instances',
+  text: 'From 2026-05-06.rainier on, config instances may have content of format yaml.',
 });
-
-interface Posted {
-  response: HttpResponse;
-  data: string;
-}
-type Format = 'json' | 'yaml';
-
-async function post(t: Platform, format: Format, schemaFormat: Format = 'json'): Promise<Posted> {
-  const type = await createConfigType(t);
-  const schema = await createSchema(t, type.id, {
-    filepath: `/srv/configs/${unique('config')}.${format}`,
-    instanceFormat: format,
-    format: schemaFormat,
-  });
-  const marked = unique('content');
-  const data = format === 'json' ? JSON.stringify({ speed: 1, marked }) : `# rates\nspeed: 1\nmarked: ${marked}\n`;
-  const body = { config_schema_id: schema.id, content: { format, data } };
-  return { response: await send(t, { method: 'POST', path: '/config_instances', body }), data };
-}
-
-const yaml = codenamesFrom('rainier').map((codename) =>
+const yamlChecks = codenamesFrom('rainier').map((codename) =>
   check(
-    YAML,
+    yaml,
     { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },
-    async (run: Platform) => {
-      const t: Platform = inVersion(run, codename);
-      const control = await post(t, 'json');
-      if (!ok(control.response)) t.blocked(`set-up: an instance in JSON was answered with ${said(control.response)}`);
-      const { response, data } = await postYaml(t);
-      const instance = created(response);
+    async (t: Platform) => {
+      const versioned = inVersion(t, codename);
+      const json = await postInstance(versioned, 'json');
+      if (!ok(json.response)) t.blocked(`set-up: an instance in JSON was answered with ${summary(json.response)}`);
+      const { response, data } = await postYamlInstance(versioned);
+      const instance = createdItem(response);
       t.must(instance !== undefined, {
-        expected: `a config instance with content of format yaml to be created in ${t.apiVersion}`,
-        actual: said(response),
+        expected: `a config instance with content of format yaml to be created in ${versioned.apiVersion}`,
+        actual: summary(response),
       });
-      const { content } = await read(t, 'config_instances', instance.id, ['content']);
+      const { content } = await readItem(versioned, 'config_instances', instance.id, ['content']);
       if (typeof content !== 'object' || content === null) return;
       const { format, data: kept } = content as { format?: unknown; data?: unknown };
       t.must(format === undefined || format === 'yaml', { expected: 'format yaml, as it was sent', actual: format });
@@ -60,33 +41,55 @@ const yaml = codenamesFrom('rainier').map((codename) =>
   ),
 );
 
-/** Before `instance_format` a platform may take the format of instances from that of their schema: refused, YAML gets one in YAML. */
-async function postYaml(t: Platform): Promise<Posted> {
-  const first = await post(t, 'yaml');
+const yamlBefore = requirement({
+  id: 'platform.config-instance.yaml-before',
+  level: 'INFO',
+  section: '9',
+  since: '2026-11-21',
+  clause: '`yaml` content format for config instances',
+  text: 'The answer of 2026-03-09.tetons to yaml content, which it does not have, is recorded.',
+});
+const yamlBeforeCheck = check(
+  yamlBefore,
+  { needs: ['write', 'tetons'], writes: true, sharing: 'exclusive' },
+  async (t: Platform) => {
+    const { response } = await postInstance(inVersion(t, 'tetons'), 'yaml');
+    t.note(`yaml content in 2026-03-09.tetons: ${refused(response) ? 'refused' : 'answered'} with ${response.status}`);
+  },
+);
+
+interface Posted {
+  response: HttpResponse;
+  /** The content that was sent. */
+  data: string;
+}
+type Format = 'json' | 'yaml';
+
+async function postInstance(t: Platform, format: Format, schemaFormat: Format = 'json'): Promise<Posted> {
+  const type = await createConfigType(t);
+  const schema = await createSchema(t, type.id, {
+    filepath: `/srv/configs/${uniqueName('config')}.${format}`,
+    instanceFormat: format,
+    format: schemaFormat,
+  });
+  const marked = uniqueName('content');
+  const data = format === 'json' ? JSON.stringify({ speed: 1, marked }) : `# rates\nspeed: 1\nmarked: ${marked}\n`;
+  const body = { config_schema_id: schema.id, content: { format, data } };
+  return { response: await send(t, { method: 'POST', path: '/config_instances', body }), data };
+}
+
+/**
+ * Versions without `instance_format` may take the format of instances from their schema: if YAML is refused for a schema in JSON, it
+ * is sent again for a schema in YAML.
+ */
+async function postYamlInstance(t: Platform): Promise<Posted> {
+  const first = await postInstance(t, 'yaml');
   if (!refused(first.response)) return first;
-  const second = await post(t, 'yaml', 'yaml').catch((error: unknown) => {
+  const second = await postInstance(t, 'yaml', 'yaml').catch((error: unknown) => {
     if (error instanceof Blocked || error instanceof NotApplicable) return undefined;
     throw error;
   });
   return second !== undefined && ok(second.response) ? second : first;
 }
 
-const EARLIER = requirement({
-  id: 'platform.config-instance.yaml-before',
-  level: 'INFO',
-  section: '9',
-  since: '2026-11-21',
-  text: 'What 2026-03-09.tetons, which knows no yaml content, answers to it is recorded.',
-});
-const before = check(
-  EARLIER,
-  { needs: ['write', 'tetons'], writes: true, sharing: 'exclusive' },
-  async (run: Platform) => {
-    const { response } = await post(inVersion(run, 'tetons'), 'yaml');
-    run.note(
-      `yaml content in 2026-03-09.tetons: ${refused(response) ? 'refused' : 'answered'} with ${response.status}`,
-    );
-  },
-);
-
-export const configInstanceChecks = [...yaml, before];
+export default [...yamlChecks, yamlBeforeCheck];

@@ -1,31 +1,142 @@
-/** Section 9, 2026-08-17.everglades and migration rule 1: where the instances of a config schema are written. */
+/** Section 9, 2026-08-17.everglades and migration rule 1: where a config schema says that its instances are written. */
 import { codenamesBefore } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { createConfigType, created, unique } from './support/create.ts';
-import { createSchema, schemaBody } from './support/kit.ts';
-import type { Item } from './support/lists.ts';
-import { check, type Platform } from './support/platform.ts';
-import { read } from './support/read.ts';
-import { inVersion, said, send } from './support/send.ts';
-import { walk } from './support/walk.ts';
+import { check } from './support/check.ts';
+import { inVersion, type Platform } from './support/context.ts';
+import { createConfigType, createdItem, uniqueName } from './support/create.ts';
+import { type Item, readItem, walk } from './support/lists.ts';
+import { createSchema, schemaBody } from './support/releases.ts';
+import { send, summary } from './support/requests.ts';
 
-const SLOTS = requirement({
+const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
+
+const slots = requirement({
   id: 'platform.schema.slots',
   level: 'MUST',
   section: '9',
   since: '2026-11-21',
-  text: 'From 2026-08-17.everglades on a config schema says where it writes in instance_slots[].filepath; when they are omitted the server derives a path and takes none of an earlier schema; older versions say instance_filepath.',
+  clause: 'an omitted `instance_slots` makes the server derive a default filepath instead of reusing a previous one',
+  text: 'From 2026-08-17.everglades on, a config schema names its paths in instance_slots[].filepath; if they are omitted, the server derives one and reuses none. Older versions use instance_filepath.',
 });
-const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
+const givenCheck = check(slots, options, async (t: Platform) => {
+  const everglades = inVersion(t, 'everglades');
+  await expectGivenSlot(everglades);
+  await expectSeveralSlots(everglades);
+});
 
-const newPath = (): string => `/srv/configs/${unique('path')}.json`;
+const derivedCheck = check(slots, { ...options, aspect: 'derived' }, async (t: Platform) => {
+  const everglades = inVersion(t, 'everglades');
+  const type = await createConfigType(everglades);
+  const given = newPath();
+  const ofOtherType = await derivedPaths(everglades, (await createConfigType(everglades)).id);
+  await createSchema(everglades, type.id, { filepath: given });
+  const [derived = ''] = await derivedPaths(everglades, type.id);
+  t.must(derived !== given, {
+    expected: 'a filepath that the server derives when instance_slots are omitted',
+    actual: `${derived}, which is that of the schema before`,
+  });
+  const [again = ''] = await derivedPaths(everglades, type.id);
+  t.should(again === derived, {
+    expected: `the same derived path, ${derived}, for each schema of a type`,
+    actual: again,
+  });
+  t.note(`derived: ${derived}; for another type: ${ofOtherType.join(', ')}`);
+});
 
-function slotPaths(schema: Item): unknown[] {
-  const slots = schema['instance_slots'];
-  return Array.isArray(slots) ? slots.map((slot) => (slot as { filepath?: unknown } | null)?.filepath) : [];
+const olderChecks = codenamesBefore('everglades').map((codename) =>
+  check(
+    slots,
+    { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },
+    async (t: Platform) => {
+      const older = inVersion(t, codename);
+      const filepath = newPath();
+      const { id } = await createSchema(older, (await createConfigType(older)).id, { filepath });
+      const schema = await readItem(older, 'config_schemas', id);
+      t.must(schema['instance_filepath'] === filepath, {
+        expected: `instance_filepath ${filepath} in ${older.apiVersion}`,
+        actual: JSON.stringify(schema),
+      });
+      t.should(!('instance_slots' in schema), {
+        expected: `no instance_slots in ${older.apiVersion}`,
+        actual: JSON.stringify(schema['instance_slots']),
+      });
+      if (!t.capabilities.has('everglades')) return;
+      const inEverglades = await readItem(inVersion(t, 'everglades'), 'config_schemas', id);
+      t.must(slotPaths(inEverglades).includes(filepath), {
+        expected: `instance_slots with ${filepath}, which was given in ${older.apiVersion}`,
+        actual: JSON.stringify(inEverglades),
+      });
+    },
+  ),
+);
+
+/** A schema keeps the one path that it was given. */
+async function expectGivenSlot(t: Platform): Promise<void> {
+  const filepath = newPath();
+  const { id } = await createSchema(t, (await createConfigType(t)).id, { filepath });
+  const schema = await readItem(t, 'config_schemas', id);
+  t.must(requireSlotPaths(t, schema).includes(filepath), {
+    expected: `instance_slots with the filepath ${filepath} that was given`,
+    actual: JSON.stringify(schema),
+  });
+  t.should(!('instance_filepath' in schema), {
+    expected: 'instance_slots instead of instance_filepath',
+    actual: `instance_filepath ${JSON.stringify(schema['instance_filepath'])}`,
+  });
+  const { items } = await walk(t, 'config_schemas', { limit: 100, pages: 20 });
+  const listed = items.find((item) => item.id === id);
+  // A list may show less of a schema than a single read does, but nothing else.
+  if (!Array.isArray(listed?.['instance_slots'])) return;
+  t.must(slotPaths(listed).includes(filepath), {
+    expected: `instance_slots with the filepath ${filepath} in the list too, as in ${id} read by its id`,
+    actual: JSON.stringify(listed),
+  });
 }
 
-function paths(t: Platform, schema: Item): string[] {
+/** A schema keeps two paths that it was given. A platform may refuse more than one. */
+async function expectSeveralSlots(t: Platform): Promise<void> {
+  const filepaths = [newPath(), newPath()];
+  const instance_slots = filepaths.map((filepath, at) => ({
+    key: `slot_${at}`,
+    name: `Slot ${at}`,
+    filepath,
+    required: true,
+  }));
+  const body = { ...schemaBody(t, (await createConfigType(t)).id), instance_slots };
+  const created = createdItem(await send(t, { method: 'POST', path: '/config_schemas', body }));
+  if (created === undefined) return t.note('a schema with two instance_slots is refused');
+  const schema = await readItem(t, 'config_schemas', created.id);
+  t.must(
+    filepaths.every((path) => slotPaths(schema).includes(path)),
+    {
+      expected: `instance_slots with the filepaths ${filepaths.join(' and ')} that were given`,
+      actual: JSON.stringify(schema),
+    },
+  );
+}
+
+/** The paths of a new schema that was created without slots. */
+async function derivedPaths(t: Platform, typeId: string): Promise<string[]> {
+  const response = await send(t, { method: 'POST', path: '/config_schemas', body: schemaBody(t, typeId) });
+  const schema = createdItem(response);
+  // If the same body is refused with slots too, the fault may be in the body: this blocks the check.
+  if (schema === undefined) await createSchema(t, typeId, { filepath: newPath() });
+  t.must(schema !== undefined, {
+    expected: 'a config schema without instance_slots to be created, with a derived filepath',
+    actual: summary(response),
+  });
+  return requireSlotPaths(t, await readItem(t, 'config_schemas', schema.id));
+}
+
+const newPath = (): string => `/srv/configs/${uniqueName('path')}.json`;
+
+function slotPaths(schema: Item): unknown[] {
+  const found = schema['instance_slots'];
+  return Array.isArray(found) ? found.map((slot) => (slot as { filepath?: unknown } | null)?.filepath) : [];
+}
+
+/** Fails the check unless there is at least one slot and each has a path. */
+function requireSlotPaths(t: Platform, schema: Item): string[] {
   const found = slotPaths(schema);
   t.must(found.length > 0 && found.every((path) => typeof path === 'string' && path !== ''), {
     expected: 'instance_slots with a filepath each',
@@ -34,105 +145,4 @@ function paths(t: Platform, schema: Item): string[] {
   return found as string[];
 }
 
-const given = check(SLOTS, options, async (run: Platform) => {
-  const t: Platform = inVersion(run, 'everglades');
-  const filepath = newPath();
-  const type = await createConfigType(t);
-  const schema = await read(t, 'config_schemas', (await createSchema(t, type.id, { filepath })).id);
-  t.must(paths(t, schema).includes(filepath), {
-    expected: `instance_slots with the filepath ${filepath} that was given`,
-    actual: JSON.stringify(schema),
-  });
-  t.should(!('instance_filepath' in schema), {
-    expected: 'instance_slots instead of instance_filepath',
-    actual: `instance_filepath ${JSON.stringify(schema['instance_filepath'])}`,
-  });
-  await listedAlike(t, schema.id, filepath);
-  const several = [newPath(), newPath()];
-  const instance_slots = several.map((path, at) => ({
-    key: `slot_${at}`,
-    name: `Slot ${at}`,
-    filepath: path,
-    required: true,
-  }));
-  const body = { ...schemaBody(t, (await createConfigType(t)).id), instance_slots };
-  const made = created(await send(t, { method: 'POST', path: '/config_schemas', body }));
-  if (made === undefined) return t.note('a schema with two instance_slots is refused');
-  const both = await read(t, 'config_schemas', made.id);
-  t.must(
-    several.every((path) => slotPaths(both).includes(path)),
-    {
-      expected: `instance_slots with the filepaths ${several.join(' and ')} that were given`,
-      actual: JSON.stringify(both),
-    },
-  );
-});
-
-/** A list may show less of a schema than a single read; what it shows has to be so. */
-async function listedAlike(t: Platform, id: string, filepath: string): Promise<void> {
-  const { items } = await walk(t, 'config_schemas', { limit: 100, pages: 20 });
-  const listed = items.find((item) => item.id === id);
-  if (!Array.isArray(listed?.['instance_slots'])) return;
-  t.must(slotPaths(listed).includes(filepath), {
-    expected: `instance_slots with the filepath ${filepath} in the list too, as in ${id} read alone`,
-    actual: JSON.stringify(listed),
-  });
-}
-
-const derived = check(SLOTS, { ...options, aspect: 'derived' }, async (run: Platform) => {
-  const t: Platform = inVersion(run, 'everglades');
-  const type = await createConfigType(t);
-  const custom = newPath();
-  const fresh = await withoutSlots(t, (await createConfigType(t)).id);
-  await createSchema(t, type.id, { filepath: custom });
-  const [path = ''] = await withoutSlots(t, type.id);
-  t.must(path !== custom, {
-    expected: 'a filepath that the server derives when instance_slots are omitted',
-    actual: `${path}, which is that of the schema before`,
-  });
-  const [again = ''] = await withoutSlots(t, type.id);
-  t.should(again === path, { expected: `the same derived path, ${path}, for each schema of a type`, actual: again });
-  t.note(`derived: ${path}; for another type: ${fresh.join(', ')}`);
-});
-
-/** The paths of a new schema of which none was given. */
-async function withoutSlots(t: Platform, typeId: string): Promise<string[]> {
-  const response = await send(t, { method: 'POST', path: '/config_schemas', body: schemaBody(t, typeId) });
-  const schema = created(response);
-  // The same body with slots has to be accepted, or the fault may be ours.
-  if (schema === undefined) await createSchema(t, typeId, { filepath: newPath() });
-  t.must(schema !== undefined, {
-    expected: 'a config schema without instance_slots to be created, with a derived filepath',
-    actual: said(response),
-  });
-  return paths(t, await read(t, 'config_schemas', schema.id));
-}
-
-const older = codenamesBefore('everglades').map((codename) =>
-  check(
-    SLOTS,
-    { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },
-    async (run: Platform) => {
-      const t: Platform = inVersion(run, codename);
-      const filepath = newPath();
-      const schema = await createSchema(t, (await createConfigType(t)).id, { filepath });
-      const seen = await read(t, 'config_schemas', schema.id);
-      t.must(seen['instance_filepath'] === filepath, {
-        expected: `instance_filepath ${filepath} in ${t.apiVersion}`,
-        actual: JSON.stringify(seen),
-      });
-      t.should(!('instance_slots' in seen), {
-        expected: `no instance_slots in ${t.apiVersion}`,
-        actual: JSON.stringify(seen['instance_slots']),
-      });
-      if (!run.capabilities.has('everglades')) return;
-      const newest = await read(inVersion(run, 'everglades'), 'config_schemas', schema.id);
-      t.must(slotPaths(newest).includes(filepath), {
-        expected: `instance_slots with ${filepath}, which was given in ${t.apiVersion}`,
-        actual: JSON.stringify(newest),
-      });
-    },
-  ),
-);
-
-export const configSchemaChecks = [given, derived, ...older];
+export default [givenCheck, derivedCheck, ...olderChecks];

@@ -1,52 +1,68 @@
-/** Section 9, migration rule 2: slugs are immutable. */
+/** Section 9, migration rule 2: whether the slug of a config type is immutable. */
 import { requirement } from '../../harness/runner/define.ts';
-import { createConfigType, unique } from './support/create.ts';
-import { check, type Platform } from './support/platform.ts';
-import { read } from './support/read.ts';
-import { inVersion, ok, refused, said, send } from './support/send.ts';
+import { check } from './support/check.ts';
+import { inVersion, type Platform } from './support/context.ts';
+import { createConfigType, uniqueName } from './support/create.ts';
+import { type Item, readItem } from './support/lists.ts';
+import { ok, refused, send, summary } from './support/requests.ts';
 
-const SLUG = requirement({
+const slug = requirement({
   id: 'platform.config-type.slug',
   level: 'MUST',
   section: '9',
   since: '2026-11-21',
-  text: 'From 2026-08-17.everglades on PATCH of a config type does not accept slug: no request changes it.',
+  clause: '`PATCH /config_types/{config_type_id}` does not accept `slug`; slugs are immutable.',
+  text: 'From 2026-08-17.everglades on, PATCH of a config type does not accept slug: no request changes it.',
 });
-const slug = check(
-  SLUG,
+const slugCheck = check(
+  slug,
   { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' },
-  async (run: Platform) => {
-    const t: Platform = inVersion(run, 'everglades');
-    const type = await createConfigType(t);
-    if (typeof type['slug'] !== 'string') t.blocked('set-up: a config type that was just created shows no slug');
-    const path = `/config_types/${encodeURIComponent(type.id)}`;
-    const name = unique('renamed');
-    const control = await send(t, { method: 'PATCH', path, body: { name } });
-    if (!ok(control)) t.blocked(`set-up: PATCH ${path} with a name answered ${said(control)}`);
-    const before = await read(t, 'config_types', type.id);
-    t.must(before['slug'] === type['slug'], {
-      expected: `slug ${type['slug']} after a change of name`,
-      actual: JSON.stringify(before),
-    });
-    t.should(before['name'] === undefined || before['name'] === name, {
-      expected: `the name ${name}, as PATCH ${path} answered ${control.status}`,
-      actual: before['name'],
-    });
-    for (const body of [{ slug: unique('slug') }, { name: unique('renamed'), slug: unique('slug') }, { slug: null }]) {
-      const response = await send(t, { method: 'PATCH', path, body });
-      const after = await read(t, 'config_types', type.id);
-      t.must(after['slug'] === type['slug'], {
-        expected: `slug ${type['slug']}, which is immutable`,
-        actual: `slug ${after['slug']} after ${response.status} to PATCH ${JSON.stringify(body)}`,
-        counterexample: { method: 'PATCH', path, body },
-      });
-      t.should(!(refused(response) && 'name' in body && after['name'] === body.name), {
-        expected: `nothing to be changed by PATCH ${JSON.stringify(body)}, which was answered ${response.status}`,
-        actual: `name ${after['name']}`,
-      });
-      t.should(refused(response), { expected: 'a 4xx to PATCH with slug', actual: said(response) });
+  async (t: Platform) => {
+    const everglades = inVersion(t, 'everglades');
+    const type = await createConfigType(everglades);
+    if (typeof type['slug'] !== 'string') t.blocked('set-up: a new config type shows no slug');
+    await expectNameToChange(everglades, type);
+    for (const body of [
+      { slug: uniqueName('slug') },
+      { name: uniqueName('renamed'), slug: uniqueName('slug') },
+      { slug: null },
+    ]) {
+      await expectSlugToStay(everglades, type, body);
     }
   },
 );
 
-export const configTypeChecks = [slug];
+const pathOf = ({ id }: Item): string => `/config_types/${encodeURIComponent(id)}`;
+
+/** Blocks the check if PATCH does not work at all: its refusal of a slug would mean nothing. */
+async function expectNameToChange(t: Platform, type: Item): Promise<void> {
+  const name = uniqueName('renamed');
+  const response = await send(t, { method: 'PATCH', path: pathOf(type), body: { name } });
+  if (!ok(response)) t.blocked(`set-up: PATCH ${pathOf(type)} with a name answered ${summary(response)}`);
+  const now = await readItem(t, 'config_types', type.id);
+  t.must(now['slug'] === type['slug'], {
+    expected: `slug ${type['slug']} after a change of name`,
+    actual: JSON.stringify(now),
+  });
+  t.should(now['name'] === undefined || now['name'] === name, {
+    expected: `the name ${name}, as PATCH ${pathOf(type)} answered ${response.status}`,
+    actual: now['name'],
+  });
+}
+
+async function expectSlugToStay(t: Platform, type: Item, body: { name?: string; slug: string | null }): Promise<void> {
+  const response = await send(t, { method: 'PATCH', path: pathOf(type), body });
+  const now = await readItem(t, 'config_types', type.id);
+  t.must(now['slug'] === type['slug'], {
+    expected: `slug ${type['slug']}, which is immutable`,
+    actual: `slug ${now['slug']} after ${response.status} to PATCH ${JSON.stringify(body)}`,
+    counterexample: { method: 'PATCH', path: pathOf(type), body },
+  });
+  t.should(!(refused(response) && 'name' in body && now['name'] === body.name), {
+    expected: `nothing to be changed by PATCH ${JSON.stringify(body)}, which was answered ${response.status}`,
+    actual: `name ${now['name']}`,
+  });
+  t.should(refused(response), { expected: 'a 4xx to PATCH with slug', actual: summary(response) });
+}
+
+export default [slugCheck];

@@ -1,130 +1,146 @@
-/** Section 9, 2026-08-17.everglades: the moments that deployments report. */
+/** Section 9, 2026-08-17.everglades: whether deployments report when they were queued, deployed and archived. */
 import { requirement } from '../../harness/runner/define.ts';
-import { archived, deployed, some } from './support/deployments.ts';
-import { act, createKit, tidy, tryDeployment } from './support/kit.ts';
-import type { Item } from './support/lists.ts';
-import { type Moment, momentOf } from './support/moments.ts';
-import { check, type Platform } from './support/platform.ts';
-import { read } from './support/read.ts';
-import { inVersion } from './support/send.ts';
+import { check } from './support/check.ts';
+import { inVersion, type Platform } from './support/context.ts';
+import { inOrder, TIMINGS, type Timing, timestampOf, timestampsOf } from './support/deployment-timings.ts';
+import {
+  actOn,
+  archiveAll,
+  archivingAfterwards,
+  createArchivedDeployment,
+  createDeployment,
+  listOrCreateDeployments,
+  tryDeployment,
+} from './support/deployments.ts';
+import { type Item, readItem } from './support/lists.ts';
+import { createReleaseFixture } from './support/releases.ts';
 
-const TIMESTAMPS = requirement({
+const timestamps = requirement({
   id: 'platform.deployment.timestamps',
   level: 'MUST',
   section: '9',
   since: '2026-11-21',
-  text: 'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: each once it is reached, in that order.',
+  clause: 'deployments report queued, deployed and archived timestamps',
+  text: 'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: each once it has happened, in that order.',
 });
-const REACHED = {
+/** The activities of a deployment for which each timing has happened. */
+const ACTIVITIES_SINCE: Record<Timing, readonly string[]> = {
   queued: ['queued', 'deployed'],
   deployed: ['deployed', 'removing'],
   archived: ['archived'],
-} as const;
-
-const timestamps = check(
-  TIMESTAMPS,
+};
+const listedCheck = check(
+  timestamps,
   { aspect: 'listed', needs: ['everglades'], sharing: 'exclusive' },
-  async (run: Platform) => {
-    const t: Platform = inVersion(run, 'everglades');
-    const all = await some(t);
-    for (const [moment, activities] of Object.entries(REACHED) as [keyof typeof REACHED, readonly string[]][]) {
-      const past = all.filter((item) => activities.includes(String(item['activity_status'])));
-      const missing = past.find((item) => typeof momentOf(item, moment) !== 'string');
-      if (missing === undefined) continue;
-      // Not a MUST: it may have happened before the platform recorded such moments.
-      t.should(false, {
-        expected: `when it was ${moment}, in a deployment whose activity_status is ${missing['activity_status']}`,
-        actual: JSON.stringify(missing),
+  async (t: Platform) => {
+    const deployments = await listOrCreateDeployments(inVersion(t, 'everglades'));
+    for (const timing of TIMINGS) {
+      const lacking = deployments
+        .filter((item) => ACTIVITIES_SINCE[timing].includes(String(item['activity_status'])))
+        .find((item) => typeof timestampOf(item, timing) !== 'string');
+      // Only a SHOULD: it may have happened before the platform recorded such times.
+      t.should(lacking === undefined, {
+        expected: `when it was ${timing}, in a deployment whose activity_status is ${lacking?.['activity_status']}`,
+        actual: JSON.stringify(lacking),
       });
     }
-    for (const item of all) {
-      const order = (['queued', 'deployed', 'archived'] as const).flatMap((moment) => momentOf(item, moment) ?? []);
-      const sorted = order
-        .map((text) => Date.parse(text))
-        .every((time, index, times) => time >= (times[index - 1] ?? 0));
-      // A device with a wrong clock may report a moment that is too early.
-      t.should(sorted, {
+    for (const item of deployments) {
+      // Only a SHOULD: a device with a wrong clock may report a time that is too early.
+      t.should(inOrder(timestampsOf(item)), {
         expected: 'queued, deployed and archived in that order',
-        actual: `${item.id}: ${order.join(', ')}`,
+        actual: `${item.id}: ${timestampsOf(item).join(', ')}`,
       });
     }
   },
 );
 
-/** Which moments are known to lie in the past, and which not, by what a new deployment of a device that was never online is. */
-const MOMENTS: Record<string, { past: Moment[]; future: Moment[] }> = {
+const ownCheck = check(
+  timestamps,
+  { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' },
+  (t: Platform) => {
+    const everglades = inVersion(t, 'everglades');
+    return archivingAfterwards(everglades, async (created) => {
+      const observe = timingObserver(everglades);
+      const fixtures = [await createReleaseFixture(everglades), await createReleaseFixture(everglades)];
+      const deployment = await createDeployment(everglades, fixtures, { targets: ['staged', 'deployed'] });
+      created.add(deployment);
+      await observe(deployment);
+      await actOn(everglades, deployment.id, 'deploy');
+      await observe(deployment);
+      // A deployment that cannot be archived by hand is archived when another one replaces it.
+      const { deployment: next } = await tryDeployment(everglades, fixtures, String(deployment['device_id']));
+      if (next !== undefined) created.add(next);
+      await observe(deployment);
+      const unused = await createArchivedDeployment(everglades, fixtures);
+      created.add(unused);
+      await observe(unused);
+      await expectNeverDeployed(everglades, unused);
+      const all = [...created];
+      created.clear();
+      await archiveAll(everglades, all);
+      for (const item of all) await observe(item);
+    });
+  },
+);
+
+async function expectNeverDeployed(t: Platform, archived: Item): Promise<void> {
+  const at = timestampOf(await readItem(t, 'deployments', archived.id), 'deployed');
+  t.must(archived['target_status'] !== 'staged' || typeof at !== 'string', {
+    expected: `no time at which ${archived.id} was deployed: it was staged, and nobody deployed it`,
+    actual: at,
+  });
+}
+
+type Times = Partial<Record<Timing, string>>;
+
+/** Reads a deployment and holds its timestamps against its activity and against what it showed before. */
+function timingObserver(t: Platform): (deployment: Item) => Promise<void> {
+  const timesById = new Map<string, Times>();
+  return async ({ id }) => {
+    const item = await readItem(t, 'deployments', id);
+    expectTimesToFitActivity(t, item);
+    const before = timesById.get(id) ?? {};
+    const gone = TIMINGS.find(
+      (timing) => before[timing] !== undefined && typeof timestampOf(item, timing) !== 'string',
+    );
+    t.must(gone === undefined, {
+      expected: `${id} still to report when it was ${gone}: ${gone && before[gone]}`,
+      actual: JSON.stringify(item),
+    });
+    const times = TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const);
+    timesById.set(id, Object.fromEntries(times.filter(([, at]) => typeof at === 'string')));
+    t.must(inOrder(timestampsOf(item)), {
+      expected: 'queued, deployed and archived in that order',
+      actual: JSON.stringify(item),
+    });
+  };
+}
+
+/** What has and what has not happened to a new deployment of a device that was never online, by its activity. */
+const HISTORIES: Record<string, { past: Timing[]; future: Timing[] }> = {
   staged: { past: [], future: ['queued', 'deployed', 'archived'] },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
-  // It may have been deployed between two looks, where devices are always in reach.
+  // Where devices can always be reached, it may have been deployed between two reads.
   archived: { past: ['archived'], future: [] },
 };
 
-const ownTimestamps = check(
-  TIMESTAMPS,
-  { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' },
-  async (run: Platform) => {
-    const t: Platform = inVersion(run, 'everglades');
-    const made = new Set<Item>();
-    const kits = [await createKit(t), await createKit(t)];
-    const seen = new Map<string, Seen>();
-    const look = async ({ id }: Item): Promise<void> => hold(t, await read(t, 'deployments', id), seen);
-    const staged = await deployed(t, kits, made, ['staged', 'deployed']);
-    await look(staged);
-    await act(t, staged.id, 'deploy');
-    await look(staged);
-    // Replaced, it ends where it can't be archived by hand.
-    const { deployment: next } = await tryDeployment(t, kits, String(staged['device_id']));
-    if (next !== undefined) made.add(next);
-    await look(staged);
-    const unused = await archived(t, kits, made);
-    await look(unused);
-    const at = momentOf(await read(t, 'deployments', unused.id), 'deployed');
-    t.must(unused['target_status'] !== 'staged' || typeof at !== 'string', {
-      expected: `no moment at which ${unused.id} was deployed: it was staged, and nobody deployed it`,
-      actual: at,
-    });
-    await tidy(t, [...made]);
-    for (const item of made) await look(item);
-  },
-);
-
-const ALL = ['queued', 'deployed', 'archived'] as const;
-/** Which moments a deployment has shown. */
-type Seen = Partial<Record<Moment, string>>;
-
-function hold(t: Platform, item: Item, history: Map<string, Seen>): void {
+function expectTimesToFitActivity(t: Platform, item: Item): void {
   const activity = String(item['activity_status']);
-  const { past, future } = MOMENTS[activity] ?? { past: [], future: [] };
-  const early = future.find((moment) => typeof momentOf(item, moment) === 'string');
+  const { past, future } = HISTORIES[activity] ?? { past: [], future: [] };
+  const early = future.find((timing) => typeof timestampOf(item, timing) === 'string');
   t.must(early === undefined, {
-    expected: `no moment at which it was ${early}, in a deployment that is ${activity} and was never more`,
+    expected: `no time at which it was ${early}, in a deployment that is ${activity} and was never more`,
     actual: JSON.stringify(item),
   });
-  const seen = history.get(item.id) ?? {};
-  const gone = ALL.find((moment) => seen[moment] !== undefined && typeof momentOf(item, moment) !== 'string');
-  t.must(gone === undefined, {
-    expected: `${item.id} still to report when it was ${gone}: ${gone && seen[gone]}`,
-    actual: JSON.stringify(item),
-  });
-  const times = ALL.map((moment) => [moment, momentOf(item, moment)] as const);
-  history.set(item.id, Object.fromEntries(times.filter(([, at]) => typeof at === 'string')));
-  const named = ALL.some((moment) => momentOf(item, moment) !== undefined);
-  const missing = past.find((moment) => typeof momentOf(item, moment) !== 'string');
+  const missing = past.find((timing) => typeof timestampOf(item, timing) !== 'string');
   const finding = {
-    expected: `the moment at which it was ${missing}, in a deployment that is ${activity}`,
+    expected: `the time at which it was ${missing}, in a deployment that is ${activity}`,
     actual: JSON.stringify(item),
   };
-  // Names of the fields are not shown, so that only a record which has one of them can be said to lack another.
-  if (named) t.must(missing === undefined, finding);
+  // The names of these fields are not shown: only a deployment that has one of them can be said to lack another.
+  const hasAny = TIMINGS.some((timing) => timestampOf(item, timing) !== undefined);
+  if (hasAny) t.must(missing === undefined, finding);
   else t.should(missing === undefined, finding);
-  const order = ALL.flatMap((moment) => momentOf(item, moment) ?? []).map((text) => Date.parse(text));
-  t.must(
-    order.every((time, index) => time >= (order[index - 1] ?? 0)),
-    {
-      expected: 'queued, deployed and archived in that order',
-      actual: JSON.stringify(item),
-    },
-  );
 }
 
-export const deploymentTimestampChecks = [timestamps, ownTimestamps];
+export default [listedCheck, ownCheck];

@@ -1,116 +1,129 @@
-/** Section 9: expansions of a device, and its status `archived`. */
+/** Section 9: what devices show when `current_release` and `current_deployment` are expanded, and their status `archived`. */
 import { codenamesBefore, codenamesFrom, type SupportedCodename } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { check } from './support/check.ts';
+import { inVersion, type Platform } from './support/context.ts';
 import { createDevice, mayWrite } from './support/create.ts';
-import { asPage, getList, type Item, page, served } from './support/lists.ts';
-import { check, type Platform } from './support/platform.ts';
-import { read } from './support/read.ts';
-import { inVersion, refused } from './support/send.ts';
-import { walk } from './support/walk.ts';
+import { LISTED_AT_MOST } from './support/deployments.ts';
+import { getList, getPage, type Item, pageFrom, readItem, servedCollections, walk } from './support/lists.ts';
+import { refused } from './support/requests.ts';
 
-const EXPAND = requirement({
+const expand = requirement({
   id: 'platform.device.expand',
   level: 'MUST',
   section: '9',
   since: '2026-11-21',
-  text: 'From 2026-05-06.rainier on devices carry current_release and current_deployment when these are expanded, and only then.',
+  clause: 'devices can expand `current_release` and `current_deployment` via `expand`',
+  text: 'From 2026-05-06.rainier on, devices carry current_release and current_deployment if these are expanded, and only then.',
 });
-const FIELDS = { current_release: 'release', current_deployment: 'deployment' } as const;
+const EXPANSIONS = { current_release: 'release', current_deployment: 'deployment' } as const;
+const FIELDS = Object.keys(EXPANSIONS) as (keyof typeof EXPANSIONS)[];
 
-async function devices(t: Platform): Promise<void> {
-  if (!(await served(t)).includes('devices')) t.notApplicable('the platform lists no devices');
-  const { data } = await page(t, 'devices', { limit: 1 });
+const expandChecks = codenamesFrom('rainier').map((codename) =>
+  check(expand, { needs: [codename], sharing: 'exclusive', aspect: codename }, async (t: Platform) => {
+    const versioned = inVersion(t, codename);
+    await requireDevice(versioned);
+    const { data: plain } = await getPage(versioned, 'devices', { limit: 100 });
+    for (const field of FIELDS) expectNotExpanded(t, plain, field);
+    const deployed = await devicesWithDeployment(versioned);
+    for (const field of FIELDS) await expectExpansion(versioned, plain, field, deployed);
+    for (const device of await expandedDevices(versioned, plain, ...FIELDS)) expectConsistent(t, device);
+  }),
+);
+
+async function requireDevice(t: Platform): Promise<void> {
+  if (!(await servedCollections(t)).includes('devices')) t.notApplicable('the platform lists no devices');
+  const { data } = await getPage(t, 'devices', { limit: 1 });
   if (data.length > 0) return;
   if (!mayWrite(t)) t.notApplicable('the platform has no device, and the run may create none');
   await createDevice(t);
 }
 
-const expand = codenamesFrom('rainier').map((codename) =>
-  check(EXPAND, { needs: [codename], sharing: 'exclusive', aspect: codename }, async (run: Platform) => {
-    const t: Platform = inVersion(run, codename);
-    await devices(t);
-    const { data: plain } = await page(t, 'devices', { limit: 100 });
-    for (const field of Object.keys(FIELDS)) {
-      const carries = plain.find((device) => typeof device[field] === 'object' && device[field] !== null);
-      t.must(carries === undefined, {
-        expected: `no ${field} in devices without expand=${field}`,
-        actual: JSON.stringify(carries),
-        counterexample: 'GET /devices?limit=100',
-      });
-      const empty = plain.find((device) => field in device);
-      t.should(empty === undefined, { expected: `${field} to be omitted, not empty`, actual: JSON.stringify(empty) });
-    }
-    const busy = await withDeployment(t);
-    for (const [field, object] of Object.entries(FIELDS)) {
-      const shown = await withExpansion(t, plain, field);
-      for (const device of shown) {
-        const wanted = { device, field, object, busy: busy.has(device.id) };
-        if (!wanted.busy || isThere(device[field])) expanded(t, wanted);
-        // What was deployed when the deployments were read need not be any more.
-        else expanded(t, { ...wanted, busy: (await withDeployment(t)).has(device.id), ...(await again(t, wanted)) });
-      }
-      const [other = ''] = Object.keys(FIELDS).filter((name) => name !== field);
-      const uninvited = shown.find((device) => isThere(device[other]));
-      t.must(uninvited === undefined, {
-        expected: `no ${other} with expand=${field}`,
-        actual: JSON.stringify(uninvited),
-        counterexample: `GET /devices?limit=100&expand=${field}`,
-      });
-      if (!shown.some((device) => isThere(device[field]))) t.note(`no device that is listed has a ${field}`);
-    }
-    for (const device of await withExpansion(t, plain, ...Object.keys(FIELDS))) consistent(t, device);
-  }),
-);
+const isResource = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-const isThere = (value: unknown): boolean => typeof value === 'object' && value !== null;
+function expectNotExpanded(t: Platform, plain: readonly Item[], field: string): void {
+  const expanded = plain.find((device) => isResource(device[field]));
+  t.must(expanded === undefined, {
+    expected: `no ${field} in devices without expand=${field}`,
+    actual: JSON.stringify(expanded),
+    counterexample: 'GET /devices?limit=100',
+  });
+  const empty = plain.find((device) => field in device);
+  t.should(empty === undefined, { expected: `${field} to be omitted, not empty`, actual: JSON.stringify(empty) });
+}
 
-/** Devices that certainly have a current deployment: one of theirs is deployed, and meant to be. */
-async function withDeployment(t: Platform): Promise<Set<unknown>> {
-  if (!(await served(t)).includes('deployments')) return new Set();
-  const { items } = await walk(t, 'deployments', { limit: 100, pages: 10 });
-  const holds = (item: Item): boolean =>
+/** The ids of devices that certainly have a current deployment: one of theirs is deployed, has that target and no error. */
+async function devicesWithDeployment(t: Platform): Promise<Set<unknown>> {
+  if (!(await servedCollections(t)).includes('deployments')) return new Set();
+  const { items } = await walk(t, 'deployments', LISTED_AT_MOST);
+  const isCurrent = (item: Item): boolean =>
     item['activity_status'] === 'deployed' && item['target_status'] === 'deployed' && item['error_status'] === 'none';
-  return new Set(items.filter(holds).map((item) => item['device_id']));
+  return new Set(items.filter(isCurrent).map((item) => item['device_id']));
 }
 
-/** That lists expand is not shown. Where they do not, or refuse to, a device by itself may. */
-async function withExpansion(t: Platform, plain: readonly Item[], ...fields: string[]): Promise<Item[]> {
+async function expectExpansion(
+  t: Platform,
+  plain: readonly Item[],
+  field: keyof typeof EXPANSIONS,
+  deployed: ReadonlySet<unknown>,
+): Promise<void> {
+  const devices = await expandedDevices(t, plain, field);
+  for (const device of devices) {
+    if (isResource(device[field]) || !deployed.has(device.id)) {
+      expectResource(t, { device, field, hasDeployment: deployed.has(device.id) });
+      continue;
+    }
+    // Its deployment may have been replaced since the deployments were read, so both are read again.
+    const hasDeployment = (await devicesWithDeployment(t)).has(device.id);
+    expectResource(t, { device: await readItem(t, 'devices', device.id, [field]), field, hasDeployment });
+  }
+  const [other] = FIELDS.filter((name) => name !== field);
+  const unasked = devices.find((device) => isResource(device[other ?? '']));
+  t.must(unasked === undefined, {
+    expected: `no ${other} with expand=${field}`,
+    actual: JSON.stringify(unasked),
+    counterexample: `GET /devices?limit=100&expand=${field}`,
+  });
+  if (!devices.some((device) => isResource(device[field]))) t.note(`no listed device has a ${field}`);
+}
+
+/** The specification does not show that lists expand. If a list does not, or refuses to, single devices are read instead. */
+async function expandedDevices(t: Platform, plain: readonly Item[], ...fields: string[]): Promise<Item[]> {
   const response = await getList(t, 'devices', { limit: 100, expand: fields });
-  const listed = refused(response) ? undefined : asPage(t, 'devices', response).data;
-  const has = (device: Item): boolean => fields.some((field) => field in device);
-  if (listed?.some(has)) return listed;
-  const some = await Promise.all((listed ?? plain).slice(0, 10).map(({ id }) => read(t, 'devices', id, fields)));
-  if (listed !== undefined && !some.some(has)) return listed;
-  t.note(`expand=${fields.join('&expand=')} takes effect on GET /devices/{device_id} alone`);
-  return some;
-}
-
-async function again(t: Platform, { device, field }: Expanded): Promise<{ device: Item }> {
-  return { device: await read(t, 'devices', device.id, [field]) };
+  const listed = refused(response) ? undefined : pageFrom(t, 'devices', response).data;
+  const isExpanded = (device: Item): boolean => fields.some((field) => field in device);
+  if (listed?.some(isExpanded)) return listed;
+  const single = await Promise.all((listed ?? plain).slice(0, 10).map(({ id }) => readItem(t, 'devices', id, fields)));
+  if (listed !== undefined && !single.some(isExpanded)) return listed;
+  t.note(`expand=${fields.join('&expand=')} takes effect on GET /devices/{device_id} only`);
+  return single;
 }
 
 interface Expanded {
   device: Item;
-  field: string;
-  object: string;
-  /** Certainly has what is asked for. */
-  busy: boolean;
+  field: keyof typeof EXPANSIONS;
+  /** The device certainly has a current deployment. */
+  hasDeployment: boolean;
 }
 
-function expanded(t: Platform, { device, field, object, busy }: Expanded): void {
+function expectResource(t: Platform, { device, field, hasDeployment }: Expanded): void {
+  const object = EXPANSIONS[field];
   const value = device[field] as Item | null | undefined;
-  const there = isThere(value);
+  const isThere = isResource(value);
+  const condition = hasDeployment
+    ? ', as a deployment of that device is deployed'
+    : ', or null or omitted where there is none';
   const finding = {
-    expected: `${field} to be a ${object} with expand=${field}${busy ? ', as a deployment of that device is deployed' : ', or null or omitted where there is none'}`,
+    expected: `${field} to be a ${object} with expand=${field}${condition}`,
     actual: value === undefined ? `no ${field} in ${device.id}` : JSON.stringify(value),
     counterexample: `GET /devices?limit=100&expand=${field}`,
   };
-  t.must(!there || (value?.object === object && typeof value.id === 'string'), finding);
-  t.must(there || value === null || (value === undefined && !busy), finding);
-  t.should(there || !busy, finding);
+  t.must(!isThere || (value?.object === object && typeof value.id === 'string'), finding);
+  t.must(isThere || value === null || (value === undefined && !hasDeployment), finding);
+  t.should(isThere || !hasDeployment, finding);
 }
 
-function consistent(t: Platform, device: Item): void {
+function expectConsistent(t: Platform, device: Item): void {
   const deployment = device['current_deployment'] as Item | null | undefined;
   const release = device['current_release'] as Item | null | undefined;
   if (!deployment) return;
@@ -124,29 +137,31 @@ function consistent(t: Platform, device: Item): void {
   });
 }
 
-const ARCHIVED = requirement({
+const archived = requirement({
   id: 'platform.device.archived',
   level: 'MUST',
   section: '9',
   since: '2026-11-21',
-  text: 'The device status archived, new in 2026-08-17.everglades, is never shown to a client of an older version.',
+  clause: 'devices report an `archived` status',
+  text: 'A client of an older version never sees the device status archived, which is new in 2026-08-17.everglades.',
 });
-const archived = check(ARCHIVED, { needs: ['everglades', 'tetons', 'rainier'] }, async (t: Platform) => {
-  const list = async (codename: SupportedCodename): Promise<Item[]> => {
-    const versioned = inVersion(t, codename);
-    if (!(await served(versioned)).includes('devices')) t.notApplicable('the platform lists no devices');
-    return (await walk(versioned, 'devices', { limit: 100, pages: 10 })).items;
-  };
+const archivedCheck = check(archived, { needs: ['everglades', 'tetons', 'rainier'] }, async (t: Platform) => {
   for (const codename of codenamesBefore('everglades')) {
-    const shown = (await list(codename)).find((device) => device['status'] === 'archived');
-    t.must(shown === undefined, {
+    const device = await archivedDevice(t, codename);
+    t.must(device === undefined, {
       expected: `no device with status archived in ${codename}`,
-      actual: JSON.stringify(shown),
+      actual: JSON.stringify(device),
     });
   }
-  const newest = await list('everglades');
-  if (!newest.some((device) => device['status'] === 'archived'))
-    t.notApplicable('no device that is listed is archived');
+  const device = await archivedDevice(t, 'everglades');
+  if (device === undefined) t.notApplicable('no listed device is archived');
 });
 
-export const deviceChecks = [...expand, archived];
+async function archivedDevice(t: Platform, codename: SupportedCodename): Promise<Item | undefined> {
+  const versioned = inVersion(t, codename);
+  if (!(await servedCollections(versioned)).includes('devices')) t.notApplicable('the platform lists no devices');
+  const { items } = await walk(versioned, 'devices', { limit: 100, pages: 10 });
+  return items.find((device) => device['status'] === 'archived');
+}
+
+export default [...expandChecks, archivedCheck];

@@ -1,86 +1,91 @@
-/** Section 9, 2026-08-17.everglades: device groups. */
+/** Section 9, 2026-08-17.everglades: whether device groups form a tree, and a device cannot change its group. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import {
-  circle,
-  findForms,
-  type GroupForms,
-  type GroupModel,
-  type GroupReality,
-  groupCommands,
-} from './models/groups/index.ts';
-import { create, createDevice, created, unique } from './support/create.ts';
-import { check, type Platform } from './support/platform.ts';
-import { read } from './support/read.ts';
-import { inVersion, ok, refused, said, send } from './support/send.ts';
+import { findGroupRequests, type GroupRequests } from './models/group-requests.ts';
+import { CIRCLE, type GroupModel, type GroupReality, groupCommands } from './models/groups.ts';
+import { check } from './support/check.ts';
+import { inVersion, type Platform } from './support/context.ts';
+import { create, createDevice, createdItem, uniqueName } from './support/create.ts';
+import { readItem } from './support/lists.ts';
+import { ok, refused, send, summary } from './support/requests.ts';
 
-const TREE = requirement({
+const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
+
+const tree = requirement({
   id: 'platform.group.tree',
   level: 'MUST',
   section: '9',
   since: '2026-11-21',
-  text: 'Groups can be created, renamed, moved and read; they form a tree, whatever is moved where; a device’s membership cannot be written through the device.',
+  clause: "Device groups (create, rename, move; a device's group membership is read-only)",
+  text: 'Groups can be created, renamed, moved and read, and form a tree after any move; a write to a device cannot change its group.',
 });
-const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
-
-async function withRoot(t: Platform, forms: GroupForms): Promise<{ model: GroupModel; real: GroupReality }> {
-  const name = unique('group');
-  const root = await create(t, '/groups', { name, [forms.parentField]: null });
-  return { model: { groups: [{ id: root.id, name, parent: null }] }, real: { t, forms } };
-}
-
-const tree = check(TREE, options, async (run: Platform) => {
-  const t = inVersion(run, 'everglades');
-  const forms = await findForms(t);
-  const setUp = await withRoot(t, forms);
-  await fc.asyncModelRun(() => setUp, circle);
-  await run.property(
-    groupCommands(run.replayPath),
+const treeCheck = check(tree, options, async (t: Platform) => {
+  const everglades = inVersion(t, 'everglades');
+  const requests = await findGroupRequests(everglades);
+  const setUp = await createRoot(everglades, requests);
+  await fc.asyncModelRun(() => setUp, CIRCLE);
+  await t.property(
+    groupCommands(t.replayPath),
     async (commands) => {
-      const fresh = await withRoot(t, forms);
+      const fresh = await createRoot(everglades, requests);
       await fc.asyncModelRun(() => fresh, commands);
     },
     { runs: 8 },
   );
-  const lacking = (['rename', 'move'] as const).filter((verb) => forms[verb] === undefined);
-  if (lacking.length > 0)
-    t.notApplicable(`groups were created and read; the path to ${lacking.join(' and ')} is not known`);
+  const unknown = (['rename', 'move'] as const).filter((verb) => requests[verb] === undefined);
+  if (unknown.length > 0) {
+    t.notApplicable(`groups were created and read; the path to ${unknown.join(' and ')} is not known`);
+  }
 });
 
-const membership = check(TREE, { ...options, aspect: 'membership' }, async (run: Platform) => {
-  const t: Platform = inVersion(run, 'everglades');
-  const group = await create(t, '/groups', { name: unique('group') });
+async function createRoot(t: Platform, requests: GroupRequests): Promise<{ model: GroupModel; real: GroupReality }> {
+  const name = uniqueName('group');
+  const { id } = await create(t, '/groups', { name, [requests.parentField]: null });
+  return { model: { groups: [{ id, name, parent: null }] }, real: { t, requests } };
+}
+
+const membershipCheck = check(tree, { ...options, aspect: 'membership' }, async (t: Platform) => {
+  const everglades = inVersion(t, 'everglades');
+  const group = await create(everglades, '/groups', { name: uniqueName('group') });
+  await expectPatchToKeepGroup(everglades, group.id);
+  await expectCreationWithoutGroup(everglades, group.id);
+});
+
+async function expectPatchToKeepGroup(t: Platform, group: string): Promise<void> {
   const device = await createDevice(t);
   const path = `/devices/${encodeURIComponent(device.id)}`;
-  const renamed = await send(t, { method: 'PATCH', path, body: { name: unique('device') } });
-  if (!ok(renamed)) t.blocked(`set-up: PATCH ${path} with a name answered ${said(renamed)}`);
-  const bodies = [{ group_id: group.id }, { name: unique('device'), group_id: group.id }, { group: { id: group.id } }];
+  const renamed = await send(t, { method: 'PATCH', path, body: { name: uniqueName('device') } });
+  if (!ok(renamed)) t.blocked(`set-up: PATCH ${path} with a name answered ${summary(renamed)}`);
+  const bodies = [{ group_id: group }, { name: uniqueName('device'), group_id: group }, { group: { id: group } }];
   for (const body of bodies) {
     const response = await send(t, { method: 'PATCH', path, body });
-    const now = await read(t, 'devices', device.id);
-    t.must(!belongs(now, group.id), {
+    const now = await readItem(t, 'devices', device.id);
+    t.must(!names(now, group), {
       expected: 'the group of a device to stay as it is when the device is written',
-      actual: `${response.status}, and the device is in ${group.id}`,
+      actual: `${response.status}, and the device is in ${group}`,
       counterexample: { method: 'PATCH', path, body },
     });
     t.should(ok(response) || refused(response), {
       expected: '2xx or 4xx to PATCH with a group',
-      actual: said(response),
+      actual: summary(response),
     });
   }
-  const body = { name: unique('device'), group_id: group.id };
-  const made = await send(t, { method: 'POST', path: '/devices', body });
-  const item = created(made);
-  const now = item === undefined ? undefined : await read(t, 'devices', item.id);
-  t.must(now === undefined || !belongs(now, group.id), {
-    expected: 'no membership to be written when a device is created',
-    actual: said(made),
+}
+
+async function expectCreationWithoutGroup(t: Platform, group: string): Promise<void> {
+  const body = { name: uniqueName('device'), group_id: group };
+  const response = await send(t, { method: 'POST', path: '/devices', body });
+  const device = createdItem(response);
+  const now = device === undefined ? undefined : await readItem(t, 'devices', device.id);
+  t.must(now === undefined || !names(now, group), {
+    expected: 'no group to be written when a device is created',
+    actual: summary(response),
     counterexample: { method: 'POST', path: '/devices', body },
   });
-  t.should(item !== undefined || refused(made), { expected: '2xx or 4xx', actual: said(made) });
-});
+  t.should(device !== undefined || refused(response), { expected: '2xx or 4xx', actual: summary(response) });
+}
 
-/** Whether the device says, in whatever field, that it is in that group. */
-const belongs = (device: unknown, group: string): boolean => JSON.stringify(device).includes(JSON.stringify(group));
+/** Whether any field of the device holds the id of the group: the name of that field is not shown. */
+const names = (device: unknown, group: string): boolean => JSON.stringify(device).includes(JSON.stringify(group));
 
-export const groupChecks = [tree, membership];
+export default [treeCheck, membershipCheck];

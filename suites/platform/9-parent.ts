@@ -1,194 +1,216 @@
-/** Section 9, migration rule 3: `parent_id` when a deployment is created. */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** Section 9, migration rule 3: which values of `parent_id` are accepted when a deployment is created. */
 import { requirement } from '../../harness/runner/define.ts';
-import { createDevice, created } from './support/create.ts';
-import { PAGES } from './support/deployments.ts';
-import { act, createKit, type Kit, postDeployment, tidy, tryDeployment } from './support/kit.ts';
-import { type Item, ids } from './support/lists.ts';
-import { check, type Platform } from './support/platform.ts';
-import { read } from './support/read.ts';
-import { inVersion, ok, said } from './support/send.ts';
-import { walk } from './support/walk.ts';
+import { pollWithin } from '../poll-within.ts';
+import { check } from './support/check.ts';
+import { inVersion, type Platform } from './support/context.ts';
+import { createDevice, createdItem } from './support/create.ts';
+import { actOn, archivingAfterwards, LISTED_AT_MOST, postDeployment, tryDeployment } from './support/deployments.ts';
+import { type Item, ids, readItem, walk } from './support/lists.ts';
+import { createReleaseFixture, type ReleaseFixture } from './support/releases.ts';
+import { ok, summary } from './support/requests.ts';
 
-const PARENT = requirement({
+const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
+
+const parent = requirement({
   id: 'platform.deployment.parent',
   level: 'MUST',
   section: '9',
   since: '2026-11-21',
-  text: 'On creation parent_id may be omitted or a deployment id; null is accepted exactly when the device has no current target deployment.',
+  clause:
+    '`parent_id` may be omitted or a deployment id; `null` asserts that the device has no current target deployment.',
+  text: 'On creation, parent_id may be omitted or a deployment id; null is accepted exactly if the device has no current target deployment.',
 });
-const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
+const nullAcceptedCheck = check(parent, { ...options, aspect: 'null-accepted' }, (t: Platform) =>
+  withNewDevice(t, async (stage) => {
+    const why = 'the device has no deployment at all';
+    await expectCreated(stage, { parent: null, why, control: undefined });
+  }),
+);
+
+const nullRefusedCheck = check(parent, { ...options, aspect: 'null-refused' }, (t: Platform) =>
+  withNewDevice(t, async (stage) => {
+    const { everglades, fixtures, device, created } = stage;
+    await makeTarget(stage, await expectCreated(stage, OMITTED));
+    const before = new Set([...ids([...created]), ...(await activeDeployments(stage))]);
+    const { deployment, answers } = await tryDeployment(everglades, fixtures, device, null);
+    const unasked = (await activeDeployments(stage)).filter((id) => !before.has(id) && id !== deployment?.id);
+    if (deployment !== undefined) created.add(deployment);
+    t.must(deployment === undefined, {
+      expected: 'parent_id null to be refused: the device has a current target deployment',
+      actual: answers.at(-1),
+    });
+    t.must(unasked.length === 0, {
+      expected: 'no deployment to be created with parent_id null, which was refused',
+      actual: `${unasked.join(', ')} of ${device}, after ${answers.join('; ')}`,
+    });
+    t.should(
+      answers.every((answer) => / 4\d\d /.test(answer)),
+      { expected: 'a 4xx (409)', actual: answers.join('; ') },
+    );
+  }),
+);
+
+const givenCheck = check(parent, { ...options, aspect: 'accepted' }, (t: Platform) =>
+  withNewDevice(t, async (stage) => {
+    const { everglades, fixtures, device, created } = stage;
+    const first = await expectCreated(stage, OMITTED);
+    await makeTarget(stage, first);
+    const why = 'it is the current target deployment of the device';
+    const second = await expectCreated(stage, { parent: first.id, why, control: undefined });
+    const replaced = second['target_status'] === 'deployed';
+    const current = replaced ? second : first;
+    if (replaced) await expectReplaced(everglades, first, second);
+    await expectCreatedWithoutParent(stage, current);
+    const [ofOtherDevice] = created;
+    const { answers } = await tryDeployment(everglades, fixtures, device, ofOtherDevice?.id);
+    t.note(`parent_id of a deployment of another device (current is ${current.id}): ${answers.at(-1)}`);
+  }),
+);
+
+const AT_ONCE = 6;
+
+const atOnceCheck = check(parent, { ...options, aspect: 'at-once' }, (t: Platform) =>
+  withNewDevice(t, async ({ everglades, fixtures: [fixture], device, created }) => {
+    const request = { device, target: 'deployed', parent: null } as const;
+    const answers = await Promise.all(
+      Array.from({ length: AT_ONCE }, () => postDeployment(everglades, fixture, request)),
+    );
+    const accepted = answers.map(createdItem).filter((item) => item !== undefined);
+    for (const item of accepted) created.add(item);
+    // A staged deployment is no target yet, so parent_id null stays true for any number of them.
+    const targets = accepted.filter((item) => item['target_status'] === 'deployed');
+    t.should(targets.length <= 1, {
+      expected: `one of ${AT_ONCE} deployments to be created: all have parent_id null, and were requested at once for one device`,
+      actual: `${targets.length} were`,
+    });
+  }),
+);
 
 interface Stage {
-  t: Platform;
-  kits: Kit[];
+  /** The platform in the first version that has `parent_id`. */
+  everglades: Platform;
+  /** Two releases: at least one of them is not the device's current one. */
+  fixtures: [ReleaseFixture, ReleaseFixture];
+  /** A device that never had a deployment. */
   device: string;
-  made: Item[];
+  /** Archived when the check ends. The first one belongs to another device. */
+  created: Set<Item>;
 }
 
-/** A device that never had a deployment, on a platform that has been seen to create one, whatever is said of the parent. */
-async function prepare(run: Platform): Promise<Stage> {
-  const t = inVersion(run, 'everglades');
-  // Of two releases one is always not the device's current one.
-  const kits = [await createKit(t), await createKit(t)];
-  const [control, device] = [await createDevice(t), await createDevice(t)];
-  const omitted = await tryDeployment(t, kits, control.id);
-  const { deployment, answers } =
-    omitted.deployment === undefined ? await tryDeployment(t, kits, control.id, null) : omitted;
-  const first = deployment ?? t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
-  return { t, kits, device: device.id, made: [first] };
-}
+/** Blocks the check unless the platform creates a deployment of another device, with parent_id omitted or null. */
+const withNewDevice = (t: Platform, body: (stage: Stage) => Promise<void>): Promise<void> => {
+  const everglades = inVersion(t, 'everglades');
+  return archivingAfterwards(everglades, async (created) => {
+    const fixtures: Stage['fixtures'] = [
+      await createReleaseFixture(everglades),
+      await createReleaseFixture(everglades),
+    ];
+    const [other, device] = [await createDevice(everglades), await createDevice(everglades)];
+    const omitted = await tryDeployment(everglades, fixtures, other.id);
+    const { deployment, answers } =
+      omitted.deployment === undefined ? await tryDeployment(everglades, fixtures, other.id, null) : omitted;
+    created.add(deployment ?? t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`));
+    await body({ everglades, fixtures, device: device.id, created });
+  });
+};
 
-interface Claim {
-  parent: string | null | undefined;
+type ParentId = string | null | undefined;
+
+interface Expectation {
+  /** Sent as `parent_id`; omitted when undefined. */
+  parent: ParentId;
   why: string;
-  /** What else may be said of the parent: a platform that takes no deployment then either is not asked at the right time. */
-  control: string | null | undefined;
+  /** Another parent_id, tried after a refusal: if it is refused too, the parent is not the reason. */
+  control: ParentId;
 }
+const OMITTED: Expectation = { parent: undefined, why: 'nothing is asserted', control: null };
 
-async function accepted(stage: Stage, claim: Claim): Promise<Item> {
-  const { t, kits, device, made }: Stage = stage;
-  const { parent, why, control } = claim;
-  const { deployment, answers } = await tryDeployment(t, kits, device, parent);
+const named = (parent: ParentId): string => (parent === undefined ? 'parent_id omitted' : `parent_id ${parent}`);
+
+async function expectCreated(stage: Stage, expectation: Expectation): Promise<Item> {
+  const { everglades, fixtures, device, created } = stage;
+  const { deployment, answers } = await tryDeployment(everglades, fixtures, device, expectation.parent);
   if (deployment !== undefined) {
-    made.push(deployment);
+    created.add(deployment);
     return deployment;
   }
-  const other = await tryDeployment(t, kits, device, control);
-  await tidy(t, [...made, other.deployment]);
-  return refusedIt(t, `a deployment with ${shown(parent)} to be created: ${why}`, answers, other.deployment, control);
-}
-
-function refusedIt(
-  t: Platform,
-  expected: string,
-  answers: readonly string[],
-  instead: Item | undefined,
-  control: Claim['control'],
-): never {
-  if (instead === undefined)
-    t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}, and so it does with ${shown(control)}`);
-  t.must(false, { expected, actual: `${answers.join('; ')}; with ${shown(control)} ${instead.id} was created` });
-}
-
-/** Makes it the device's target, as far as it is not, and waits until the platform says so. */
-async function targeted({ t, made }: Stage, deployment: Item): Promise<void> {
-  if (deployment['target_status'] !== 'deployed') {
-    const response = await act(t, deployment.id, 'deploy');
-    if (!ok(response)) t.blocked(`set-up: POST /deployments/${deployment.id}/deploy answered ${said(response)}`);
+  const { deployment: other } = await tryDeployment(everglades, fixtures, device, expectation.control);
+  const control = named(expectation.control);
+  if (other === undefined) {
+    return everglades.blocked(`set-up: POST /deployments answered ${answers.join('; ')}, and likewise with ${control}`);
   }
-  const deadline = performance.now() + t.patienceMs;
-  for (;;) {
-    const { target_status: target } = await read(t, 'deployments', deployment.id);
-    if (target === 'deployed') return;
-    if (performance.now() > deadline) {
-      await tidy(t, made);
-      t.blocked(`set-up: the target_status of ${deployment.id} stays ${target} after it was deployed`);
-    }
-    await sleep(100, undefined, { signal: t.signal });
-  }
+  created.add(other);
+  return failRefusal(
+    everglades,
+    `${named(expectation.parent)} to be created: ${expectation.why}`,
+    answers,
+    control,
+    other,
+  );
 }
 
-const shown = (parent: string | null | undefined): string =>
-  parent === undefined ? 'parent_id omitted' : `parent_id ${parent}`;
+/** After a deployment with its parent given, one with parent_id omitted is created too, unless none is. */
+async function expectCreatedWithoutParent(stage: Stage, current: Item): Promise<void> {
+  const { everglades, fixtures, device, created } = stage;
+  const { deployment, answers } = await tryDeployment(everglades, fixtures, device);
+  if (deployment !== undefined) return void created.add(deployment);
+  const { deployment: other } = await tryDeployment(everglades, fixtures, device, current.id);
+  if (other === undefined) {
+    return everglades.note(`no third deployment of a device is created, with any parent: ${answers.join('; ')}`);
+  }
+  created.add(other);
+  failRefusal(everglades, 'parent_id omitted to be created', answers, named(current.id), other);
+}
 
-const NOTHING_ASSERTED = { parent: undefined, why: 'nothing is asserted', control: null } as const;
+function failRefusal(t: Platform, what: string, answers: readonly string[], control: string, other: Item): never {
+  t.must(false, {
+    expected: `a deployment with ${what}`,
+    actual: `${answers.join('; ')}; with ${control} ${other.id} was created`,
+  });
+}
 
-const whenFree = check(PARENT, { ...options, aspect: 'null-accepted' }, async (run: Platform) => {
-  const stage = await prepare(run);
-  await accepted(stage, { parent: null, why: 'the device has no deployment at all', control: undefined });
-  await tidy(stage.t, stage.made);
-});
-
-/** The deployments of the device that are not archived, as far as the list shows them. */
-async function active({ t, device }: Stage): Promise<string[]> {
-  const { items } = await walk(t, 'deployments', { limit: 100, pages: PAGES });
+/** The deployments of the device that the list shows and that have not been archived. */
+async function activeDeployments({ everglades, device }: Stage): Promise<string[]> {
+  const { items } = await walk(everglades, 'deployments', LISTED_AT_MOST);
   return ids(items.filter((item) => item['device_id'] === device && item['target_status'] !== 'archived'));
 }
 
-const whenTaken = check(PARENT, { ...options, aspect: 'null-refused' }, async (run: Platform) => {
-  const stage = await prepare(run);
-  const t: Platform = stage.t;
-  await targeted(stage, await accepted(stage, NOTHING_ASSERTED));
-  const before = new Set([...ids(stage.made), ...(await active(stage))]);
-  const { deployment, answers } = await tryDeployment(t, stage.kits, stage.device, null);
-  const unasked = (await active(stage)).filter((id) => !before.has(id) && id !== deployment?.id);
-  await tidy(t, [...stage.made, deployment]);
-  t.must(deployment === undefined, {
-    expected: 'parent_id null to be refused: the device has a current target deployment',
-    actual: answers.at(-1),
-  });
-  t.must(unasked.length === 0, {
-    expected: 'no deployment to come of parent_id null, which was refused',
-    actual: `${unasked.join(', ')} of ${stage.device}, after ${answers.join('; ')}`,
-  });
-  t.should(
-    answers.every((answer) => / 4\d\d /.test(answer)),
-    { expected: 'a 4xx (409)', actual: answers.join('; ') },
+const POLL_MS = 100;
+
+/** Deploys it unless it is deployed already, and waits until the platform shows it as the target of the device. */
+async function makeTarget({ everglades }: Stage, deployment: Item): Promise<void> {
+  const t: Platform = everglades;
+  if (deployment['target_status'] !== 'deployed') {
+    const response = await actOn(t, deployment.id, 'deploy');
+    if (!ok(response)) t.blocked(`set-up: POST /deployments/${deployment.id}/deploy answered ${summary(response)}`);
+  }
+  let target: unknown;
+  const found = await pollWithin(
+    `${deployment.id} as target`,
+    async () => {
+      target = (await readItem(t, 'deployments', deployment.id))['target_status'];
+      return target === 'deployed' ? true : undefined;
+    },
+    { timeoutMs: t.patienceMs, firstPauseMs: POLL_MS, signal: t.signal },
   );
-});
-
-const whenGiven = check(PARENT, { ...options, aspect: 'accepted' }, async (run: Platform) => {
-  const stage = await prepare(run);
-  const t: Platform = stage.t;
-  const first = await accepted(stage, NOTHING_ASSERTED);
-  await targeted(stage, first);
-  const why = 'it is the current target deployment of the device';
-  const second = await accepted(stage, { parent: first.id, why, control: undefined });
-  const replaced = second['target_status'] === 'deployed';
-  const current = replaced ? second : first;
-  if (replaced) await untargeted(t, first, second);
-  const third = await tryDeployment(t, stage.kits, stage.device);
-  if (third.deployment !== undefined) stage.made.push(third.deployment);
-  else {
-    const other = await tryDeployment(t, stage.kits, stage.device, current.id);
-    if (other.deployment !== undefined) {
-      await tidy(t, [...stage.made, other.deployment]);
-      refusedIt(t, 'a deployment with parent_id omitted to be created', third.answers, other.deployment, current.id);
-    }
-    t.note(`no third deployment of a device is created, whatever its parent: ${third.answers.join('; ')}`);
+  if (found === undefined) {
+    t.blocked(`set-up: the target_status of ${deployment.id} stays ${target} after it was deployed`);
   }
-  const { answers } = await tryDeployment(t, stage.kits, stage.device, stage.made[0]?.id);
-  t.note(`parent_id of a deployment of another device (current is ${current.id}): ${answers.at(-1)}`);
-  await tidy(t, stage.made);
-});
+}
 
-/** A device has one current target deployment. When the one before it ceases to be it is not shown, so that it gets time. */
-async function untargeted(t: Platform, old: Item, next: Item): Promise<void> {
-  const deadline = performance.now() + t.patienceMs;
-  for (;;) {
-    const { target_status: target } = await read(t, 'deployments', old.id);
-    if (target !== 'deployed') return;
-    if (performance.now() > deadline) break;
-    await sleep(100, undefined, { signal: t.signal });
-  }
-  const { target_status: now } = await read(t, 'deployments', next.id);
-  t.should(now !== 'deployed', {
+/** A device has one current target deployment. The spec does not say when the old target is cleared, so poll until the timeout. */
+async function expectReplaced(t: Platform, old: Item, next: Item): Promise<void> {
+  const targetOf = async ({ id }: Item): Promise<unknown> => (await readItem(t, 'deployments', id))['target_status'];
+  const cleared = await pollWithin(
+    `${old.id} not to be the target any more`,
+    async () => ((await targetOf(old)) === 'deployed' ? undefined : true),
+    { timeoutMs: t.patienceMs, firstPauseMs: POLL_MS, signal: t.signal },
+  );
+  if (cleared) return;
+  t.should((await targetOf(next)) !== 'deployed', {
     expected: `${old.id} not to be the target of its device any more, as ${next.id} is`,
     actual: `the target_status of both is deployed after ${t.patienceMs} ms`,
   });
 }
 
-const AT_ONCE = 6;
-
-const race = check(PARENT, { ...options, aspect: 'at-once' }, async (run: Platform) => {
-  const stage = await prepare(run);
-  const t: Platform = stage.t;
-  const [kit] = stage.kits;
-  if (kit === undefined) return;
-  const answers = await Promise.all(
-    Array.from({ length: AT_ONCE }, () =>
-      postDeployment(t, kit, { device: stage.device, target: 'deployed', parent: null }),
-    ),
-  );
-  const accepted = answers.map(created).filter((item) => item !== undefined);
-  await tidy(t, [...stage.made, ...accepted]);
-  // Staged ones are no targets yet: any number of them leaves the assertion true.
-  const targets = accepted.filter((item) => item['target_status'] === 'deployed');
-  t.should(targets.length <= 1, {
-    expected: `one of ${AT_ONCE} deployments with parent_id null, made at once for a device without one, to be created`,
-    actual: `${targets.length} were`,
-  });
-});
-
-export const parentChecks = [whenFree, whenTaken, whenGiven, race];
+export default [nullAcceptedCheck, nullRefusedCheck, givenCheck, atOnceCheck];

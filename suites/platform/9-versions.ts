@@ -1,4 +1,4 @@
-/** Section 9: the version header. */
+/** Section 9: which values of the version header are served and which are refused. */
 import fc from 'fast-check';
 import {
   END_OF_LIFE_VERSIONS,
@@ -8,68 +8,73 @@ import {
   versionNamed,
 } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { COLLECTIONS, getList, served } from './support/lists.ts';
-import { check, type Platform } from './support/platform.ts';
-import { broken, refused, said, speaking } from './support/send.ts';
+import { check } from './support/check.ts';
+import { type Platform, speaking } from './support/context.ts';
+import { COLLECTIONS, getList, servedCollections } from './support/lists.ts';
+import { refused, serverError, summary } from './support/requests.ts';
 
-const SUPPORTED = requirement({
+const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
+
+const supported = requirement({
   id: 'platform.version.supported',
   level: 'MUST',
   section: '9',
   since: '2026-11-21',
+  clause: 'The header `Service-Version` carries the API version the client was built against.',
   text: 'Requests in a version that the platform supports are served.',
 });
-const spoken = check(SUPPORTED, { profile: 'core' }, async (t: Platform) => {
-  await servedIn(t, t.apiVersion);
-  const [collection] = await served(t);
+const supportedCheck = check(supported, { profile: 'core' }, async (t: Platform) => {
+  await expectServedIn(t, t.apiVersion);
+  const [collection] = await servedCollections(t);
   for (const version of SUPPORTED_VERSIONS) {
     const answer = await getList(t, collection, { limit: 1 }, speaking(t, version));
-    // Which versions are served is the vendor's business; section 9 calls none but the first unsupported.
+    // Only a SHOULD: which versions a vendor serves is not stated. Section 9 calls only the first one unsupported.
     t.should(!refused(answer) || answer.status === 404, {
       expected: `${version} to be served: it is listed as a version, and not as one that is no longer supported`,
-      actual: `${said(answer)} to GET /${collection}`,
+      actual: `${summary(answer)} to GET /${collection}`,
     });
   }
 });
-const supported = SUPPORTED_CODENAMES.map((codename) =>
-  check(SUPPORTED, { aspect: codename, needs: [codename] }, async (t: Platform) => {
-    await servedIn(t, versionNamed(codename));
+const supportedVersionChecks = SUPPORTED_CODENAMES.map((codename) =>
+  check(supported, { aspect: codename, needs: [codename] }, async (t: Platform) => {
+    await expectServedIn(t, versionNamed(codename));
   }),
 );
 
-async function servedIn(t: Platform, version: string): Promise<void> {
+async function expectServedIn(t: Platform, version: string): Promise<void> {
   const http = speaking(t, version);
-  const collections = await served(t, http);
+  const collections = await servedCollections(t, http);
   for (const collection of COLLECTIONS) {
     const response = await getList(t, collection, { limit: 100 }, http);
-    t.must(!broken(response) || response.status === 501, {
-      expected: `GET /${collection} to be served in ${version}, or answered with a 4xx where that version has none`,
-      actual: said(response),
+    t.must(!serverError(response) || response.status === 501, {
+      expected: `GET /${collection} to be served in ${version}, or answered with a 4xx if that version does not have it`,
+      actual: summary(response),
       counterexample: `GET /${collection}?limit=100 in ${version}`,
     });
   }
   t.note(`${version} has ${collections.join(', ')}`);
 }
 
-const END_OF_LIFE = requirement({
+const endOfLife = requirement({
   id: 'platform.version.end-of-life',
   level: 'SHOULD',
   section: '9',
   since: '2026-11-21',
+  clause: 'Initial release; no longer supported.',
   text: 'Versions that are no longer supported are refused with a 4xx.',
 });
-const endOfLife = check(END_OF_LIFE, {}, async (t: Platform) => {
-  for (const version of END_OF_LIFE_VERSIONS) await refusedVersion(t, version, 'which is no longer supported');
+const endOfLifeCheck = check(endOfLife, {}, async (t: Platform) => {
+  for (const version of END_OF_LIFE_VERSIONS) await expectRefused(t, version, 'which is no longer supported');
 });
 
-const MALFORMED = requirement({
+const malformed = requirement({
   id: 'platform.version.malformed',
   level: 'SHOULD',
   section: '9',
   since: '2026-11-21',
+  clause: 'Format: `<YYYY-MM-DD>.<codename>`.',
   text: 'A version header that is not of the form <YYYY-MM-DD>.<codename> is refused with a 4xx.',
 });
-const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
 const MALFORMED_VERSIONS = [
   NEWEST_DATE,
   NEWEST_NAME,
@@ -85,59 +90,61 @@ const MALFORMED_VERSIONS = [
   '2026-13-45.nowhere',
   'null',
 ];
-const malformed = check(MALFORMED, { profile: 'core' }, async (t: Platform) => {
-  const text = fc
+const malformedCheck = check(malformed, { profile: 'core' }, async (t: Platform) => {
+  const anyMalformed = fc
     .string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz0123456789-. _/"{'), minLength: 1, maxLength: 40 })
     .map((value) => value.trim())
     .filter((value) => value !== '' && !/^\d{4}-\d{2}-\d{2}\.[a-z]+$/.test(value));
-  await t.property(text, async (version) => refusedVersion(t, version, 'which is malformed'), {
+  await t.property(anyMalformed, async (version) => expectRefused(t, version, 'which is malformed'), {
     runs: MALFORMED_VERSIONS.length + 8,
     examples: MALFORMED_VERSIONS.map((version): [unknown] => [version]),
   });
 });
 
-const UNKNOWN = requirement({
+const unknown = requirement({
   id: 'platform.version.unknown',
   level: 'SHOULD',
   section: '9',
   since: '2026-11-21',
+  clause: 'The header `Service-Version` carries the API version the client was built against.',
   text: 'A well-formed version that was never released is refused with a 4xx.',
 });
-const unknown = check(UNKNOWN, {}, async (t: Platform) => {
+const unknownCheck = check(unknown, {}, async (t: Platform) => {
   for (const version of ['2099-01-01.nowhere', `${NEWEST_DATE}.nowhere`, `2001-01-01.${NEWEST_NAME}`]) {
-    await refusedVersion(t, version, 'which was never released');
+    await expectRefused(t, version, 'which was never released');
   }
 });
 
-const OMITTED = requirement({
-  id: 'platform.version.omitted',
-  level: 'INFO',
-  section: '9',
-  since: '2026-11-21',
-  text: 'What happens to a request without a version header is recorded.',
-});
-const omitted = check(OMITTED, {}, async (t: Platform) => {
-  const name = t.versionHeader.toLowerCase();
-  const headers = Object.fromEntries(
-    Object.entries(t.http.headers).filter(([header]) => header.toLowerCase() !== name),
-  );
-  const [collection] = await served(t);
-  const response = await t.http.with({ headers }).get(`/${collection}`, { query: { limit: 1 } });
-  t.note(`without ${t.versionHeader}: ${said(response)}`);
-  t.should(!broken(response), {
-    expected: `a list or a 4xx without ${t.versionHeader}, as the request is a client's doing`,
-    actual: said(response),
-  });
-});
-
-async function refusedVersion(t: Platform, version: string, why: string): Promise<void> {
-  const [collection] = await served(t);
+async function expectRefused(t: Platform, version: string, why: string): Promise<void> {
+  const [collection] = await servedCollections(t);
   const response = await getList(t, collection, { limit: 1 }, speaking(t, version));
   t.must(refused(response), {
     expected: `a 4xx to ${t.versionHeader}: ${version}, ${why}`,
-    actual: said(response),
+    actual: summary(response),
     counterexample: `${t.versionHeader}: ${version}`,
   });
 }
 
-export const versionChecks = [spoken, ...supported, endOfLife, malformed, unknown, omitted];
+const omitted = requirement({
+  id: 'platform.version.omitted',
+  level: 'INFO',
+  section: '9',
+  since: '2026-11-21',
+  clause: 'Behavior when the header is omitted: not shown.',
+  text: 'The answer to a request without a version header is recorded.',
+});
+const omittedCheck = check(omitted, {}, async (t: Platform) => {
+  const name = t.versionHeader.toLowerCase();
+  const headers = Object.fromEntries(
+    Object.entries(t.http.headers).filter(([header]) => header.toLowerCase() !== name),
+  );
+  const [collection] = await servedCollections(t);
+  const response = await t.http.with({ headers }).get(`/${collection}`, { query: { limit: 1 } });
+  t.note(`without ${t.versionHeader}: ${summary(response)}`);
+  t.should(!serverError(response), {
+    expected: `a list or a 4xx without ${t.versionHeader}, since the client omitted it`,
+    actual: summary(response),
+  });
+});
+
+export default [supportedCheck, ...supportedVersionChecks, endOfLifeCheck, malformedCheck, unknownCheck, omittedCheck];

@@ -1,48 +1,33 @@
-/** Section 2.2, `failed`: what cannot be applied ends archived, and leaves nothing on the device. */
+/** Section 2.2, `failed`: whether a deployment that cannot be applied ends archived and leaves nothing on the device. */
 import { requirement } from '../../harness/runner/define.ts';
-import { unique } from '../platform/support/create.ts';
-import { read } from '../platform/support/read.ts';
-import { Follower } from './support/events.ts';
-import { fileOf, type RolledOut, rollOut, seesFiles, statuses } from './support/roll-out.ts';
-import { check, eventually, platformOf, type System } from './support/system.ts';
+import { check, eventually, type System } from './support/context.ts';
+import { EventFollower } from './support/event-follower.ts';
+import { type Item, platformSide, readItem, uniqueName } from './support/platform-side.ts';
+import { canReadFiles, type RollOut, readConfigFile, rollOut, statuses } from './support/roll-out.ts';
 
-const FAILED = requirement({
+/** No file system accepts a name of more than 255 bytes. */
+const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;
+
+const failed = requirement({
   id: 'system.failed',
   level: 'MUST',
   section: '2.2',
   since: '2026-11-21',
+  clause:
+    '`failed` = a fatal error occurred, the deployment is archived and, if it was deployed, removed from the device.',
   text: 'A deployment that cannot be applied ends failed and archived, and nothing of it stays on the device.',
 });
-/** No file system takes a name of more than 255 bytes. */
-const IMPOSSIBLE = `/srv/configs/${'too-long-'.repeat(40)}.json`;
-
-const failed = check(FAILED, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: System) => {
+const failedCheck = check(failed, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: System) => {
   await t.online();
-  await using events = await Follower.open(t);
+  await using events = await EventFollower.open(t);
   const good = await rollOut(t);
   await events.until('deployment.deployed', good.id);
-  const bad = await rollOut(t, { filepath: IMPOSSIBLE });
-  const outcome = await eventually(t, `${bad.id} to fail: its file cannot be written`, async () => {
-    const item = await read(platformOf(t), 'deployments', bad.id);
-    const settled = item['error_status'] !== 'none' || item['activity_status'] === 'deployed';
-    return settled ? { found: item } : { seen: statuses(item) };
-  });
-  if (outcome['activity_status'] === 'deployed' && outcome['error_status'] === 'none') {
-    t.notApplicable('the device applied a deployment whose file name is too long for a file system');
-  }
-  const end = await eventually(t, `${bad.id} to end failed and archived`, async () => {
-    const item = await read(platformOf(t), 'deployments', bad.id);
-    const ended = item['error_status'] === 'failed' && item['activity_status'] === 'archived';
-    return ended ? { found: item } : { seen: statuses(item) };
-  });
-  t.must(end['status'] === 'failed', { expected: 'status failed', actual: statuses(end) });
-  t.should(end['target_status'] === 'archived', {
-    expected: 'target_status archived, as nothing else can come of it',
-    actual: statuses(end),
-  });
-  await nothingLeft(t, bad);
-  // The device goes on: the next deployment arrives.
-  const next = await rollOut(t, { filepath: `/srv/configs/${unique('after-failure')}.json` });
+  const bad = await rollOut(t, { filepath: IMPOSSIBLE_PATH });
+  await requireFailure(t, bad);
+  await expectFailedAndArchived(t, bad);
+  await expectNothingLeft(t, bad);
+  // The device goes on: it receives the next deployment.
+  const next = await rollOut(t, { filepath: `/srv/configs/${uniqueName('after-failure')}.json` });
   await events.until('deployment.deployed', next.id);
   t.must(events.count('deployment.deployed', bad.id) === 0, {
     expected: `no deployment.deployed of ${bad.id}, whose files were never written`,
@@ -50,16 +35,43 @@ const failed = check(FAILED, { needs: ['write'], writes: true, sharing: 'exclusi
   });
 });
 
-async function nothingLeft(t: System, bad: RolledOut): Promise<void> {
-  await eventually(t, `the device not to have ${bad.id} as its current deployment`, async () => {
-    const response = await t.device.http.get('/deployments/current');
-    const { id, activity_status: activity } = (response.json ?? {}) as { id?: unknown; activity_status?: unknown };
-    const gone = id !== bad.id || activity === 'archived';
-    return gone ? { found: true } : { seen: response.text };
+const readDeployment = (t: System, { id }: RollOut): Promise<Item> => readItem(platformSide(t), 'deployments', id);
+
+/** Ends the check as not applicable if the device can apply the deployment. */
+async function requireFailure(t: System, bad: RollOut): Promise<void> {
+  const outcome = await eventually(t, `${bad.id} to fail: its file cannot be written`, async () => {
+    const item = await readDeployment(t, bad);
+    const isDecided = item['error_status'] !== 'none' || item['activity_status'] === 'deployed';
+    return isDecided ? { found: item } : { seen: statuses(item) };
   });
-  if (!seesFiles(t)) return;
-  const file = await fileOf(t, bad);
-  t.must(file === undefined, { expected: 'no file of a deployment that failed', actual: bad.kit.filepath });
+  if (outcome['activity_status'] === 'deployed' && outcome['error_status'] === 'none') {
+    t.notApplicable('the device applied a deployment whose file name is too long for a file system');
+  }
 }
 
-export const failedChecks = [failed];
+async function expectFailedAndArchived(t: System, bad: RollOut): Promise<void> {
+  const end = await eventually(t, `${bad.id} to end failed and archived`, async () => {
+    const item = await readDeployment(t, bad);
+    const hasEnded = item['error_status'] === 'failed' && item['activity_status'] === 'archived';
+    return hasEnded ? { found: item } : { seen: statuses(item) };
+  });
+  t.must(end['status'] === 'failed', { expected: 'status failed', actual: statuses(end) });
+  t.should(end['target_status'] === 'archived', {
+    expected: 'target_status archived, as the deployment has failed for good',
+    actual: statuses(end),
+  });
+}
+
+async function expectNothingLeft(t: System, bad: RollOut): Promise<void> {
+  await eventually(t, `the device not to have ${bad.id} as its current deployment`, async () => {
+    const response = await t.device.http.get('/deployments/current');
+    const { id, activity_status: activity } = (response.json ?? {}) as Partial<Item>;
+    const isGone = id !== bad.id || activity === 'archived';
+    return isGone ? { found: true } : { seen: response.text };
+  });
+  if (!canReadFiles(t)) return;
+  const file = await readConfigFile(t, bad);
+  t.must(file === undefined, { expected: 'no file of a deployment that failed', actual: bad.fixture.filepath });
+}
+
+export default [failedCheck];

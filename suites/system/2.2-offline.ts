@@ -1,59 +1,64 @@
-/** Section 2.2, `queued`: what is deployed while the device is offline waits for it, and arrives once. */
+/** Section 2.2, `queued`: whether a deployment for an offline device waits for it and arrives once. */
 import { requirement } from '../../harness/runner/define.ts';
-import { read } from '../platform/support/read.ts';
-import { Follower } from './support/events.ts';
-import { current, rollOut, shownAs, statuses } from './support/roll-out.ts';
-import { check, platformOf, type System } from './support/system.ts';
+import { check, type System } from './support/context.ts';
+import { EventFollower } from './support/event-follower.ts';
+import { platformSide, readItem } from './support/platform-side.ts';
+import { rollOut, statuses, untilActivity, untilCurrent } from './support/roll-out.ts';
 
-const OFFLINE = requirement({
+const options = { needs: ['write'], writes: true, sharing: 'disruptive' } as const;
+
+const queued = requirement({
   id: 'system.offline',
   level: 'MUST',
   section: '2.2',
   since: '2026-11-21',
-  text: 'A deployment for a device that is offline is queued; it is deployed, once, when the device is back.',
+  clause: 'Config instances wait to be received by the device and are deployed as soon as the device is online.',
+  text: 'A deployment for a device that is offline is queued, and is deployed once when the device is online again.',
 });
-const offline = check(OFFLINE, { needs: ['write'], writes: true, sharing: 'disruptive' }, async (t: System) => {
+const queuedCheck = check(queued, options, async (t: System) => {
   await t.online();
-  await using events = await Follower.open(t);
+  await using events = await EventFollower.open(t);
   const before = await rollOut(t);
   await events.until('deployment.deployed', before.id);
-  await shownAs(t, before.id, 'deployed');
+  await untilActivity(t, before.id, 'deployed');
   await t.offline();
   try {
     const waiting = await rollOut(t);
-    await shownAs(t, waiting.id, 'queued');
-    const still = await read(platformOf(t), 'deployments', waiting.id);
+    await untilActivity(t, waiting.id, 'queued');
+    const still = await readItem(platformSide(t), 'deployments', waiting.id);
     t.must(still['activity_status'] === 'queued', {
       expected: 'queued for as long as the device is offline',
       actual: statuses(still),
     });
     await t.online();
     await events.until('deployment.deployed', waiting.id);
-    await shownAs(t, waiting.id, 'deployed');
-    await current(t, waiting.id);
-    // Whatever was to come of the reconnection has come before this one.
+    await untilActivity(t, waiting.id, 'deployed');
+    await untilCurrent(t, waiting.id);
+    // Once a later deployment has arrived, every event that the reconnection caused has arrived too.
     const after = await rollOut(t);
     await events.until('deployment.deployed', after.id);
     const times = events.count('deployment.deployed', waiting.id);
     t.must(times === 1, {
       expected: `one deployment.deployed of ${waiting.id}, which was queued while the device was offline`,
-      actual: `${times} of them, with ids of their own`,
+      actual: `${times} of them, with different ids`,
     });
   } finally {
     await t.online();
   }
 });
 
-const OVERTAKEN = requirement({
+const newest = requirement({
   id: 'system.offline.newest',
   level: 'MUST',
   section: '2.2',
   since: '2026-11-21',
-  text: 'Of several deployments made while the device is offline the newest is its current one when it is back.',
+  clause:
+    '`queued` | Config instances wait to be received by the device … `deployed` | Config instances are currently available',
+  text: 'After several deployments to an offline device, the newest is its current one when it is online again.',
 });
-const overtaken = check(OVERTAKEN, { needs: ['write'], writes: true, sharing: 'disruptive' }, async (t: System) => {
+const newestCheck = check(newest, options, async (t: System) => {
   await t.online();
-  await using events = await Follower.open(t);
+  await using events = await EventFollower.open(t);
   await events.until('deployment.deployed', (await rollOut(t)).id);
   await t.offline();
   try {
@@ -61,12 +66,12 @@ const overtaken = check(OVERTAKEN, { needs: ['write'], writes: true, sharing: 'd
     const newer = await rollOut(t);
     await t.online();
     await events.until('deployment.deployed', newer.id);
-    await current(t, newer.id);
-    await shownAs(t, newer.id, 'deployed');
-    await shownAs(t, older.id, 'archived');
+    await untilCurrent(t, newer.id);
+    await untilActivity(t, newer.id, 'deployed');
+    await untilActivity(t, older.id, 'archived');
   } finally {
     await t.online();
   }
 });
 
-export const offlineChecks = [offline, overtaken];
+export default [queuedCheck, newestCheck];

@@ -1,48 +1,56 @@
-/** Section 3: whatever befalls the device, both sides agree in the end. */
+/** Section 3: whether platform and device agree after any sequence of deployments, outages and restarts. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { type SystemModel, systemCommands } from './models/index.ts';
-import { Follower } from './support/events.ts';
-import { current, rollOut, shownAs } from './support/roll-out.ts';
-import { check, type System } from './support/system.ts';
+import { type OutageModel, outageCommands } from './models/outages.ts';
+import { check, type System } from './support/context.ts';
+import { EventFollower } from './support/event-follower.ts';
+import { rollOut, untilActivity, untilCurrent } from './support/roll-out.ts';
 
-const SOAK = requirement({
+const agreement = requirement({
   id: 'system.soak',
   level: 'SHOULD',
   section: '3',
   since: '2026-11-21',
-  text: 'After any sequence of deployments, cuts and restarts platform and device agree: the newest deployment is current, all others are archived, and each was deployed at most once.',
+  text: 'After any sequence of deployments, outages and restarts, platform and device agree: the newest deployment is current, all others are archived, and each was deployed at most once.',
 });
-const soak = check(SOAK, { needs: ['write'], writes: true, sharing: 'disruptive' }, async (t: System) => {
-  await t.property(
-    systemCommands(t.device.capabilities.has('restart'), t.replayPath),
-    async (commands) => {
-      await t.online();
-      await using events = await Follower.open(t);
-      // Without a cursor a stream that is opened again would leave out what happened in between.
-      const first = await rollOut(t);
-      await events.until('deployment.deployed', first.id);
-      const model: SystemModel = { online: true, made: [first] };
-      try {
-        await fc.asyncModelRun(() => ({ model, real: { t, events } }), commands);
-      } finally {
+const agreementCheck = check(
+  agreement,
+  { needs: ['write'], writes: true, sharing: 'disruptive' },
+  async (t: System) => {
+    await t.property(
+      outageCommands(t.device.capabilities.has('restart'), t.replayPath),
+      async (commands) => {
         await t.online();
-      }
-      const last = await rollOut(t);
-      await events.until('deployment.deployed', last.id);
-      await current(t, last.id);
-      await shownAs(t, last.id, 'deployed');
-      for (const { id } of model.made) {
-        await shownAs(t, id, 'archived');
-        const times = events.count('deployment.deployed', id);
-        t.must(times <= 1, {
-          expected: `${id} to be deployed once at most`,
-          actual: `${times} events deployment.deployed`,
-        });
-      }
-    },
-    { runs: 4 },
-  );
-});
+        await using events = await EventFollower.open(t);
+        // The follower needs a cursor from a first event, or it would miss what happens while it reconnects.
+        const first = await rollOut(t);
+        await events.until('deployment.deployed', first.id);
+        const model: OutageModel = { online: true, rollOuts: [first] };
+        try {
+          await fc.asyncModelRun(() => ({ model, real: { t, events } }), commands);
+        } finally {
+          await t.online();
+        }
+        await expectAgreement(t, events, model);
+      },
+      { runs: 4 },
+    );
+  },
+);
 
-export const soakChecks = [soak];
+async function expectAgreement(t: System, events: EventFollower, { rollOuts }: OutageModel): Promise<void> {
+  const last = await rollOut(t);
+  await events.until('deployment.deployed', last.id);
+  await untilCurrent(t, last.id);
+  await untilActivity(t, last.id, 'deployed');
+  for (const { id } of rollOuts) {
+    await untilActivity(t, id, 'archived');
+    const times = events.count('deployment.deployed', id);
+    t.must(times <= 1, {
+      expected: `${id} to be deployed at most once`,
+      actual: `${times} events deployment.deployed`,
+    });
+  }
+}
+
+export default [agreementCheck];

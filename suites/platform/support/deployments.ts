@@ -1,48 +1,132 @@
-/** Deployments to look at: those that are listed, and those that a check creates for devices of its own. */
-import { createDevice, mayWrite } from './create.ts';
-import { act, createKit, type Kit, tidy, tryDeployment } from './kit.ts';
-import { type Item, served } from './lists.ts';
-import type { Platform } from './platform.ts';
-import { walk } from './walk.ts';
+/** Deployments: those that the platform lists, and those that a check creates and archives again. */
+import type { HttpResponse } from '../../../harness/client/http.ts';
+import type { Platform } from './context.ts';
+import { createDevice, createdItem, mayWrite } from './create.ts';
+import { type Item, servedCollections, walk } from './lists.ts';
+import { createReleaseFixture, type ReleaseFixture } from './releases.ts';
+import { send } from './requests.ts';
 
-/** The newest and more: enough to see every state, without turning thousands of pages. */
-export const PAGES = 10;
+/** The newest deployments, enough to see every state without reading thousands of pages. */
+export const LISTED_AT_MOST = { limit: 100, pages: 10 };
 
-export async function listed(t: Platform): Promise<Item[]> {
-  const collections = await served(t);
+export async function listDeployments(t: Platform): Promise<Item[]> {
+  const collections = await servedCollections(t);
   if (!collections.includes('deployments')) t.notApplicable('the platform lists no deployments');
-  return (await walk(t, 'deployments', { limit: 100, pages: PAGES })).items;
+  return (await walk(t, 'deployments', LISTED_AT_MOST)).items;
 }
 
-/** At least one: created when the platform has none and the run may. */
-export async function some(t: Platform): Promise<Item[]> {
-  const found = await listed(t);
+/** At least one deployment: creates one if the platform lists none and the run may write. */
+export async function listOrCreateDeployments(t: Platform): Promise<Item[]> {
+  const found = await listDeployments(t);
   if (found.length > 0) return found;
   if (!mayWrite(t)) t.notApplicable('the platform has no deployment, and the run may create none');
-  const { deployment, answers } = await tryDeployment(t, [await createKit(t)], (await createDevice(t)).id);
-  if (deployment === undefined) t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
-  const again = await listed(t);
-  await tidy(t, [deployment]);
+  const deployment = await createDeployment(t, [await createReleaseFixture(t)]);
+  const again = await listDeployments(t);
+  await archiveAll(t, [deployment]);
   t.must(again.length > 0, { expected: `${deployment.id}, just created, in the list`, actual: 'an empty list' });
   return again;
 }
 
-/** A new deployment of a new device, kept in `made`. Blocks the check when the platform refuses. */
-export async function deployed(
+export type Target = 'staged' | 'deployed';
+
+export interface DeploymentRequest {
+  device: string;
+  target: Target;
+  /** Omitted from the body when undefined. */
+  parent?: string | null;
+}
+
+export function postDeployment(
   t: Platform,
-  kits: readonly Kit[],
-  made: Set<Item>,
-  targets?: readonly ('staged' | 'deployed')[],
+  fixture: ReleaseFixture,
+  request: DeploymentRequest,
+): Promise<HttpResponse> {
+  return send(t, {
+    method: 'POST',
+    path: '/deployments',
+    body: {
+      device_id: request.device,
+      release_id: fixture.release.id,
+      config_instance_ids: [fixture.instance.id],
+      description: 'created by a conformance check',
+      target_status: request.target,
+      ...(request.parent === undefined ? {} : { parent_id: request.parent }),
+    },
+  });
+}
+
+export interface Attempt {
+  deployment: Item | undefined;
+  /** One line for each answer. */
+  answers: string[];
+}
+
+/**
+ * Tries each target with each release until a deployment is created: some platforms refuse `staged` for the device's current
+ * release, and some accept `deployed` for that release only.
+ */
+export async function tryDeployment(
+  t: Platform,
+  fixtures: readonly ReleaseFixture[],
+  device: string,
+  parent?: string | null,
+  targets: readonly Target[] = ['deployed', 'staged'],
+): Promise<Attempt> {
+  const answers: string[] = [];
+  for (const target of targets) {
+    for (const fixture of fixtures) {
+      const response = await postDeployment(t, fixture, {
+        device,
+        target,
+        ...(parent === undefined ? {} : { parent }),
+      });
+      answers.push(`${target}: ${response.status} ${response.text.slice(0, 200)}`);
+      const deployment = createdItem(response);
+      if (deployment !== undefined) return { deployment, answers };
+    }
+  }
+  return { deployment: undefined, answers };
+}
+
+/** A deployment of a new device, or of `device`. Blocks the check if the platform refuses. */
+export async function createDeployment(
+  t: Platform,
+  fixtures: readonly ReleaseFixture[],
+  options: { device?: string; targets?: readonly Target[] } = {},
 ): Promise<Item> {
-  const { deployment, answers } = await tryDeployment(t, kits, (await createDevice(t)).id, undefined, targets);
-  if (deployment === undefined) return t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
-  made.add(deployment);
+  const device = options.device ?? (await createDevice(t)).id;
+  const { deployment, answers } = await tryDeployment(t, fixtures, device, undefined, options.targets);
+  return deployment ?? t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
+}
+
+/** Staged if the platform allows that, since a staged deployment can be archived; then archived if possible. */
+export async function createArchivedDeployment(t: Platform, fixtures: readonly ReleaseFixture[]): Promise<Item> {
+  const deployment = await createDeployment(t, fixtures, { targets: ['staged', 'deployed'] });
+  await actOn(t, deployment.id, 'archive');
   return deployment;
 }
 
-/** Staged where the platform takes that, for what is staged may be archived; archived if it can be. */
-export async function archived(t: Platform, kits: readonly Kit[], made: Set<Item>): Promise<Item> {
-  const deployment = await deployed(t, kits, made, ['staged', 'deployed']);
-  await act(t, deployment.id, 'archive');
-  return deployment;
+/** The actions of published platforms on a deployment. */
+export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>
+  send(t, { method: 'POST', path: `/deployments/${encodeURIComponent(id)}/${action}`, body: {} });
+
+/** Archives what the platform lets us archive, so that a check leaves no active deployment behind. */
+export async function archiveAll(t: Platform, deployments: Iterable<Item | undefined>): Promise<void> {
+  for (const deployment of deployments) if (deployment !== undefined) await actOn(t, deployment.id, 'archive');
 }
+
+/** Runs `body` and archives the deployments that it added to `created`, also when it fails. */
+export async function archivingAfterwards(t: Platform, body: (created: Set<Item>) => Promise<void>): Promise<void> {
+  const created = new Set<Item>();
+  try {
+    await body(created);
+  } catch (error) {
+    // The verdict matters more than a failure of the clean-up.
+    await archiveAll(t, created).catch(() => {});
+    throw error;
+  }
+  await archiveAll(t, created);
+}
+
+/** What `status` has to be by the rule of section 2.2. */
+export const mergedStatus = (activity: unknown, error: unknown): unknown => (error === 'none' ? activity : error);

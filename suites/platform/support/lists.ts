@@ -1,10 +1,10 @@
-/** Collections and their pages, read strictly: a page that breaks the envelope fails the check that reads it. */
+/** Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that reads it. */
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
-import type { Platform } from './platform.ts';
-import { said, send } from './send.ts';
+import type { Platform } from './context.ts';
+import { ok, send, summary } from './requests.ts';
 
-/** Section 1 names the resources, section 4.2 the path of one of them; the others follow it. Not every platform has all. */
+/** Section 1 names the resources and section 4.2 the path of one of them; the other paths follow its form. */
 export const COLLECTIONS = [
   'config_types',
   'config_schemas',
@@ -25,30 +25,33 @@ export interface Page extends Omit<ListEnvelope, 'data'> {
 export type ListQuery = Record<string, string | number | readonly string[]> | string;
 
 /**
- * The collections that are there and answer with lists: proves that the platform serves the key it was given. A platform that
- * serves none fails the check, one that refuses the key everywhere blocks it. A single collection that is broken is left out
- * here, for `platform.list.envelope` to find, or every check would fail with it.
+ * The collections that answer with a list, which also proves that the platform accepts the key. Fails the check if there are none,
+ * and blocks it if every one refuses the key. A single broken collection is left out: only `platform.list.envelope` should fail
+ * because of it.
  */
-export async function served(t: Platform, http: HttpClient = t.http): Promise<[Collection, ...Collection[]]> {
+export async function servedCollections(
+  t: Platform,
+  http: HttpClient = t.http,
+): Promise<[Collection, ...Collection[]]> {
   const answers = await Promise.all(
     COLLECTIONS.map(async (collection) => ({ collection, response: await getList(t, collection, { limit: 1 }, http) })),
   );
   if (answers.every(({ response }) => response.status === 401 || response.status === 403)) {
-    t.blocked('every collection answered 401 or 403: the API key that was given is not accepted');
+    t.blocked('every collection answered 401 or 403: the platform does not accept the API key');
   }
   const [first, ...others] = answers
     .filter(({ response }) => response.status === 200 && envelopeProblems(response.json).length === 0)
     .map(({ collection }) => collection);
   t.must(first !== undefined, {
     expected: `a list from at least one collection (${COLLECTIONS.join(', ')})`,
-    actual: answers.map(({ collection, response }) => `${collection}: ${noList(response)}`).join(', '),
+    actual: answers.map(({ collection, response }) => `${collection}: ${whyNoList(response)}`).join(', '),
   });
   return [first, ...others];
 }
 
-function noList(response: HttpResponse): string {
+function whyNoList(response: HttpResponse): string {
   const problems = response.status === 200 ? envelopeProblems(response.json) : [];
-  return problems.length === 0 ? said(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
+  return problems.length === 0 ? summary(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
 }
 
 export function getList(
@@ -60,33 +63,33 @@ export function getList(
   return send(t, { path: `/${collection}`, query }, http);
 }
 
-/** One page; anything but 200 with a list envelope fails the check. */
-export async function page(
+/** One page. Fails the check unless the answer is 200 with a list envelope. */
+export async function getPage(
   t: Platform,
   collection: string,
   query: ListQuery = {},
   http: HttpClient = t.http,
 ): Promise<Page> {
-  return asPage(t, collection, await getList(t, collection, query, http));
+  return pageFrom(t, collection, await getList(t, collection, query, http));
 }
 
-export function asPage(t: Platform, collection: string, response: HttpResponse): Page {
+export function pageFrom(t: Platform, collection: string, response: HttpResponse): Page {
   t.must(response.status === 200, {
     expected: `200 with a list from GET /${collection}`,
-    actual: said(response),
+    actual: summary(response),
   });
   const problems = envelopeProblems(response.json);
   t.must(problems.length === 0, {
     expected: `the list envelope (object, limit, offset, has_more, data) from GET /${collection}`,
-    actual: `${problems.slice(0, 5).join('; ')} in ${said(response)}`,
+    actual: `${problems.slice(0, 5).join('; ')} in ${summary(response)}`,
   });
   return response.json as Page;
 }
 
-/** What is wrong with a list, in words; empty when it conforms. */
+/** What is wrong with a list envelope, one sentence a problem; empty if it conforms. */
 export function envelopeProblems(value: unknown): string[] {
   if (value === undefined) return ['the body is not JSON'];
-  // An echoed offset of hundreds of digits is an integer, but not one that a double holds.
+  // An echoed offset of hundreds of digits is an integer that no double can hold.
   const readable =
     typeof value === 'object' && value !== null && 'offset' in value && value.offset === Number.POSITIVE_INFINITY
       ? { ...value, offset: 0 }
@@ -96,12 +99,60 @@ export function envelopeProblems(value: unknown): string[] {
 
 export const ids = (items: readonly Item[]): string[] => items.map(({ id }) => id);
 
-/** `total_count` when the platform gives one. */
-export async function totalCount(
+/** The platform's own count of a collection; `undefined` if it gives none. */
+export async function totalCount(t: Platform, collection: string): Promise<number | undefined> {
+  return (await getPage(t, collection, { limit: 1, expand: 'total_count' })).total_count;
+}
+
+export interface WalkOptions {
+  limit: number;
+  /** Offset of the first page. Default 0. */
+  offset?: number;
+  /** Reads at most so many pages. Default 100. */
+  pages?: number;
+}
+
+export interface Walk {
+  items: Item[];
+  /** False if there are more pages than were read. */
+  whole: boolean;
+}
+
+/** Reads page after page by rule 3 of section 8: `offset = offset + limit` until `has_more` is false. */
+export async function walk(t: Platform, collection: string, options: WalkOptions): Promise<Walk> {
+  const { limit, pages = 100 } = options;
+  const items: Item[] = [];
+  let offset = options.offset ?? 0;
+  for (let read = 0; read < pages; read += 1) {
+    const { data, has_more: more } = await getPage(t, collection, { limit, offset });
+    items.push(...data);
+    if (!more) return { items, whole: true };
+    t.must(data.length > 0, {
+      expected: `items on every page of ${collection} up to the one whose has_more is false`,
+      actual: `an empty page with has_more true at offset ${offset}, limit ${limit}`,
+      counterexample: `GET /${collection}?limit=${limit}&offset=${offset}`,
+    });
+    offset += limit;
+  }
+  return { items, whole: false };
+}
+
+/** One item by its id. The path is not shown for most resources, so the list is searched if that path does not answer. */
+export async function readItem(
   t: Platform,
   collection: string,
-  http: HttpClient = t.http,
-): Promise<number | undefined> {
-  const { total_count: total } = await page(t, collection, { limit: 1, expand: 'total_count' }, http);
-  return total;
+  id: string,
+  expand: readonly string[] = [],
+): Promise<Item> {
+  const response = await send(t, {
+    path: `/${collection}/${encodeURIComponent(id)}`,
+    ...(expand.length === 0 ? {} : { query: { expand } }),
+  });
+  const item = response.json as Item | undefined;
+  if (ok(response)) {
+    t.must(item?.id === id, { expected: `${id} from GET /${collection}/${id}`, actual: summary(response) });
+    return item;
+  }
+  const listed = (await walk(t, collection, { limit: 100, pages: 20 })).items.find((other) => other.id === id);
+  return listed ?? t.blocked(`GET /${collection}/${id} answered ${summary(response)}, and the list does not show it`);
 }

@@ -1,0 +1,40 @@
+/** Section 2.6: whether lists show what was created. */
+import { requirement } from '../../harness/runner/define.ts';
+import { pollWithin } from '../poll-within.ts';
+import { check } from './support/check.ts';
+import type { Platform } from './support/context.ts';
+import { createConfigType, createDevice } from './support/create.ts';
+import { type Collection, walk } from './support/lists.ts';
+
+const created = requirement({
+  id: 'platform.list.created',
+  level: 'SHOULD',
+  section: '2.6',
+  since: '2026-11-21',
+  text: 'A resource that was created appears in its list, possibly after a while.',
+});
+const createdCheck = check(created, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
+  await expectListed(t, 'config_types', (await createConfigType(t)).id);
+  await expectListed(t, 'devices', (await createDevice(t)).id);
+});
+
+async function expectListed(t: Platform, collection: Collection, id: string): Promise<void> {
+  let listed = 0;
+  const found = await pollWithin(
+    `${id} in ${collection}`,
+    async () => {
+      const { items, whole } = await walk(t, collection, { limit: 100, pages: 20 });
+      listed = items.length;
+      if (items.some((item) => item.id === id)) return 'listed';
+      return whole ? undefined : 'too many items';
+    },
+    { timeoutMs: t.patienceMs, firstPauseMs: 50, growth: 2, signal: t.signal },
+  );
+  if (found === 'too many items') return t.note(`${collection} has too many items to look for a new one`);
+  t.must(found === 'listed', {
+    expected: `${id}, which was created, in ${collection}`,
+    actual: `not among the ${listed} that are listed, ${Math.round(t.patienceMs / 1000)} s later`,
+  });
+}
+
+export default [createdCheck];

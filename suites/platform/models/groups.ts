@@ -1,0 +1,206 @@
+/** A tree of device groups as a client built it, and sequences of what a client can do with it. */
+import fc, { type AsyncCommand } from 'fast-check';
+import type { Platform } from '../support/context.ts';
+import { createdItem, uniqueName } from '../support/create.ts';
+import { type Item, readItem } from '../support/lists.ts';
+import { ok, refused, send, summary } from '../support/requests.ts';
+import type { Group, GroupRequests } from './group-requests.ts';
+
+export interface GroupModel {
+  /** In the order of creation; the first is the root that was created for this sequence. */
+  groups: Group[];
+}
+
+export interface GroupReality {
+  t: Platform;
+  requests: GroupRequests;
+}
+
+type Command = AsyncCommand<GroupModel, GroupReality>;
+
+const anyGroup = fc.nat({ max: 5 });
+
+export const groupCommands = (replayPath: string | undefined) =>
+  fc.commands(
+    [
+      anyGroup.map((below) => new Create(below)),
+      anyGroup.map((which) => new Rename(which)),
+      fc.tuple(anyGroup, fc.option(anyGroup, { nil: undefined, freq: 5 })).map(([which, to]) => new Move(which, to)),
+    ],
+    { maxCommands: 14, ...(replayPath === undefined ? {} : { replayPath }) },
+  );
+
+/** Creates a group below one of those that are there. */
+class Create implements Command {
+  readonly below: number;
+
+  constructor(below: number) {
+    this.below = below;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(model: GroupModel, real: GroupReality): Promise<void> {
+    const t: Platform = real.t;
+    const parent = nth(model.groups, this.below)?.id ?? null;
+    const name = uniqueName('group');
+    const response = await send(t, {
+      method: 'POST',
+      path: '/groups',
+      body: { name, [real.requests.parentField]: parent },
+    });
+    if (isTooDeep(model, undefined, parent) && refused(response)) return;
+    const group = createdItem(response);
+    t.must(group !== undefined, {
+      expected: `a group below ${parent ?? 'nothing'} to be created`,
+      actual: summary(response),
+    });
+    model.groups.push({ id: group.id, name, parent });
+    await expectTree(model, real);
+  }
+
+  toString(): string {
+    return `create(below #${this.below})`;
+  }
+}
+
+/** Gives one of the groups a new name; it stays where it is. */
+class Rename implements Command {
+  readonly which: number;
+
+  constructor(which: number) {
+    this.which = which;
+  }
+
+  check({ groups }: GroupModel): boolean {
+    return groups.length > 0;
+  }
+
+  async run(model: GroupModel, real: GroupReality): Promise<void> {
+    const t: Platform = real.t;
+    const group = nth(model.groups, this.which);
+    const { rename } = real.requests;
+    if (group === undefined || rename === undefined) return;
+    const name = uniqueName('group');
+    const response = await send(t, rename({ ...group, name }));
+    t.must(ok(response), { expected: `group ${group.id} to be renamed`, actual: summary(response) });
+    const renamed = createdItem(response);
+    if (renamed !== undefined && renamed.id !== group.id) {
+      t.should(false, { expected: `${group.id} to keep its id when it is renamed`, actual: renamed.id });
+      // Nobody can know where the groups below it are now: groups created from here on form a new tree.
+      model.groups = [];
+      return;
+    }
+    group.name = name;
+    await expectTree(model, real);
+  }
+
+  toString(): string {
+    return `rename(#${this.which})`;
+  }
+}
+
+/** Moves one group below another, or to the top. A move that would close a circle is refused or has no effect. */
+class Move implements Command {
+  readonly which: number;
+  /** `undefined`: to the top. */
+  readonly to: number | undefined;
+
+  constructor(which: number, to: number | undefined) {
+    this.which = which;
+    this.to = to;
+  }
+
+  check({ groups }: GroupModel): boolean {
+    return groups.length > 0;
+  }
+
+  async run(model: GroupModel, real: GroupReality): Promise<void> {
+    const t: Platform = real.t;
+    const group = nth(model.groups, this.which);
+    const { move } = real.requests;
+    if (group === undefined || move === undefined) return;
+    const parent = this.to === undefined ? null : (nth(model.groups, this.to)?.id ?? null);
+    const response = await send(t, move({ ...group, parent }));
+    if (pathToTop(model, parent).includes(group.id)) {
+      t.should(refused(response), { expected: 'a 4xx to a move below itself', actual: summary(response) });
+      // A platform may accept the move and repair the tree in its own way, as long as there is no circle.
+      if (ok(response)) await adoptParents(model, real);
+    } else if (ok(response)) {
+      group.parent = parent;
+    } else {
+      const mayRefuse = group.parent === parent || isTooDeep(model, group.id, parent);
+      t.must(mayRefuse, {
+        expected: `group ${group.id} to be moved below ${parent ?? 'nothing'}`,
+        actual: summary(response),
+      });
+    }
+    await expectTree(model, real);
+  }
+
+  toString(): string {
+    return `move(#${this.which} ${this.to === undefined ? 'to the top' : `below #${this.to}`})`;
+  }
+}
+
+/** A chain of three groups whose top moves below its end: the shortest circle that is more than a group below itself. */
+export const CIRCLE: Command[] = [new Create(0), new Create(1), new Move(0, 2)];
+
+const nth = <T>(items: readonly T[], which: number): T | undefined => items[which % items.length];
+
+/** The group itself and every group above it. */
+function pathToTop(model: GroupModel, id: string | null): string[] {
+  const path: string[] = [];
+  for (let at = id; at !== null && !path.includes(at); ) {
+    path.push(at);
+    at = model.groups.find((group) => group.id === at)?.parent ?? null;
+  }
+  return path;
+}
+
+/** A platform may refuse a tree of more levels. */
+const LEVELS_ALLOWED = 3;
+
+/** Whether the tree would have too many levels with `id`, and everything below it, under `parent`. */
+function isTooDeep(model: GroupModel, id: string | undefined, parent: string | null): boolean {
+  const above = pathToTop(model, parent).length;
+  const below = model.groups
+    .map((group) => pathToTop(model, group.id))
+    .flatMap((path) => (id !== undefined && path.includes(id) ? [path.indexOf(id) + 1] : []));
+  return above + Math.max(1, ...below) > LEVELS_ALLOWED;
+}
+
+/** Takes over the parents that the platform shows. */
+async function adoptParents(model: GroupModel, { t, requests }: GroupReality): Promise<void> {
+  for (const group of model.groups) {
+    const parent = (await readItem(t, 'groups', group.id))[requests.parentField];
+    group.parent = typeof parent === 'string' ? parent : null;
+  }
+}
+
+/** Every group reads as in the model, and its parents lead to a top. */
+async function expectTree(model: GroupModel, real: GroupReality): Promise<void> {
+  const t: Platform = real.t;
+  const { parentField } = real.requests;
+  const seen = new Map<string, Item>();
+  for (const { id } of model.groups) seen.set(id, await readItem(t, 'groups', id));
+  for (const { id } of model.groups) {
+    const path = new Set<string>();
+    for (let at: unknown = id; typeof at === 'string' && seen.has(at); at = seen.get(at)?.[parentField]) {
+      t.must(!path.has(at), {
+        expected: 'a tree: the parents of every group lead to a top',
+        actual: `a circle: ${[...path, at].join(' → ')}`,
+      });
+      path.add(at);
+    }
+  }
+  for (const { id, name, parent } of model.groups) {
+    const group = seen.get(id);
+    t.must(group?.['name'] === name && (group[parentField] ?? null) === parent, {
+      expected: `group ${id} named ${name} below ${parent ?? 'nothing'}`,
+      actual: `named ${group?.['name']} below ${group?.[parentField] ?? 'nothing'}`,
+    });
+  }
+}

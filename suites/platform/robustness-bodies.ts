@@ -1,0 +1,157 @@
+/** Section 4.2, by the conventions of HTTP: whether malformed bodies are refused with a 4xx and create nothing. */
+import fc from 'fast-check';
+import { NoAnswer } from '../../harness/client/errors.ts';
+import type { HttpResponse } from '../../harness/client/http.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { check } from './support/check.ts';
+import type { Platform } from './support/context.ts';
+import { createConfigType, uniqueName } from './support/create.ts';
+import { getPage, servedCollections } from './support/lists.ts';
+import { ok, refused, send, serverError, summary } from './support/requests.ts';
+
+const options = { needs: ['write'], writes: true, sharing: 'exclusive' } as const;
+
+const bodies = requirement({
+  id: 'platform.robust.bodies',
+  level: 'SHOULD',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'Bodies that are not JSON, not UTF-8, nested deeply or of wrong types are refused with a 4xx, huge bodies cause no 5xx, and a refused request creates nothing.',
+});
+const malformedCheck = check(bodies, options, async (t: Platform) => {
+  await createConfigType(t);
+  const mark = uniqueName('malformed');
+  const maybeCreated: MalformedBody[] = [];
+  for (const malformed of malformedBodies(mark)) {
+    const { what, lenient } = malformed;
+    const response = await postMalformed(t, malformed);
+    if (response !== undefined && refused(response)) continue;
+    maybeCreated.push(malformed);
+    if (response === undefined) continue;
+    t.must(lenient === true && !serverError(response), {
+      expected: `${lenient === true ? 'no 5xx' : 'a 4xx'} to POST /config_types with ${what}`,
+      actual: summary(response),
+      counterexample: `POST /config_types with ${what}`,
+    });
+    t.note(`${what}: ${response.status}`);
+  }
+  await expectNothingElseCreated(t, mark, maybeCreated);
+  await createConfigType(t);
+});
+
+interface MalformedBody {
+  what: string;
+  body: string | Uint8Array;
+  /** A lenient reader accepts it: only a 5xx is wrong. */
+  lenient?: boolean;
+  contentType?: string;
+}
+
+/** Every resource that is created from one of these bodies has `mark` in its name or slug. */
+function malformedBodies(mark: string): MalformedBody[] {
+  const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
+  const lenient = true;
+  return [
+    { what: 'no body', body: '' },
+    { what: 'cut JSON', body: `{"name":"${mark}","slug":"${mark}"` },
+    { what: 'text after the JSON', body: `{"name":"${mark}","slug":"${mark}"}}` },
+    { what: 'null', body: 'null' },
+    { what: 'a string', body: `"${mark}"` },
+    { what: 'a number', body: '1' },
+    { what: 'an array', body: `[{"name":"${mark}","slug":"${mark}"}]` },
+    { what: 'a name that is a number', body: `{"name":1,"slug":"${mark}-1"}` },
+    { what: 'a name that is null', body: `{"name":null,"slug":"${mark}-2"}` },
+    { what: 'a name that is an object', body: `{"name":{"a":1},"slug":"${mark}-3"}` },
+    { what: 'a slug that is an array', body: `{"name":"${mark}-4","slug":["${mark}-4"]}` },
+    { what: 'a slug that is true', body: `{"name":"${mark}-5","slug":true}` },
+    { what: 'a name nested 10,000 deep', body: `{"name":${nested},"slug":"${mark}-6"}` },
+    { what: 'nesting 10,000 deep', body: nested },
+    { what: 'a name of 10 MB', body: `{"name":"${mark}${'x'.repeat(10_000_000)}","slug":"${mark}-7"}`, lenient },
+    {
+      what: 'bytes that are not UTF-8',
+      body: Buffer.concat([
+        Buffer.from(`{"slug":"${mark}-8","name":"`),
+        Buffer.from([0xff, 0xfe, 0xc3, 0x28]),
+        Buffer.from('"}'),
+      ]),
+    },
+    { what: 'duplicate keys', body: `{"name":"${mark}","name":"${mark}","slug":"${mark}-9"}`, lenient },
+    { what: 'a NUL in the name', body: `{"name":"${mark}\\u0000","slug":"${mark}-10"}`, lenient },
+    { what: 'half a surrogate pair', body: `{"name":"${mark}\\ud800","slug":"${mark}-11"}`, lenient },
+    {
+      what: 'an unknown field',
+      body: `{"name":"${mark}-12","slug":"${mark}-12","__proto__":{"a":1},"unheard":[]}`,
+      lenient,
+    },
+    {
+      what: 'another Content-Type',
+      body: `{"name":"${mark}-13","slug":"${mark}-13"}`,
+      lenient,
+      contentType: 'text/plain',
+    },
+  ];
+}
+
+/** Bodies longer than this may make a server close the connection instead of reading them. */
+const LARGE_BODY = 1_000_000;
+
+/** Returns undefined if the server closed the connection on a large body. */
+async function postMalformed(t: Platform, malformed: MalformedBody): Promise<HttpResponse | undefined> {
+  const { body, contentType = 'application/json' } = malformed;
+  try {
+    return await send(t, {
+      method: 'POST',
+      path: '/config_types',
+      body,
+      headers: { 'content-type': contentType },
+      timeoutMs: 10_000 + t.patienceMs,
+    });
+  } catch (error) {
+    if (error instanceof NoAnswer && body.length > LARGE_BODY) return undefined;
+    throw error;
+  }
+}
+
+/** Looks at both ends of the list, where new items can be. */
+async function expectNothingElseCreated(t: Platform, mark: string, expected: readonly MalformedBody[]): Promise<void> {
+  const first = await getPage(t, 'config_types', { limit: 100, expand: 'total_count' });
+  const total = first.total_count ?? 0;
+  const last = await getPage(t, 'config_types', { limit: 100, offset: Math.max(0, total - 100) });
+  const created = [...first.data, ...last.data].filter((item) => JSON.stringify(item).includes(mark));
+  const expectedSlugs = expected.map(({ body }) => /"slug":"([^"]*)"/.exec(String(body))?.[1]);
+  const unexpected = created.find((item) => !expectedSlugs.includes(String(item['slug'])));
+  t.must(unexpected === undefined, {
+    expected: 'nothing to be created by a request that was refused',
+    actual: JSON.stringify(unexpected),
+  });
+}
+
+const anyJsonCheck = check(bodies, { ...options, aspect: 'any' }, async (t: Platform) => {
+  const collections = await servedCollections(t);
+  const anyRequest = fc.record({
+    collection: fc.constantFrom(...collections),
+    body: fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
+      fc.string({ maxLength: 60 }),
+    ),
+  });
+  await t.property(
+    anyRequest,
+    async ({ collection, body }) => {
+      const response = await send(t, {
+        method: 'POST',
+        path: `/${collection}`,
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
+      t.must(ok(response) || refused(response), {
+        expected: 'a 4xx to any body, or a 2xx if it happens to be complete',
+        actual: summary(response),
+        counterexample: `POST /${collection} with ${JSON.stringify(body).slice(0, 500)}`,
+      });
+    },
+    { runs: 40 },
+  );
+});
+
+export default [malformedCheck, anyJsonCheck];

@@ -1,0 +1,63 @@
+/** Section 4.2, by the conventions of JSON: whether names in any script are kept. */
+import { requirement } from '../../harness/runner/define.ts';
+import { check } from './support/check.ts';
+import type { Platform } from './support/context.ts';
+import { createConfigType, createdItem, uniqueName } from './support/create.ts';
+import { type Collection, readItem } from './support/lists.ts';
+import { send, serverError, summary } from './support/requests.ts';
+
+const anyScript = requirement({
+  id: 'platform.robust.names',
+  level: 'SHOULD',
+  section: '4.2',
+  since: '2026-11-21',
+  text: 'A name in any script is either accepted, and then shown as it was given, or refused with a 4xx.',
+});
+const NAMES = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
+const anyScriptCheck = check(
+  anyScript,
+  { needs: ['write'], writes: true, sharing: 'exclusive' },
+  async (t: Platform) => {
+    await createConfigType(t);
+    const refusals: string[] = [];
+    for (const prefix of NAMES) {
+      const slug = uniqueName('name');
+      const name = `${prefix} ${slug}`;
+      for (const [collection, body] of [
+        ['config_types', { name, slug }],
+        ['devices', { name }],
+      ] as const) {
+        const status = await expectNameKept(t, collection, body);
+        if (status !== 'kept') refusals.push(`${prefix} in ${collection}: ${status}`);
+      }
+    }
+    if (refusals.length > 0) t.note(`refused: ${refusals.join('; ')}`);
+  },
+);
+
+/** Returns the status of a refusal. */
+async function expectNameKept(
+  t: Platform,
+  collection: Collection,
+  body: { name: string; slug?: string },
+): Promise<number | 'kept'> {
+  const name = JSON.stringify(body.name);
+  const response = await send(t, { method: 'POST', path: `/${collection}`, body });
+  t.must(!serverError(response), {
+    expected: `no 5xx to POST /${collection} with the name ${name}`,
+    actual: summary(response),
+    counterexample: { method: 'POST', path: `/${collection}`, body },
+  });
+  const created = createdItem(response);
+  if (created === undefined) return response.status;
+  const { name: shown } = await readItem(t, collection, created.id);
+  // Many platforms normalise text, which is allowed: both forms stand for the same letters.
+  t.must(typeof shown !== 'string' || shown.normalize() === body.name.normalize(), {
+    expected: `the name ${name}, which POST /${collection} accepted`,
+    actual: shown,
+    counterexample: { collection, name: body.name },
+  });
+  return 'kept';
+}
+
+export default [anyScriptCheck];

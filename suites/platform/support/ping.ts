@@ -1,0 +1,104 @@
+/** Devices to ping, and the ping itself. */
+import { NoAnswer } from '../../../harness/client/errors.ts';
+import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
+import type { Platform } from './context.ts';
+import { createDevice, mayWrite } from './create.ts';
+import { envelopeProblems, getList, type Page, walk } from './lists.ts';
+import { NOT_SERVED, ok, send, summary } from './requests.ts';
+
+export const SECOND_NANOS = 1_000_000_000;
+export const MILLISECOND_NANOS = 1_000_000;
+/** Section 8: no ping may wait longer. */
+export const LONGEST_PING_MS = 10_000;
+
+/** The online device if one was named, else the offline one, else the first that is listed, else a new one if the run may write. */
+export async function findDevice(t: Platform): Promise<string | undefined> {
+  const named = t.onlineDevice ?? t.offlineDevice;
+  return named ?? listedDevice(t);
+}
+
+async function listedDevice(t: Platform): Promise<string | undefined> {
+  const response = await getList(t, 'devices', { limit: 1 });
+  if (!ok(response) || envelopeProblems(response.json).length > 0) return undefined;
+  const [listed] = (response.json as Page).data;
+  return (listed ?? (mayWrite(t) ? await createDevice(t) : undefined))?.id;
+}
+
+export interface PingOptions {
+  http?: HttpClient;
+  /** Longest wait for the answer, milliseconds. Default: the 10 seconds that no ping may exceed, and the run's timeout. */
+  timeoutMs?: number;
+}
+
+/** `body`: an object is sent as JSON, text as it is. Throws NoAnswer if nothing comes in time. */
+export function ping(t: Platform, device: string, body: unknown, options: PingOptions = {}): Promise<HttpResponse> {
+  return send(
+    t,
+    {
+      method: 'POST',
+      path: `/devices/${encodeURIComponent(device)}/ping`,
+      body,
+      headers: { 'content-type': 'application/json' },
+      timeoutMs: options.timeoutMs ?? LONGEST_PING_MS + t.patienceMs,
+    },
+    options.http,
+  );
+}
+
+export async function pingWithin(
+  t: Platform,
+  device: string,
+  body: unknown,
+  timeoutMs: number,
+): Promise<HttpResponse | 'no answer'> {
+  try {
+    return await ping(t, device, body, { timeoutMs });
+  } catch (error) {
+    // A connection that the platform closes early is another fault, and fails the check as such.
+    if (error instanceof NoAnswer && error.message.includes('no whole answer within')) return 'no answer';
+    throw error;
+  }
+}
+
+/** `code` in the answer to a ping. */
+export const pingCode = ({ json }: HttpResponse): unknown =>
+  typeof json === 'object' && json !== null && 'code' in json ? json.code : undefined;
+
+const ATTEMPTS = 3;
+
+/** Pings the device of `findDevice`, or another one if that has been deleted meanwhile; undefined if there is none. */
+export async function pingAnyDevice(t: Platform): Promise<{ device: string; response: HttpResponse } | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const device = await (attempt === 0 ? findDevice(t) : listedDevice(t));
+    if (device === undefined) return undefined;
+    const response = await ping(t, device, { timeout_nanos: SECOND_NANOS });
+    if (response.status !== 404 || !(await isDeleted(t, device))) return { device, response };
+  }
+  return t.blocked('the devices that were listed had been deleted before they could be pinged');
+}
+
+/** Can neither be read by its id nor is listed. */
+async function isDeleted(t: Platform, device: string): Promise<boolean> {
+  if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
+  const { items, whole } = await walk(t, 'devices', { limit: 100, pages: 20 });
+  return whole && !items.some(({ id }) => id === device);
+}
+
+/**
+ * Proves that the platform serves pings, so that a later refusal means something, and returns the device that was pinged. Fails the
+ * check if an online device cannot be pinged; blocks it if the only known device may be the reason.
+ */
+export async function requirePing(t: Platform): Promise<string> {
+  const pinged = await pingAnyDevice(t);
+  if (pinged === undefined) t.notApplicable('the platform lists no device, and none was named');
+  const { device, response } = pinged;
+  const served = !NOT_SERVED.includes(response.status);
+  if (device !== t.onlineDevice && !served) {
+    t.blocked(`POST /devices/${device}/ping answered ${summary(response)}; name an online device to find out why`);
+  }
+  t.must(served, {
+    expected: 'POST /devices/{device_id}/ping to be served',
+    actual: summary(response),
+  });
+  return device;
+}

@@ -1,0 +1,112 @@
+/** Other clients may write while a check reads. What their writes may have caused must not count as a fault of the platform. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
+import type { Platform } from './context.ts';
+import { getPage, type Item } from './lists.ts';
+
+export interface Disagreement {
+  expected: string;
+  actual: unknown;
+  counterexample?: unknown;
+}
+/** `changed`: another client wrote during the observation, or may have. */
+export type Observation = { agrees: true } | { agrees: false; changed: boolean; finding: Disagreement };
+
+const ATTEMPTS = 6;
+const FIRST_PAUSE_MS = 20;
+/** After so many changes in a row, find out whether only the order changes. */
+const SUSPICIOUS_CHANGES = 3;
+/** A write and its undoing between two reads leave no trace; that hardly ever happens twice. */
+const DISAGREEMENTS_TO_FAIL = 2;
+
+interface Tally {
+  /** Collections that changed during every attempt. They get one attempt from then on, to save minutes on a busy platform. */
+  changing: Set<string>;
+  /** Those of them that keep their items but list them in another order each time. */
+  unordered: Set<string>;
+  agreed: number;
+  undecided: number;
+}
+/** Keyed by the check's `note` function, the only identity that survives copies of the context. */
+const tallies = new WeakMap<Platform['note'], Tally>();
+
+function tallyOf(t: Pick<Platform, 'note'>): Tally {
+  const tally = tallies.get(t.note) ?? { changing: new Set(), unordered: new Set(), agreed: 0, undecided: 0 };
+  tallies.set(t.note, tally);
+  return tally;
+}
+
+/**
+ * Repeats an observation until it agrees with the requirement. Fails the check when it disagrees twice although nothing changed. When
+ * something changed every time, notes that nothing was decided about `collection`.
+ */
+export async function whileUnchanged(
+  t: Platform,
+  collection: string,
+  observe: () => Promise<Observation>,
+): Promise<void> {
+  const tally = tallyOf(t);
+  let disagreements = 0;
+  const attempts = tally.changing.has(collection) ? 1 : ATTEMPTS;
+  for (let attempt = 0; attempt < (disagreements > 0 ? ATTEMPTS : attempts); attempt += 1) {
+    const seen = await observe();
+    if (seen.agrees) {
+      tally.agreed += 1;
+      // After a disagreement the fault may be intermittent, so it gets every attempt to show again.
+      if (disagreements === 0) return;
+      continue;
+    }
+    if (seen.changed) {
+      if (attempt + 1 === SUSPICIOUS_CHANGES && disagreements === 0 && (await isReordered(t, collection))) {
+        tally.unordered.add(collection);
+        break;
+      }
+      await sleep(FIRST_PAUSE_MS * 2 ** attempt, undefined, { signal: t.signal });
+      continue;
+    }
+    disagreements += 1;
+    t.must(disagreements < DISAGREEMENTS_TO_FAIL, seen.finding);
+  }
+  tally.undecided += 1;
+  if (disagreements > 0) return t.note(`${collection}: a disagreement was seen once and not again`);
+  tally.changing.add(collection);
+  t.note(
+    tally.unordered.has(collection)
+      ? reorderedReason(collection)
+      : `${collection} changed during every attempt: nothing was decided about it`,
+  );
+}
+
+/** Blocks a check that observed something, but never while nothing changed. */
+export function blockIfUndecided(t: Pick<Platform, 'note' | 'blocked'>): void {
+  const { agreed, undecided, changing, unordered } = tallyOf(t);
+  if (agreed > 0 || undecided === 0) return;
+  if (unordered.size > 0) t.blocked(reorderedReason([...unordered].join(', ')));
+  t.blocked(`other clients wrote to ${[...changing].join(', ')} during every read`);
+}
+
+const reorderedReason = (collections: string): string =>
+  `${collections}: the same items, in another order from one read to the next (platform.list.walk and .stable decide about that)`;
+
+const ORDER_READS = 4;
+
+/** Whether a collection keeps its items but lists them in another order each time. Writes of other clients do not cause that. */
+async function isReordered(t: Platform, collection: string): Promise<boolean> {
+  const orders = new Set<string>();
+  let contents: string | undefined;
+  for (let read = 0; read < ORDER_READS; read += 1) {
+    const { data } = await getPage(t, collection, { limit: LIST_LIMITS.limitMaximum });
+    const now = sortedContents(data);
+    contents ??= now;
+    if (now !== contents) return false;
+    orders.add(JSON.stringify(data.map(({ id }) => id)));
+  }
+  return orders.size > 1;
+}
+
+/** The items of a page as text, whatever their order. */
+export const sortedContents = (items: readonly Item[]): string =>
+  items
+    .map((item) => JSON.stringify(item))
+    .sort()
+    .join();

@@ -1,0 +1,18 @@
+/** Everything that the system suite takes from the platform suite: how the platform is read, written to and pinged. */
+import type { CheckContext } from '../../../harness/runner/types.ts';
+import type { SystemContext } from '../../../harness/targets/contexts.ts';
+import type { Platform } from '../../platform/support/context.ts';
+
+export { withBoundedShrinking } from '../../platform/support/check.ts';
+export { createdItem, uniqueName } from '../../platform/support/create.ts';
+export { actOn, tryDeployment } from '../../platform/support/deployments.ts';
+export { type Item, readItem } from '../../platform/support/lists.ts';
+export { ping, pingCode, SECOND_NANOS } from '../../platform/support/ping.ts';
+export { createReleaseFixture, type ReleaseFixture, type ReleaseOptions } from '../../platform/support/releases.ts';
+export { ok, summary } from '../../platform/support/requests.ts';
+
+/** The platform of this system, as the checks of the platform suite see it. */
+export function platformSide(t: SystemContext & CheckContext): Platform {
+  const { must, should, note, notApplicable, blocked, property, seed, signal, runs, replayPath } = t;
+  return { ...t.platform, must, should, note, notApplicable, blocked, property, seed, signal, runs, replayPath };
+}
