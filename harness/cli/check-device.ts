@@ -3,14 +3,12 @@ import type { CommandModule, Options } from 'yargs';
 import { Redactor } from '../client/redact.ts';
 import type { OpenDeviceTarget } from '../targets/opened.ts';
 import type { DeviceTargetOptions } from '../targets/options.ts';
+import { fieldsOf, TRANSPORTS, type TransportFieldName, type TransportFields } from '../targets/transports/index.ts';
+import type { Transport } from '../targets/transports/transport.ts';
 import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
 
 /** How a device is named on the command line. */
-export interface DeviceArguments {
-  socket?: string;
-  discovery?: string;
-  url?: string;
-  token?: string;
+export interface DeviceArguments extends TransportFields {
   command?: string;
   image?: string;
   port?: number;
@@ -25,20 +23,22 @@ export interface DeviceArguments {
 
 type Arguments = PlanArguments & DeviceArguments;
 
+/** The fields by which each transport is named, as options. */
+function transportOptions(transports: readonly Transport[]): Record<TransportFieldName, Options> {
+  const options = Object.entries(fieldsOf(transports)).map(([name, { help }]): [string, Options] => [
+    name,
+    { type: 'string', describe: help, group: 'Target:' },
+  ]);
+  return Object.fromEntries(options) as Record<TransportFieldName, Options>;
+}
+
 export const deviceTargetOptions = {
-  socket: { type: 'string', describe: 'Unix socket of the agent; with --image its path in it', group: 'Target:' },
-  discovery: { type: 'string', describe: 'Discovery file of an agent on loopback TCP', group: 'Target:' },
-  url: { type: 'string', describe: 'Base URL, with or without /v0.2', group: 'Target:' },
+  ...transportOptions(TRANSPORTS),
   command: { type: 'string', describe: 'Shell line that starts the agent', group: 'Target:' },
   image: { type: 'string', describe: 'Container image of the agent', group: 'Target:' },
   port: { type: 'number', describe: 'Port that the image listens on', group: 'Target:' },
   target: { type: 'string', describe: 'Target file (YAML)', group: 'Target:' },
   ca: { type: 'string', describe: 'Certificate authorities to trust (PEM)', group: 'Target:' },
-  token: {
-    type: 'string',
-    describe: 'Bearer token for --url; or MUSTER_TOKEN in the environment',
-    group: 'Target:',
-  },
   artifact: {
     type: 'string',
     describe: 'File whose SHA-256 identifies what is tested in a certificate',
@@ -99,26 +99,13 @@ export function deviceOptions(
   signal: AbortSignal,
   notify: (text: string) => void,
 ): DeviceTargetOptions {
-  const token = args.token ?? process.env['MUSTER_TOKEN'];
-  const given = Object.entries({ ...args, token, version: args['target-version'] }).filter(
-    ([name, value]) =>
-      value !== undefined &&
-      [
-        'socket',
-        'discovery',
-        'url',
-        'token',
-        'command',
-        'image',
-        'port',
-        'target',
-        'ca',
-        'control',
-        'capability',
-        'artifact',
-        'name',
-        'version',
-      ].includes(name),
-  );
+  const { 'target-version': version, ...named } = args;
+  const values: Record<string, unknown> = { ...named, version };
+  for (const [name, { variable }] of Object.entries(fieldsOf(TRANSPORTS))) {
+    if (variable !== undefined) values[name] ??= process.env[variable];
+  }
+  const given = [...Object.keys(deviceTargetOptions), 'version']
+    .filter((name) => values[name] !== undefined)
+    .map((name) => [name, values[name]]);
   return { ...Object.fromEntries(given), patienceMs: args.patience * 1000, redactor, signal, notify };
 }

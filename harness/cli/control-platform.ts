@@ -6,8 +6,8 @@ import type { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../contract/versions.ts';
 import { type Control, ControlError } from '../targets/control/control.ts';
+import { PlatformClient } from '../targets/control/platform-client.ts';
 import { PlatformControl } from '../targets/control/platform-control.ts';
-import { PlatformKit } from '../targets/control/platform-kit.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import type { OpenDeviceTarget } from '../targets/opened.ts';
 import type { DeviceTargetOptions } from '../targets/options.ts';
@@ -60,7 +60,7 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
     basePath: base.pathname,
     headers: { 'x-api-key': platform.apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: NEWEST_VERSION },
   });
-  const kit = new PlatformKit(http);
+  const kit = new PlatformClient(http);
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopping ??= http.close().finally(() => platform.stop());

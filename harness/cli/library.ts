@@ -25,7 +25,8 @@ export { applyBaseline, type Baseline, type BaselineEntry } from '../runner/base
 export { checks, requirement, suite } from '../runner/define.ts';
 export type * from '../runner/types.ts';
 export type { DeviceContext, PlatformContext } from '../targets/contexts.ts';
-export { type Control, ControlError, HttpControl } from '../targets/control/control.ts';
+export { type Control, ControlError } from '../targets/control/control.ts';
+export { HttpControl } from '../targets/control/http-control.ts';
 export type { OpenedTarget } from '../targets/opened.ts';
 
 /** Throws RangeError. */

@@ -7,7 +7,7 @@ import { Refused } from '../reports/certificate/dsse.ts';
 import { keyId, readPublicKey } from '../reports/certificate/keys.ts';
 import { ownSuites, verifyCertificate } from '../reports/certificate/verify.ts';
 import { type Paint, painter, wrap } from '../reports/style.ts';
-import { digestOf } from '../targets/launch/digest.ts';
+import { digestOf } from '../targets/declared.ts';
 import { loadSuites } from './catalogue.ts';
 import { columns } from './columns.ts';
 import { EXIT } from './exit.ts';

@@ -1,33 +1,30 @@
-/** A Device API under test: how it is reached, what it can be made to do, and what a check of the device suite is given. */
+/** What the checks of each suite are given, beside CheckContext: how the target is reached and what it can be made to do. */
 
 import type { HttpClient } from '../client/http.ts';
+import type { Capability } from '../contract/capabilities.ts';
 import type { ControlInfo } from '../contract/control.ts';
-import type { Capability } from '../runner/types.ts';
 import type { Control } from './control/control.ts';
+import type { Connection } from './transports/transport.ts';
 
-export type DeviceTransport =
-  | { kind: 'unix'; socketPath: string }
-  | { kind: 'loopback'; discovery: string; port: number; token: string }
-  | { kind: 'url'; url: string };
-
-/** What every check of the device suite is given, beside CheckContext. */
+/** For the checks of the device suite. */
 export interface DeviceContext {
-  readonly transport: DeviceTransport;
+  readonly transport: Connection;
   /**
-   * Speaks to the Device API: base path `/v0.2`, the bearer token where the transport needs one. `http.with({headers: {}})` drops
-   * credentials, `request({absolute: true})` leaves the base path out. Records into this check's own recorder.
+   * Speaks to the Device API with its base path, and with the bearer token where the transport needs one. `http.with({headers: {}})`
+   * drops credentials, `request({absolute: true})` leaves the base path out. Records into this check's own recorder.
    */
   readonly http: HttpClient;
   readonly capabilities: ReadonlySet<Capability>;
-  /** Present when the target declares any of drive, compact, restart, log, files. Checks that need one may rely on it. */
+  /** Offers the calls for which the target has the capability: drive, compact, restart. The others throw ControlError. */
   readonly control: Control;
   readonly info: ControlInfo;
-  /** Declared heartbeat interval, seconds; 30 when none is declared. */
+  /** Heartbeat interval in seconds, as control declares it; 30 when it declares none. */
   readonly heartbeatSeconds: number;
   /** How long a check waits for something that should happen at once, milliseconds (from `--patience`, default 10 s). */
   readonly patienceMs: number;
 }
 
+/** For the checks of the platform suite. */
 export interface PlatformContext {
   /** Speaks to the Platform API with key and version header. `with({headers})` changes them. */
   readonly http: HttpClient;
@@ -42,10 +39,11 @@ export interface PlatformContext {
   readonly onlineDevice: string | undefined;
   readonly offlineDevice: string | undefined;
   readonly readOnly: boolean;
+  /** How long a check waits for something that should happen at once, milliseconds. */
   readonly patienceMs: number;
 }
 
-/** Both sides of the whole service; the device under test is enrolled in the platform under test. */
+/** For the checks of the system suite: both sides of the service, with the device enrolled in the platform. */
 export interface SystemContext {
   readonly platform: PlatformContext;
   readonly device: DeviceContext;

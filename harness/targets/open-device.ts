@@ -1,158 +1,65 @@
 /** From options to a Device API that can be checked. */
-import { isAbsolute } from 'node:path';
 import { Unreachable } from '../client/errors.ts';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
-import { UsageError } from '../common/usage-error.ts';
+import type { Redactor } from '../client/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
-import type { Capability, TargetDescription } from '../runner/types.ts';
-import { declared, isCapability } from './capability.ts';
-import type { DeviceTransport } from './contexts.ts';
 import { CommandControl } from './control/command-control.ts';
-import { type Control, ControlError, HttpControl } from './control/control.ts';
-import { noControl } from './control/no-control.ts';
+import { type Control, ControlError, noControl } from './control/control.ts';
+import { HttpControl } from './control/http-control.ts';
 import { RestartControl } from './control/restart-control.ts';
+import { identityOf, isCapability } from './declared.ts';
+import { type DeviceSettings, deviceSettings } from './device-settings.ts';
 import { startCommand } from './launch/command.ts';
-import { fillPlaces } from './launch/command-placeholders.ts';
-import { digestOf } from './launch/digest.ts';
 import { startDeviceImage } from './launch/image.ts';
-import type { Started } from './launch/started.ts';
+import { type Started, tryStart } from './launch/started.ts';
 import { type OpenDeviceTarget, opening } from './opened.ts';
 import { type DeviceTargetOptions, PATIENCE_MS } from './options.ts';
-import { type LoadedTarget, loadTargetFile } from './target-file.ts';
-import { hintFor, whyUnreachable } from './transports/reach.ts';
-import { type DeviceAddress, deviceClient, readCa, transportOf } from './transports/transport.ts';
+import { type Connection, whyUnreachable } from './transports/transport.ts';
+import { NOWHERE, url } from './transports/url.ts';
 
 const HEARTBEAT_SECONDS = 30;
-const START_MS = 60_000;
 
-/** Throws UsageError for options that make no target; everything else that goes wrong is told in `unreachable`. */
+/**
+ * Opens a Device API: starts it when the options say how, connects, and finds out how it can be driven. Throws UsageError for
+ * options that name no target; any other trouble is in `unreachable` of the target.
+ */
 export async function openDeviceTarget(options: DeviceTargetOptions): Promise<OpenDeviceTarget> {
-  const { redactor } = options;
-  const env = options.env ?? process.env;
-  const loaded = options.target === undefined ? undefined : loadTargetFile(options.target, env, redactor);
-  const device = loaded?.file.device ?? {};
-  const named: DeviceAddress = oneAddress(options) ?? { ...pick(device, ['socket', 'discovery', 'url']) };
-  const token = options.token ?? device.token;
-  const caFile = options.ca ?? device.ca;
-  const ca = readCa(caFile);
-  redactor.add(token, 'MUSTER_TOKEN');
-  const filled = fillPlaces(options.command ?? device.command ?? '');
-  const command = filled?.command ?? options.command ?? device.command;
-  const address = Object.keys(named).length > 0 ? named : (filled?.address ?? {});
-  const image = options.image ?? device.image;
-  // With an image, a path leads to a place inside the container.
-  const inside = image !== undefined && options.control !== undefined && isAbsolute(options.control);
-  const controlAddress = inside ? undefined : (options.control ?? loaded?.file.control?.http ?? filled?.control);
-  if (command !== undefined && image !== undefined) throw new UsageError('--command and --image: give one of them');
-  if (command === undefined && image === undefined && Object.keys(address).length === 0) {
-    throw new UsageError(
-      'which device? Give one of --socket PATH, --discovery FILE, --url URL, --image IMAGE, --command LINE or --target FILE',
-    );
-  }
-  const capabilities = new Set(declared(options.capability, 'device'));
-  for (const name of loaded?.file.capabilities ?? []) capabilities.add(name as Capability);
-
-  const common = {
-    env,
-    timeoutMs: options.startMs ?? (device.start_seconds === undefined ? START_MS : device.start_seconds * 1000),
-    notify: options.notify ?? (() => {}),
-    signal: options.signal,
-  };
+  const { redactor, patienceMs = PATIENCE_MS } = options;
+  const settings = deviceSettings(options);
   return opening(async (closers, close): Promise<OpenDeviceTarget> => {
-    if (filled !== undefined) closers.push(async () => filled.forget());
-    let started: Started | undefined;
-    let trouble: string | undefined;
-    try {
-      if (command !== undefined) {
-        const cwd = options.command === undefined ? (device.cwd ?? loaded?.folder) : undefined;
-        started = await startCommand({
-          ...common,
-          line: command,
-          cwd,
-          address,
-          control: controlAddress,
-        });
-      } else if (image !== undefined) {
-        const place = typeof image === 'string' ? { name: image } : image;
-        const port = options.port === undefined ? {} : { port: options.port };
-        const socket = options.socket === undefined ? {} : { socket: options.socket };
-        const control = inside && options.control !== undefined ? { control: options.control } : {};
-        started = await startDeviceImage({ ...common, image: { ...place, ...port, ...socket, ...control } });
-      }
-    } catch (error) {
-      if (!(error instanceof Error) || error.name !== 'StartFailed') throw error;
-      trouble = error.message;
-    }
+    closers.push(async () => settings.removeFolder());
+    const { started, problem: startProblem } = await tryStart(() => start(settings));
     closers.push(() => started?.close());
-    const place: DeviceAddress = {
-      ...(started?.address ?? address),
-      ...(token === undefined ? {} : { token }),
-      ...(ca === undefined ? {} : { ca, caFile }),
-    };
-    let transport: DeviceTransport;
-    let http: HttpClient;
-    try {
-      // What did not start may never have said where it would serve.
-      if (trouble !== undefined) throw new Error(trouble);
-      transport = transportOf(place, redactor);
-      http = deviceClient(transport, place, redactor);
-    } catch (error) {
-      if (error instanceof UsageError) throw error;
-      trouble ??= error instanceof Error ? error.message : String(error);
-      transport = nowhere(place);
-      http = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:1' }, recorder: new Recorder(redactor) });
-    }
-    trouble ??= await whyUnreachable(http, hintFor(transport));
+    const { connection, http, problem: reachProblem } = await reach(settings, started, startProblem, redactor);
+    closers.push(() => http.close());
+    const { control, info, problem } = await drive({ settings, options, started, http, problem: reachProblem });
+    closers.push(() => control.close());
 
-    let control: Control = noControl;
-    closers.push(
-      () => http.close(),
-      () => control.close(),
-    );
-    let info: ControlInfo = { capabilities: [] };
-    if (trouble === undefined) {
-      try {
-        control = await controlFor(options, controlAddress ?? started?.control, loaded, started, env, http);
-        info = withDeclared(await control.info(), loaded?.file.control ?? {});
-      } catch (error) {
-        if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
-        trouble = `${error.message}. The device answers, but its control does not: without --control the black-box checks still run.`;
-      }
-    }
-    if (transport.kind === 'unix') capabilities.add('unix');
-    if (transport.kind === 'loopback') capabilities.add('loopback');
-    if (transport.kind === 'unix' && process.getuid?.() === 0) capabilities.add('root');
-    for (const name of info.capabilities) if (isCapability(name)) capabilities.add(name);
-
-    const name = options.name ?? loaded?.file.name;
-    const version = options.version ?? loaded?.file.version;
-    const digest = started?.digest ?? digestOf(options.artifact ?? loaded?.file.artifact);
-    const description: TargetDescription = {
-      kind: started?.kind ?? transport.kind,
-      address: describe(transport),
-      capabilities: [...capabilities],
-      control: control.kind,
-      api_version: DEVICE_API_PREFIX.slice(1),
-      ...(name === undefined ? {} : { name }),
-      ...(version === undefined ? {} : { version }),
-      ...(digest === undefined ? {} : { digest }),
-    };
-    const { patienceMs = PATIENCE_MS } = options;
+    const { capabilities } = settings;
+    for (const name of [...connection.capabilities, ...info.capabilities])
+      if (isCapability(name)) capabilities.add(name);
     const heartbeatSeconds = info.heartbeat_seconds ?? HEARTBEAT_SECONDS;
-    const opened = { transport, control, info, capabilities, heartbeatSeconds };
+    const device = { transport: connection, control, info, capabilities, heartbeatSeconds };
     return {
-      ...opened,
+      ...device,
       http,
       redactor,
       context: (recorder, signal) => ({
-        ...opened,
+        ...device,
         http: http.with({ recorder, signal, timeoutMs: patienceMs }),
         patienceMs,
       }),
-      description: redactor.value(description),
-      unreachable: trouble === undefined ? undefined : redactor.text(trouble),
+      description: redactor.value({
+        kind: started?.kind ?? connection.kind,
+        address: connection.address,
+        capabilities: [...capabilities],
+        control: control.kind,
+        api_version: DEVICE_API_PREFIX.slice(1),
+        ...identityOf(options, settings.file, started?.digest),
+      }),
+      unreachable: problem === undefined ? undefined : redactor.text(problem),
       diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
       close,
       [Symbol.asyncDispose]: close,
@@ -160,7 +67,85 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   });
 }
 
-/** A target file may say what control does not: limits, and where log and config files are. */
+/** Starts the agent by its command or from its image; undefined when it is expected to run already. */
+function start({ command, image, at, control, startOptions }: DeviceSettings): Promise<Started> | undefined {
+  if (command !== undefined) return startCommand({ ...startOptions, ...command, at, control });
+  return image === undefined ? undefined : startDeviceImage(startOptions, image);
+}
+
+/** Connects to where the agent serves. An agent that did not start may never have said where that is. */
+async function reach(
+  settings: DeviceSettings,
+  started: Started | undefined,
+  startProblem: string | undefined,
+  redactor: Redactor,
+): Promise<{ connection: Connection; http: HttpClient; problem: string | undefined }> {
+  const { transport, address } = started?.at ?? settings.at ?? { transport: url, address: NOWHERE };
+  const { fields, ca, caFile } = settings;
+  const connection: Connection = transport.open({ address, fields, ca, caFile, redactor });
+  const recorder = new Recorder(redactor);
+  const problem = startProblem ?? connection.problem;
+  if (problem !== undefined) {
+    const http = new HttpClient({ endpoint: { origin: NOWHERE }, recorder });
+    return { connection, http, problem };
+  }
+  const http = connection.client(recorder);
+  return { connection, http, problem: await whyUnreachable(http, connection.hint) };
+}
+
+interface Driven {
+  control: Control;
+  info: ControlInfo;
+  problem: string | undefined;
+}
+
+/** Finds out how the agent can be driven, unless a `problem` keeps it from being reached at all. */
+async function drive(reached: {
+  settings: DeviceSettings;
+  options: DeviceTargetOptions;
+  started: Started | undefined;
+  http: HttpClient;
+  problem: string | undefined;
+}): Promise<Driven> {
+  const { settings, started, problem } = reached;
+  const none: Driven = { control: noControl, info: { capabilities: [] }, problem };
+  if (problem !== undefined) return none;
+  let control: Control = noControl;
+  try {
+    const own = await controlFor(reached);
+    control = started?.restart === undefined ? own : new RestartControl(own, started.restart);
+    return { control, info: withDeclared(await control.info(), settings.file.control ?? {}), problem };
+  } catch (error) {
+    if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
+    return {
+      ...none,
+      control,
+      problem: `${error.message}. The device answers, but its control does not: without --control the black-box checks still run.`,
+    };
+  }
+}
+
+async function controlFor({
+  settings,
+  options,
+  started,
+  http,
+}: {
+  settings: DeviceSettings;
+  options: DeviceTargetOptions;
+  started: Started | undefined;
+  http: HttpClient;
+}): Promise<Control> {
+  if (options.attach !== undefined) return options.attach(http);
+  const address = settings.control ?? started?.control;
+  if (address !== undefined) return new HttpControl(address);
+  const { http: _, ...commands } = settings.file.control ?? {};
+  if (!['drive', 'compact', 'stop', 'start'].some((name) => name in commands)) return noControl;
+  const { folder, startOptions } = settings;
+  return new CommandControl(commands, { env: startOptions.env, ...(folder === undefined ? {} : { cwd: folder }) });
+}
+
+/** Adds what a target file says and control does not: limits, and the paths of the log and of config files. */
 function withDeclared(info: ControlInfo, file: Partial<ControlInfo>): ControlInfo {
   const { retention, heartbeat_seconds, event_log, config_root } = file;
   const capabilities = new Set(info.capabilities);
@@ -174,59 +159,4 @@ function withDeclared(info: ControlInfo, file: Partial<ControlInfo>): ControlInf
     ...info,
     capabilities: [...capabilities],
   };
-}
-
-async function controlFor(
-  options: DeviceTargetOptions,
-  address: string | undefined,
-  loaded: LoadedTarget | undefined,
-  started: Started | undefined,
-  env: Record<string, string | undefined>,
-  device: HttpClient,
-): Promise<Control> {
-  const { http: _, ...commands } = loaded?.file.control ?? {};
-  const own: Control =
-    options.attach !== undefined
-      ? await options.attach(device)
-      : address !== undefined
-        ? new HttpControl(address)
-        : ['drive', 'compact', 'stop', 'start'].some((name) => name in commands)
-          ? new CommandControl(commands, { env, ...(loaded === undefined ? {} : { cwd: loaded.folder }) })
-          : noControl;
-  return started?.restart === undefined ? own : new RestartControl(own, started.restart);
-}
-
-function oneAddress(options: DeviceTargetOptions): DeviceAddress | undefined {
-  // With an image, --socket is the path inside the container.
-  if (options.image !== undefined) return {};
-  const given = pick(options, ['socket', 'discovery', 'url']);
-  const names = Object.keys(given);
-  if (names.length > 1) throw new UsageError(`--${names.join(' and --')}: give one of them`);
-  return names.length === 0 ? undefined : given;
-}
-
-function pick<K extends string>(
-  from: { [key in K]?: string | undefined },
-  keys: readonly K[],
-): { [key in K]?: string } {
-  return Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as {
-    [key in K]?: string;
-  };
-}
-
-function nowhere(address: DeviceAddress): DeviceTransport {
-  if (address.socket !== undefined) return { kind: 'unix', socketPath: address.socket };
-  if (address.discovery !== undefined) return { kind: 'loopback', discovery: address.discovery, port: 1, token: '' };
-  return { kind: 'url', url: address.url ?? 'http://127.0.0.1:1' };
-}
-
-function describe(transport: DeviceTransport): string {
-  switch (transport.kind) {
-    case 'unix':
-      return `unix:${transport.socketPath}`;
-    case 'loopback':
-      return `http://127.0.0.1:${transport.port} (from ${transport.discovery})`;
-    case 'url':
-      return transport.url;
-  }
 }

@@ -1,132 +1,52 @@
 /** From options to a Platform API that can be checked. */
-
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { UsageError } from '../common/usage-error.ts';
+import type { Capability } from '../contract/capabilities.ts';
 import { codenameOf, DIALECT_NAMES, NEWEST_VERSION } from '../contract/versions.ts';
-import type { Capability, TargetDescription } from '../runner/types.ts';
-import { declared } from './capability.ts';
+import { declaredCapabilities, identityOf } from './declared.ts';
+import type { TargetFile } from './file-schema.ts';
 import { startCommand } from './launch/command.ts';
-import { digestOf } from './launch/digest.ts';
-import { onPort } from './launch/image.ts';
-import type { Started } from './launch/started.ts';
+import { startOnPort } from './launch/image.ts';
+import { type Started, startOptions, tryStart } from './launch/started.ts';
 import { type OpenPlatformTarget, opening } from './opened.ts';
 import { PATIENCE_MS, type PlatformTargetOptions } from './options.ts';
-import { probePlatform } from './probe-platform.ts';
+import { NOTHING_DETECTED, probePlatform } from './probe-platform.ts';
 import { loadTargetFile } from './target-file.ts';
-import { whyUnreachable } from './transports/reach.ts';
-import { readCa, trusted, webAddress } from './transports/transport.ts';
+import { whyUnreachable } from './transports/transport.ts';
+import { NOWHERE, readCa, url, webAddress, withSystemAuthorities } from './transports/url.ts';
 
-const START_MS = 60_000;
 const DEFAULT_PORT = 8080;
 /** `{base_url}` contains this segment (specification section 9). */
 const BASE_PATH = '/beta';
 
-/** Throws UsageError for options that make no target; everything else that goes wrong is told in `unreachable`. */
+/**
+ * Opens a Platform API: starts it when the options say how, connects, and finds out what it has. Throws UsageError for options that
+ * name no target; any other trouble is in `unreachable` of the target.
+ */
 export async function openPlatformTarget(options: PlatformTargetOptions): Promise<OpenPlatformTarget> {
-  const { redactor } = options;
-  const env = options.env ?? process.env;
-  const loaded = options.target === undefined ? undefined : loadTargetFile(options.target, env, redactor);
-  const file = loaded?.file.platform ?? {};
-  const apiKey = options.apiKey ?? file.api_key ?? env['MUSTER_API_KEY'];
-  const limitedKey = options.limitedKey ?? file.limited_key ?? env['MUSTER_LIMITED_KEY'];
-  if (apiKey === undefined || apiKey === '') {
-    throw new UsageError('--api-key: missing; give it, or set MUSTER_API_KEY');
-  }
-  redactor.add(apiKey, 'MUSTER_API_KEY');
-  redactor.add(limitedKey, 'MUSTER_LIMITED_KEY');
-  const dialect = options.dialect ?? file.dialect ?? 'spec';
-  const apiVersion = options.apiVersion ?? file.api_version ?? NEWEST_VERSION;
-  const readOnly = options.readOnly === true || file.read_only === true;
-  const caFile = options.ca ?? file.ca;
-  const ca = readCa(caFile);
-  const { versionHeader } = DIALECT_NAMES[dialect];
-  const command = options.command ?? file.command;
-  const image = options.image ?? file.image;
-  const given = options.url ?? file.url;
-  if (given === undefined && command === undefined && image === undefined) {
-    throw new UsageError('which platform? Give one of --url URL, --image IMAGE, --command LINE or --target FILE');
-  }
-  if (given !== undefined) webAddress('--url', given);
-
-  const common = {
-    env,
-    timeoutMs: options.startMs ?? (file.start_seconds === undefined ? START_MS : file.start_seconds * 1000),
-    notify: options.notify ?? (() => {}),
-    signal: options.signal,
-  };
+  const { redactor, patienceMs = PATIENCE_MS } = options;
+  const settings = platformSettings(options);
+  const { dialect, versionHeader, apiVersion, apiKey, limitedKey, readOnly, capabilities } = settings;
   return opening(async (closers, close): Promise<OpenPlatformTarget> => {
-    let started: Started | undefined;
-    let trouble: string | undefined;
-    try {
-      if (command !== undefined) {
-        const cwd = options.command === undefined ? (file.cwd ?? loaded?.folder) : undefined;
-        const address = given === undefined ? {} : { url: given };
-        started = await startCommand({ ...common, line: command, cwd, address });
-      } else if (image !== undefined) {
-        const { name, port, args, env: variables, user } = typeof image === 'string' ? { name: image } : image;
-        started = await onPort({
-          ...common,
-          image: name,
-          port: options.port ?? port ?? DEFAULT_PORT,
-          args,
-          user,
-          env: variables,
-        });
-      }
-    } catch (error) {
-      if (!(error instanceof Error) || error.name !== 'StartFailed') throw error;
-      trouble = error.message;
-    }
+    const { started, problem: startProblem } = await tryStart(() => start(settings, options));
     closers.push(() => started?.close());
-    const address = webAddress('--url', started?.address.url ?? given ?? 'http://127.0.0.1:1');
-    const url = new URL(address);
-    const basePath = url.pathname === '/' ? BASE_PATH : url.pathname;
-    const http = new HttpClient({
-      endpoint: { origin: url.origin, ...(ca === undefined ? {} : { ca: trusted(ca), caFile }) },
-      basePath,
-      headers: { accept: 'application/json', 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
-      recorder: new Recorder(redactor),
-    });
+    const http = clientOf(settings, started, new Recorder(redactor));
     closers.push(() => http.close());
-    trouble ??= await whyUnreachable(
-      http,
-      `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${url.origin}${basePath}/devices`,
-    );
+    const hint = `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${http.describe()}/devices`;
+    const problem = startProblem ?? (await whyUnreachable(http, hint));
+    const detected = problem === undefined ? await probePlatform(http, versionHeader) : NOTHING_DETECTED;
 
-    const capabilities = new Set<Capability>(declared(options.capability, 'platform'));
-    for (const name of loaded?.file.capabilities ?? []) capabilities.add(name as Capability);
-    if (limitedKey !== undefined) capabilities.add('limited-key');
-    if (readOnly) capabilities.delete('write');
-    else capabilities.add('write').add('seed-data');
-    const seen =
-      trouble === undefined
-        ? await probePlatform(http, { versionHeader, readOnly })
-        : { versions: [], seedData: false, onlineDevice: undefined, offlineDevice: undefined };
-    for (const version of seen.versions) capabilities.add(codenameOf(version));
-    if (seen.seedData) capabilities.add('seed-data');
-    const onlineDevice = options.onlineDevice ?? file.online_device ?? seen.onlineDevice;
-    const offlineDevice = options.offlineDevice ?? file.offline_device ?? seen.offlineDevice;
+    for (const version of detected.versions) capabilities.add(codenameOf(version));
+    if (detected.seedData) capabilities.add('seed-data');
+    const onlineDevice = settings.onlineDevice ?? detected.onlineDevice;
+    const offlineDevice = settings.offlineDevice ?? detected.offlineDevice;
     if (onlineDevice !== undefined) capabilities.add('online-device');
     if (offlineDevice !== undefined) capabilities.add('offline-device');
-
-    const name = options.name ?? loaded?.file.name;
-    const version = options.version ?? loaded?.file.version;
-    const digest = started?.digest ?? digestOf(options.artifact ?? loaded?.file.artifact);
-    const description: TargetDescription = {
-      kind: started?.kind ?? 'url',
-      address: url.origin + basePath,
-      capabilities: [...capabilities],
-      control: readOnly ? 'none (read-only)' : 'the API itself',
-      api_version: apiVersion,
-      dialect,
-      ...(name === undefined ? {} : { name }),
-      ...(version === undefined ? {} : { version }),
-      ...(digest === undefined ? {} : { digest }),
-    };
     const api = { versionHeader, apiVersion, apiKey, limitedKey, capabilities, onlineDevice, offlineDevice, readOnly };
-    const { patienceMs = PATIENCE_MS } = options;
     return {
+      ...api,
+      dialect,
       http,
       redactor,
       context: (recorder, signal) => ({
@@ -134,13 +54,94 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
         http: http.with({ recorder, signal, timeoutMs: patienceMs }),
         patienceMs,
       }),
-      dialect,
-      ...api,
-      description: redactor.value(description),
-      unreachable: trouble === undefined ? undefined : redactor.text(trouble),
+      description: redactor.value({
+        kind: started?.kind ?? 'url',
+        address: http.describe(),
+        capabilities: [...capabilities],
+        control: readOnly ? 'none (read-only)' : 'the API itself',
+        api_version: apiVersion,
+        dialect,
+        ...identityOf(options, settings.file, started?.digest),
+      }),
+      unreachable: problem === undefined ? undefined : redactor.text(problem),
       diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
       close,
       [Symbol.asyncDispose]: close,
     };
+  });
+}
+
+type PlatformSettings = ReturnType<typeof platformSettings>;
+
+/** What the options and the target file together say; options win. Throws UsageError. */
+function platformSettings(options: PlatformTargetOptions) {
+  const { redactor } = options;
+  const env = options.env ?? process.env;
+  const loaded = options.target === undefined ? undefined : loadTargetFile(options.target, env, redactor);
+  const { file, folder }: { file: Partial<TargetFile>; folder?: string } = loaded ?? { file: {} };
+  const platform = file.platform ?? {};
+  const apiKey = options.apiKey ?? platform.api_key ?? env['MUSTER_API_KEY'];
+  const limitedKey = options.limitedKey ?? platform.limited_key ?? env['MUSTER_LIMITED_KEY'];
+  if (apiKey === undefined || apiKey === '') {
+    throw new UsageError('--api-key: missing; give it, or set MUSTER_API_KEY');
+  }
+  redactor.add(apiKey, 'MUSTER_API_KEY');
+  redactor.add(limitedKey, 'MUSTER_LIMITED_KEY');
+  const dialect = options.dialect ?? platform.dialect ?? 'spec';
+  const readOnly = options.readOnly === true || platform.read_only === true;
+  const caFile = options.ca ?? platform.ca;
+  const address = options.url ?? platform.url;
+  const command = options.command ?? platform.command;
+  const image = options.image ?? platform.image;
+  if (address === undefined && command === undefined && image === undefined) {
+    throw new UsageError('which platform? Give one of --url URL, --image IMAGE, --command LINE or --target FILE');
+  }
+  if (address !== undefined) webAddress('--url', address);
+  return {
+    ...{ file, apiKey, limitedKey, dialect, readOnly, caFile, address, command, image },
+    ca: readCa(caFile),
+    cwd: options.command === undefined ? (platform.cwd ?? folder) : undefined,
+    ...DIALECT_NAMES[dialect],
+    apiVersion: options.apiVersion ?? platform.api_version ?? NEWEST_VERSION,
+    onlineDevice: options.onlineDevice ?? platform.online_device,
+    offlineDevice: options.offlineDevice ?? platform.offline_device,
+    startSeconds: platform.start_seconds,
+    capabilities: capabilitiesBeforeProbing(options, file, { limitedKey, readOnly }),
+  };
+}
+
+function capabilitiesBeforeProbing(
+  options: PlatformTargetOptions,
+  file: Partial<TargetFile>,
+  { limitedKey, readOnly }: { limitedKey: string | undefined; readOnly: boolean },
+): Set<Capability> {
+  const capabilities = declaredCapabilities('platform', options, file);
+  if (limitedKey !== undefined) capabilities.add('limited-key');
+  if (readOnly) capabilities.delete('write');
+  else capabilities.add('write').add('seed-data');
+  return capabilities;
+}
+
+/** Starts the platform by its command or from its image; undefined when it is expected to run already. */
+function start(settings: PlatformSettings, options: PlatformTargetOptions): Promise<Started> | undefined {
+  const { command, image, address, cwd, startSeconds } = settings;
+  const common = startOptions(options, startSeconds, [url]);
+  if (command !== undefined) {
+    const at = address === undefined ? undefined : { transport: url, address };
+    return startCommand({ ...common, line: command, cwd, at });
+  }
+  if (image === undefined) return undefined;
+  const named = typeof image === 'string' ? { name: image } : image;
+  return startOnPort(common, named, options.port ?? named.port ?? DEFAULT_PORT);
+}
+
+function clientOf(settings: PlatformSettings, started: Started | undefined, recorder: Recorder): HttpClient {
+  const { versionHeader, apiVersion, apiKey, ca, caFile } = settings;
+  const { origin, pathname } = new URL(webAddress('--url', started?.at.address ?? settings.address ?? NOWHERE));
+  return new HttpClient({
+    endpoint: { origin, ...(ca === undefined ? {} : { ca: withSystemAuthorities(ca), caFile }) },
+    basePath: pathname === '/' ? BASE_PATH : pathname,
+    headers: { accept: 'application/json', 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
+    recorder,
   });
 }

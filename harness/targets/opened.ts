@@ -5,8 +5,9 @@ import type { Redactor } from '../client/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import type { Dialect } from '../contract/versions.ts';
 import type { Capability, TargetDescription } from '../runner/types.ts';
-import type { DeviceContext, DeviceTransport, PlatformContext } from './contexts.ts';
+import type { DeviceContext, PlatformContext } from './contexts.ts';
 import type { Control } from './control/control.ts';
+import type { Connection } from './transports/transport.ts';
 
 /** An opened target, as a suite is run against it. */
 export interface OpenedTarget<Context> extends AsyncDisposable {
@@ -34,7 +35,7 @@ interface OpenTarget<Context> extends OpenedTarget<Context> {
 }
 
 export interface OpenDeviceTarget extends OpenTarget<DeviceContext> {
-  readonly transport: DeviceTransport;
+  readonly transport: Connection;
   /** Throws ControlError on every call when the target has no control. */
   readonly control: Control;
   readonly info: ControlInfo;

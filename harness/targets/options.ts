@@ -3,6 +3,8 @@ import type { HttpClient } from '../client/http.ts';
 import type { Redactor } from '../client/redact.ts';
 import type { Dialect } from '../contract/versions.ts';
 import type { Control } from './control/control.ts';
+import type { TransportFields } from './transports/index.ts';
+import type { Transport } from './transports/transport.ts';
 
 /** Default of `patienceMs`. */
 export const PATIENCE_MS = 10_000;
@@ -50,16 +52,14 @@ export interface TargetOptions {
   signal?: AbortSignal;
 }
 
-export interface DeviceTargetOptions extends TargetOptions {
-  socket?: string;
-  discovery?: string;
-  url?: string;
-  /** Bearer token, with `url`. */
-  token?: string;
+/** The fields of the transports (`socket`, `discovery`, `url`; `token` with `url`) say where the device is. */
+export interface DeviceTargetOptions extends TargetOptions, TransportFields {
   /** Address of a control API: URL, port or socket path. */
   control?: string;
   /** Makes the control instead, once the device answers (`--control platform`). Throws ControlError. */
   attach?(device: HttpClient): Promise<Control>;
+  /** Default: all that Muster has. */
+  transports?: readonly Transport[];
 }
 
 export interface PlatformTargetOptions extends TargetOptions {

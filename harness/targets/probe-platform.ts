@@ -1,25 +1,30 @@
-/** What a platform turns out to have: accepted versions, items to page through, devices that answer and that do not. */
+/** Finds out what a platform has: accepted versions, items to page through, devices that answer and that do not. */
 import type { HttpClient } from '../client/http.ts';
 import { SUPPORTED_VERSIONS, type SupportedVersion } from '../contract/versions.ts';
 
-export interface Seen {
+export interface Detected {
   versions: SupportedVersion[];
+  /** The platform holds enough items to page through. */
   seedData: boolean;
   onlineDevice: string | undefined;
   offlineDevice: string | undefined;
 }
 
-/** Fewer items than this make every page the last one. */
+export const NOTHING_DETECTED: Detected = {
+  versions: [],
+  seedData: false,
+  onlineDevice: undefined,
+  offlineDevice: undefined,
+};
+
+/** With fewer items than this every page is the last one. */
 const ENOUGH = 3;
 
-/** Only reads. Whatever goes wrong is left to the checks: what is not seen is not declared. */
-export async function probePlatform(
-  http: HttpClient,
-  options: { versionHeader: string; readOnly: boolean },
-): Promise<Seen> {
+/** Only reads. Errors are not reported here: what cannot be detected is not declared, and the checks find out why. */
+export async function probePlatform(http: HttpClient, versionHeader: string): Promise<Detected> {
   const accepted = await Promise.all(
     SUPPORTED_VERSIONS.map(async (version) => {
-      const { status } = await list(http, { headers: { [options.versionHeader]: version }, limit: 1 });
+      const { status } = await list(http, { headers: { [versionHeader]: version }, limit: 1 });
       return status === 200 ? [version] : [];
     }),
   );

@@ -5,24 +5,25 @@ import { isMap, LineCounter, parseDocument } from 'yaml';
 import type { Redactor } from '../client/redact.ts';
 import { readInputText, whyNot } from '../common/read-input.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { type TargetFile, targetFile } from './file-schema.ts';
-import { knownBeside, type Parsed, placeOf } from './yaml-position.ts';
+import { type TargetFile, targetFileOf } from './file-schema.ts';
+import { fieldsOf, TRANSPORTS } from './transports/index.ts';
+import type { Transport } from './transports/transport.ts';
+import { knownBeside, type Parsed, positionOf } from './yaml-position.ts';
 
 type Json = Record<string, unknown>;
 
 /** Fields that hold a path, relative to the file that names it. */
-const PATHS = [
-  'artifact',
-  'device.socket',
-  'device.discovery',
-  'device.ca',
-  'device.cwd',
-  'platform.ca',
-  'platform.cwd',
-  'control.event_log',
-  'control.config_root',
+const pathsIn = (transports: readonly Transport[]): string[] => [
+  ...fieldsWith(transports, 'isPath'),
+  ...['artifact', 'device.ca', 'device.cwd', 'platform.ca', 'platform.cwd'],
+  ...['control.event_log', 'control.config_root'],
 ];
-const SECRETS = ['device.token', 'platform.api_key', 'platform.limited_key'];
+const secretsIn = (transports: readonly Transport[]): string[] => [
+  ...fieldsWith(transports, 'variable'),
+  ...['platform.api_key', 'platform.limited_key'],
+];
+const fieldsWith = (transports: readonly Transport[], property: 'isPath' | 'variable'): string[] =>
+  Object.entries(fieldsOf(transports)).flatMap(([name, field]) => (field[property] ? [`device.${name}`] : []));
 
 export interface LoadedTarget {
   file: TargetFile;
@@ -30,32 +31,36 @@ export interface LoadedTarget {
   folder: string;
 }
 
-/** Throws UsageError that names the file, the place and what is accepted. */
+/** Throws UsageError that names the file, the position and the accepted fields. */
 export function loadTargetFile(
   path: string,
   env: Record<string, string | undefined>,
   redactor: Redactor,
+  transports: readonly Transport[] = TRANSPORTS,
 ): LoadedTarget {
   const full = resolve(path);
   const files: Parsed[] = [];
-  const merged = read(full, { env, redactor, files }, []);
+  const targetFile = targetFileOf(transports);
+  const merged = read(full, { env, redactor, files, paths: pathsIn(transports) }, []);
   const [problem] = targetFile.problems(merged);
   if (problem !== undefined) {
     const known = problem.message.includes('not known') ? knownBeside(problem.path, targetFile.schema) : [];
     const accepted = known.length === 0 ? '' : `; accepted are ${known.join(', ')}`;
     throw new UsageError(
-      `--target ${placeOf(problem.path, files)}: ${problem.path || '/'} ${problem.message}${accepted}`,
+      `--target ${positionOf(problem.path, files)}: ${problem.path || '/'} ${problem.message}${accepted}`,
     );
   }
-  for (const field of SECRETS) redactor.add(at(merged, field));
+  for (const field of secretsIn(transports)) redactor.add(at(merged, field));
   return { file: merged as TargetFile, folder: dirname(full) };
 }
 
 interface Reading {
   env: Record<string, string | undefined>;
   redactor: Redactor;
-  /** Filled with what was read; what wins comes last. */
+  /** Receives every file that is read; the last one wins over the others. */
   files: Parsed[];
+  /** Fields that hold a path. */
+  paths: readonly string[];
 }
 
 function read(file: string, reading: Reading, chain: string[]): Json {
@@ -73,7 +78,8 @@ function read(file: string, reading: Reading, chain: string[]): Json {
   }
   if (!isMap(document.contents))
     throw new UsageError(`--target ${file}: must be a map (name, device, platform, control)`);
-  const own = absolute(fill(document.toJS() as Json, reading.env, reading.redactor, file) as Json, dirname(file));
+  const filled = fill(document.toJS() as Json, reading.env, reading.redactor, file) as Json;
+  const own = absolute(filled, dirname(file), reading.paths);
   const { extends: bases, ...rest } = own;
   const list = bases === undefined ? [] : [bases].flat();
   const below = list.map((base) => read(resolve(dirname(file), String(base)), reading, [...chain, file]));
@@ -104,9 +110,9 @@ function fill(value: unknown, env: Record<string, string | undefined>, redactor:
   });
 }
 
-function absolute(value: Json, folder: string): Json {
+function absolute(value: Json, folder: string, paths: readonly string[]): Json {
   const copy = structuredClone(value);
-  for (const path of PATHS) {
+  for (const path of paths) {
     const [first = '', second] = path.split('.');
     const holder = second === undefined ? copy : copy[first];
     const key = second ?? first;
@@ -124,7 +130,7 @@ function absolute(value: Json, folder: string): Json {
   return copy;
 }
 
-/** Maps are merged, anything else is replaced. */
+/** Merges maps and replaces anything else. */
 function merge(under: Json, over: Json): Json {
   const result = { ...under };
   for (const [key, value] of Object.entries(over)) {

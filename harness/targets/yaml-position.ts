@@ -1,4 +1,4 @@
-/** Where in a YAML file something stands, and what could stand there instead. */
+/** Positions in YAML files, and the fields that a schema accepts there. */
 import type { Document, LineCounter } from 'yaml';
 
 export interface Parsed {
@@ -8,7 +8,7 @@ export interface Parsed {
 }
 
 /** `FILE:LINE:COLUMN` of what a JSON Pointer leads to, or of what should hold it; of several files the last one that has it. */
-export function placeOf(pointer: string, files: readonly Parsed[]): string {
+export function positionOf(pointer: string, files: readonly Parsed[]): string {
   for (let path = stepsOf(pointer); path.length > 0; path = path.slice(0, -1)) {
     for (const { file, document, lines } of files.toReversed()) {
       const at = keyAt(document, path);
@@ -20,7 +20,7 @@ export function placeOf(pointer: string, files: readonly Parsed[]): string {
   return files.at(-1)?.file ?? '';
 }
 
-/** Names that a schema knows in the object that holds what the pointer leads to. */
+/** Names that a schema accepts in the object that holds what the pointer leads to. */
 export function knownBeside(pointer: string, schema: object): string[] {
   let at: unknown = schema;
   for (const step of stepsOf(pointer).slice(0, -1)) at = propertiesOf(at)[step];
@@ -33,7 +33,7 @@ const stepsOf = (pointer: string): string[] =>
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** An alternative is looked into where it is the one that is an object. */
+/** The properties of an object's schema; of alternatives, those of the first object. */
 function propertiesOf(schema: unknown): Record<string, unknown> {
   if (schema === null || typeof schema !== 'object') return {};
   if ('properties' in schema && schema.properties !== null && typeof schema.properties === 'object')

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import { discoveryFile } from '../../harness/contract/discovery.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
 import { ask, brief, CURRENT, isServed, objectOf } from './support/ask.ts';
 import { check, type Device } from './support/context.ts';
 import { problemsOf } from './support/judge.ts';
@@ -129,7 +130,7 @@ export default [
     discovery,
     { needs: ['loopback'], sharing: 'shared', profile: 'core', runsWhenUnreachable: true },
     async (context: Device) => {
-      if (context.transport.kind !== 'loopback')
+      if (!(context.transport instanceof LoopbackConnection))
         return context.notApplicable('the target is not reached by a discovery file');
       const file = context.transport.discovery;
       const text = await readFile(file, 'utf8').catch((error: Error) => context.blocked(`${file}: ${error.message}`));
@@ -154,7 +155,7 @@ export default [
 
   check(bearer, { needs: ['loopback'], sharing: 'shared', profile: 'core' }, (context: Device) =>
     withStreams(context, async (streams) => {
-      if (context.transport.kind !== 'loopback') return context.notApplicable('the target has no token');
+      if (!(context.transport instanceof LoopbackConnection)) return context.notApplicable('the target has no token');
       // Serving nobody is no protection: the right token opens the door.
       await (await streams.open()).close();
       const { token } = context.transport;
@@ -217,7 +218,7 @@ export default [
   ),
 
   check(scheme, { needs: ['loopback'], sharing: 'shared' }, async (context: Device) => {
-    if (context.transport.kind !== 'loopback') return context.notApplicable('the target has no token');
+    if (!(context.transport instanceof LoopbackConnection)) return context.notApplicable('the target has no token');
     const { token } = context.transport;
     await withStreams(context, async (streams) => {
       for (const name of ['Bearer', 'bearer', 'BEARER']) {

@@ -6,6 +6,8 @@ import { networkInterfaces } from 'node:os';
 import { dirname } from 'node:path';
 import { HttpClient } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
+import { UnixConnection } from '../../harness/targets/transports/unix.ts';
 import { check, type Device } from './support/context.ts';
 import { withStreams } from './support/streams.ts';
 
@@ -125,7 +127,8 @@ async function answersAt(context: Device, host: string, port: number): Promise<b
 export default [
   check(permissions, { needs: ['unix', 'root'], sharing: 'shared' }, (context: Device) =>
     withStreams(context, async (streams) => {
-      if (context.transport.kind !== 'unix') return context.notApplicable('the target is not reached by a socket');
+      if (!(context.transport instanceof UnixConnection))
+        return context.notApplicable('the target is not reached by a socket');
       const { socketPath } = context.transport;
       // A socket that nobody serves keeps everybody out.
       await streams.open();
@@ -143,7 +146,8 @@ export default [
   check(loopbackOnly, { needs: ['loopback'], sharing: 'shared' }, (context: Device) =>
     withStreams(context, async (streams) => {
       const { transport } = context;
-      if (transport.kind !== 'loopback') return context.notApplicable('the target is not reached by a loopback port');
+      if (!(transport instanceof LoopbackConnection))
+        return context.notApplicable('the target is not reached by a loopback port');
       await streams.open();
       const addresses = Object.values(networkInterfaces())
         .flatMap((list) => list ?? [])

@@ -30,17 +30,13 @@ const slowReaderComplete = requirement({
   text: 'A subscriber that stops reading for a while misses no event of a stream that goes on, and none when it is dropped and comes back, unless it is told with 410.',
 });
 
-/** A unix socket holds a few hundred KiB; TCP on loopback grows to several MiB. */
-const UNIX_BUFFERS = 1_200_000;
-const TCP_BUFFERS = 4_500_000;
 const MOST_EVENTS = 16_000;
 
 /** More than the buffers between here and there hold, whatever the log retains meanwhile. */
 async function flood(context: Device, live: Subscription): Promise<void> {
-  const goal = context.transport.kind === 'unix' ? UNIX_BUFFERS : TCP_BUFFERS;
   const portion = Math.max(1, room(context, 400));
   let bytes = 0;
-  for (let published = 0; bytes < goal && published < MOST_EVENTS; published += portion) {
+  for (let published = 0; bytes < context.transport.bufferBytes && published < MOST_EVENTS; published += portion) {
     const came = await follow(live, await publish(context, portion));
     bytes += came.reduce((sum, { text }) => sum + text.length, 0);
   }

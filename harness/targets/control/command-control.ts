@@ -1,4 +1,4 @@
-/** Control by shell lines of the target file: whoever can script their agent can have every check. */
+/** Control by shell lines of a target file, for agents that can be scripted but have no control API. */
 import { spawn } from 'node:child_process';
 import {
   type ControlCapability,
@@ -12,10 +12,10 @@ import {
 } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/deployment.ts';
 import type { Shape } from '../../contract/shape.ts';
-import { Tail } from '../launch/tail.ts';
-import { type Control, ControlError } from './control.ts';
-import { type Exact, parseExact } from './exact.ts';
+import { OutputTail } from '../launch/output-tail.ts';
+import { type Control, ControlError, type Exact, parseExact } from './control.ts';
 
+/** The `control` of a target file, but for `http`. */
 export interface ControlCommands {
   drive?: string;
   compact?: string;
@@ -30,12 +30,13 @@ export interface ControlCommands {
 export interface CommandControlOptions {
   env: Record<string, string | undefined>;
   cwd?: string;
-  /** Longest run of one command. Default 60 s. */
+  /** Longest run of one command, milliseconds. Default 60 000. */
   timeoutMs?: number;
 }
 
 const ERROR_TAIL = 2000;
 
+/** Runs the shell line for each call; a call without a line throws ControlError. */
 export class CommandControl implements Control {
   readonly kind = 'commands';
   readonly #commands: ControlCommands;
@@ -91,12 +92,12 @@ export class CommandControl implements Control {
 
   #deployment(printed: string): Deployment {
     const answer = json(printed);
-    // A deployment that breaks its shape is for the suite to find; only its id drives on.
+    // Whether a deployment has its shape is for the suite to say; control needs its id alone.
     if (typeof (answer as { id?: unknown } | undefined)?.id === 'string') return answer as Deployment;
     throw new ControlError('control drive: printed no deployment with an id');
   }
 
-  /** Runs a line; its standard output. */
+  /** Runs a line and resolves with its standard output. */
   #run(
     name: 'drive' | 'compact' | 'stop' | 'start',
     variables: Record<string, string> = {},
@@ -114,7 +115,7 @@ export class CommandControl implements Control {
         ...(cwd === undefined ? {} : { cwd }),
       });
       let out = '';
-      const err = new Tail(ERROR_TAIL);
+      const err = new OutputTail(ERROR_TAIL);
       child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
       child.stderr.setEncoding('utf8').on('data', (text: string) => err.add(text));
       child.stdin.on('error', () => {});
@@ -122,7 +123,7 @@ export class CommandControl implements Control {
       const fail = (why: string): void =>
         reject(new ControlError(`control ${name}: \`${line}\` ${why}${err.text === '' ? '' : `: ${err.text.trim()}`}`));
       child.once('error', (error) => fail(`could not be started (${error.message})`));
-      // A `start` line may leave the agent behind, which keeps the pipes open; what answers is read to its end.
+      // A `start` line may leave the agent behind, which keeps the pipes open; a line that answers is read to its end.
       child.once(name === 'drive' || name === 'compact' ? 'close' : 'exit', (code, signal) => {
         child.stdout.destroy();
         child.stderr.destroy();
@@ -139,7 +140,7 @@ function checked(printed: string, shape: Shape, what: string): unknown {
   if (shape.is(answer)) return parseExact(printed);
   const [problem] = shape.problems(answer);
   throw new ControlError(
-    `control ${what}: printed what is no ${shape.name}: ${problem?.path ?? ''} ${problem?.message ?? ''}`,
+    `control ${what}: printed something that is not a ${shape.name}: ${problem?.path ?? ''} ${problem?.message ?? ''}`,
   );
 }
 

@@ -1,7 +1,4 @@
-/** How a suite makes a target do something: the control API, spoken to whoever serves it. */
-
-import { HttpClient } from '../../client/http.ts';
-import { cut } from '../../client/recorder.ts';
+/** How a suite drives an agent: an interface with one implementation a file beside this one, and none at all (`noControl`). */
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -9,12 +6,9 @@ import type {
   ControlPublished,
   StopSignal,
 } from '../../contract/control.ts';
-import { controlCompacted, controlInfo, controlPublished } from '../../contract/control.ts';
-import { type Deployment, deployment } from '../../contract/deployment.ts';
-import type { Shape } from '../../contract/shape.ts';
-import { type Exact, parseExact } from './exact.ts';
+import type { Deployment } from '../../contract/deployment.ts';
 
-/** The set-up failed: says nothing about the target's conformance. */
+/** The set-up of a check failed, which decides nothing about the implementation under test. */
 export class ControlError extends Error {
   override name = 'ControlError';
 }
@@ -23,83 +17,46 @@ export class ControlError extends Error {
 export interface Control {
   /** In words, e.g. `http unix:/run/control.sock`. */
   readonly kind: string;
+  /** What this control can do, and the limits and paths of the agent. */
   info(): Promise<ControlInfo>;
+  /** Creates a deployment in the state asked for; default: deployed, no error. */
   deploy(request?: ControlDeployment): Promise<Deployment>;
+  /** Removes the deployment's files and archives it. */
   remove(deploymentId: string): Promise<Deployment>;
+  /** Makes the agent append that many events to its log. */
   publish(count: number): Promise<Exact<ControlPublished>>;
+  /** Compacts the event log. */
   compact(): Promise<Exact<ControlCompacted>>;
+  /** Resolves when the agent is down. Default: SIGTERM. */
   stop(signal?: StopSignal): Promise<void>;
+  /** Resolves when the agent serves. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-export class HttpControl implements Control {
-  readonly kind: string;
-  readonly #http: HttpClient;
+/** `T` with bigints for the integers that no number holds: event ids may lie beyond 2^53. */
+export type Exact<T> = { [K in keyof T]: T[K] extends number ? T[K] | bigint : T[K] };
 
-  /** `address`: an `http(s)://` URL, a port, or the path of a unix socket. */
-  constructor(address: string, options: { timeoutMs?: number } = {}) {
-    const endpoint = endpointOf(address);
-    this.kind = `http ${address}`;
-    this.#http = new HttpClient({ endpoint, basePath: endpoint.path, timeoutMs: options.timeoutMs ?? 60_000 });
-  }
+/** Like `JSON.parse`, with the integers as they are written. Throws SyntaxError. */
+export const parseExact = (text: string): unknown =>
+  JSON.parse(text, (_key: string, value: unknown, details?: { source?: string }) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(details?.source ?? '')
+      ? BigInt(details?.source ?? '')
+      : value,
+  );
 
-  info(): Promise<ControlInfo> {
-    return this.#call('GET', '/', undefined, controlInfo);
-  }
-  deploy(request: ControlDeployment = {}): Promise<Deployment> {
-    return this.#call('POST', '/deployments', request, deployment);
-  }
-  remove(deploymentId: string): Promise<Deployment> {
-    return this.#call('POST', `/deployments/${encodeURIComponent(deploymentId)}/remove`, undefined, deployment);
-  }
-  publish(count: number): Promise<Exact<ControlPublished>> {
-    return this.#call('POST', '/events', { count }, controlPublished);
-  }
-  compact(): Promise<Exact<ControlCompacted>> {
-    return this.#call('POST', '/compact', undefined, controlCompacted);
-  }
-  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    await this.#call('POST', '/stop', { signal });
-  }
-  async start(): Promise<void> {
-    await this.#call('POST', '/start');
-  }
-  close(): Promise<void> {
-    return this.#http.close();
-  }
+const refuse = (): Promise<never> =>
+  Promise.reject(new ControlError('the target has no control: give --control, or commands in a target file'));
 
-  async #call<T>(method: string, path: string, body?: unknown, answer?: Shape): Promise<T> {
-    const what = `control ${method} ${path}`;
-    const response = await this.#http
-      .request({ method, path, ...(body === undefined ? {} : { body }) })
-      .catch((error: unknown) => {
-        throw new ControlError(error instanceof Error ? `control: ${error.message}` : String(error), { cause: error });
-      });
-    if (response.status < 200 || response.status > 299) {
-      throw new ControlError(`${what} answered ${response.status}: ${cut(response.text, 300)}`);
-    }
-    if (answer === undefined) return undefined as T;
-    // A deployment that breaks its shape is for the suite to find, so only the parts that drive on are insisted on.
-    if (answer === (deployment as Shape)) {
-      if (typeof (response.json as { id?: unknown } | undefined)?.id === 'string') return response.json as T;
-      throw new ControlError(`${what} answered a deployment without id: ${cut(response.text, 300)}`);
-    }
-    if (!answer.is(response.json)) {
-      const [problem] = answer.problems(response.json);
-      throw new ControlError(
-        `${what} answered what is no ${answer.name}: ${problem?.path ?? ''} ${problem?.message ?? ''}`,
-      );
-    }
-    return (answer === (controlInfo as Shape) ? response.json : parseExact(response.text)) as T;
-  }
-}
-
-export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
-  if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
-  if (/^https?:/.test(address)) {
-    const url = new URL(address);
-    return { origin: url.origin, path: url.pathname.replace(/\/$/, '') };
-  }
-  return { origin: 'http://localhost', socketPath: address, path: '' };
-}
+/** The control of a black box: it can do nothing. */
+export const noControl: Control = {
+  kind: 'none',
+  info: () => Promise.resolve({ capabilities: [] }),
+  deploy: refuse,
+  remove: refuse,
+  publish: refuse,
+  compact: refuse,
+  stop: refuse,
+  start: refuse,
+  close: () => Promise.resolve(),
+};

@@ -1,8 +1,8 @@
-/** What a device's event stream says while control drives the device by other means; survives restarts of the agent. */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** Follows a device's event stream while control drives the device by other means; survives restarts of the agent. */
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents } from '../../client/sse.ts';
-import { parseExact } from './exact.ts';
+import { PollTimeout, poll } from '../../common/poll.ts';
+import { parseExact } from './control.ts';
 
 export interface WatchedEvent {
   id: number | bigint;
@@ -10,27 +10,28 @@ export interface WatchedEvent {
   deploymentId: string | undefined;
 }
 
-const AGAIN_MS = 100;
-/** Longer than a heartbeat, so that only a dead connection is taken for one. */
+const RECONNECT_MS = 100;
+const LOOK_MS = 5;
+/** A stream that is silent for longer than any heartbeat interval is dead. */
 const SILENCE_MS = 120_000;
 
 export class EventWatch implements AsyncDisposable {
   readonly #http: HttpClient;
   readonly #over = new AbortController();
-  readonly #waiting = new Set<() => void>();
-  #events: WatchedEvent[] = [];
+  readonly #events: WatchedEvent[] = [];
   #stream: EventStream | undefined;
+  #cursor: number | bigint | undefined;
   #opened = false;
-  #loop: Promise<void> | undefined;
+  #following: Promise<void> | undefined;
 
   constructor(http: HttpClient) {
     this.#http = http;
   }
 
-  /** Resolves when the stream is open, so that nothing that happens later is missed. */
+  /** Resolves when the stream is open, and then misses nothing that happens later; or after `withinMs`. */
   async start(withinMs: number): Promise<void> {
-    this.#loop ??= this.#follow();
-    await this.#when(() => this.#opened || undefined, withinMs);
+    this.#following ??= this.#follow();
+    await this.#when('the event stream to open', () => this.#opened || undefined, withinMs);
   }
 
   /** Number of events seen so far; a mark for `since`. */
@@ -42,61 +43,45 @@ export class EventWatch implements AsyncDisposable {
     return this.#events.slice(mark);
   }
 
-  /** The first such event after `mark`; undefined when none comes in time. */
+  /** The first event after `mark` that fits; undefined when none comes within that many milliseconds. */
   until(fits: (event: WatchedEvent) => boolean, mark: number, withinMs: number): Promise<WatchedEvent | undefined> {
-    return this.#when(() => this.since(mark).find(fits), withinMs);
+    return this.#when('an event', () => this.since(mark).find(fits), withinMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#over.abort();
     await this.#stream?.close();
-    await this.#loop;
+    await this.#following;
   }
 
+  /** Connects again from the cursor whenever the stream ends, until the watch is over. */
   async #follow(): Promise<void> {
-    let cursor: number | bigint | undefined;
-    while (!this.#over.signal.aborted) {
-      try {
-        const stream = await openEvents(this.#http, cursor === undefined ? {} : { after: cursor });
-        this.#stream = stream;
-        // A cursor that was compacted away: what was missed cannot be had, what comes can.
-        if (stream.status === 410) cursor = undefined;
-        if (stream.status !== 200) throw new Error(`the event stream answered ${stream.status}`);
-        this.#opened = true;
-        this.#wake();
-        for (;;) {
-          const event = parse((await stream.next({ within: SILENCE_MS, for: 'an event' })).data);
-          if (event === undefined) continue;
-          cursor = event.id;
-          this.#events.push(event);
-          this.#wake();
-        }
-      } catch {
-        await this.#stream?.close().catch(() => {});
-        // Down, going down, or not up yet: the next connection goes on from the cursor.
-        await sleep(AGAIN_MS, undefined, { signal: this.#over.signal }).catch(() => {});
-      }
+    const read = () => this.#read().catch(() => this.#stream?.close().catch(() => {}));
+    const { signal } = this.#over;
+    const options = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: RECONNECT_MS, signal };
+    await poll('the end of the watch', read, options).catch(() => {});
+  }
+
+  /** Reads one connection until it ends, which it does by throwing. */
+  async #read(): Promise<undefined> {
+    const stream = await openEvents(this.#http, this.#cursor === undefined ? {} : { after: this.#cursor });
+    this.#stream = stream;
+    // The log was compacted past the cursor: events were missed, and the next connection begins with new ones.
+    if (stream.status === 410) this.#cursor = undefined;
+    if (stream.status !== 200) throw new Error(`the event stream answered ${stream.status}`);
+    this.#opened = true;
+    for (;;) {
+      const event = parse((await stream.next({ within: SILENCE_MS, for: 'an event' })).data);
+      if (event === undefined) continue;
+      this.#cursor = event.id;
+      this.#events.push(event);
     }
   }
 
-  #wake(): void {
-    for (const look of [...this.#waiting]) look();
-  }
-
-  #when<T>(look: () => T | undefined, withinMs: number): Promise<T | undefined> {
-    return new Promise((resolve) => {
-      const done = (value: T | undefined): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(again);
-        resolve(value);
-      };
-      const again = (): void => {
-        const found = look();
-        if (found !== undefined) done(found);
-      };
-      const timer = setTimeout(() => done(undefined), withinMs);
-      this.#waiting.add(again);
-      again();
+  #when<T>(what: string, look: () => T | undefined, timeoutMs: number): Promise<T | undefined> {
+    return poll(what, look, { timeoutMs, firstPauseMs: LOOK_MS }).catch((error: unknown) => {
+      if (error instanceof PollTimeout) return undefined;
+      throw error;
     });
   }
 }

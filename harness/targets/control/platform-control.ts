@@ -1,17 +1,16 @@
 /**
- * Control by deployments alone: the agent is enrolled in a platform, and whatever it is made to do comes over its own uplink, so
- * that an unmodified agent can be driven. What a platform cannot make an agent do (a pair of statuses, a compaction) is refused.
+ * Control by deployments alone, over the agent's own uplink to a platform, so that an unmodified agent can be driven. Calls that
+ * a platform cannot make an agent carry out (a pair of statuses, a compaction) throw ControlError.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
+import { poll } from '../../common/poll.ts';
 import type { ControlCompacted, ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/deployment.ts';
-import { type Control, ControlError } from './control.ts';
+import { type Control, ControlError, type Exact } from './control.ts';
 import { EventWatch } from './event-watch.ts';
-import type { Exact } from './exact.ts';
-import { type KitFile, PlatformKit } from './platform-kit.ts';
+import { type ConfigFile, PlatformClient } from './platform-client.ts';
 
 export interface PlatformControlOptions {
   /** Speaks to the Platform API, newest version, with a key that may do everything. */
@@ -20,17 +19,18 @@ export interface PlatformControlOptions {
   device: HttpClient;
   /** The platform's id of the device. */
   deviceId: string;
-  /** How long an agent may take for one deployment, milliseconds. Default 60 s. */
+  /** How long an agent may take for one deployment, milliseconds. Default 60 000. */
   timeoutMs?: number;
 }
 
 const POLL_MS = 20;
-/** No file system takes a name of more than 255 bytes. */
+/** A path that no agent can write: file names have at most 255 bytes. */
 const IMPOSSIBLE = `/muster/${'too-long-'.repeat(40)}.json`;
 
+/** Drives one device of a platform. */
 export class PlatformControl implements Control {
   readonly kind = 'platform';
-  readonly #kit: PlatformKit;
+  readonly #platform: PlatformClient;
   readonly #device: HttpClient;
   readonly #deviceId: string;
   readonly #timeoutMs: number;
@@ -38,7 +38,7 @@ export class PlatformControl implements Control {
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: PlatformControlOptions) {
-    this.#kit = new PlatformKit(options.platform);
+    this.#platform = new PlatformClient(options.platform);
     this.#device = options.device;
     this.#deviceId = options.deviceId;
     this.#timeoutMs = options.timeoutMs ?? 60_000;
@@ -53,17 +53,17 @@ export class PlatformControl implements Control {
     return this.#inTurn(() => this.#deploy(request));
   }
 
-  /** What is on a device is only ever replaced: by a deployment without files. */
+  /** A platform can only replace a deployment; one without files comes closest to removing it. */
   remove(deploymentId: string): Promise<Deployment> {
     return this.#inTurn(async () => {
-      const { activity_status: activity } = await this.#kit.deployment(deploymentId);
+      const { activity_status: activity } = await this.#platform.deployment(deploymentId);
       if (activity === 'archived') throw new ControlError(`control: ${deploymentId} is archived already`);
-      await this.#deployed(await this.#kit.deploy(this.#deviceId, 'Replaces what is removed', []));
+      await this.#deployed(await this.#platform.deploy(this.#deviceId, 'Replaces what is removed', []));
       return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived');
     });
   }
 
-  /** Deployments, one after the other, until as many events have come. */
+  /** Creates deployments, one after the other, until that many events have come. */
   publish(count: number): Promise<Exact<ControlPublished>> {
     return this.#inTurn(async () => {
       await this.#watch.start(this.#timeoutMs);
@@ -73,7 +73,7 @@ export class PlatformControl implements Control {
         const event = await this.#watch.until(({ deploymentId }) => deploymentId === id, mark, this.#timeoutMs);
         if (event === undefined) {
           throw new ControlError(
-            `control: the agent reported ${id} as deployed, but its event stream did not tell within ${this.#timeoutMs / 1000} s`,
+            `control: the agent reported ${id} as deployed, but its event stream had no event of it within ${this.#timeoutMs / 1000} s`,
           );
         }
       } while (this.#watch.mark - mark < count);
@@ -81,7 +81,7 @@ export class PlatformControl implements Control {
         .since(mark)
         .map((event) => event.id)
         .sort((left, right) => (left < right ? -1 : 1));
-      // One event is the last one: those before it belong to what it replaced.
+      // For a single event take the last one: those before it are about the deployment that was replaced.
       const last = more.at(-1) ?? first;
       return { first_id: count === 1 ? last : first, last_id: last };
     });
@@ -107,7 +107,7 @@ export class PlatformControl implements Control {
       throw new ControlError(`control: a platform cannot drive an agent to ${activity} with error ${error}`);
     }
     if (request.release_id !== undefined) throw new ControlError('control: a platform chooses the id of a release');
-    const id = await this.#kit.deploy(
+    const id = await this.#platform.deploy(
       this.#deviceId,
       request.description ?? 'Deployed by a conformance check',
       filesOf(request),
@@ -117,11 +117,11 @@ export class PlatformControl implements Control {
 
   async #fail(request: ControlDeployment): Promise<Deployment> {
     const files = [...filesOf(request), { filepath: IMPOSSIBLE, content: '{}' }];
-    const id = await this.#kit.deploy(this.#deviceId, request.description ?? 'Cannot be applied', files);
+    const id = await this.#platform.deploy(this.#deviceId, request.description ?? 'Cannot be applied', files);
     return this.#reported(id, ({ error_status }) => error_status === 'failed', 'failed');
   }
 
-  /** Resolves with what the device shows, once both sides agree that it is deployed. */
+  /** The deployment as the device shows it, once platform and device both say that it is deployed. */
   async #deployed(id: string): Promise<Deployment> {
     await this.#reported(
       id,
@@ -131,35 +131,40 @@ export class PlatformControl implements Control {
       },
       'deployed',
     );
-    const deadline = performance.now() + this.#timeoutMs;
-    for (;;) {
+    let shown = 'nothing';
+    const look = async (): Promise<Deployment | undefined> => {
       const response = await this.#device.get('/deployments/current').catch(() => undefined);
-      const shown = response?.json as Deployment | undefined;
-      if (shown?.id === id) return shown;
-      if (performance.now() > deadline) {
-        throw new ControlError(
-          `control: the agent reported ${id} as deployed, but shows ${response === undefined ? 'nothing' : cut(response.text, 200)} as current`,
-        );
-      }
-      await sleep(POLL_MS);
-    }
+      shown = response === undefined ? 'nothing' : cut(response.text, 200);
+      const current = response?.json as Deployment | undefined;
+      return current?.id === id ? current : undefined;
+    };
+    return this.#until(
+      `the device to show ${id}`,
+      look,
+      () => `the agent reported ${id} as deployed, but shows ${shown} as current`,
+    );
   }
 
   async #reported(id: string, settled: (deployment: Deployment) => boolean, what: string): Promise<Deployment> {
-    const deadline = performance.now() + this.#timeoutMs;
-    for (;;) {
-      const deployment = (await this.#kit.deployment(id)) as unknown as Deployment;
-      if (settled(deployment)) return deployment;
-      if (performance.now() > deadline) {
-        throw new ControlError(
-          `control: the agent did not report ${id} as ${what} within ${this.#timeoutMs / 1000} s; the platform shows ${deployment.activity_status}, error ${deployment.error_status}`,
-        );
-      }
-      await sleep(POLL_MS);
-    }
+    let shown: Deployment | undefined;
+    const look = async (): Promise<Deployment | undefined> => {
+      shown = await this.#platform.deployment(id);
+      return settled(shown) ? shown : undefined;
+    };
+    return this.#until(
+      `${id} to be reported as ${what}`,
+      look,
+      () =>
+        `the agent did not report ${id} as ${what} within ${this.#timeoutMs / 1000} s; the platform shows ${shown?.activity_status}, error ${shown?.error_status}`,
+    );
   }
 
-  /** An agent has one target at a time, so what checks ask for at once is done in turn. */
+  #until<T>(what: string, look: () => Promise<T | undefined>, failure: () => string): Promise<T> {
+    const timeoutError = (): Error => new ControlError(`control: ${failure()}`);
+    return poll(what, look, { timeoutMs: this.#timeoutMs, firstPauseMs: POLL_MS, timeoutError });
+  }
+
+  /** An agent has one target deployment at a time, so calls that come at once are carried out one after the other. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const next = this.#last.then(work, work);
     this.#last = next.catch(() => {});
@@ -167,7 +172,7 @@ export class PlatformControl implements Control {
   }
 }
 
-function filesOf({ config_instances: files }: ControlDeployment): KitFile[] {
+function filesOf({ config_instances: files }: ControlDeployment): ConfigFile[] {
   return (
     files?.map(({ filepath, content }) => ({
       filepath: filepath.startsWith('/') ? filepath : `/${filepath}`,

@@ -1,4 +1,4 @@
-/** A control that lacks `restart`, for an agent that Muster started and can therefore stop and start itself. */
+/** Adds `restart` to a control that lacks it, for an agent that Muster started and can therefore stop and start itself. */
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -7,14 +7,15 @@ import type {
   StopSignal,
 } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/deployment.ts';
-import { type Control, ControlError } from './control.ts';
-import type { Exact } from './exact.ts';
+import { type Control, ControlError, type Exact } from './control.ts';
 
+/** Stops and starts the process that Muster started. */
 export interface Restarter {
   stop(signal: StopSignal): Promise<void>;
   start(): Promise<void>;
 }
 
+/** Passes every call on to the control inside; `stop` and `start` too when that one can restart. */
 export class RestartControl implements Control {
   readonly kind: string;
   readonly #inner: Control;

@@ -3,27 +3,27 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { TcpProxy } from './tcp-proxy.ts';
 
-describe('a link', () => {
+describe('a TCP proxy', () => {
   it('carries bytes both ways until it is cut, and again once restored', async () => {
     const echo = createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1');
     await once(echo, 'listening');
     const { port } = echo.address() as AddressInfo;
-    await using link = await TcpProxy.to(`http://127.0.0.1:${port}`);
-    expect(link.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    const open = () => connect(Number(new URL(link.url).port), '127.0.0.1').on('error', () => {});
+    await using proxy = await TcpProxy.to(`http://127.0.0.1:${port}`);
+    expect(proxy.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const open = () => connect(Number(new URL(proxy.url).port), '127.0.0.1').on('error', () => {});
 
     const first = open();
     first.write('hello');
     expect(String((await once(first, 'data'))[0])).toBe('hello');
     const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
     const ended = closed(first);
-    link.cut();
+    proxy.cut();
     await ended;
 
     const refused = open();
     await closed(refused);
 
-    link.restore();
+    proxy.restore();
     const again = open();
     again.write('back');
     expect(String((await once(again, 'data'))[0])).toBe('back');

@@ -1,11 +1,12 @@
-/** A TCP link that can be cut: stands between an agent and what it talks to, so that a suite can take it offline. */
+/** A TCP proxy between an agent and what it talks to, so that a suite can take the agent offline. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
+/** Passes bytes on in both directions until it is cut. */
 export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #cut = false;
-  /** The same URL as the destination's, but for the port. */
+  /** The URL of the destination with the host and the port of the proxy. */
   url = '';
 
   private constructor(destination: URL) {
@@ -33,24 +34,25 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Listens on a free port of loopback. */
   static async to(url: string): Promise<TcpProxy> {
-    const link = new TcpProxy(new URL(url));
+    const proxy = new TcpProxy(new URL(url));
     await new Promise<void>((resolve, reject) => {
-      link.#server.once('error', reject);
-      link.#server.listen({ host: '127.0.0.1', port: 0, backlog: 1024 }, resolve);
+      proxy.#server.once('error', reject);
+      proxy.#server.listen({ host: '127.0.0.1', port: 0, backlog: 1024 }, resolve);
     });
     const near = new URL(url);
     near.hostname = '127.0.0.1';
-    near.port = String((link.#server.address() as AddressInfo).port);
-    link.url = near.pathname === '/' && !url.endsWith('/') ? near.href.replace(/\/$/, '') : near.href;
-    return link;
+    near.port = String((proxy.#server.address() as AddressInfo).port);
+    proxy.url = near.pathname === '/' && !url.endsWith('/') ? near.href.replace(/\/$/, '') : near.href;
+    return proxy;
   }
 
-  /** Resets what is open and refuses what comes. */
+  /** Resets the open connections and refuses new ones, until `restore`. */
   cut(): void {
     this.#cut = true;
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
+  /** Accepts connections again. */
   restore(): void {
     this.#cut = false;
   }

@@ -1,34 +1,40 @@
-/** `{socket}`, `{discovery}`, `{control}` and `{dir}` in a command: private places of this run, which are removed with it. */
+/** `{socket}`, `{discovery}`, `{control}` and `{dir}` in a command: paths in a private folder that is removed after the run. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DeviceAddress } from '../transports/transport.ts';
+import type { Transport, TransportAddress } from '../transports/transport.ts';
 
-const PLACES = { socket: 'agent.sock', discovery: 'discovery.json', control: 'control.sock', dir: 'agent' } as const;
-type Place = keyof typeof PLACES;
-
-export interface Filled {
+export interface FilledCommand {
   command: string;
-  /** Where the command was told to serve. */
-  address: DeviceAddress;
+  /** Where the command was asked to serve; undefined when it names no placeholder of a transport. */
+  at: TransportAddress | undefined;
+  /** Where the command was asked to serve its control API. */
   control: string | undefined;
-  forget(): void;
+  /** Removes the folder. */
+  remove(): void;
 }
 
-/** Undefined when the command names no such place. Paths are short (a socket's may have 107 bytes) and need no quoting. */
-export function fillPlaces(command: string): Filled | undefined {
-  const named = (Object.keys(PLACES) as Place[]).filter((place) => command.includes(`{${place}}`));
-  if (named.length === 0) return undefined;
+/**
+ * The command with paths for its placeholders; undefined when it has none. The paths need no quoting, and they are short because
+ * the path of a socket may have 107 bytes.
+ */
+export function fillPlaceholders(command: string, transports: readonly Transport[]): FilledCommand | undefined {
+  const fileNames = new Map([
+    ...transports.flatMap(({ addressField, placeholder }) =>
+      placeholder === undefined ? [] : [[addressField, placeholder] as const],
+    ),
+    ['control', 'control.sock'] as const,
+    ['dir', 'agent'] as const,
+  ]);
+  const used = [...fileNames.keys()].filter((name) => command.includes(`{${name}}`));
+  if (used.length === 0) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'muster-'));
-  const path = (place: Place): string => join(folder, PLACES[place]);
+  const path = (name: string): string => join(folder, fileNames.get(name) ?? name);
+  const transport = transports.find(({ addressField }) => used.includes(addressField));
   return {
-    command: named.reduce((line, place) => line.replaceAll(`{${place}}`, path(place)), command),
-    address: named.includes('socket')
-      ? { socket: path('socket') }
-      : named.includes('discovery')
-        ? { discovery: path('discovery') }
-        : {},
-    control: named.includes('control') ? path('control') : undefined,
-    forget: () => rmSync(folder, { recursive: true, force: true }),
+    command: used.reduce((line, name) => line.replaceAll(`{${name}}`, path(name)), command),
+    at: transport === undefined ? undefined : { transport, address: path(transport.addressField) },
+    control: used.includes('control') ? path('control') : undefined,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -1,113 +1,137 @@
-/** `--command LINE`: started, waited for, restarted on request, ended with its children. */
-import { rmSync } from 'node:fs';
-import type { DiscoveryFile } from '../../contract/discovery.ts';
-import { endpointOf } from '../control/control.ts';
-import { accepts } from '../transports/reach.ts';
-import { type DeviceAddress, readDiscovery } from '../transports/transport.ts';
+/** `--command LINE`: started, waited for until it serves, restarted on request, ended with its children. */
+import { poll } from '../../common/poll.ts';
+import { acceptsControl } from '../control/http-control.ts';
+import { addressesIn, fieldsOf, fieldValues } from '../transports/index.ts';
+import type { Transport, TransportAddress } from '../transports/transport.ts';
+import { lastLines } from './output-tail.ts';
 import { ProcessGroup } from './process-group.ts';
-import { lastWords, type ReadyLine, readyLine, StartFailed, waitFor } from './ready.ts';
-import type { Started, StartOptions } from './started.ts';
+import { type Started, StartFailed, type StartOptions } from './started.ts';
 
 export interface CommandOptions extends StartOptions {
   line: string;
   cwd?: string | undefined;
   /** Where it is expected to serve; without one its ready line says where. */
-  address: DeviceAddress;
-  /** Address of its control API, which has to answer too. */
+  at: TransportAddress | undefined;
+  /** Address of its control API, which has to accept connections too. */
   control?: string | undefined;
+}
+
+/** What a target may print on stdout once it serves: `{"ready":true,"socket"|"discovery"|"url"|"control":…}`. */
+interface ReadyLine {
+  at?: TransportAddress | undefined;
+  control?: string;
 }
 
 /** Throws StartFailed; nothing is left running then. */
 export async function startCommand(options: CommandOptions): Promise<Started> {
   options.notify(`starting \`${options.line}\``);
   let group = await launch(options);
-  let ready: ReadyLine;
+  let ready: ReadyLine & { at: TransportAddress };
   try {
-    ready = await serving(group, options);
-    await controllable(group, options);
+    ready = await untilServing(group, options);
+    await untilControllable(group, options);
   } catch (error) {
     await group.stop();
     throw error;
   }
-  const address: DeviceAddress = hasPlace(options.address)
-    ? options.address
-    : { ...options.address, ...placeOf(ready) };
+  const { at, control } = ready;
   return {
     kind: 'command',
-    address,
-    ...(ready.control === undefined ? {} : { control: ready.control }),
+    at,
+    ...(control === undefined ? {} : { control }),
     restart: {
       stop: (signal) => group.stop(signal),
       start: async () => {
         if (group.running) return;
         group = await launch(options);
-        await serving(group, { ...options, address });
-        await controllable(group, options);
+        await untilServing(group, { ...options, at });
+        await untilControllable(group, options);
       },
     },
-    diagnostics: () => (group.running ? group.stderr : `\`${group.line}\` ${group.how}${lastWords(group)}`),
+    diagnostics: () => (group.running ? group.stderr : `\`${group.line}\` ${group.how}${written(group)}`),
     close: () => group.stop(),
   };
 }
 
-async function launch(options: CommandOptions): Promise<ProcessGroup> {
-  const { socket, discovery } = options.address;
-  if (socket !== undefined && (await accepts({ path: socket }))) {
-    throw new StartFailed(`--command: something else already serves ${socket}`);
-  }
-  // Left from an earlier run, it would name a port of the past.
-  if (discovery !== undefined) rmSync(discovery, { force: true });
-  return new ProcessGroup(options.line, options.env, options.cwd);
+async function launch({ at, line, env, cwd }: CommandOptions): Promise<ProcessGroup> {
+  await at?.transport.prepare?.(at.address).catch((error: unknown) => {
+    throw new StartFailed(`--command: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  });
+  return new ProcessGroup(line, env, cwd);
 }
 
-function serving(group: ProcessGroup, options: CommandOptions): Promise<ReadyLine> {
-  const { socket, discovery, url } = options.address;
-  const limits = { timeoutMs: options.timeoutMs, signal: options.signal };
-  const announced = (): ReadyLine => readyLine(group.stdout) ?? {};
-  if (socket !== undefined) {
-    const probe = async () => ((await accepts({ path: socket })) ? announced() : undefined);
-    return waitFor(`it served ${socket}`, group, probe, limits);
+/** What the target announced, with the address at which it serves: the expected one, or that of its ready line. */
+function untilServing(
+  group: ProcessGroup,
+  { at, ...options }: CommandOptions,
+): Promise<ReadyLine & { at: TransportAddress }> {
+  const { transports } = options;
+  if (at === undefined) {
+    const fields = transports.map(({ addressField }) => addressField);
+    const what = `printed {"ready":true,${fields.map((name) => `"${name}"`).join('|')}:…} (or give ${fields.map((name) => `--${name}`).join(', ')})`;
+    return waitFor(what, group, options, () => {
+      const ready = readyLine(group.stdout, transports);
+      return ready?.at === undefined ? undefined : { ...ready, at: ready.at };
+    });
   }
-  if (discovery !== undefined) {
-    const probe = async () => {
-      const found = tryDiscovery(discovery);
-      return found !== undefined && (await accepts({ host: '127.0.0.1', port: found.port })) ? announced() : undefined;
-    };
-    return waitFor(`it served what ${discovery} names`, group, probe, limits);
-  }
-  if (url !== undefined) {
-    const { hostname, port, protocol } = new URL(url);
-    const place = { host: hostname, port: Number(port || (protocol === 'https:' ? 443 : 80)) };
-    return waitFor(`it served ${url}`, group, async () => ((await accepts(place)) ? announced() : undefined), limits);
-  }
-  const what = 'it printed {"ready":true,"socket"|"discovery"|"url":…} (or give --socket, --discovery or --url)';
-  return waitFor(what, group, () => withPlace(readyLine(group.stdout)), limits);
+  return waitFor(`served ${at.transport.served(at.address)}`, group, options, async () =>
+    (await at.transport.accepts(at.address)) ? { ...readyLine(group.stdout, transports), at } : undefined,
+  );
 }
 
-async function controllable(group: ProcessGroup, options: CommandOptions): Promise<void> {
-  const { control, timeoutMs, signal } = options;
+async function untilControllable(group: ProcessGroup, options: CommandOptions): Promise<void> {
+  const { control } = options;
   if (control === undefined) return;
-  const { origin, socketPath } = endpointOf(control);
-  const { hostname, port } = new URL(origin);
-  const place = socketPath === undefined ? { host: hostname, port: Number(port || 80) } : { path: socketPath };
-  const probe = async () => ((await accepts(place)) ? true : undefined);
-  await waitFor(`its control API served ${control}`, group, probe, { timeoutMs, signal });
+  await waitFor(`served its control API at ${control}`, group, options, async () =>
+    (await acceptsControl(control)) ? true : undefined,
+  );
 }
 
-const withPlace = (ready: ReadyLine | undefined): ReadyLine | undefined =>
-  ready !== undefined && hasPlace(ready) ? ready : undefined;
-
-const hasPlace = ({ socket, discovery, url }: DeviceAddress): boolean =>
-  socket !== undefined || discovery !== undefined || url !== undefined;
-
-function placeOf({ socket, discovery, url }: ReadyLine): DeviceAddress {
-  if (socket !== undefined) return { socket };
-  return discovery !== undefined ? { discovery } : url === undefined ? {} : { url };
+/** The first line of stdout that says `"ready":true`; undefined when there is none yet. */
+function readyLine(stdout: string, transports: readonly Transport[]): ReadyLine | undefined {
+  for (const line of stdout.split('\n').slice(0, -1)) {
+    const value = parseObject(line);
+    if (value?.['ready'] !== true) continue;
+    const named = Object.keys({ ...fieldsOf(transports), control: true });
+    const text = Object.fromEntries(
+      named.flatMap((name) => {
+        const field = value[name];
+        return typeof field === 'string' || typeof field === 'number' ? [[name, String(field)]] : [];
+      }),
+    );
+    const [at] = addressesIn(fieldValues(text, transports), transports);
+    const { control } = text;
+    return { at, ...(control === undefined ? {} : { control }) };
+  }
+  return undefined;
 }
 
-function tryDiscovery(file: string): DiscoveryFile | undefined {
+/** Polls until the target has done `what`. Throws StartFailed when the target ends before that, or takes too long. */
+async function waitFor<T>(
+  what: string,
+  group: ProcessGroup,
+  { timeoutMs, signal }: Pick<StartOptions, 'timeoutMs' | 'signal'>,
+  look: () => Promise<T | undefined> | T | undefined,
+): Promise<T> {
+  const lookWhileRunning = async (): Promise<T | undefined> => {
+    const found = await look();
+    if (found !== undefined) return found;
+    // An interrupt of the terminal ends the target as well, and is the reason to report.
+    signal?.throwIfAborted();
+    if (!group.running) throw new StartFailed(`\`${group.line}\` ${group.how} before it ${what}${written(group)}`);
+    return undefined;
+  };
+  const timeoutError = (): Error =>
+    new StartFailed(`\`${group.line}\` is running, but has not ${what} within ${timeoutMs / 1000} s${written(group)}`);
+  return poll(what, lookWhileRunning, { timeoutMs, signal, timeoutError });
+}
+
+const written = (group: ProcessGroup): string => lastLines(group.stderr.trim() || group.stdout);
+
+function parseObject(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith('{')) return undefined;
   try {
-    return readDiscovery(file);
+    return JSON.parse(line) as Record<string, unknown>;
   } catch {
     return undefined;
   }

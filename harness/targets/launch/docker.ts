@@ -1,21 +1,18 @@
-/** A container started through testcontainers: its logs kept, its end noticed, itself removed at the end. */
+/** A container started through testcontainers: its logs are kept, its end is noticed, and it is removed at the end. */
 import process from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { StartedTestContainer } from 'testcontainers';
+import type { ContainerRuntimeClient, GenericContainer, StartedTestContainer } from 'testcontainers';
+import { poll } from '../../common/poll.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import { StartFailed } from './ready.ts';
-import { Tail } from './tail.ts';
+import { lastLines, OutputTail } from './output-tail.ts';
+import { StartFailed, type StartOptions } from './started.ts';
 
-export interface ContainerPlan {
+export interface ContainerPlan extends Pick<StartOptions, 'timeoutMs' | 'notify' | 'signal'> {
   image: string;
   mounts?: { source: string; target: string }[];
   port?: number | undefined;
   args?: readonly string[] | undefined;
   env?: Record<string, string> | undefined;
   user?: string | undefined;
-  timeoutMs: number;
-  notify(text: string): void;
-  signal?: AbortSignal | undefined;
 }
 
 export interface RunningContainer {
@@ -24,8 +21,8 @@ export interface RunningContainer {
   host(): string;
   /** `sha256:…`: of the image in its registry when it came from one, otherwise of the image itself. */
   digest: string | undefined;
-  /** Polls until `probe` holds; throws StartFailed with the logs when the container ends first. */
-  until(what: string, probe: () => Promise<boolean>): Promise<void>;
+  /** Polls until the container has done `what`. Throws StartFailed when it ends before that, or takes too long. */
+  until(what: string, look: () => Promise<boolean>): Promise<void>;
   kill(signal: StopSignal): Promise<void>;
   start(): Promise<void>;
   logs(): string;
@@ -34,26 +31,71 @@ export interface RunningContainer {
 
 const POLL_MS = 50;
 const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
+type Docker = ContainerRuntimeClient['container']['dockerode'];
 
 /** Throws StartFailed: no Docker, no such image, or it could not be started. */
 export async function runContainer(plan: ContainerPlan): Promise<RunningContainer> {
-  // Loaded only when asked for: it is the largest dependency there is.
-  const { GenericContainer, getContainerRuntimeClient, StartupCheckStrategy } = await import('testcontainers');
-  const client = await getContainerRuntimeClient().catch((error: unknown) => {
+  // Loaded when an image is asked for: it is the largest dependency.
+  const testcontainers = await import('testcontainers');
+  const client = await testcontainers.getContainerRuntimeClient().catch((error: unknown) => {
     throw new StartFailed(
       `--image needs Docker, and no container runtime answers (${message(error)}). Start Docker and try \`docker info\`, set DOCKER_HOST, or test the agent without a container: --command LINE or --socket PATH`,
       { cause: error },
     );
   });
-  const { dockerode } = client.container;
-  class AtOnce extends StartupCheckStrategy {
+  const docker = client.container.dockerode;
+  const logs = new OutputTail();
+  const container = containerFor(plan, testcontainers, logs);
+  plan.notify(`starting ${plan.image}`);
+  const started = await start(container, plan, docker).catch((error: unknown) => {
+    throw new StartFailed(`--image ${plan.image}: ${message(error)}${lastLines(logs.text)}`, { cause: error });
+  });
+  const handle = docker.getContainer(started.getId());
+  const untilDone = async (what: string, look: () => Promise<boolean>): Promise<void> => {
+    const lookWhileRunning = async (): Promise<true | undefined> => {
+      if (await look()) return true;
+      plan.signal?.throwIfAborted();
+      const { State: state } = await handle.inspect();
+      if (state.Running) return undefined;
+      throw new StartFailed(
+        `${plan.image} ended with exit code ${state.ExitCode} before it ${what}${lastLines(logs.text)}`,
+      );
+    };
+    const { timeoutMs, signal } = plan;
+    const timeoutError = (): Error =>
+      new StartFailed(
+        `${plan.image} is running, but has not ${what} within ${timeoutMs / 1000} s${lastLines(logs.text)}`,
+      );
+    await poll(what, lookWhileRunning, { timeoutMs, firstPauseMs: POLL_MS, signal, timeoutError });
+  };
+  return {
+    mappedPort: () => started.getMappedPort(plan.port ?? 0),
+    host: () => started.getHost(),
+    digest: await digestOfImage(docker, plan.image),
+    until: untilDone,
+    async kill(signal) {
+      await handle.kill({ signal });
+      await handle.wait();
+    },
+    start: async () => void (await handle.start()),
+    logs: () => logs.text,
+    remove: async () => void (await started.stop({ timeout: 5000, remove: true })),
+  };
+}
+
+function containerFor(
+  plan: ContainerPlan,
+  { GenericContainer, StartupCheckStrategy }: typeof import('testcontainers'),
+  logs: OutputTail,
+): GenericContainer {
+  // `until` waits for the agent itself, and sees at once when the container ends.
+  class NoCheck extends StartupCheckStrategy {
     override checkStartupState(): Promise<'SUCCESS'> {
       return Promise.resolve('SUCCESS');
     }
   }
-  const logs = new Tail();
   const container = new GenericContainer(plan.image)
-    .withWaitStrategy(new AtOnce())
+    .withWaitStrategy(new NoCheck())
     .withStartupTimeout(plan.timeoutMs)
     .withLogConsumer((stream) => {
       stream.setEncoding('utf8').on('data', (text: string) => {
@@ -66,71 +108,36 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
   if (plan.args !== undefined) container.withCommand([...plan.args]);
   if (plan.env !== undefined) container.withEnvironment(plan.env);
   if (plan.user !== undefined) container.withUser(plan.user === 'host' ? hostUser() : plan.user);
-  plan.notify(`starting ${plan.image}`);
-  let started: StartedTestContainer;
+  return container;
+}
+
+/** Testcontainers first starts an image of its own, to clean up after a crash; offline it cannot be fetched, and is left out. */
+async function start(container: GenericContainer, plan: ContainerPlan, docker: Docker): Promise<StartedTestContainer> {
   try {
-    started = await container.start().catch(async (error: unknown) => {
-      if (!(await onlyReaperMissing(error))) throw error;
-      plan.notify('testcontainers’ reaper image cannot be fetched: going on without it');
-      process.env[NO_REAPER] = 'true';
-      return container.start();
-    });
+    return await container.start();
   } catch (error) {
-    throw new StartFailed(`--image ${plan.image}: ${message(error)}${last(logs.text)}`, { cause: error });
-  }
-  const handle = dockerode.getContainer(started.getId());
-  const running = async (): Promise<{ running: boolean; code: number }> => {
-    const { State } = await handle.inspect();
-    return { running: State.Running, code: State.ExitCode };
-  };
-  return {
-    mappedPort: () => started.getMappedPort(plan.port ?? 0),
-    host: () => started.getHost(),
-    digest: await imageDigest(),
-    async until(what, probe) {
-      const deadline = performance.now() + plan.timeoutMs;
-      while (!(await probe())) {
-        plan.signal?.throwIfAborted();
-        const state = await running();
-        if (!state.running)
-          throw new StartFailed(`${plan.image} ended with exit code ${state.code} before ${what}${last(logs.text)}`);
-        if (performance.now() > deadline) {
-          throw new StartFailed(
-            `${plan.image} runs, but it did not come to this within ${plan.timeoutMs / 1000} s: ${what}${last(logs.text)}`,
-          );
-        }
-        await sleep(POLL_MS);
-      }
-    },
-    async kill(signal) {
-      await handle.kill({ signal });
-      await handle.wait();
-    },
-    start: async () => void (await handle.start()),
-    logs: () => logs.text,
-    remove: async () => void (await started.stop({ timeout: 5000, remove: true })),
-  };
-
-  /** Testcontainers first starts an image of its own, to clean up after a crash; offline, that is all there is to fail. */
-  async function onlyReaperMissing(error: unknown): Promise<boolean> {
-    if (process.env[NO_REAPER] === 'true' || !/registry|pull|manifest|no such image|denied/i.test(message(error)))
-      return false;
-    return dockerode
-      .getImage(plan.image)
-      .inspect()
-      .then(
-        () => true,
-        () => false,
-      );
-  }
-
-  async function imageDigest(): Promise<string | undefined> {
-    const image = await dockerode.getImage(plan.image).inspect();
-    return image.RepoDigests?.[0]?.split('@')[1] ?? image.Id;
+    const reaperMissing =
+      process.env[NO_REAPER] !== 'true' && /registry|pull|manifest|no such image|denied/i.test(message(error));
+    if (!reaperMissing || !(await hasImage(docker, plan.image))) throw error;
+    plan.notify('testcontainers’ reaper image cannot be fetched: going on without it');
+    process.env[NO_REAPER] = 'true';
+    return container.start();
   }
 }
 
+const hasImage = (docker: Docker, image: string): Promise<boolean> =>
+  docker
+    .getImage(image)
+    .inspect()
+    .then(
+      () => true,
+      () => false,
+    );
+
+async function digestOfImage(docker: Docker, name: string): Promise<string | undefined> {
+  const image = await docker.getImage(name).inspect();
+  return image.RepoDigests?.[0]?.split('@')[1] ?? image.Id;
+}
+
 const hostUser = (): string => `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
-const last = (logs: string): string =>
-  logs.trim() === '' ? '; it wrote nothing' : `; its last words:\n${logs.trim()}`;
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,63 +1,78 @@
-/** `--image IMAGE` as a device: the folder of its socket mounted, or its port mapped. */
+/** `--image IMAGE`: a container with the folder of the agent's socket mounted, or with a port mapped. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../common/usage-error.ts';
 import type { ImageOptions } from '../options.ts';
-import { accepts } from '../transports/reach.ts';
+import { accepts } from '../transports/transport.ts';
+import { unix } from '../transports/unix.ts';
+import { url } from '../transports/url.ts';
 import { type ContainerPlan, runContainer } from './docker.ts';
 import type { Started, StartOptions } from './started.ts';
 
-/** Where an image is expected to put its socket unless told otherwise. */
-export const DEFAULT_IMAGE_SOCKET = '/run/muster/agent.sock';
+/** Where an image is expected to put its socket unless the options name another path. */
+const DEFAULT_SOCKET = '/run/muster/agent.sock';
 
-export async function startDeviceImage(options: StartOptions & { image: ImageOptions }): Promise<Started> {
-  const { image } = options;
-  const plan: ContainerPlan = {
-    ...options,
-    image: image.name,
-    port: image.port,
-    args: image.args,
-    user: image.user,
-    env: image.env,
+/** Starts an agent, with its socket or with a mapped port. Throws StartFailed; UsageError for a control in another folder. */
+export const startDeviceImage = (options: StartOptions, image: ImageOptions): Promise<Started> =>
+  image.port === undefined ? startOnSocket(options, image) : startOnPort(options, image, image.port);
+
+/** Starts a target with a mapped port, which changes when the container is started again: so there is no restart. */
+export async function startOnPort(options: StartOptions, image: ImageOptions, port: number): Promise<Started> {
+  const container = await runContainer({ ...planOf(options, image), port });
+  const place = { host: container.host(), port: container.mappedPort() };
+  try {
+    await container.until(`served port ${port}`, () => accepts(place));
+  } catch (error) {
+    await container.remove();
+    throw error;
+  }
+  return {
+    kind: 'image',
+    at: { transport: url, address: `http://${place.host}:${place.port}` },
+    ...(container.digest === undefined ? {} : { digest: container.digest }),
+    diagnostics: () => container.logs(),
+    close: () => container.remove(),
   };
-  return image.port === undefined ? onSocket(plan, image) : onPort(plan);
 }
 
-async function onSocket(plan: ContainerPlan, image: ImageOptions): Promise<Started> {
-  const inside = image.socket ?? DEFAULT_IMAGE_SOCKET;
+async function startOnSocket(options: StartOptions, image: ImageOptions): Promise<Started> {
+  const inside = image.socket ?? DEFAULT_SOCKET;
   if (image.control !== undefined && dirname(image.control) !== dirname(inside)) {
     throw new UsageError(`--control ${image.control}: must be in the folder of the image's socket, ${dirname(inside)}`);
   }
   const folder = mkdtempSync(join(tmpdir(), 'muster-image-'));
   const socket = join(folder, basename(inside));
-  const forget = (): void => rmSync(folder, { recursive: true, force: true });
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   let container: Awaited<ReturnType<typeof runContainer>>;
   try {
-    container = await runContainer({ ...plan, mounts: [{ source: folder, target: dirname(inside) }] });
+    container = await runContainer({
+      ...planOf(options, image),
+      mounts: [{ source: folder, target: dirname(inside) }],
+    });
   } catch (error) {
-    forget();
+    removeFolder();
     throw error;
   }
   const close = async (): Promise<void> => {
-    await container.remove().finally(forget);
+    await container.remove().finally(removeFolder);
   };
-  const serving = (): Promise<void> => container.until(`it served ${inside}`, () => accepts({ path: socket }));
+  const untilServing = (): Promise<void> => container.until(`served ${inside}`, () => unix.accepts(socket));
   try {
-    await serving();
+    await untilServing();
   } catch (error) {
     await close();
     throw error;
   }
   return {
     kind: 'image',
-    address: { socket },
+    at: { transport: unix, address: socket },
     ...(image.control === undefined ? {} : { control: join(folder, basename(image.control)) }),
     restart: {
       stop: (signal) => container.kill(signal),
       start: async () => {
         await container.start();
-        await serving();
+        await untilServing();
       },
     },
     ...(container.digest === undefined ? {} : { digest: container.digest }),
@@ -66,21 +81,10 @@ async function onSocket(plan: ContainerPlan, image: ImageOptions): Promise<Start
   };
 }
 
-/** Also how a platform is started. A mapped port changes when a container is started again, so there is no restart. */
-export async function onPort(plan: ContainerPlan): Promise<Started> {
-  const container = await runContainer(plan);
-  const place = { host: container.host(), port: container.mappedPort() };
-  try {
-    await container.until(`it served port ${plan.port}`, () => accepts(place));
-  } catch (error) {
-    await container.remove();
-    throw error;
-  }
-  return {
-    kind: 'image',
-    address: { url: `http://${place.host}:${place.port}` },
-    ...(container.digest === undefined ? {} : { digest: container.digest }),
-    diagnostics: () => container.logs(),
-    close: () => container.remove(),
-  };
-}
+const planOf = (
+  { timeoutMs, notify, signal }: StartOptions,
+  { name, args, user, env }: ImageOptions,
+): ContainerPlan => ({
+  ...{ timeoutMs, notify, signal },
+  ...{ image: name, args, user, env },
+});

@@ -2,24 +2,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PollTimeout, poll } from '../../common/poll.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import { Tail } from './tail.ts';
+import { OutputTail } from './output-tail.ts';
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
 
-/** One run of a shell line. Kept output: all of stdout's first lines, the end of stderr. */
+/** One run of a shell line. Kept output: the beginning of stdout, the end of stderr. */
 export class ProcessGroup {
   readonly line: string;
   readonly #graceMs: number;
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
   #stdout = '';
-  readonly #stderr = new Tail();
+  readonly #stderr = new OutputTail();
   #how: string | undefined;
   #stopping: Promise<void> | undefined;
 
-  /** `graceMs`: how long it may take to end by itself once it was asked to. */
+  /** `graceMs`: how long the group may take to end by itself after a signal; then it is killed. */
   constructor(line: string, env: Record<string, string | undefined>, cwd?: string, graceMs: number = GRACE_MS) {
     this.line = line;
     this.#graceMs = graceMs;
@@ -40,10 +41,10 @@ export class ProcessGroup {
         this.#how = `could not be started (${error.message})`;
         resolve();
       });
-      // `close`, not `exit`: the last words on stderr belong to the reason.
       this.#child.once('exit', (code, signal) => {
         this.#how ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
       });
+      // `close`, not `exit`: what is still in the pipe of stderr belongs to the reason.
       this.#child.once('close', () => resolve());
     });
   }
@@ -61,12 +62,11 @@ export class ProcessGroup {
     return this.#stdout;
   }
 
-  /** The end of what it wrote to stderr. */
   get stderr(): string {
     return this.#stderr.text;
   }
 
-  /** Ends the whole group: asks first, then insists. Resolves when no process of it is left. Idempotent. */
+  /** Ends the whole group, by force after `graceMs`. Resolves when no process of it is left. Idempotent. */
   stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     this.#stopping ??= this.#stop(signal);
     return this.#stopping;
@@ -74,14 +74,18 @@ export class ProcessGroup {
 
   async #stop(signal: StopSignal): Promise<void> {
     this.#signal(signal);
-    const deadline = performance.now() + this.#graceMs;
-    while (this.#alive() && performance.now() < deadline) await sleep(POLL_MS);
-    if (this.#alive()) {
+    await this.#gone(this.#graceMs).catch((error: unknown) => {
+      if (!(error instanceof PollTimeout)) throw error;
       this.#signal('SIGKILL');
-      while (this.#alive()) await sleep(POLL_MS);
-    }
-    // Whoever holds the pipes open is gone with the group; a process that left the group would block `close` for ever.
+      return this.#gone(Number.POSITIVE_INFINITY);
+    });
+    // A process that left the group may hold the pipes open, and `close` would never come.
     await Promise.race([this.#ended, sleep(1000)]);
+  }
+
+  #gone(timeoutMs: number): Promise<true> {
+    const look = () => (this.#alive() ? undefined : true);
+    return poll(`the end of \`${this.line}\``, look, { timeoutMs, firstPauseMs: POLL_MS });
   }
 
   #alive(): boolean {
@@ -92,7 +96,7 @@ export class ProcessGroup {
     } catch {
       return false;
     }
-    // Dead orphans are listed until their new parent collects them, which some do late: they count for nothing.
+    // Zombies stay listed until their new parent reaps them, which may be late; they count as gone.
     return this.#how === undefined || hasLiving(pid);
   }
 
@@ -102,12 +106,12 @@ export class ProcessGroup {
     try {
       process.kill(-pid, signal);
     } catch {
-      // Gone already.
+      // The group has ended already.
     }
   }
 }
 
-/** Whether a process of that group is more than a zombie. Where there is no /proc, being listed has to do. */
+/** Whether the group has a process that is no zombie; true where there is no /proc to tell. */
 function hasLiving(group: number): boolean {
   let entries: string[];
   try {
@@ -118,7 +122,7 @@ function hasLiving(group: number): boolean {
   return entries.some((entry) => {
     if (!/^\d+$/.test(entry)) return false;
     try {
-      // After the name, which may hold anything but ends with the last parenthesis: state, parent, group.
+      // The name may hold anything, but the last parenthesis ends it; then come state, parent and group.
       const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
       const [state, , own] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return Number(own) === group && state !== 'Z' && state !== 'X';

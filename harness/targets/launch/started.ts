@@ -1,25 +1,61 @@
-/** A target that Muster starts itself: by a command, or from an image. */
+/** A target that Muster starts itself, by a command or from an image, and why one could not be started. */
 import type { StopSignal } from '../../contract/control.ts';
-import type { DeviceAddress } from '../transports/transport.ts';
+import type { TargetOptions } from '../options.ts';
+import type { Transport, TransportAddress } from '../transports/transport.ts';
 
-export interface Started {
-  /** `command` or `image`. */
-  kind: string;
-  address: DeviceAddress;
-  /** Address of a control API that it announced. */
-  control?: string;
-  /** Present when Muster itself can stop and start it. */
-  restart?: { stop(signal: StopSignal): Promise<void>; start(): Promise<void> };
-  /** `sha256:…` of the image. */
-  digest?: string;
-  /** The end of what it wrote. */
-  diagnostics(): string;
-  close(): Promise<void>;
-}
+const START_MS = 60_000;
 
 export interface StartOptions {
   env: Record<string, string | undefined>;
+  /** Milliseconds within which the target must serve. */
   timeoutMs: number;
+  /** Transports by which a ready line may name an address. */
+  transports: readonly Transport[];
   notify(text: string): void;
   signal?: AbortSignal | undefined;
+}
+
+export interface Started {
+  readonly kind: 'command' | 'image';
+  readonly at: TransportAddress;
+  /** Address of a control API that it announced. */
+  readonly control?: string;
+  /** Present when Muster itself can stop and start it. */
+  readonly restart?: { stop(signal: StopSignal): Promise<void>; start(): Promise<void> };
+  /** `sha256:…` of the image. */
+  readonly digest?: string;
+  /** The end of what it wrote. */
+  diagnostics(): string;
+  /** Ends it with everything that it started. */
+  close(): Promise<void>;
+}
+
+/** The started target cannot be used; the message says why and ends with the last lines that it wrote. */
+export class StartFailed extends Error {
+  override name = 'StartFailed';
+}
+
+/** Options to start a target with, from those to open it with and the `start_seconds` of its target file. */
+export const startOptions = (
+  options: TargetOptions,
+  startSeconds: number | undefined,
+  transports: readonly Transport[],
+): StartOptions => ({
+  env: options.env ?? process.env,
+  timeoutMs: options.startMs ?? (startSeconds === undefined ? START_MS : startSeconds * 1000),
+  transports,
+  notify: options.notify ?? (() => {}),
+  signal: options.signal,
+});
+
+/** Starts a target if `start` says so; a StartFailed becomes the `problem` that its report will show. */
+export async function tryStart(
+  start: () => Promise<Started> | undefined,
+): Promise<{ started?: Started | undefined; problem?: string }> {
+  try {
+    return { started: await start() };
+  } catch (error) {
+    if (!(error instanceof StartFailed)) throw error;
+    return { problem: error.message };
+  }
 }

@@ -1,119 +1,104 @@
-/** From an address to a transport and a client that speaks over it. */
-import { resolve } from 'node:path';
-import { rootCertificates } from 'node:tls';
-import { HttpClient } from '../../client/http.ts';
-import { Recorder } from '../../client/recorder.ts';
+/**
+ * What a transport of the Device API consists of (specification section 5). There is one file for each, listed in `index.ts`;
+ * the options of the command line, the fields of a target file, of the ready line and of a command are derived from that list.
+ */
+import { connect } from 'node:net';
+import { Unreachable } from '../../client/errors.ts';
+import type { HttpClient } from '../../client/http.ts';
+import type { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../client/redact.ts';
-import { readInputText, whyNot } from '../../common/read-input.ts';
-import { UsageError } from '../../common/usage-error.ts';
-import { type DiscoveryFile, discoveryFile } from '../../contract/discovery.ts';
-import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
-import type { DeviceTransport } from '../contexts.ts';
+import type { Capability } from '../../contract/capabilities.ts';
 
-export interface DeviceAddress {
-  socket?: string;
-  discovery?: string;
-  url?: string;
-  token?: string;
-  /** PEM, the text itself. */
-  ca?: string;
-  caFile?: string | undefined;
+/** A field by which a user names a target: an option of `muster check device`, and a field of `device` in a target file. */
+export interface TransportField {
+  /** Help text of the option. */
+  readonly help: string;
+  /** Description in the schema of target files. */
+  readonly description: string;
+  /** Holds a path, which is relative to the target file that names it. */
+  readonly isPath?: boolean;
+  /** Holds a secret; the environment variable that holds it for whoever repeats a request. */
+  readonly variable?: string;
 }
 
-/** Reads the discovery file where there is one; throws Error when it is missing or no discovery file. */
-export function transportOf(address: DeviceAddress, redactor: Redactor): DeviceTransport {
-  if (address.socket !== undefined) return { kind: 'unix', socketPath: resolve(address.socket) };
-  if (address.discovery !== undefined) {
-    const file = resolve(address.discovery);
-    const { port, token } = readDiscovery(file);
-    redactor.add(token, 'MUSTER_TOKEN');
-    return { kind: 'loopback', discovery: file, port, token };
-  }
-  return { kind: 'url', url: webAddress('--url', address.url ?? '') };
+/** What a user said about the target. */
+export interface Given {
+  /** Value of the transport's address field. */
+  readonly address: string;
+  /** Values of all fields, of other transports too. */
+  readonly fields: Readonly<Record<string, string | undefined>>;
+  /** Certificate authorities to trust besides the system's, as PEM text, and the file that they came from. */
+  readonly ca?: string | undefined;
+  readonly caFile?: string | undefined;
+  readonly redactor: Redactor;
 }
 
-export function readDiscovery(file: string): DiscoveryFile {
-  let content: unknown;
+/** One way to reach a Device API. */
+export interface Transport<Field extends string = string> {
+  /** `kind` of a target in reports. */
+  readonly name: string;
+  readonly fields: Readonly<Record<Field, TransportField>>;
+  /** The field that names the target; the ready line of a started agent has it too. */
+  readonly addressField: Field;
+  /** The option with its value, e.g. `--socket PATH`. */
+  readonly usage: string;
+  /** File name, in a private folder of the run, that `{<addressField>}` in a command stands for. Absent: no such placeholder. */
+  readonly placeholder?: string;
+  /** Called before an agent is started that is to serve at `address`. Throws Error when it could not serve there. */
+  prepare?(address: string): Promise<void>;
+  /** Whether something accepts connections at `address` now. */
+  accepts(address: string): Promise<boolean>;
+  /** What an agent serves that accepts connections at `address`, in words. */
+  served(address: string): string;
+  /** Throws UsageError for an address of the wrong form. Anything else that is wrong is the connection's `problem`. */
+  open(given: Given): Connection;
+}
+
+/** A Device API as one transport reaches it. */
+export interface Connection {
+  /** Name of the transport. */
+  readonly kind: string;
+  /** As reports show it, e.g. `unix:/run/agent.sock`. */
+  readonly address: string;
+  /** Why this leads to no Device API; undefined when it may. */
+  readonly problem?: string | undefined;
+  /** What to try when the target does not answer; ends with a `curl` line. */
+  readonly hint: string;
+  /** Capabilities of a target that is reached this way. */
+  readonly capabilities: readonly Capability[];
+  /** More bytes than the operating system buffers between an agent and a client that does not read. */
+  readonly bufferBytes: number;
+  /** A client with the base path and the credentials that this transport needs. */
+  client(recorder: Recorder): HttpClient;
+  /** The connection to the agent after it may have been restarted; this one when nothing changed. */
+  relocate(redactor: Redactor): Promise<Connection>;
+}
+
+/** Where an agent serves, or is to serve. */
+export interface TransportAddress {
+  readonly transport: Transport;
+  readonly address: string;
+}
+
+/** Undefined when a connection can be made. Whether the answers are right is for the suite to say. */
+export async function whyUnreachable(http: HttpClient, hint: string): Promise<string | undefined> {
   try {
-    content = JSON.parse(readInputText(file));
+    (await http.connect()).destroy();
+    return undefined;
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw new Error(missing ? `${file}: no such discovery file` : `${file} is no JSON`, { cause: error });
-  }
-  // A port in quotes still leads there; that it should be an integer is for the check of discovery files to say.
-  const usable = withNumericPort(content);
-  if (!discoveryFile.is(usable)) {
-    const [problem] = discoveryFile.problems(content);
-    throw new Error(`${file} is no discovery file: ${problem?.path ?? ''} ${problem?.message ?? ''}`);
-  }
-  return usable;
-}
-
-function withNumericPort(content: unknown): unknown {
-  if (typeof content !== 'object' || content === null || !('port' in content)) return content;
-  const { port } = content;
-  return typeof port === 'string' && /^\d{1,5}$/.test(port) ? { ...content, port: Number(port) } : content;
-}
-
-/** The client of a device: base path and credentials as the transport needs them. */
-export function deviceClient(transport: DeviceTransport, address: DeviceAddress, redactor: Redactor): HttpClient {
-  const recorder = new Recorder(redactor);
-  switch (transport.kind) {
-    case 'unix':
-      return new HttpClient({
-        endpoint: { origin: 'http://localhost', socketPath: transport.socketPath },
-        basePath: DEVICE_API_PREFIX,
-        recorder,
-      });
-    case 'loopback':
-      return new HttpClient({
-        endpoint: { origin: `http://127.0.0.1:${transport.port}` },
-        basePath: DEVICE_API_PREFIX,
-        headers: { authorization: `Bearer ${transport.token}` },
-        recorder,
-      });
-    case 'url': {
-      const url = new URL(transport.url);
-      redactor.add(address.token, 'MUSTER_TOKEN');
-      return new HttpClient({
-        endpoint: {
-          origin: url.origin,
-          ...(address.ca === undefined ? {} : { ca: trusted(address.ca), caFile: address.caFile }),
-        },
-        basePath: url.pathname === '/' ? DEVICE_API_PREFIX : url.pathname.replace(/\/$/, ''),
-        ...(address.token === undefined ? {} : { headers: { authorization: `Bearer ${address.token}` } }),
-        recorder,
-      });
-    }
+    if (!(error instanceof Unreachable)) return `${http.describe()}: ${String(error)}. ${hint}`;
+    return `${error.message}. ${hint}`;
   }
 }
 
-export function webAddress(option: string, text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`${option} ${text}: must be an http:// or https:// address`);
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new UsageError(`${option}: credentials do not belong into the address`);
-  }
-  if (url.search !== '' || url.hash !== '') throw new UsageError(`${option} ${text}: must end with the path`);
-  return url.href.replace(/\/$/, '');
-}
-
-/** Naming an authority replaces the system's, so those are named too. */
-export const trusted = (ca: string): string => [...rootCertificates, ca].join('\n');
-
-/** The PEM text of `--ca FILE`. */
-export function readCa(file: string | undefined): string | undefined {
-  if (file === undefined) return undefined;
-  let pem: string;
-  try {
-    pem = readInputText(file);
-  } catch (error) {
-    throw new UsageError(`--ca ${file}: cannot be read (${whyNot(error)})`);
-  }
-  if (!pem.includes('-----BEGIN CERTIFICATE-----')) {
-    throw new UsageError(`--ca ${file}: holds no certificate in PEM form`);
-  }
-  return pem;
+/** Whether a unix socket or a TCP port accepts a connection now. */
+export function accepts(address: { path: string } | { host: string; port: number }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(address);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
 }

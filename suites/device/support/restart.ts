@@ -1,36 +1,15 @@
-/** Stopping and starting the agent. On loopback it may come back on another port, with another token. */
-import { readFile } from 'node:fs/promises';
-import { HttpClient } from '../../../harness/client/http.ts';
-import { type DiscoveryFile, discoveryFile } from '../../../harness/contract/discovery.ts';
+/** Stopping and starting the agent, which may come back at another address. */
+import type { HttpClient } from '../../../harness/client/http.ts';
 import type { Device } from './context.ts';
 
-/** Points the context to where the agent is now, as the discovery file names it, and gives back the client for it. */
+/** Points the context to where the agent is now, and gives back the client for it. */
 export async function relocate(context: { -readonly [name in keyof Device]: Device[name] }): Promise<HttpClient> {
   const { transport, http } = context;
-  if (transport.kind !== 'loopback') return http;
-  const found = await readDiscovery(transport.discovery);
-  if (found === undefined || (found.port === transport.port && found.token === transport.token)) return http;
-  http.recorder.redactor.add(found.token);
-  context.transport = { ...transport, port: found.port, token: found.token };
-  context.http = new HttpClient({
-    endpoint: { origin: `http://127.0.0.1:${found.port}` },
-    basePath: http.basePath,
-    headers: { authorization: `Bearer ${found.token}` },
-    recorder: http.recorder,
-    timeoutMs: context.patienceMs,
-    signal: context.signal,
-  });
+  const moved = await transport.relocate(http.recorder.redactor);
+  if (moved === transport) return http;
+  context.transport = moved;
+  context.http = moved.client(http.recorder).with({ timeoutMs: context.patienceMs, signal: context.signal });
   return context.http;
-}
-
-/** Undefined when the file is no discovery file: that is for the check of its requirement to say. */
-async function readDiscovery(path: string): Promise<DiscoveryFile | undefined> {
-  try {
-    const found: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return discoveryFile.is(found) ? found : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 export async function restart(

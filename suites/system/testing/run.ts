@@ -8,7 +8,8 @@ import { makePlan } from '../../../harness/runner/plan.ts';
 import { runSuite } from '../../../harness/runner/run.ts';
 import type { Capability, Report } from '../../../harness/runner/types.ts';
 import type { SystemContext } from '../../../harness/targets/contexts.ts';
-import { HttpControl } from '../../../harness/targets/control/control.ts';
+import { HttpControl } from '../../../harness/targets/control/http-control.ts';
+import { UnixConnection } from '../../../harness/targets/transports/unix.ts';
 import { systemSuite } from '../index.ts';
 
 export interface TestSystem {
@@ -64,7 +65,7 @@ export async function runSystemSuite(
         patienceMs,
       },
       device: {
-        transport: { kind: 'unix', socketPath: target.socket },
+        transport: new UnixConnection(target.socket),
         http: device.with({ recorder, signal }),
         capabilities,
         control,

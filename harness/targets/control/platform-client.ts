@@ -1,23 +1,24 @@
-/** From config files to a deployment, over the public Platform API (newest version). */
+/** The calls of the public Platform API (newest version) that drive a device from config files to a deployment. */
 import { randomUUID } from 'node:crypto';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
+import type { Deployment } from '../../contract/deployment.ts';
 import { ControlError } from './control.ts';
 
-export interface KitFile {
+/** A config file with its path on the device. */
+export interface ConfigFile {
   filepath: string;
   content: string;
 }
 
-export interface PlatformDeployment {
-  id: string;
-  status: string;
-  activity_status: string;
-  error_status: string;
-  [field: string]: unknown;
+/** A release and instances for its slots, ready to be deployed. */
+export interface ReleaseFixture {
+  releaseId: string;
+  instanceIds: string[];
 }
 
-export class PlatformKit {
+/** Throws ControlError when the platform refuses a call. */
+export class PlatformClient {
   readonly #http: HttpClient;
   #typeId: Promise<string> | undefined;
 
@@ -26,7 +27,7 @@ export class PlatformKit {
   }
 
   /** A release whose schema has one slot for each file, and the instances that fill them. No files: an empty release. */
-  async release(files: readonly KitFile[]): Promise<{ releaseId: string; instanceIds: string[] }> {
+  async createReleaseFixture(files: readonly ConfigFile[]): Promise<ReleaseFixture> {
     const version = `muster-${randomUUID()}`;
     if (files.length === 0)
       return { releaseId: await this.#create('/releases', { version, config_schema_ids: [] }), instanceIds: [] };
@@ -57,8 +58,9 @@ export class PlatformKit {
     return { releaseId, instanceIds };
   }
 
-  async deploy(deviceId: string, description: string, files: readonly KitFile[]): Promise<string> {
-    const { releaseId, instanceIds } = await this.release(files);
+  /** Deploys the files to a device; resolves with the id of the deployment. */
+  async deploy(deviceId: string, description: string, files: readonly ConfigFile[]): Promise<string> {
+    const { releaseId, instanceIds } = await this.createReleaseFixture(files);
     return this.#create('/deployments', {
       device_id: deviceId,
       release_id: releaseId,
@@ -68,10 +70,10 @@ export class PlatformKit {
     });
   }
 
-  async deployment(id: string): Promise<PlatformDeployment> {
+  async deployment(id: string): Promise<Deployment> {
     const response = await this.#http.get(`/deployments/${encodeURIComponent(id)}`);
-    if (response.status !== 200) throw refused('GET /deployments', response);
-    return response.json as PlatformDeployment;
+    if (response.status !== 200) throw refusal('GET /deployments', response);
+    return response.json as Deployment;
   }
 
   /** Devices that are online, oldest first. */
@@ -81,20 +83,21 @@ export class PlatformKit {
     return data.filter((device) => device.status === 'online').reverse();
   }
 
+  /** A token with which one agent can enrol. */
   async provisioningToken(): Promise<string> {
     const response = await this.#http.post('/provisioning_tokens', {});
     const { token } = (response.json ?? {}) as { token?: unknown };
-    if (typeof token !== 'string') throw refused('POST /provisioning_tokens', response);
+    if (typeof token !== 'string') throw refusal('POST /provisioning_tokens', response);
     return token;
   }
 
   async #create(path: string, body: object): Promise<string> {
     const response = await this.#http.post(path, body);
     const { id } = (response.json ?? {}) as { id?: unknown };
-    if (response.status > 299 || typeof id !== 'string') throw refused(`POST ${path}`, response);
+    if (response.status > 299 || typeof id !== 'string') throw refusal(`POST ${path}`, response);
     return id;
   }
 }
 
-const refused = (what: string, { status, text }: { status: number; text: string }): ControlError =>
+const refusal = (what: string, { status, text }: { status: number; text: string }): ControlError =>
   new ControlError(`control: ${what} answered ${status}: ${cut(text, 300)}`);

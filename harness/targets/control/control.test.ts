@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseExact } from './exact.ts';
+import { parseExact } from './control.ts';
 
 test('integers that no number holds are read as they are written', () => {
   expect(parseExact('{"first_id":1,"last_id":9007199254740993}')).toEqual({ first_id: 1, last_id: 9007199254740993n });

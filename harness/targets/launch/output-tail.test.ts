@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { Redactor } from '../../client/redact.ts';
-import { Tail } from './tail.ts';
+import { OutputTail } from './output-tail.ts';
 
 const SECRET = 'k7Q2-xW9z_Bf4vN8';
 
 test('the end is kept, and says that it is one', () => {
-  const tail = new Tail(5);
+  const tail = new OutputTail(5);
   tail.add('abc');
   expect(tail.text).toBe('abc');
   tail.add('defg');
@@ -17,7 +17,7 @@ test('a secret that the cut goes through is masked, in whatever pieces it came',
   redactor.add(SECRET);
   for (let kept = 0; kept <= SECRET.length + 1; kept += 1) {
     for (let piece = 1; piece <= SECRET.length; piece += 5) {
-      const tail = new Tail(100);
+      const tail = new OutputTail(100);
       const said = `${'a'.repeat(200)}${SECRET}${'.'.repeat(100 - kept)}`;
       for (let at = 0; at < said.length; at += piece) tail.add(said.slice(at, at + piece));
       const shown = redactor.text(tail.text);

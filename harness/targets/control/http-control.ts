@@ -1,0 +1,97 @@
+/** Control over HTTP: the control API of `fixtures/control.md`. */
+import { HttpClient } from '../../client/http.ts';
+import { cut } from '../../client/recorder.ts';
+import {
+  type ControlCompacted,
+  type ControlDeployment,
+  type ControlInfo,
+  type ControlPublished,
+  controlCompacted,
+  controlInfo,
+  controlPublished,
+  type StopSignal,
+} from '../../contract/control.ts';
+import { type Deployment, deployment } from '../../contract/deployment.ts';
+import type { Shape } from '../../contract/shape.ts';
+import { accepts } from '../transports/transport.ts';
+import { type Control, ControlError, type Exact, parseExact } from './control.ts';
+
+/** Speaks to a control API. */
+export class HttpControl implements Control {
+  readonly kind: string;
+  readonly #http: HttpClient;
+
+  /** `address`: an `http(s)://` URL, a port, or the path of a unix socket. `timeoutMs` of one call: default 60 000. */
+  constructor(address: string, options: { timeoutMs?: number } = {}) {
+    const { path, ...endpoint } = endpointOf(address);
+    this.kind = `http ${address}`;
+    this.#http = new HttpClient({ endpoint, basePath: path, timeoutMs: options.timeoutMs ?? 60_000 });
+  }
+
+  info(): Promise<ControlInfo> {
+    return this.#call('GET', '/', undefined, controlInfo);
+  }
+  deploy(request: ControlDeployment = {}): Promise<Deployment> {
+    return this.#call('POST', '/deployments', request, deployment);
+  }
+  remove(deploymentId: string): Promise<Deployment> {
+    return this.#call('POST', `/deployments/${encodeURIComponent(deploymentId)}/remove`, undefined, deployment);
+  }
+  publish(count: number): Promise<Exact<ControlPublished>> {
+    return this.#call('POST', '/events', { count }, controlPublished);
+  }
+  compact(): Promise<Exact<ControlCompacted>> {
+    return this.#call('POST', '/compact', undefined, controlCompacted);
+  }
+  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
+    await this.#call('POST', '/stop', { signal });
+  }
+  async start(): Promise<void> {
+    await this.#call('POST', '/start');
+  }
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  async #call<T>(method: string, path: string, body?: unknown, answer?: Shape): Promise<T> {
+    const what = `control ${method} ${path}`;
+    const response = await this.#http
+      .request({ method, path, ...(body === undefined ? {} : { body }) })
+      .catch((error: unknown) => {
+        throw new ControlError(error instanceof Error ? `control: ${error.message}` : String(error), { cause: error });
+      });
+    if (response.status < 200 || response.status > 299) {
+      throw new ControlError(`${what} answered ${response.status}: ${cut(response.text, 300)}`);
+    }
+    if (answer === undefined) return undefined as T;
+    // Whether a deployment has its shape is for the suite to say; control needs its id alone.
+    if (answer === (deployment as Shape)) {
+      if (typeof (response.json as { id?: unknown } | undefined)?.id === 'string') return response.json as T;
+      throw new ControlError(`${what} answered a deployment without id: ${cut(response.text, 300)}`);
+    }
+    if (!answer.is(response.json)) {
+      const [problem] = answer.problems(response.json);
+      throw new ControlError(
+        `${what} answered something that is not a ${answer.name}: ${problem?.path ?? ''} ${problem?.message ?? ''}`,
+      );
+    }
+    return (answer === (controlInfo as Shape) ? response.json : parseExact(response.text)) as T;
+  }
+}
+
+/** Whether a control API accepts connections at this address now. */
+export function acceptsControl(address: string): Promise<boolean> {
+  const { origin, socketPath } = endpointOf(address);
+  if (socketPath !== undefined) return accepts({ path: socketPath });
+  const { hostname, port } = new URL(origin);
+  return accepts({ host: hostname, port: Number(port || 80) });
+}
+
+function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
+  if (/^\d+$/.test(address)) return { origin: `http://127.0.0.1:${address}`, path: '' };
+  if (/^https?:/.test(address)) {
+    const url = new URL(address);
+    return { origin: url.origin, path: url.pathname.replace(/\/$/, '') };
+  }
+  return { origin: 'http://localhost', socketPath: address, path: '' };
+}
