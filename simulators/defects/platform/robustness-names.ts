@@ -20,14 +20,6 @@ const REFUSED: Readonly<Record<string, (body: Resource) => ReturnType<typeof unl
 };
 
 export const defects = [
-  defect('created-unlisted', 'Lists nothing that is younger than a minute.', ['platform.list.created'], {
-    envelope: (envelope) => ({
-      ...envelope,
-      data: (envelope['data'] as { created_at?: string }[]).filter(
-        (item) => !(Date.now() - Date.parse(item.created_at ?? '') < 60_000),
-      ),
-    }),
-  }),
   defect('names-beyond-bmp-fail', 'Fails on a character beyond the basic plane.', ['platform.robust.names'], {
     readBody: (bytes, strict) => {
       if (/[\u{10000}-\u{10ffff}]/u.test(bytes.toString())) throw new TypeError('this takes more than three bytes');

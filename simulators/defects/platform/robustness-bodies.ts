@@ -30,29 +30,6 @@ export const defects = [
     ['platform.robust.bodies'],
     errors(({ status }) => status === 413, { status: 500 }),
   ),
-  defect(
-    'unknown-id-fails',
-    'Fails on an id that does not exist.',
-    ['platform.robust.references'],
-    errors(({ code }) => code.endsWith('_not_found'), { status: 500 }),
-  ),
-  defect(
-    'unknown-id-empty',
-    'Answers 200 with an empty object for an id that does not exist.',
-    ['platform.robust.references'],
-    ({ error }) => ({
-      error: (facts) => (facts.code.endsWith('_not_found') ? { status: 200, body: {} } : error(facts)),
-    }),
-  ),
-  defect('unknown-path-served', 'Answers 200 at paths that do not exist.', ['platform.robust.routes'], ({ error }) => ({
-    error: (facts) => (facts.code === 'unknown_route' ? { status: 200, body: {} } : error(facts)),
-  })),
-  defect(
-    'wrong-method-fails',
-    'Fails on a method that a path does not have.',
-    ['platform.robust.routes'],
-    errors(({ status }) => status === 405, { status: 500 }),
-  ),
 ];
 
 export const variants = [
