@@ -363,7 +363,7 @@ describe('muster merge', { timeout: 60_000 }, () => {
   });
 
   it.each([
-    [['/nowhere'], /nowhere: no result\.json/],
+    [['/nowhere'], /nowhere: there is no result\.json/],
     [['.', '--watch'], /--watch: needs --expect/],
     [['.', '--timeout', 'soon', '--watch', '--expect', '1'], /--timeout: 'soon' is no duration/],
   ])('refuses %j', async (args, message) => {

@@ -1,19 +1,12 @@
 /** `muster merge`: one result from the shards of a fleet run. */
 
-import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import type { CommandModule } from 'yargs';
-import { reportHtml } from '../../simulators/fleet/report/report.ts';
-import { MergeError, mergeResults } from '../../simulators/fleet/result/merge.ts';
+import { MergeError } from '../../simulators/fleet/result/merge.ts';
 import { exitCode } from '../../simulators/fleet/result/result.ts';
-import {
-  findShards,
-  ResultError,
-  watchShards,
-  writeAtomically,
-  writeResult,
-} from '../../simulators/fleet/result/shards.ts';
+import { ResultError } from '../../simulators/fleet/result/shards.ts';
+import { mergeShards } from '../../simulators/fleet/run/merge-shards.ts';
 import { durationMs } from '../common/durations.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { painter } from '../reports/style.ts';
@@ -32,7 +25,6 @@ interface Arguments {
   out?: string;
 }
 
-const LOOK_EVERY_MS = 1000;
 /** Where a fleet leaves its result too. */
 const APART = 'muster-report/fleet';
 
@@ -81,63 +73,25 @@ export const merge: CommandModule<object, Arguments> = {
 };
 
 async function run(args: Arguments, signal: AbortSignal): Promise<number> {
-  const dirs = args.dir.map((dir) => resolve(dir));
   const expect = whole('expect', args.expect, 1);
   const thresholds = thresholdsFrom(args.threshold);
-  const out = outside(dirs, args.out);
   if (args.watch && expect === undefined)
     throw new UsageError('--watch: needs --expect, the number of shards to wait for');
-  const { parts, dead } =
+  const deadAfterMs = time('dead-after', args['dead-after']);
+  const timeoutMs = time('timeout', args.timeout);
+  const watch =
     args.watch && expect !== undefined
-      ? await watchShards({
-          dirs,
-          expect,
-          deadAfterMs: time('dead-after', args['dead-after']),
-          timeoutMs: time('timeout', args.timeout),
-          everyMs: LOOK_EVERY_MS,
-          signal,
-          onProgress: said(expect),
-        })
-      : read(dirs);
-  if (parts.length === 0) throw new UsageError(`${args.dir.join(', ')}: no result.json of a shard is there`);
-  const result = mergeResults(parts, { dead, thresholds, ...(expect === undefined ? {} : { expect }) });
-  // While others were waited for, a shard may have begun to write there.
-  outside(dirs, out);
-  writeResult(out, result);
-  writeAtomically(out, 'report.html', reportHtml(result));
+      ? { expect, deadAfterMs, timeoutMs, signal, onProgress: progressLines(expect) }
+      : undefined;
+  const dirs = args.dir.map((dir) => resolve(dir));
+  const { result, out } = await mergeShards({ dirs, expect, watch, thresholds, out: args.out, apart: APART });
   const code = signal.aborted ? EXIT.interrupted : exitCode(result);
   process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
   return code;
 }
 
-/** Where the merged result goes: never into the folder of a shard, whose own result it would replace. Throws UsageError. */
-function outside(dirs: readonly string[], named: string | undefined): string {
-  const { parts, alive } = findShards(dirs);
-  const shards = new Set([...parts, ...alive].map(({ name }) => canonical(name)));
-  const wanted = named === undefined ? [dirs[0] ?? '.', APART] : [named];
-  const out = wanted.map((folder) => resolve(folder)).find((folder) => !shards.has(canonical(folder)));
-  if (out !== undefined) return out;
-  throw new UsageError(
-    `--out: ${wanted.at(-1)} is the folder of a shard, whose result would be replaced; accepted: any other folder`,
-  );
-}
-
-/** One folder has one name, whatever links lead there. */
-const canonical = (folder: string): string => (existsSync(folder) ? realpathSync(folder) : folder);
-
-function read(dirs: string[]): Pick<Awaited<ReturnType<typeof watchShards>>, 'parts' | 'dead'> {
-  const { parts, alive } = findShards(dirs);
-  const dead = new Map(
-    alive.map(({ name, sign }) => [
-      sign.shard.index,
-      `${name} has a sign of life and no result, in phase ${sign.phase}`,
-    ]),
-  );
-  return { parts, dead };
-}
-
-/** One line whenever something changed. */
-function said(expect: number): (done: number, alive: number) => void {
+/** Writes a line whenever something has changed. */
+function progressLines(expect: number): (done: number, alive: number) => void {
   let last = '';
   return (done, alive) => {
     const line = `${done} of ${expect} shards are done, ${alive} running`;

@@ -4,27 +4,27 @@ import type { FleetResult, Tick } from './result.ts';
 import { evaluate, parseThreshold } from './thresholds.ts';
 import { worst } from './verdict.ts';
 
-/** The results do not belong to one run; the message says how they differ. */
+/** The results cannot be merged; the message says why. */
 export class MergeError extends Error {
   override name = 'MergeError';
 }
 
-/** A part of a run and where it came from. */
+/** The result of a shard, and its folder. */
 export interface Part {
   name: string;
   result: FleetResult;
 }
 
 export interface MergeOptions {
-  /** Shards the run had; default: what the parts say. */
+  /** Number of shards. Default: the number that the parts name. */
   expect?: number;
-  /** Added to those of the parts. */
+  /** Thresholds beside those of the parts. */
   thresholds?: readonly string[];
-  /** Shards that are known to have died, by index, with what is known of them. */
+  /** What is known about dead shards, by their index. */
   dead?: ReadonlyMap<number, string>;
 }
 
-/** Throws MergeError when the parts contradict each other. */
+/** Throws MergeError when the parts are not the shards of one run. */
 export function mergeResults(parts: readonly Part[], options: MergeOptions = {}): FleetResult {
   const [first, ...rest] = parts;
   if (first === undefined) throw new MergeError('there is no result to merge');
@@ -32,7 +32,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     const other = rest.find(({ result }) => result[field] !== first.result[field]);
     if (other === undefined) continue;
     throw new MergeError(
-      `${first.name} and ${other.name} are of different runs: ${field} is ${first.result[field]} and ${other.result[field]}`,
+      `${first.name} and ${other.name} belong to different runs: ${field} is ${first.result[field]} and ${other.result[field]}`,
     );
   }
   const results = parts.map(({ result }) => result);
@@ -82,7 +82,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   };
 }
 
-/** Every shard that should be there and is not, is there twice, or is known to be dead. */
+/** A reason for each shard that is missing or dead. Throws MergeError when one is there twice. */
 function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptions): string[] {
   const count = expect ?? parts.find(({ result }) => result.shard !== null)?.result.shard?.count ?? 1;
   const reasons: string[] = [];
@@ -106,31 +106,19 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
   return reasons;
 }
 
-/** Seconds of different machines side by side; percentiles can't be added, so the worst shard's stands. */
+/** Joins the seconds of all shards. Percentiles cannot be added, so the worst shard's percentile counts. */
 function mergeSeries(results: readonly FleetResult[]): Tick[] {
   const longest = Math.max(...results.map((result) => result.series.length));
   return Array.from({ length: longest }, (_, second) => {
     const ticks = results.map((result) => result.series[second]).filter((found) => found !== undefined);
     const [head] = ticks;
-    if (head === undefined) throw new MergeError('a series has no second');
+    if (head === undefined) throw new MergeError('a series has a gap');
     return {
       ...head,
-      robots: combine(
-        ticks.map((of) => of.robots),
-        add,
-      ),
-      rates: combine(
-        ticks.map((of) => of.rates),
-        add,
-      ),
-      p50: combine(
-        ticks.map((of) => of.p50),
-        Math.max,
-      ),
-      p99: combine(
-        ticks.map((of) => of.p99),
-        Math.max,
-      ),
+      robots: combine(ticks, 'robots', add),
+      rates: combine(ticks, 'rates', add),
+      p50: combine(ticks, 'p50', Math.max),
+      p99: combine(ticks, 'p99', Math.max),
       cpu: ticks.reduce((total, of) => total + of.cpu, 0),
       rss_bytes: ticks.reduce((total, of) => total + of.rss_bytes, 0),
       loop_max_ms: Math.max(...ticks.map((of) => of.loop_max_ms)),
@@ -141,12 +129,13 @@ function mergeSeries(results: readonly FleetResult[]): Tick[] {
 const add = (a: number, b: number): number => a + b;
 
 function combine(
-  maps: readonly Record<string, number>[],
+  ticks: readonly Tick[],
+  field: 'robots' | 'rates' | 'p50' | 'p99',
   by: (a: number, b: number) => number,
 ): Record<string, number> {
   const all: Record<string, number> = {};
-  for (const map of maps) {
-    for (const [name, value] of Object.entries(map)) {
+  for (const tick of ticks) {
+    for (const [name, value] of Object.entries(tick[field])) {
       const held = all[name];
       all[name] = held === undefined ? value : by(held, value);
     }

@@ -33,8 +33,8 @@ describe('results on disk', () => {
   });
 
   it.each([
-    ['{', /is no result of a fleet: .*JSON/],
-    ['{}', /is no result of a fleet: +lacks "muster"/],
+    ['{', /is not the result of a fleet: .*JSON/],
+    ['{}', /is not the result of a fleet: +lacks "muster"/],
   ])('are refused by name when they are none: %s', (text, message) => {
     mkdirSync(join(dir, 'a'));
     writeFileSync(join(dir, 'a', 'result.json'), text);

@@ -1,13 +1,14 @@
-/** Shards on a shared disk: each leaves `result.json` when it ends and renews `alive.json` while it runs. */
+/** Shards on a shared disk: each renews `alive.json` while it runs, and leaves `result.json` when it ends. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PollTimeout, poll } from '../../../harness/common/poll.ts';
 import type { Part } from './merge.ts';
 import { type FleetResult, fleetResult } from './result.ts';
 
 export const RESULT_FILE = 'result.json';
 export const ALIVE_FILE = 'alive.json';
 
-/** A file that should be a result and is not. */
+/** A file is not the result that it should be. */
 export class ResultError extends Error {
   override name = 'ResultError';
 }
@@ -28,14 +29,14 @@ export function writeResult(dir: string, result: FleetResult): void {
 
 export interface Alive {
   shard: { index: number; count: number };
-  /** Goes up while the shard lives; compared with its own earlier value, so that clocks of machines don't matter. */
+  /** Rises while the shard lives. Readers compare it with its earlier value, so the clocks of the machines do not matter. */
   beat: number;
   phase: string;
 }
 
 export const writeAlive = (dir: string, alive: Alive): void => writeAtomically(dir, ALIVE_FILE, JSON.stringify(alive));
 
-/** What a directory, or the directories in it, hold. */
+/** What folders, and the folders in them, hold. */
 export interface Found {
   parts: Part[];
   /** Shards with a sign of life and no result. */
@@ -51,15 +52,15 @@ export function findShards(dirs: readonly string[]): Found {
       .filter((entry) => entry.isDirectory())
       .map((entry) => join(dir, entry.name))
       .sort();
-    for (const place of [dir, ...below]) {
-      const file = join(place, RESULT_FILE);
-      const sign = join(place, ALIVE_FILE);
-      if (existsSync(file)) found.parts.push({ name: place, result: readResult(file) });
+    for (const folder of [dir, ...below]) {
+      const file = join(folder, RESULT_FILE);
+      const sign = join(folder, ALIVE_FILE);
+      if (existsSync(file)) found.parts.push({ name: folder, result: readResult(file) });
       else if (existsSync(sign))
-        found.alive.push({ name: place, sign: JSON.parse(readFileSync(sign, 'utf8')) as Alive });
+        found.alive.push({ name: folder, sign: JSON.parse(readFileSync(sign, 'utf8')) as Alive });
     }
   }
-  // A merged result that was written among its parts is not one of them.
+  // A merged result may lie among its parts, but is not one of them.
   found.parts = found.parts.filter(({ result }) => result.merged_from === undefined);
   return found;
 }
@@ -69,56 +70,66 @@ export function readResult(file: string): FleetResult {
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new ResultError(`${file} is no result of a fleet: ${(error as Error).message}`);
+    throw new ResultError(`${file} is not the result of a fleet: ${(error as Error).message}`);
   }
   if (fleetResult.is(value)) return value;
   const [problem] = fleetResult.problems(value);
-  throw new ResultError(`${file} is no result of a fleet: ${problem?.path ?? ''} ${problem?.message ?? ''}`.trim());
+  throw new ResultError(
+    `${file} is not the result of a fleet: ${problem?.path ?? ''} ${problem?.message ?? ''}`.trim(),
+  );
 }
 
 export interface WatchOptions {
   dirs: readonly string[];
+  /** Number of shards. */
   expect: number;
-  /** A shard whose sign of life has not changed for so long is dead. */
+  /** A shard whose sign of life has not changed for this time is dead. */
   deadAfterMs: number;
-  /** Shards that never appeared are given up after this time. */
+  /** Gives up on shards that have not appeared after this time. */
   timeoutMs: number;
   everyMs: number;
+  /** Ends the wait early, with what is there. */
   signal: AbortSignal;
   onProgress?(done: number, alive: number): void;
 }
 
-/** Waits until every expected shard has left a result or is known not to; resolves with the results and the dead. */
-export async function watchShards(options: WatchOptions): Promise<{ parts: Part[]; dead: Map<number, string> }> {
+/** The results of shards, and what is known about dead ones, by their index. */
+export interface Collected {
+  parts: Part[];
+  dead: Map<number, string>;
+}
+
+/** Waits until every expected shard has left a result or is dead. */
+export async function watchShards(options: WatchOptions): Promise<Collected> {
   const { dirs, expect, deadAfterMs, timeoutMs, everyMs, signal } = options;
-  const began = performance.now();
   const beats = new Map<number, { beat: number; since: number }>();
-  for (;;) {
+  let collected: Collected = { parts: [], dead: new Map() };
+  const look = (): true | undefined => {
     const { parts, alive } = findShards(dirs);
-    const now = performance.now();
     const dead = new Map<number, string>();
     for (const { name, sign } of alive) {
-      const known = beats.get(sign.shard.index);
-      if (known === undefined || known.beat !== sign.beat) {
-        beats.set(sign.shard.index, { beat: sign.beat, since: now });
-      } else if (now - known.since > deadAfterMs) {
-        dead.set(
-          sign.shard.index,
-          `no sign of life in ${name} for ${Math.round((now - known.since) / 1000)} s, in phase ${sign.phase}`,
-        );
-      }
+      const silentMs = silenceOf(sign, beats);
+      if (silentMs <= deadAfterMs) continue;
+      const seconds = Math.round(silentMs / 1000);
+      dead.set(sign.shard.index, `no sign of life in ${name} for ${seconds} s, in phase ${sign.phase}`);
     }
+    collected = { parts, dead };
     options.onProgress?.(parts.length, alive.length - dead.size);
-    const settled = parts.length + dead.size >= expect;
-    if (settled || signal.aborted || now - began > timeoutMs) return { parts, dead };
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, everyMs);
-      signal.addEventListener('abort', done, { once: true });
-    });
+    return parts.length + dead.size >= expect || undefined;
+  };
+  try {
+    await poll('all shards', look, { timeoutMs, firstPauseMs: everyMs, signal });
+  } catch (error) {
+    if (!(error instanceof PollTimeout) && !signal.aborted) throw error;
   }
+  return collected;
+}
+
+/** Milliseconds since a sign of life last changed. */
+function silenceOf({ shard, beat }: Alive, beats: Map<number, { beat: number; since: number }>): number {
+  const now = performance.now();
+  const known = beats.get(shard.index);
+  if (known?.beat === beat) return now - known.since;
+  beats.set(shard.index, { beat, since: now });
+  return 0;
 }

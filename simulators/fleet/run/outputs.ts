@@ -9,6 +9,12 @@ import type { Shard } from './options.ts';
 
 const SIGN_MS = 2000;
 
+/** Writes `result.json` and `report.html`, and ends a shard's sign of life. */
+export function writeOutputs(out: string, result: FleetResult): void {
+  writeResult(out, result);
+  writeAtomically(out, REPORT_FILE, reportHtml(result));
+}
+
 export class Outputs implements Disposable {
   readonly #out: string;
   readonly #rollouts: number;
@@ -38,8 +44,7 @@ export class Outputs implements Disposable {
 
   finish(result: FleetResult): void {
     clearInterval(this.#signing);
-    writeResult(this.#out, result);
-    writeAtomically(this.#out, REPORT_FILE, reportHtml(result));
+    writeOutputs(this.#out, result);
   }
 
   [Symbol.dispose](): void {
