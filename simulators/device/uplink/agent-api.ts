@@ -12,9 +12,10 @@ import {
 } from '../../../harness/contract/agent.ts';
 import { ApiError, type ApiRequest } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
-import type { UplinkHub } from './hub.ts';
+import type { AgentHub } from './agent-hub.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
-import { allPages, type DeploymentSource } from './source.ts';
+import { allPages } from './shared.ts';
+import type { DeploymentSource } from './sync.ts';
 
 const PAGE = 100;
 /** A token that expires within this is replaced before use. Milliseconds. */
@@ -25,7 +26,7 @@ const LIST_QUERY =
   '&expand=config_instances&expand=release.git_commit';
 
 export class AgentApi implements DeploymentSource {
-  readonly #hub: UplinkHub;
+  readonly #hub: AgentHub;
   readonly #dir: string;
   readonly #io: DiskIo;
   device: StoredDevice | undefined;
@@ -33,7 +34,7 @@ export class AgentApi implements DeploymentSource {
   #expiresAt = 0;
   #minting: Promise<string> | undefined;
 
-  constructor(hub: UplinkHub, dir: string, io = disk) {
+  constructor(hub: AgentHub, dir: string, io = disk) {
     this.#hub = hub;
     this.#dir = dir;
     this.#io = io;

@@ -1,84 +1,41 @@
-/** The uplink of a published agent: enrol once, connect by MQTT, sync when told, answer pings, report over HTTP. */
+/** The uplink of a published agent: enrols once, connects by MQTT, syncs on request, answers pings, reports over HTTP. */
 import { agentTopics, pingMessage, syncMessage } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
-import { ApiError, isTemporary } from '../../common/platform-http.ts';
-import type { DiskIo } from '../log/io.ts';
-import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
+import { ApiError } from '../../common/platform-http.ts';
+import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
 import { AgentApi } from './agent-api.ts';
-import { reconnectDelay } from './backoff.ts';
-import type { UplinkHub } from './hub.ts';
-import { BrokerError } from './mqtt/broker-error.ts';
-import { MqttConnection, type MqttListener } from './mqtt/connection.ts';
-import { Scheduler, type SyncEvents } from './scheduler.ts';
-import { Syncer } from './sync.ts';
-import { moment, pause, type Timer } from './time.ts';
+import type { AgentHub } from './agent-hub.ts';
+import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
+import { BrokerError, MqttConnection, type MqttListener } from './mqtt/connection.ts';
+import type { Timer } from './time.ts';
 
-export interface UplinkIdentity {
-  name: string;
-  /** Where the robot keeps what makes it itself. */
-  directory: string;
-  /** How it writes there; default: directly. */
-  io?: DiskIo;
-}
-
-export class AgentUplink implements Uplink, MqttListener, SyncEvents {
-  readonly #hub: UplinkHub;
-  readonly #name: string;
+export class AgentUplink extends UplinkLifecycle implements MqttListener {
+  readonly #hub: AgentHub;
   readonly #api: AgentApi;
-  readonly #scheduler: Scheduler;
-  readonly #abort = new AbortController();
-  #starting: Promise<void> | undefined;
   #connecting: Promise<void> | undefined;
-  #stopping: Promise<void> | undefined;
   #connection: MqttConnection | undefined;
   /** The connection at the time a sync began. */
   #syncedOver: MqttConnection | undefined;
   #reconnect: Timer | undefined;
   #failedConnects = 0;
   #announced = false;
-  #connectedAt = 0;
-  #disconnectedAt = 0;
-  /** Settles `start`. */
+  /** Settles `open`. */
   #onOnline: (() => void) | undefined;
 
-  constructor(hub: UplinkHub, port: DeploymentPort, identity: UplinkIdentity) {
+  constructor(hub: AgentHub, port: DeploymentPort, identity: UplinkIdentity) {
+    const api = new AgentApi(hub, identity.directory, identity.io);
+    super(hub, port, api, identity.name);
     this.#hub = hub;
-    this.#name = identity.name;
-    this.#api = new AgentApi(hub, identity.directory, identity.io);
-    this.#scheduler = new Scheduler(new Syncer(port, this.#api, hub.time), {
-      time: hub.time,
-      signal: this.#abort.signal,
-      events: this,
-    });
+    this.#api = api;
   }
 
-  get status(): UplinkStatus {
-    if (this.#stopping) return 'stopped';
-    if (this.#connection) return 'online';
-    return this.#disconnectedAt > 0 || this.#failedConnects > 0 ? 'offline' : 'starting';
-  }
   get deviceId(): string | undefined {
     return this.#api.device?.device_id;
   }
-  get lastSyncedAt(): string | undefined {
-    return moment(this.#scheduler.syncedAt);
-  }
-  get lastConnectedAt(): string | undefined {
-    return moment(this.#connectedAt);
-  }
-  get lastDisconnectedAt(): string | undefined {
-    return moment(this.#disconnectedAt);
-  }
 
-  /** Rejects when the platform refuses to enrol this robot, or when it is stopped before it was online. */
-  start(): Promise<void> {
-    this.#starting ??= this.#start();
-    return this.#starting;
-  }
-
-  stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
-    return this.#stopping;
+  protected get liveStatus(): UplinkStatus {
+    if (this.#connection) return 'online';
+    return this.disconnectedAt > 0 || this.#failedConnects > 0 ? 'offline' : 'starting';
   }
 
   abandon(): Promise<void> {
@@ -87,20 +44,22 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     return stopping;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
-  }
-
   async sync(): Promise<SyncResult> {
-    if (this.#api.device) return this.#scheduler.sync();
+    if (this.#api.device) return this.scheduler.sync();
     return { code: 'network_connection_error', message: 'the platform does not know this device yet' };
   }
 
-  async #start(): Promise<void> {
-    const { signal } = this.#abort;
-    signal.throwIfAborted();
-    this.#hub.acquire();
-    await this.#enrol(signal);
+  protected async open(): Promise<void> {
+    const { signal } = this;
+    try {
+      await this.enrol((error) => {
+        this.#failedConnects++;
+        this.#report(error, 'cannot enrol yet');
+      });
+    } catch (error) {
+      this.#failedConnects++;
+      throw error;
+    }
     signal.throwIfAborted();
     this.#failedConnects = 0;
     const online = Promise.withResolvers<void>();
@@ -112,33 +71,15 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     signal.removeEventListener('abort', abort);
   }
 
-  async #stop(): Promise<void> {
-    this.#abort.abort(new Error(`the uplink of ${this.#name} was stopped`));
+  protected async close(): Promise<void> {
     this.#hub.time.cancel(this.#reconnect);
-    // Whatever is under way ends soon, and may still write below the robot's directory until it has.
-    await this.#starting?.catch(() => {});
     await this.#connecting;
-    await this.#scheduler.stop();
+    await this.scheduler.stop();
     await this.#connection?.end();
-    if (this.#starting) await this.#hub.release();
-  }
-
-  async #enrol(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      try {
-        return await this.#api.enrol(this.#name, signal);
-      } catch (error) {
-        const attempt = this.#failedConnects++;
-        if (!isTemporary(error)) throw error;
-        this.onUnreachable(error as Error);
-        this.#hub.log?.debug({ robot: this.#name, error: (error as Error).message }, 'cannot enrol yet');
-        await pause(this.#hub.time, this.#delay(attempt), signal);
-      }
-    }
   }
 
   async #connect(): Promise<void> {
-    const { signal } = this.#abort;
+    const { signal } = this;
     let token = '';
     try {
       token = await this.#api.token(signal);
@@ -147,18 +88,17 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof BrokerError && error.credentials) this.#api.dropToken(token);
-      this.onUnreachable(error as Error);
-      this.#hub.log?.debug({ robot: this.#name, error: (error as Error).message }, 'cannot connect');
+      this.#report(error as Error, 'cannot connect');
       // HTTP may work where MQTT does not.
-      if (this.#failedConnects === 0) this.#scheduler.told();
+      if (this.#failedConnects === 0) this.scheduler.syncRequested();
       this.#connectLater();
       return;
     }
     this.#failedConnects = 0;
-    this.#connectedAt = this.#hub.time.now();
-    // Whatever was published while this robot was not subscribed is found by syncing.
-    this.#scheduler.told();
-    await this.#scheduler.settled();
+    this.connectedAt = this.#hub.time.now();
+    // Requests to sync were lost while the robot was not subscribed.
+    this.scheduler.syncRequested();
+    await this.scheduler.settled();
     this.#onOnline?.();
     this.#onOnline = undefined;
   }
@@ -185,7 +125,7 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
     }
   }
 
-  /** Once. A platform that does not want to know is no reason to stay offline. */
+  /** Sends the agent's version, once. A robot whose version is refused still goes online. */
   async #announce(signal: AbortSignal): Promise<void> {
     if (this.#announced) return;
     try {
@@ -197,21 +137,16 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
   }
 
   #connectLater(): void {
-    this.#reconnect = this.#hub.time.after(this.#delay(this.#failedConnects++), () => {
+    this.#reconnect = this.#hub.time.after(this.retryDelay(this.#failedConnects++), () => {
       this.#connecting = this.#connect();
     });
-  }
-
-  /** Drawn from the robot's name: whatever else shares this process changes nothing. */
-  #delay(attempt: number): number {
-    return reconnectDelay(attempt, this.#hub.random.fork(`${this.#name}/${attempt}`));
   }
 
   onClose(connection: MqttConnection): void {
     if (connection !== this.#connection) return;
     this.#connection = undefined;
-    this.#disconnectedAt = this.#hub.time.now();
-    if (!this.#abort.signal.aborted) this.#connectLater();
+    this.disconnectedAt = this.#hub.time.now();
+    if (!this.signal.aborted) this.#connectLater();
   }
 
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void {
@@ -223,27 +158,30 @@ export class AgentUplink implements Uplink, MqttListener, SyncEvents {
       return;
     }
     // A retained message is older than the subscription, and a sync follows every subscription.
-    const told = topic === agentTopics.sync(id) && !retained && syncMessage.is(message) && !message.is_synced;
-    if (told) this.#scheduler.told();
+    const isRequest = topic === agentTopics.sync(id) && !retained && syncMessage.is(message) && !message.is_synced;
+    if (isRequest) this.scheduler.syncRequested();
   }
 
-  onSyncStarted(): void {
+  override onSyncStarted(): void {
     this.#syncedOver = this.#connection;
   }
 
-  onReached(): void {}
-
-  /** Neither enrolled nor connected for now, and tried again later. For whoever watches. */
+  /** Enrolling or connecting failed and will be tried again. A fleet replaces this method. */
   onUnreachable(_error: Error): void {}
 
-  onSynced(): void {
-    // Over another connection than at the start, a request to sync may have been missed in between.
+  override onSynced(): void {
+    // A new connection since the sync began means that a request to sync may have been missed.
     if (!this.#connection || this.#connection !== this.#syncedOver) return;
     this.#connection.publish(agentTopics.sync(this.deviceId ?? ''), { is_synced: true }, { retain: true });
   }
 
   onSyncFailed(error: Error): void {
-    this.#hub.log?.warn({ robot: this.#name, error: error.message }, 'cannot sync');
+    this.#hub.log?.warn({ robot: this.name, error: error.message }, 'cannot sync');
+  }
+
+  #report(error: Error, what: string): void {
+    this.onUnreachable(error);
+    this.#hub.log?.debug({ robot: this.name, error: error.message }, what);
   }
 }
 

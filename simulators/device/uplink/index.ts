@@ -1,13 +1,14 @@
 /** Uplinks of a simulated device: how it hears from a platform what to deploy. */
 import type { DeploymentPort, Uplink } from '../ports.ts';
-import { AgentUplink, type UplinkIdentity } from './agent.ts';
-import { type AgentUplinkOptions, createHub } from './hub.ts';
+import { AgentUplink } from './agent.ts';
+import { type AgentUplinkOptions, createAgentHub } from './agent-hub.ts';
+import type { UplinkIdentity } from './lifecycle.ts';
 import { PollingUplink } from './polling.ts';
 import { createPollingHub, type PollingUplinkOptions } from './polling-hub.ts';
 
-export type { UplinkIdentity } from './agent.ts';
-export type { AgentUplinkOptions } from './hub.ts';
+export type { AgentUplinkOptions } from './agent-hub.ts';
 export { ensureKey } from './identity.ts';
+export type { UplinkIdentity } from './lifecycle.ts';
 export type { PollingUplinkOptions } from './polling-hub.ts';
 export type { UplinkLogger } from './shared.ts';
 
@@ -23,6 +24,6 @@ export function createUplink(options: UplinkOptions): UplinkFactory {
     const hub = createPollingHub(options);
     return (port, identity) => new PollingUplink(hub, port, identity);
   }
-  const hub = createHub(options);
+  const hub = createAgentHub(options);
   return (port, identity) => new AgentUplink(hub, port, identity);
 }

@@ -11,7 +11,8 @@ import type { ApiRequest } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import { loadDevice, saveDevice } from './identity.ts';
 import type { PollingHub } from './polling-hub.ts';
-import { allPages, type DeploymentSource } from './source.ts';
+import { allPages } from './shared.ts';
+import type { DeploymentSource } from './sync.ts';
 
 const PAGE = 100;
 const LIST_QUERY =

@@ -1,124 +1,60 @@
 /**
- * An uplink that uses nothing but the public Platform API: it polls the deployments of its device and applies them.
+ * An uplink that uses only the public Platform API: it polls the deployments of its device and applies them.
  *
- * The public API has no way to report, and no presence: on the platform a deployment that this robot has applied stays `queued`
+ * The public API offers no way to report, and no presence. On the platform, a deployment that this robot has applied stays `queued`
  * (and is archived when the next one replaces it), a deployment that cannot be applied shows no error, the device is never
- * `online`, and a ping to it times out. What happens on the robot itself (files, event stream, current deployment) is as ever.
+ * `online`, and a ping to it times out. On the robot itself (files, event stream, current deployment) all is as with other uplinks.
  */
-
 import { isTemporary } from '../../common/platform-http.ts';
-import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
-import type { UplinkIdentity } from './agent.ts';
-import { reconnectDelay } from './backoff.ts';
+import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
+import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
 import { PollingApi } from './polling-api.ts';
 import type { PollingHub } from './polling-hub.ts';
-import { Scheduler, type SyncEvents } from './scheduler.ts';
-import { Syncer } from './sync.ts';
-import { moment, pause } from './time.ts';
 
-export class PollingUplink implements Uplink, SyncEvents {
+export class PollingUplink extends UplinkLifecycle {
   readonly #hub: PollingHub;
-  readonly #name: string;
   readonly #api: PollingApi;
-  readonly #scheduler: Scheduler;
-  readonly #abort = new AbortController();
-  #starting: Promise<void> | undefined;
-  #stopping: Promise<void> | undefined;
-  #state: UplinkStatus = 'starting';
-  #onlineSince = 0;
-  #offlineSince = 0;
-  /** Why the newest sync failed; undefined when it did not. */
+  protected liveStatus: UplinkStatus = 'starting';
+  /** Why the newest sync failed; undefined when it succeeded. */
   #failure: Error | undefined;
 
   constructor(hub: PollingHub, port: DeploymentPort, identity: UplinkIdentity) {
+    const api = new PollingApi(hub, identity.directory, identity.io);
+    super(hub, port, api, identity.name, hub.intervalMs);
     this.#hub = hub;
-    this.#name = identity.name;
-    this.#api = new PollingApi(hub, identity.directory, identity.io);
-    this.#scheduler = new Scheduler(new Syncer(port, this.#api, hub.time), {
-      time: hub.time,
-      signal: this.#abort.signal,
-      events: this,
-      pollMs: hub.intervalMs,
-    });
+    this.#api = api;
   }
 
-  get status(): UplinkStatus {
-    return this.#stopping ? 'stopped' : this.#state;
-  }
   get deviceId(): string | undefined {
     return this.#api.deviceId;
   }
-  get lastSyncedAt(): string | undefined {
-    return moment(this.#scheduler.syncedAt);
-  }
-  get lastConnectedAt(): string | undefined {
-    return moment(this.#onlineSince);
-  }
-  get lastDisconnectedAt(): string | undefined {
-    return moment(this.#offlineSince);
-  }
-
-  /** Resolves after the first sync. Rejects when the platform refuses this robot, or answers what no platform answers. */
-  start(): Promise<void> {
-    this.#starting ??= this.#start();
-    return this.#starting;
-  }
-
-  stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
-    return this.#stopping;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
-  }
 
   sync(): Promise<SyncResult> {
-    return this.#scheduler.sync();
+    return this.scheduler.sync();
   }
 
-  async #start(): Promise<void> {
-    const { signal } = this.#abort;
-    signal.throwIfAborted();
-    this.#hub.acquire();
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await this.#api.enrol(this.#name, signal);
-        break;
-      } catch (error) {
-        if (!isTemporary(error)) throw error;
-        this.onSyncFailed(error as Error);
-        // Drawn from the robot's name: whatever else shares this process changes nothing.
-        const draw = this.#hub.random.fork(`${this.#name}/${attempt}`);
-        await pause(this.#hub.time, reconnectDelay(attempt, draw), signal);
-      }
-    }
+  /** Resolves after the first sync, also when the platform could not be reached for it. */
+  protected async open(): Promise<void> {
+    await this.enrol((error) => this.onSyncFailed(error));
     await this.sync();
-    signal.throwIfAborted();
+    this.signal.throwIfAborted();
     if (this.#failure !== undefined && !isTemporary(this.#failure)) throw this.#failure;
   }
 
-  async #stop(): Promise<void> {
-    this.#abort.abort(new Error(`the uplink of ${this.#name} was stopped`));
-    await this.#starting?.catch(() => {});
-    await this.#scheduler.stop();
-    if (this.#starting) await this.#hub.release();
+  protected close(): Promise<void> {
+    return this.scheduler.stop();
   }
 
-  onSyncStarted(): void {}
-
-  onSynced(): void {}
-
-  onReached(): void {
-    if (this.#state !== 'online') this.#onlineSince = this.#hub.time.now();
-    this.#state = 'online';
+  override onReached(): void {
+    if (this.liveStatus !== 'online') this.connectedAt = this.#hub.time.now();
+    this.liveStatus = 'online';
     this.#failure = undefined;
   }
 
   onSyncFailed(error: Error): void {
-    if (this.#state === 'online') this.#offlineSince = this.#hub.time.now();
-    this.#state = 'offline';
+    if (this.liveStatus === 'online') this.disconnectedAt = this.#hub.time.now();
+    this.liveStatus = 'offline';
     this.#failure = error;
-    this.#hub.log?.warn({ robot: this.#name, error: error.message }, 'cannot poll');
+    this.#hub.log?.warn({ robot: this.name, error: error.message }, 'cannot poll');
   }
 }

@@ -52,11 +52,11 @@ describe('the sync scheduler', () => {
     expect(scheduler.syncedAt).toBe(START);
   });
 
-  it('syncs once more when it is told during a sync, however often', async () => {
+  it('syncs once more after requests during a sync, however many', async () => {
     const { scheduler, runs, end, events } = setUp();
-    scheduler.told();
-    scheduler.told();
-    scheduler.told();
+    scheduler.syncRequested();
+    scheduler.syncRequested();
+    scheduler.syncRequested();
     await end();
     expect(runs).toHaveLength(2);
     await end();
@@ -66,7 +66,7 @@ describe('the sync scheduler', () => {
 
   it('syncs every twelve hours when nobody tells it to', async () => {
     const { scheduler, runs, end, time } = setUp();
-    scheduler.told();
+    scheduler.syncRequested();
     await end();
     time.advance(12 * HOUR - 1);
     expect(runs).toHaveLength(1);
@@ -76,7 +76,7 @@ describe('the sync scheduler', () => {
 
   it('tries again when a deployment may, and does not call itself synced before', async () => {
     const { scheduler, runs, end, time, syncer, events } = setUp();
-    scheduler.told();
+    scheduler.syncRequested();
     syncer.nextAttemptAt = START + 15_000;
     await end();
     expect(events).toEqual(['started', 'reached']);
@@ -107,12 +107,12 @@ describe('the sync scheduler', () => {
 
   it('backs off after other failures, and meanwhile neither asks nor tells make it sync', async () => {
     const { scheduler, runs, end, time, events } = setUp();
-    scheduler.told();
+    scheduler.syncRequested();
     await end(new ApiError(500, 'x', 'broken'));
     expect(events.at(-1)).toMatch(/^failed: HTTP 500/);
     time.advance(14_999);
     expect(await scheduler.sync()).toMatchObject({ code: 'in_cooldown', message: /2026-01-01T00:00:15/ });
-    scheduler.told();
+    scheduler.syncRequested();
     expect(runs).toHaveLength(1);
     time.advance(1);
     expect(runs).toHaveLength(2);
@@ -121,7 +121,7 @@ describe('the sync scheduler', () => {
     time.advance(30_000);
     await end();
     expect(time.waiting).toEqual([12 * HOUR]);
-    scheduler.told();
+    scheduler.syncRequested();
     await end(new ApiError(500, 'x', 'broken'));
     expect(time.waiting).toEqual([15_000]);
   });
@@ -140,7 +140,7 @@ describe('the sync scheduler', () => {
 
   it('stops while it rests', async () => {
     const { scheduler, abort, time, end } = setUp();
-    scheduler.told();
+    scheduler.syncRequested();
     await end();
     abort.abort();
     await scheduler.stop();

@@ -1,25 +1,25 @@
-/** When a robot syncs: when told, on request, on a long poll, and again after what went wrong. One sync at a time. */
+/** Decides when a robot syncs: on request of platform or user, after the poll interval, and again after a failure. */
 
 import { NetworkError } from '../../common/platform-http.ts';
 import type { SyncResult } from '../ports.ts';
-import { failureDelay, networkDelay, POLL_INTERVAL } from './backoff.ts';
 import type { Syncer } from './sync.ts';
-import type { Time, Timer } from './time.ts';
+import { failureDelay, networkDelay, POLL_INTERVAL, type Time, type Timer } from './time.ts';
 
 type SyncRunner = Pick<Syncer, 'run' | 'nextAttemptAt'>;
 
 export interface SyncEvents {
   /** A pass over the platform's deployments begins. */
   onSyncStarted(): void;
-  /** The platform was reached, and knows what became of every deployment. */
+  /** The platform was reached, and has the state of every deployment. */
   onReached(): void;
-  /** Beyond that, nothing is left to retry: the device is as the platform wants it. */
+  /** The same, and nothing is left to retry: the device is in the state that the platform wants. */
   onSynced(): void;
   onSyncFailed(error: Error): void;
 }
 
 const STOPPING: SyncResult = { code: 'network_connection_error', message: 'the device is stopping' };
 
+/** Runs one sync at a time. */
 export class Scheduler {
   readonly #syncer: SyncRunner;
   readonly #time: Time;
@@ -54,8 +54,8 @@ export class Scheduler {
     return Promise.resolve({ code: 'in_cooldown', message: `syncing failed; the next attempt is at ${next}` });
   }
 
-  /** Something may have changed on the platform: a sync that runs already may have missed it, so another one follows. */
-  told(): void {
+  /** Something may have changed on the platform. A running sync may have missed it, so another one follows. */
+  syncRequested(): void {
     if (this.#running) this.#again = true;
     else void this.sync();
   }
@@ -65,7 +65,7 @@ export class Scheduler {
     await this.#running;
   }
 
-  /** No sync begins by itself any more. The signal ends a running one. */
+  /** Resolves when no sync runs and none will begin by itself. Expects the signal to be aborted. */
   async stop(): Promise<void> {
     await this.#running;
     this.#time.cancel(this.#timer);
@@ -76,7 +76,7 @@ export class Scheduler {
     this.#running = this.#passes().finally(() => {
       this.#running = undefined;
       if (this.#signal.aborted) return;
-      this.#timer = this.#time.after(Math.max(0, this.#nextAt() - this.#time.now()), () => this.told());
+      this.#timer = this.#time.after(Math.max(0, this.#nextAt() - this.#time.now()), () => this.syncRequested());
     });
     return this.#running;
   }

@@ -1,9 +1,8 @@
-/** What the robots of one process share to reach one platform: HTTP connections, time, randomness. */
+/** What uplinks of all kinds use: options, and the connections, time and randomness that robots of one process share. */
 import type { Clock } from '../../common/clock.ts';
 import { PlatformHttp } from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
-import { transientDelay } from './backoff.ts';
-import { pause, systemTime, type Time, timeOf } from './time.ts';
+import { pause, systemTime, type Time, timeOf, transientDelay } from './time.ts';
 
 /** The subset of a pino logger that is used; secrets are never passed to it. */
 export interface UplinkLogger {
@@ -24,16 +23,18 @@ export interface CommonOptions {
   log?: UplinkLogger;
 }
 
+/** Connections, time and randomness of all robots with one uplink factory. */
 export interface Shared {
   readonly time: Time;
   readonly random: Random;
   readonly log: UplinkLogger | undefined;
   readonly http: PlatformHttp;
-  /** Each running robot holds what is shared; its connections close with the last one. */
+  /** Called by each robot at its start; the connections close when the last one has released them. */
   acquire(): void;
   release(): Promise<void>;
 }
 
+/** What the robots with these options share; connections are opened with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
   const { ca, connections, log } = options;
   const time = options.time ?? (options.clock ? timeOf(options.clock) : systemTime);
@@ -69,4 +70,15 @@ export function parseUrl(option: string, text: string, schemes: readonly string[
   throw new Error(
     `${option} is no address: ${schemes.map((scheme) => `${scheme}//host:port`).join(' or ')} is accepted`,
   );
+}
+
+/** All items of a list: reads pages until the platform has no more. */
+export async function allPages<T>(read: (offset: number) => Promise<{ data: T[]; has_more: boolean }>): Promise<T[]> {
+  const items: T[] = [];
+  for (;;) {
+    const page = await read(items.length);
+    items.push(...page.data);
+    // A platform that promises more with an empty page would be asked for ever.
+    if (!page.has_more || page.data.length === 0) return items;
+  }
 }

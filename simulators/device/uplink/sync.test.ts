@@ -5,8 +5,7 @@ import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
 import { PlatformError } from '../../platform/ports.ts';
 import { DeployError } from '../ports.ts';
-import type { DeploymentSource } from './source.ts';
-import { Syncer } from './sync.ts';
+import { type DeploymentSource, Syncer } from './sync.ts';
 import { ManualTime } from './testing/manual-time.ts';
 import { MemoryDevice } from './testing/memory-device.ts';
 

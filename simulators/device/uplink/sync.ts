@@ -1,11 +1,19 @@
-/** One sync: brings the device to what the platform wants, and tells the platform what came of it. */
-import type { AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
+/** One sync: brings the device to the state that the platform wants, and reports the result. */
+import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
-import { failureDelay } from './backoff.ts';
-import type { DeploymentSource } from './source.ts';
-import type { Time } from './time.ts';
+import { failureDelay, type Time } from './time.ts';
+
+/** Where deployments come from: the agent API, or the public Platform API. */
+export interface DeploymentSource {
+  /** Every deployment of this device that is queued or deployed, with release and config instances. */
+  list(signal: AbortSignal): Promise<AgentDeployment[]>;
+  /** Content of those config instances, in their order. */
+  contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]>;
+  /** Reports the new state of a deployment to the platform; undefined where the platform has no way to report. */
+  report: ((id: string, report: DeploymentReport, signal: AbortSignal) => Promise<void>) | undefined;
+}
 
 interface BackOff {
   failures: number;
@@ -21,7 +29,7 @@ export class Syncer {
   readonly #time: Time;
   /** Deployments that could not be applied yet. */
   #backOffs: Map<string, BackOff> | undefined;
-  /** Reports that the platform has not taken yet. */
+  /** Reports that the platform has not accepted yet. */
   #unreported: Map<string, DeploymentReport> | undefined;
 
   constructor(port: DeploymentPort, source: DeploymentSource, time: Time) {
@@ -37,8 +45,8 @@ export class Syncer {
   }
 
   /**
-   * Rejects when the platform cannot be reached or refuses (NetworkError, ApiError, ProtocolError), or the signal aborts. What
-   * is wrong with a deployment is no rejection: it is reported, and tried again later.
+   * Rejects when the platform cannot be reached or refuses (NetworkError, ApiError, ProtocolError), or the signal aborts. A
+   * deployment that cannot be applied is not a rejection: it is reported, and tried again later.
    */
   async run(signal: AbortSignal): Promise<void> {
     const listed = await this.#source.list(signal);
@@ -47,7 +55,7 @@ export class Syncer {
     this.#forgetAllBut(wanted);
     const current = newest(wanted);
     const settled = current === undefined || (await this.#reach(current, signal));
-    // While a replacement is being retried, what it replaces stays in service.
+    // While a replacement is retried, the deployment that it replaces stays in service.
     if (settled) await this.#removeUnwanted(listed, wanted);
     await this.#flush(signal);
   }
@@ -60,8 +68,8 @@ export class Syncer {
       return true;
     }
     if (this.#port.active().some(({ id }) => id === wanted.id)) {
-      const told = wanted.activity_status === 'deployed' && wanted.error_status === 'none';
-      if (!told) this.#restate(wanted.id, this.#deployed());
+      const isReported = wanted.activity_status === 'deployed' && wanted.error_status === 'none';
+      if (!isReported) this.#restate(wanted.id, this.#deployed());
       return true;
     }
     if (this.#time.now() < (this.#backOffs?.get(wanted.id)?.notBefore ?? 0)) return false;
@@ -83,8 +91,8 @@ export class Syncer {
       for (const old of replaced) this.#report(old.id, this.#archived(old.error_status));
       return true;
     } catch (error) {
-      const notOfTheDeployment = error instanceof NetworkError || (error instanceof ApiError && error.unauthorized);
-      if (notOfTheDeployment || signal.aborted) throw error;
+      const isOfThePlatform = error instanceof NetworkError || (error instanceof ApiError && error.unauthorized);
+      if (isOfThePlatform || signal.aborted) throw error;
       return await this.#failed(wanted, error, contents);
     }
   }
@@ -138,12 +146,12 @@ export class Syncer {
     this.#unreported.set(id, { ...this.#unreported.get(id), ...report });
   }
 
-  /** Reports what happened in an earlier run, unless that is still to be reported as of when it happened. */
+  /** Reports what happened in an earlier run, unless a report with its original time is still waiting. */
   #restate(id: string, report: DeploymentReport): void {
     if (!this.#unreported?.has(id)) this.#report(id, report);
   }
 
-  /** Reports stay until the platform has taken or refused them, over as many syncs as it needs. */
+  /** Sends the reports. Each is kept, over any number of syncs, until the platform accepts or refuses it. */
   async #flush(signal: AbortSignal): Promise<void> {
     let failure: unknown;
     for (const [id, report] of this.#unreported ?? []) {

@@ -3,8 +3,7 @@
  * or an address where nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does not.
  */
 import { ApiError } from '../../common/platform-http.ts';
-import { BrokerError } from '../../device/uplink/mqtt/broker-error.ts';
-import { NotMqtt } from '../../device/uplink/mqtt/connection.ts';
+import { BrokerError, NotMqtt } from '../../device/uplink/mqtt/connection.ts';
 import { masked, type PlatformAddress } from '../platform/address.ts';
 import { PlatformFailure } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';

@@ -5,6 +5,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { generate, type Packet } from 'mqtt-packet';
+import { networkErrorMessage } from '../../../common/platform-http.ts';
 import { type Beating, KEEP_ALIVE_SECONDS, type KeepAlive } from './keep-alive.ts';
 import { readPackets } from './packets.ts';
 
@@ -27,11 +28,25 @@ export class MqttRefused extends Error {
   }
 }
 
-/** Whoever listens there speaks something else. */
+/** The server at the broker's address does not speak MQTT. */
 export class NotMqtt extends Error {
   override name = 'NotMqtt';
   constructor(cause: Error) {
     super(`what was answered is no MQTT (${cause.message})`, { cause });
+  }
+}
+
+/** There is no connection to the broker; the message names its address and the reason. */
+export class BrokerError extends Error {
+  override name = 'BrokerError';
+  constructor({ host, port, tls }: Pick<MqttEndpoint, 'host' | 'port' | 'tls'>, cause: Error) {
+    const address = `${tls ? 'mqtts' : 'mqtt'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    super(`no connection to the MQTT broker at ${address}: ${networkErrorMessage(cause)}`, { cause });
+  }
+
+  /** Bad user name or password, or not authorized. */
+  get credentials(): boolean {
+    return this.cause instanceof MqttRefused && this.cause.credentials;
   }
 }
 
@@ -45,11 +60,11 @@ export interface MqttEndpoint {
 export interface MqttListener {
   /** `payload` is valid during the call only. `retained`: stored before this connection subscribed. */
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void;
-  /** The connection ended, whoever ended it. Called once, after `open` resolved. */
+  /** The connection ended, from whichever side. Called once, after `open` resolved. */
   onClose(connection: MqttConnection): void;
 }
 
-/** Bytes are consumed before the next read of any connection, so that all may read into one buffer (not with overlapped I/O). */
+/** Bytes are consumed before the next read of any connection, so all connections read into one buffer. Not with overlapped I/O. */
 const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 const canShareReadBuffer = process.platform !== 'win32';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { random } from '../../common/random.ts';
-import { failureDelay, networkDelay, reconnectDelay, transientDelay } from './backoff.ts';
 import { ManualTime } from './testing/manual-time.ts';
-import { pause } from './time.ts';
+import { failureDelay, networkDelay, pause, reconnectDelay, transientDelay } from './time.ts';
 
 const attempts = (count: number) => Array.from({ length: count }, (_, attempt) => attempt);
 

@@ -27,7 +27,7 @@ const DEFAULT_AGENT_VERSION = 'v0.1.0';
 const MQTT_PORT = 1883;
 const MQTT_TLS_PORT = 8883;
 
-export interface UplinkHub extends Shared {
+export interface AgentHub extends Shared {
   readonly keepAlive: KeepAlive;
   readonly mqtt: MqttEndpoint;
   readonly headers: Record<string, string>;
@@ -37,7 +37,7 @@ export interface UplinkHub extends Shared {
 }
 
 /** Throws when an address in the options is none. */
-export function createHub(options: AgentUplinkOptions): UplinkHub {
+export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   const { agentVersion = DEFAULT_AGENT_VERSION, ca, dialect = 'spec', keyBits = DEFAULT_KEY_BITS, token } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
   const shared = share(options, new URL(origin));
