@@ -67,12 +67,13 @@ async function decide<Context>(
   context: TestContext,
   run: { seed: number; runs: number; signal: AbortSignal },
 ): Promise<void> {
-  const recorder = new Recorder(target.redactor ?? new Redactor());
+  const { redactor = new Redactor() } = target;
+  const recorder = new Recorder(redactor);
   const over = new AbortController();
   let result: CheckResult;
   try {
     const given = target.context(recorder, AbortSignal.any([run.signal, over.signal]));
-    result = await runCheck({ ...run, check, context: given, recorder, limitMs: CHECK_LIMIT_MS });
+    result = redactor.value(await runCheck({ ...run, check, context: given, recorder, limitMs: CHECK_LIMIT_MS }));
   } finally {
     over.abort();
   }

@@ -77,19 +77,19 @@ export class Recorder {
     return this.#exchanges;
   }
 
-  /** Keeps an exchange, redacted; the object comes back so that a stream can go on filling it. */
+  /** Keeps an exchange, redacted. The object comes back so that a stream can go on filling it. */
   add(exchange: Recorded): Recorded {
-    const { request_body: sent, response_body: received } = exchange;
+    const { url, curl, request_headers, request_body, response_headers, response_body, error } = exchange;
     const clean: Recorded = {
-      ...this.redactor.value({
-        ...exchange,
-        ...(sent === undefined ? {} : { request_body: this.body(sent) }),
-        ...(received === undefined ? {} : { response_body: this.body(received) }),
-      }),
-      request_headers: this.redactor.headers(exchange.request_headers),
+      ...exchange,
+      url: this.redactor.text(url),
+      curl: this.redactor.text(curl),
+      request_headers: this.redactor.headers(request_headers),
+      ...(request_body === undefined ? {} : { request_body: this.body(request_body) }),
+      ...(response_headers === undefined ? {} : { response_headers: this.redactor.headers(response_headers) }),
+      ...(response_body === undefined ? {} : { response_body: this.body(response_body) }),
+      ...(error === undefined ? {} : { error: this.redactor.text(error) }),
     };
-    if (exchange.response_headers !== undefined)
-      clean.response_headers = this.redactor.headers(exchange.response_headers);
     this.#exchanges.push(clean);
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
     return clean;

@@ -237,3 +237,34 @@ describe('a transcript', () => {
     expect(told(said(recorder), AWKWARD.slice(0, 21))).toBe('');
   });
 });
+
+it('finds a secret whose characters are escaped in several ways at once', () => {
+  for (const text of [
+    's3cr3t%2Fk+y\\u003d&quot;&#39;&lt;&amp;>%25\\\\|~%C3%A9%0aJ9w',
+    's3cr3t\\/k\\u002By=\\"&amp;#39;\\u003c&#x26;&gt;%\\\\\\\\|~\\u00E9\\\\nJ9w',
+  ]) {
+    expect(knowing(AWKWARD).text(`<${text}>`)).toBe('<***>');
+  }
+});
+
+it('reads a character that may be an escape as what it is', () => {
+  const secret = 'a%25\\\\b%252f4&amp;c';
+  const redactor = knowing(secret);
+  expect(redactor.text(`(${secret})`)).toBe('(***)');
+  expect(redactor.text(`(${encodeURIComponent(secret)}) (${JSON.stringify(secret)})`)).toBe('(***) ("***")');
+});
+
+it('keeps the variable of a secret that is registered twice', () => {
+  const redactor = new Redactor();
+  redactor.add(PLAIN, 'MUSTER_TOKEN');
+  redactor.add(PLAIN);
+  redactor.add('');
+  redactor.add(undefined);
+  expect(redactor.variable(PLAIN)).toBe('MUSTER_TOKEN');
+  expect(redactor.text(`${PLAIN} and text`)).toBe('*** and text');
+});
+
+it('masks a secret that begins inside what only looked like one', () => {
+  const secret = 'aabaab-Xaa9';
+  expect(knowing(secret).text(`aabaaba${secret}!`)).toBe('aabaaba***!');
+});

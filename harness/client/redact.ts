@@ -1,142 +1,183 @@
-/** Secrets that were given to this run; whatever is recorded, logged or reported passes through here. */
-import { formsOf } from './secret-forms.ts';
+/**
+ * Masks the secrets of a run in what is recorded and reported. A target may send a secret back in any encoding, and any text may
+ * have been cut in the middle of one. So a secret is a list of patterns, one a character, of which the first few can be found too.
+ */
 
 const MASK = '***';
 const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'cookie', 'set-cookie', 'proxy-authorization']);
-/** Shorter text can't be told from other text. */
+/** Fewer characters would be found by chance: shorter secrets, and shorter remains of one beside a cut, are left alone. */
 const SHORTEST = 4;
-/** So much of the beginning of a secret is masked wherever it stands: somebody may have cut the text that held it. */
+/** The first characters of a secret are masked wherever they stand, if they are so many: the text may have been cut there. */
 const HEAD = 8;
 
 export class Redactor {
-  readonly #variables = new Map<string, string>();
-  /** Longest first, so that no form takes the beginning of a longer one away. */
-  #forms: readonly string[] = [];
-  #heads: RegExp | undefined;
+  readonly #secrets = new Map<string, string | undefined>();
+  readonly #forms: Form[] = [];
+  /** Finds every place where a form may begin. */
+  #starts: RegExp | undefined;
 
   /**
-   * Registers a secret; also in the encodings in which it may appear. One of fewer than 4 characters is left alone. `variable`: what
-   * holds it in the environment of whoever repeats a request.
+   * Registers a secret. One of fewer than 4 characters is left alone, and so is one of fewer than 8 that another begins with.
+   *
+   * @param variable environment variable that holds it for whoever repeats a request
    */
   add(secret: string | undefined, variable?: string): void {
-    if (secret === undefined || secret === '') return;
-    if (variable !== undefined) this.#variables.set(secret, variable);
-    const partial = secret.length < HEAD && this.#forms.some((form) => form !== secret && form.startsWith(secret));
-    if (secret.length < SHORTEST || partial) return;
+    if (secret === undefined) return;
+    const alone = secret.length >= HEAD || ![...this.#secrets.keys()].some((other) => other.startsWith(secret));
+    const known = this.#secrets.has(secret);
+    this.#secrets.set(secret, variable ?? this.#secrets.get(secret));
+    if (secret.length < SHORTEST || !alone || known) return;
     // A private key may come back line by line.
     const lines = secret.split(/\r?\n/).filter((line) => line.length >= 16 && !line.startsWith('-----'));
-    const known = new Set(this.#forms);
-    for (const part of [secret, ...lines]) for (const form of formsOf(part)) known.add(form);
-    this.#forms = [...known].sort((a, b) => b.length - a.length);
-    const heads = new Set(this.#forms.flatMap((form) => headOf(form) ?? []));
-    this.#heads =
-      heads.size === 0
-        ? undefined
-        : new RegExp([...heads].map((head) => head.replaceAll(/\W/g, literal)).join('|'), 'g');
+    this.#forms.push(...[...new Set([secret, ...lines])].flatMap(formsOf));
+    this.#starts = new RegExp(`(?=${this.#forms.map(({ start }) => start).join('|')})`, 'g');
   }
 
   /** The variable that holds this very secret. */
   variable(secret: string): string | undefined {
-    return this.#variables.get(secret);
+    return this.#secrets.get(secret);
   }
 
-  text(text: string): string {
-    let clean = text;
-    for (const form of this.#forms) clean = clean.replaceAll(form, MASK);
-    return this.#marked(this.#partly(clean));
+  /** Masks every secret. `ended: false`: the text stops somewhere, as that of a dropped connection does. */
+  text(text: string, { ended = true }: { ended?: boolean } = {}): string {
+    if (this.#starts === undefined) return text;
+    let clean = '';
+    let from = 0;
+    for (const { index } of text.matchAll(this.#starts)) {
+      if (index < from) continue;
+      const end = Math.max(...this.#forms.map((form) => endOf(form, text, index, ended)));
+      if (end > index) clean += text.slice(from, index) + MASK;
+      if (end > index) from = end;
+    }
+    const [first = '', ...cut] = (clean + text.slice(from)).split('…');
+    const rest = cut.map((part) => {
+      const length = Math.max(...this.#forms.map((form) => remains(form, part)));
+      return length === 0 ? part : MASK + part.slice(length);
+    });
+    return [first, ...rest].join('…');
   }
 
-  /**
-   * The first `limit` characters, redacted before they are cut off, so that no secret is cut in two. `ended: false` tells that the
-   * text itself stops somewhere, as that of a dropped connection does.
-   */
+  /** The first `limit` characters of a text, masked before they are cut off, so that no secret is cut in two. */
   excerpt(text: string, limit: number, { ended = true }: { ended?: boolean } = {}): string {
-    const reach = limit * 2 + (this.#forms[0]?.length ?? 0);
+    // A mask is shorter than what it hides, so text beyond the limit moves up.
+    const reach = limit * 2 + Math.max(0, ...this.#forms.map(({ characters }) => characters.length * 6));
     const whole = text.length <= reach;
-    const clean = this.text(whole ? text : text.slice(0, reach));
-    const closed = whole && ended ? clean : this.#withoutStart(clean);
-    return whole && closed.length <= limit ? closed : `${closed.slice(0, limit)}… (${text.length} characters)`;
+    const clean = this.text(whole ? text : text.slice(0, reach), { ended: whole && ended });
+    return whole && clean.length <= limit ? clean : `${clean.slice(0, limit)}… (${text.length} characters)`;
   }
 
-  /** Masks the headers that carry credentials, and known secrets in all others. */
+  /** Masks the headers that carry credentials, and secrets in all others. */
   headers(headers: Record<string, string>): Record<string, string> {
-    return Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [
-        name,
-        SECRET_HEADERS.has(name.toLowerCase()) ? MASK : this.text(value),
-      ]),
-    );
+    const mask = (name: string, value: string): string =>
+      SECRET_HEADERS.has(name.toLowerCase()) ? MASK : this.text(value);
+    return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, mask(name, value)]));
   }
 
-  /** Deep: every string in a JSON value, keys included. */
+  /** Masks secrets in every string of a JSON value, keys included. */
   value<T>(value: T): T {
     if (typeof value === 'string') return this.text(value) as T;
     if (Array.isArray(value)) return value.map((item) => this.value(item)) as T;
-    if (value !== null && typeof value === 'object') {
-      return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.text(key), this.value(item)])) as T;
-    }
-    return value;
-  }
-
-  /** The beginning of a secret, as far as it goes. */
-  #partly(text: string): string {
-    if (this.#heads === undefined) return text;
-    let clean = '';
-    let from = 0;
-    for (const { index } of text.matchAll(this.#heads)) {
-      if (index < from) continue;
-      clean += text.slice(from, index) + MASK;
-      from = index + Math.max(...this.#forms.map((form) => shared(form, text, index)));
-    }
-    return clean + text.slice(from);
-  }
-
-  /** What is left of a secret before or after the mark of a cut. */
-  #marked(text: string): string {
-    if (!text.includes('…')) return text;
-    const parts = text.split('…');
-    return parts
-      .map((part, index) => (index < parts.length - 1 ? this.#withoutStart(part) : part))
-      .map((part, index) => (index > 0 ? this.#withoutEnd(part) : part))
-      .join('…');
-  }
-
-  #withoutStart(text: string): string {
-    // A cut may go through a character too.
-    const end = text.endsWith('\ufffd') ? text.slice(0, -1) : text;
-    const left = Math.max(0, ...this.#forms.map((form) => overlap(form, (start) => end.endsWith(start), 'start')));
-    return left === 0 ? text : end.slice(0, end.length - left) + MASK;
-  }
-
-  #withoutEnd(text: string): string {
-    const left = Math.max(0, ...this.#forms.map((form) => overlap(form, (end) => text.startsWith(end), 'end')));
-    return left === 0 ? text : MASK + text.slice(left);
+    if (value === null || typeof value !== 'object') return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.text(key), this.value(item)])) as T;
   }
 }
 
-/** Node 22 has no RegExp.escape. */
-const literal = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-/** Enough of the beginning to tell it from other words: up to what no word has in it, or most of it. */
-function headOf(form: string): string | undefined {
-  const telling = form.search(/[^a-z._-]/);
-  const length = Math.max(HEAD, telling === -1 ? Math.max(12, Math.ceil(form.length * 0.75)) : telling + 1);
-  return length < form.length ? form.slice(0, length) : undefined;
+/** A secret in one encoding. */
+interface Form {
+  /** Sticky patterns, one for each character however it may be escaped. */
+  characters: readonly RegExp[];
+  /** Sticky, for all of it. Unlike the characters one by one, it tries again where a character can be read in two ways. */
+  whole: RegExp;
+  /** Source of the pattern of its first characters. */
+  start: string;
+  /** How many characters at its beginning tell it from other text. */
+  head: number;
 }
 
-/** How many characters of `form` stand at `index`, none unless its head does. */
-function shared(form: string, text: string, index: number): number {
-  const head = headOf(form);
-  if (head === undefined || !text.startsWith(head, index)) return 0;
-  let length = head.length;
-  while (length < form.length && form[length] === text[index + length]) length += 1;
-  return length;
+/** Where a form that begins at `index` ends; `index` when there is too little of it to be told from other text. */
+function endOf({ characters, whole, head }: Form, text: string, index: number, ended: boolean): number {
+  whole.lastIndex = index;
+  if (whole.test(text)) return whole.lastIndex;
+  const { count, at } = match(characters, text, index);
+  if (count >= head) return at;
+  // A cut may go through an escaped character.
+  const cut = ended ? /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…)/y : /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…|$)/y;
+  cut.lastIndex = at;
+  return count >= SHORTEST && cut.test(text) ? cut.lastIndex : index;
 }
 
-/** Length of the longest beginning or end of `form` that fits, of those that can be told from other text. */
-function overlap(form: string, fits: (part: string) => boolean, side: 'start' | 'end'): number {
-  for (let length = form.length - 1; length >= SHORTEST; length -= 1) {
-    if (fits(side === 'start' ? form.slice(0, length) : form.slice(-length))) return length;
+/** Length of the longest end of a form that the text begins with. */
+function remains({ characters }: Form, text: string): number {
+  for (let from = 1; from <= characters.length - SHORTEST; from += 1) {
+    const { count, at } = match(characters, text, 0, from);
+    if (from + count === characters.length) return at;
   }
   return 0;
 }
+
+/** How many characters, beginning with that number `from`, stand in the text at `index`, and where the last of them ends. */
+function match(characters: readonly RegExp[], text: string, index: number, from = 0): { count: number; at: number } {
+  let at = index;
+  for (let count = 0; ; count += 1) {
+    const character = characters[from + count];
+    if (character === undefined) return { count, at };
+    character.lastIndex = at;
+    if (!character.test(text)) return { count, at };
+    at = character.lastIndex;
+  }
+}
+
+/** A secret as it is, in hexadecimal and in base64, alone or in a longer text whose bytes before it shift its characters. */
+function formsOf(secret: string): Form[] {
+  const bytes = Buffer.from(secret);
+  const [alone = '', ...inside] = [0, 1, 2].map((before) =>
+    Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .slice(before === 0 ? 0 : before + 1, before === 0 ? undefined : Math.floor(((before + bytes.length) * 8) / 6)),
+  );
+  const url = (character: string): string => `${escaped(character)}${{ '+': '|-', '/': '|_' }[character] ?? ''}`;
+  return [
+    form(secret, escaped),
+    form(bytes.toString('hex'), digits),
+    form(alone.replace(/=+$/, ''), url, '=*'),
+    ...inside.filter((text) => text.length > SHORTEST + 1).map((text) => form(text, url)),
+  ];
+}
+
+function form(text: string, pattern: (character: string) => string, end = ''): Form {
+  const sources = [...text].map((character) => `(?:${pattern(character)})`);
+  // Up to the first character that words do not have, or most of it.
+  const telling = text.search(/[^a-z._-]/);
+  const head = Math.max(HEAD, telling === -1 ? Math.max(12, Math.ceil(text.length * 0.75)) : telling + 1);
+  return {
+    characters: sources.map((source) => new RegExp(source, 'y')),
+    whole: new RegExp(sources.join('') + end, 'y'),
+    start: sources.slice(0, SHORTEST).join(''),
+    head: head < sources.length ? head : Number.POSITIVE_INFINITY,
+  };
+}
+
+const NAMED: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
+const CONTROL: Readonly<Record<string, string>> = { '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
+
+/** A character plain, escaped for JSON or a URL (however often), for HTML or a shell, or misread as Latin-1. */
+function escaped(character: string): string {
+  if (/^\w$/.test(character)) return character;
+  const code = character.codePointAt(0) ?? 0;
+  return [
+    ...(character === "'" ? [`'\\\\+''`] : []),
+    ...(character === ' ' ? ['\\+'] : []),
+    ...(character in CONTROL ? [`\\\\+${CONTROL[character]}`] : []),
+    character.replaceAll(UNIT, (unit) => `\\\\+u${digits(hex(unit.charCodeAt(0)))}`),
+    Array.from(Buffer.from(character), (byte) => `%(?:25)*${digits(hex(byte).slice(-2))}`).join(''),
+    `&(?:amp;)*(?:#0*${code}|#[xX]0*${digits(code.toString(16))}|${NAMED[character] ?? '#'});`,
+    `\\\\*${literal(character)}`,
+    literal(Buffer.from(character).toString('latin1')),
+  ].join('|');
+}
+
+const UNIT = /[\s\S]/g;
+const hex = (value: number): string => value.toString(16).padStart(4, '0');
+const digits = (text: string): string => text.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+/** Node 22 has no RegExp.escape. */
+const literal = (text: string): string => text.replaceAll(UNIT, (unit) => `\\u${hex(unit.charCodeAt(0))}`);

@@ -1,5 +1,6 @@
 /** Properties inside a check: fast-check decides what to try, the predicate's finding says what is wrong. */
 import fc from 'fast-check';
+import { NoAnswer } from '../client/errors.ts';
 import type { Redactor } from '../client/redact.ts';
 import type { Finding, PropertyOptions } from './types.ts';
 import { show, Violation } from './violation.ts';
@@ -16,35 +17,22 @@ export interface PropertyRun {
 }
 
 const DEFAULT_RUNS = 25;
+/** Characters of a counterexample in a finding. */
+const SHOWN = 2000;
 
-/** How much an error says against the target: a violation, no answer, or nothing (the set-up failed). */
-function weight(error: unknown): number {
-  if (error instanceof Violation) return 2;
-  return error instanceof Error && error.name === 'NoAnswer' ? 1 : 0;
-}
-
-/** While a counterexample is made smaller, what says less than it did is no smaller one: a target that fell over at it, say. */
-function neverLess<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
-  let most = 0;
-  return async (value) => {
-    try {
-      await predicate(value);
-    } catch (error) {
-      if (weight(error) < most && !(error instanceof fc.PreconditionFailure)) return;
-      most = Math.max(most, weight(error));
-      onFound();
-      throw error;
-    }
-  };
-}
-
+/**
+ * Runs a property with the run's seed, and shrinks what fails.
+ *
+ * @throws Violation with the smallest counterexample and its coordinates, when a predicate threw a Violation or NoAnswer; what it
+ *   threw otherwise, as it is: a smaller input would only hide trouble with the set-up
+ */
 export async function runProperty<T>(
   arbitrary: fc.Arbitrary<T>,
   predicate: (value: T) => Promise<void>,
   run: PropertyRun,
   options: PropertyOptions = {},
 ): Promise<void> {
-  const details = await fc.check(fc.asyncProperty(arbitrary, neverLess(predicate, run.onFound)), {
+  const details = await fc.check(fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound)), {
     seed: run.seed,
     // A replay runs the one counterexample, and looks for no smaller one.
     ...(run.path === undefined
@@ -54,21 +42,44 @@ export async function runProperty<T>(
   });
   if (!details.failed) return;
   const error = details.errorInstance;
-  // Trouble with the set-up stays what it is: a shrunk input would only hide it.
-  if (weight(error) === 0) throw error ?? new Error('the property did not finish');
+  const finding = findingOf(error);
+  if (finding === undefined) throw error ?? new Error('the property did not finish');
   const [smallest] = details.counterexample ?? [];
   const described =
     options.describe?.(smallest as never) ?? (typeof smallest === 'bigint' ? String(smallest) : fc.stringify(smallest));
   const replayPath = /replayPath="([^"]*)"/.exec(described)?.[1];
-  const finding: Finding =
-    error instanceof Violation
-      ? error.finding
-      : { expected: 'an answer to every request', actual: (error as Error).message };
   throw new Violation({
     ...finding,
-    counterexample: show(finding.counterexample ?? described, 2000, run.redactor),
+    counterexample: show(finding.counterexample ?? described, SHOWN, run.redactor),
     seed: run.seed,
     ...(details.counterexamplePath === null ? {} : { path: details.counterexamplePath }),
     ...(replayPath === undefined ? {} : { replay_path: replayPath }),
   });
+}
+
+/** While shrinking, ignores errors weaker than the strongest so far, such as a crash after a violation, so it keeps to one failure. */
+function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
+  let strongest = 0;
+  return async (value) => {
+    try {
+      await predicate(value);
+    } catch (error) {
+      if (strength(error) < strongest && !(error instanceof fc.PreconditionFailure)) return;
+      strongest = Math.max(strongest, strength(error));
+      onFound();
+      throw error;
+    }
+  };
+}
+
+/** How much an error says against the target: a violation, no answer, or nothing (the set-up failed). */
+function strength(error: unknown): number {
+  if (error instanceof Violation) return 2;
+  return error instanceof NoAnswer ? 1 : 0;
+}
+
+/** What an error says against the target; undefined when it says nothing. */
+export function findingOf(error: unknown): Finding | undefined {
+  if (error instanceof Violation) return error.finding;
+  return error instanceof NoAnswer ? { expected: 'an answer to every request', actual: error.message } : undefined;
 }

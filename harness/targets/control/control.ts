@@ -7,9 +7,10 @@ import type {
   StopSignal,
 } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/deployment.ts';
+import { Blocked } from '../../runner/violation.ts';
 
 /** The set-up of a check failed, which decides nothing about the implementation under test. */
-export class ControlError extends Error {
+export class ControlError extends Blocked {
   override name = 'ControlError';
 }
 
