@@ -1,30 +1,27 @@
-/**
- * Servers that do nothing of what the specification asks for, to show that a suite gives nothing for nothing: each MUST that
- * passes on one of these is no check.
- */
+/** Null servers implement nothing that the specification asks for: a check of a MUST that passes on one of them proves nothing. */
 import { rmSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 
-/** What the server does with whoever connects. */
+/** What each server does with its clients. */
 export const NULL_SERVERS = {
   'hangs-up': 'closes every connection at once',
   'not-found': 'answers everything with 404 and an empty body',
   'empty-object': 'answers everything with 200 and {}',
   'never-answers': 'accepts every connection and never says anything',
-  'empty-list': 'answers everything with 200 and an empty list, whoever asks',
+  'empty-list': 'answers everything with 200 and an empty list, with or without a key',
 } as const;
 export type NullServerName = keyof typeof NULL_SERVERS;
 
 export interface NullServer extends AsyncDisposable {
-  /** Where it listens: the path of its unix socket, or a URL. */
+  /** Path of its unix socket, or its URL. */
   readonly address: string;
   /** Port on 127.0.0.1; undefined on a unix socket. */
   readonly port: number | undefined;
   close(): Promise<void>;
 }
 
-/** Listens on a unix socket, or on a port of 127.0.0.1 (0: any free one). */
+/** Listens on a unix socket, or on a port of 127.0.0.1 (0: any free port). Rejects when it cannot. */
 export async function nullServer(
   name: NullServerName,
   where: { path: string } | { port: number },
