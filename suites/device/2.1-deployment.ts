@@ -1,50 +1,51 @@
-/** Section 2.1: the Deployment, as GET /deployments/current answers it. */
+/** Sections 2.1 and 4.1: the Deployment that GET /deployments/current answers. */
 import fc from 'fast-check';
 import { deploymentFields } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { ask, brief, CURRENT, currentDeployment, mediaType, objectOf, saysNone } from './support/ask.ts';
-import { check, type Device } from './support/context.ts';
+import { mustBeDeployment } from './support/assertions.ts';
+import { check, type Device } from './support/check.ts';
 import { sameJson } from './support/events.ts';
-import { judgeDeployment } from './support/judge.ts';
+import {
+  CURRENT,
+  currentDeployment,
+  meansNoDeployment,
+  mediaType,
+  objectOf,
+  request,
+  summary,
+} from './support/requests.ts';
 
 const shape = requirement({
   id: 'device.deployment.shape',
   level: 'MUST',
   section: '2.1',
   since: '2026-11-21',
+  clause: 'Response 200, `application/json`: a Deployment (section 2.1).',
   text: 'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
 });
 
-/** What section 2.1 says of it. What else an implementation adds (the time of the answer, say) may change. */
-function specified(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
-  return body && Object.fromEntries(Object.entries(body).filter(([name]) => name in deploymentFields));
-}
+const shapeCheck = check(shape, { sharing: 'shared', profile: 'core' }, async (t: Device) => {
+  if (meansNoDeployment(await request(t, { path: CURRENT })))
+    t.notApplicable('the device has no current deployment, and the specification does not say what it answers then');
+  await mustAnswerDeployment(t);
+});
 
-const SOME_MS = 15;
-const OVER_A_SECOND_MS = 1050;
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const shapeDrivenCheck = check(
+  shape,
+  { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core' },
+  async (t: Device) => {
+    await t.control.deploy();
+    await mustAnswerDeployment(t);
+  },
+);
 
-/** The current deployment, as two readings one after the other agree on it. One may come from elsewhere in between, so there are several attempts. */
-async function agreeing(context: Device, between: () => Promise<void>): Promise<Record<string, unknown> | undefined> {
-  for (let attempt = 0; ; attempt += 1) {
-    const before = specified(await currentDeployment(context));
-    await between();
-    const after = specified(await currentDeployment(context));
-    if (sameJson(before, after)) return after;
-    context.must(attempt < 4, {
-      expected: 'the same deployment at two readings one after the other',
-      actual: `${JSON.stringify(before)}, then ${JSON.stringify(after)}`,
-    });
-  }
-}
-
-async function judgeCurrent(context: Device): Promise<void> {
-  const response = await ask(context, { path: CURRENT }, '200 with a Deployment');
-  context.must(response.status === 200 && mediaType(response.headers) === 'application/json', {
+async function mustAnswerDeployment(t: Device): Promise<void> {
+  const response = await request(t, { path: CURRENT }, '200 with a Deployment');
+  t.must(response.status === 200 && mediaType(response.headers) === 'application/json', {
     expected: '200 with content-type application/json',
-    actual: brief(response),
+    actual: summary(response),
   });
-  judgeDeployment(context, response.json ?? response.text, 'GET /deployments/current');
+  mustBeDeployment(t, response.json ?? response.text, 'GET /deployments/current');
 }
 
 const safe = requirement({
@@ -52,79 +53,85 @@ const safe = requirement({
   level: 'SHOULD',
   section: '4.1',
   since: '2026-11-21',
+  clause: 'return the current deployment of the device … no parameters, no body',
   text: 'Reading the current deployment changes nothing: repeated reads agree while nothing is deployed, and unknown query parameters change nothing.',
 });
+
+const safeCheck = check(safe, { sharing: 'exclusive' }, async (t: Device) => {
+  if (t.capabilities.has('drive')) await t.control.deploy();
+  const first = await readTwice(t);
+  if (first === undefined) return t.notApplicable('the device has no current deployment');
+  // An implementation may write times to the second, so that a change shows only after one.
+  await pause(OVER_A_SECOND_MS);
+  const later = await currentDeployment(t);
+  t.must(later?.['id'] !== first['id'] || later?.['created_at'] === first['created_at'], {
+    expected: `the same created_at of ${first['id']} at every reading: ${first['created_at']}`,
+    actual: later?.['created_at'],
+  });
+  await t.property(unknownParameters, (query) => mustIgnore(t, query), { runs: 15 });
+});
+
+const SOME_MS = 15;
+const OVER_A_SECOND_MS = 1050;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Another deployment may come between two readings, so a difference counts only when it stays. */
+const ATTEMPTS = 5;
+
+/** The current deployment, as two readings agree on it. */
+async function readTwice(t: Device): Promise<Record<string, unknown> | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = specified(await currentDeployment(t));
+    await pause(SOME_MS);
+    const after = specified(await currentDeployment(t));
+    if (sameJson(before, after)) return after;
+    t.must(attempt < ATTEMPTS, {
+      expected: 'the same deployment at two readings one after the other',
+      actual: `${JSON.stringify(before)}, then ${JSON.stringify(after)}`,
+    });
+  }
+}
+
+const unknownParameters = fc.dictionary(fc.stringMatching(/^muster_[a-z]{1,8}$/), fc.stringMatching(/^[ -~]{0,20}$/), {
+  maxKeys: 3,
+});
+
+async function mustIgnore(t: Device, query: Record<string, string>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const without = await request(t, { path: CURRENT });
+    const withQuery = await request(t, { path: CURRENT, query });
+    const same = sameJson(specified(objectOf(without)), specified(objectOf(withQuery)));
+    if (without.status === withQuery.status && same) return;
+    t.must(attempt < ATTEMPTS, {
+      expected: `the same answer with and without the query ${JSON.stringify(query)}`,
+      actual: `${summary(without)} without, ${summary(withQuery)} with it`,
+    });
+  }
+}
+
+/** The fields of section 2.1. Any other field that an implementation adds may change, such as the time of the answer. */
+function specified(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  return body && Object.fromEntries(Object.entries(body).filter(([name]) => name in deploymentFields));
+}
 
 const current = requirement({
   id: 'device.deployment.current',
   level: 'MUST',
   section: '4.1',
   since: '2026-11-21',
+  clause: 'return the current deployment of the device',
   text: 'After a deployment has been deployed, GET /deployments/current answers that deployment.',
 });
 
-export default [
-  check(shape, { sharing: 'shared', profile: 'core' }, async (context: Device) => {
-    if (saysNone(await ask(context, { path: CURRENT })))
-      context.notApplicable(
-        'the device has no current deployment, and the specification does not say what it answers then',
-      );
-    await judgeCurrent(context);
-  }),
-
-  check(
-    shape,
-    { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core' },
-    async (context: Device) => {
-      await context.control.deploy();
-      await judgeCurrent(context);
-    },
-  ),
-
-  check(safe, { sharing: 'exclusive' }, async (context: Device) => {
-    if (context.capabilities.has('drive')) await context.control.deploy();
-    const first = await agreeing(context, async () => {
-      await pause(SOME_MS);
+const currentCheck = check(current, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, async (t: Device) => {
+  for (let round = 0; round < 3; round += 1) {
+    const deployed = await t.control.deploy({ description: `Muster round ${round}` });
+    const body = await currentDeployment(t);
+    t.must(body?.['id'] === deployed.id, {
+      expected: `the deployment deployed last, ${deployed.id}`,
+      actual: body === undefined ? '404' : body['id'],
     });
-    if (first === undefined) return context.notApplicable('the device has no current deployment');
-    // Times are written to the second by some, so that a change shows only after one.
-    await pause(OVER_A_SECOND_MS);
-    const later = await currentDeployment(context);
-    context.must(later?.['id'] !== first['id'] || later?.['created_at'] === first['created_at'], {
-      expected: `the same created_at of ${first['id']} at every reading: ${first['created_at']}`,
-      actual: later?.['created_at'],
-    });
-    const parameters = fc.dictionary(fc.stringMatching(/^muster_[a-z]{1,8}$/), fc.stringMatching(/^[ -~]{0,20}$/), {
-      maxKeys: 3,
-    });
-    await context.property(
-      parameters,
-      async (query) => {
-        // A deployment may come from elsewhere in between, so a difference counts only when it stays.
-        for (let attempt = 0; ; attempt += 1) {
-          const plain = await ask(context, { path: CURRENT });
-          const decorated = await ask(context, { path: CURRENT, query });
-          if (plain.status === decorated.status && sameJson(specified(objectOf(plain)), specified(objectOf(decorated))))
-            return;
-          context.must(attempt < 4, {
-            expected: `the same answer with and without the query ${JSON.stringify(query)}`,
-            actual: `${brief(plain)} without, ${brief(decorated)} with it`,
-          });
-        }
-      },
-      { runs: 15 },
-    );
-  }),
+  }
+});
 
-  check(current, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, async (context: Device) => {
-    for (let round = 0; round < 3; round += 1) {
-      const description = `Muster round ${round}`;
-      const deployed = await context.control.deploy({ description });
-      const body = await currentDeployment(context);
-      context.must(body?.['id'] === deployed.id, {
-        expected: `the deployment deployed last, ${deployed.id}`,
-        actual: body === undefined ? '404' : body['id'],
-      });
-    }
-  }),
-];
+export default [shapeCheck, shapeDrivenCheck, safeCheck, currentCheck];

@@ -1,94 +1,107 @@
-/** Section 2.2: what failed and archived mean for the device. */
-
+/** Section 2.2: what `failed` and `archived` mean for the device. */
+import { PollTimeout, poll } from '../../harness/common/poll.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { ControlError } from '../../harness/targets/control/control.ts';
-import { currentDeployment } from './support/ask.ts';
-import { check, type Device } from './support/context.ts';
-import { type ConfigFile, configFile, configRoot, contentOf } from './support/files.ts';
-import { eventually } from './support/patience.ts';
+import { check, type Device } from './support/check.ts';
+import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/config-files.ts';
+import { recordTimeout, timeoutMs } from './support/device.ts';
+import { ignoreControlError } from './support/drive.ts';
+import { currentDeployment } from './support/requests.ts';
 
 const failed = requirement({
   id: 'device.deployment.failed',
   level: 'MUST',
   section: '2.2',
   since: '2026-11-21',
+  clause: 'a fatal error occurred, the deployment is archived and, if it was deployed, removed from the device',
   text: 'A failed deployment ends archived and is no longer on the device; it may pass through removing.',
 });
+
+const failedCheck = check(failed, { needs: ['drive'], sharing: 'exclusive' }, async (t: Device) => {
+  const files = [configFile('{"a":1}'), configFile('{"b":2}')];
+  const { id, activity_status: answered } = await deployFailed(t, files);
+  // Control may set the very state that it is asked for, whatever the agent would do after a failure: that is not a fault of the agent.
+  if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
+    const left = await happens(
+      t,
+      'the failed deployment to leave',
+      async () => (await activeState(t, id)) === undefined,
+    );
+    t.should(left, {
+      expected: `the failed deployment ${id} archived, or not shown as current any more`,
+      actual: `${await activeState(t, id)} ${t.patienceMs / 1000} s later, as control was asked for`,
+    });
+    if (!left) return;
+  }
+  await mustLeave(t, id, files, 'failed');
+});
+
+/** Drives a deployment to failed, as far as control can. */
+async function deployFailed(t: Device, files: ConfigFile[]): Promise<Deployment> {
+  const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreControlError);
+  if (made?.error_status === 'failed') return made;
+  return t.notApplicable('control cannot drive a deployment to failed');
+}
 
 const removed = requirement({
   id: 'device.deployment.removed',
   level: 'SHOULD',
   section: '2.2',
   since: '2026-11-21',
+  clause: 'Kept for history; cannot be deployed and is not active on the device.',
   text: 'A removed deployment is archived: it is not shown as deployed any more, and its config files are gone.',
 });
 
-/** Drives a deployment to failed, as far as control can. */
-async function fail(context: Device, files: ConfigFile[]): Promise<Deployment> {
-  try {
-    const made = await context.control.deploy({ error_status: 'failed', config_instances: files });
-    if ((made as { error_status?: unknown }).error_status === 'failed') return made;
-  } catch (error) {
-    if (!(error instanceof ControlError)) throw error;
-  }
-  return context.notApplicable('control cannot drive a deployment to failed');
-}
+const removedCheck = check(removed, { needs: ['drive'], sharing: 'exclusive' }, async (t: Device) => {
+  const files = [configFile('{"c":3}')];
+  const { id } = await t.control.deploy({ config_instances: files });
+  await t.control.remove(id);
+  await mustLeave(t, id, files, 'removed');
+  const after = await currentDeployment(t);
+  t.note(`after a removal the current deployment is ${after === undefined ? '404' : after['activity_status']}`);
+});
 
-/** What the device shows of that deployment as long as it is active; undefined once it is archived or not shown. */
-async function stillActive(context: Device, id: string): Promise<string | undefined> {
-  const body = await currentDeployment(context);
-  if (body?.['id'] !== id || body['activity_status'] === 'archived') return undefined;
-  return `activity_status ${body['activity_status']}, error_status ${body['error_status']}`;
-}
-
-async function mustLeave(context: Device, id: string, files: ConfigFile[], what: string): Promise<void> {
-  let last: string | undefined;
-  const gone = await eventually(context, async () => {
-    last = await stillActive(context, id);
-    return last === undefined ? true : undefined;
+/** The deployment is no longer active, and its files are gone where the suite can see them. */
+async function mustLeave(t: Device, id: string, files: ConfigFile[], what: string): Promise<void> {
+  let state: string | undefined;
+  const inactive = await happens(t, `the ${what} deployment to leave`, async () => {
+    state = await activeState(t, id);
+    return state === undefined;
   });
-  context.must(gone === true, {
+  t.must(inactive, {
     expected: `the ${what} deployment ${id} archived, or not shown as current any more`,
-    actual: `${last} ${context.patienceMs / 1000} s later`,
+    actual: `${state} ${t.patienceMs / 1000} s later`,
   });
-  if (!context.capabilities.has('files')) return;
-  const root = configRoot(context);
+  if (!t.capabilities.has('files')) return;
+  const root = configRoot(t);
   let left: ConfigFile | undefined;
-  const clean = await eventually(context, () => {
-    left = files.find((file) => contentOf(root, file) !== undefined);
-    return left === undefined ? true : undefined;
+  const clean = await happens(t, `the files of the ${what} deployment to go`, () => {
+    left = files.find((file) => findConfigFile(root, file).length > 0);
+    return left === undefined;
   });
-  context.must(clean === true, {
+  t.must(clean, {
     expected: `no config file of the ${what} deployment ${id} on the device`,
     actual: `${left?.filepath} is still there`,
   });
 }
 
-export default [
-  check(failed, { needs: ['drive'], sharing: 'exclusive' }, async (context: Device) => {
-    const files = [configFile(context, '{"a":1}'), configFile(context, '{"b":2}')];
-    const { id, activity_status: answered } = await fail(context, files);
-    // Control may set the state that it is asked for, whatever the agent would have made of the failure: then nobody is to blame.
-    if (answered === 'deployed' && (await stillActive(context, id)) !== undefined) {
-      const left = await eventually(context, async () =>
-        (await stillActive(context, id)) === undefined ? true : undefined,
-      );
-      context.should(left === true, {
-        expected: `the failed deployment ${id} archived, or not shown as current any more`,
-        actual: `${await stillActive(context, id)} ${context.patienceMs / 1000} s later, as control was asked for`,
-      });
-      if (left === undefined) return;
-    }
-    await mustLeave(context, id, files, 'failed');
-  }),
+/** What the device shows of that deployment while it is active; undefined once it is archived or not shown. */
+async function activeState(t: Device, id: string): Promise<string | undefined> {
+  const body = await currentDeployment(t);
+  if (body?.['id'] !== id || body['activity_status'] === 'archived') return undefined;
+  return `activity_status ${body['activity_status']}, error_status ${body['error_status']}`;
+}
 
-  check(removed, { needs: ['drive'], sharing: 'exclusive' }, async (context: Device) => {
-    const files = [configFile(context, '{"c":3}')];
-    const { id } = await context.control.deploy({ config_instances: files });
-    await context.control.remove(id);
-    await mustLeave(context, id, files, 'removed');
-    const after = await currentDeployment(context);
-    context.note(`after a removal the current deployment is ${after === undefined ? '404' : after['activity_status']}`);
-  }),
-];
+/** Whether it happens before the check's time to wait is over. */
+async function happens(t: Device, what: string, happened: () => Promise<boolean> | boolean): Promise<boolean> {
+  try {
+    const wait = { timeoutMs: timeoutMs(t), firstPauseMs: 5, growth: 2, longestPauseMs: 100, signal: t.signal };
+    return await poll(what, async () => (await happened()) || undefined, wait);
+  } catch (error) {
+    if (!(error instanceof PollTimeout)) throw error;
+    recordTimeout(t);
+    return false;
+  }
+}
+
+export default [failedCheck, removedCheck];

@@ -2,12 +2,12 @@
 import fc from 'fast-check';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../harness/contract/enums.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { ControlError } from '../../harness/targets/control/control.ts';
-import { currentDeployment } from './support/ask.ts';
-import { check, type Device } from './support/context.ts';
+import { mustMergeStatuses } from './support/assertions.ts';
+import { check, type Device } from './support/check.ts';
+import { ignoreControlError } from './support/drive.ts';
 import { parseObject } from './support/events.ts';
-import { judgeMerge } from './support/judge.ts';
-import { retained } from './support/retained.ts';
+import { currentDeployment, isObject } from './support/requests.ts';
+import { sampleRetained } from './support/retained.ts';
 import { withStreams } from './support/streams.ts';
 
 const merge = requirement({
@@ -15,60 +15,59 @@ const merge = requirement({
   level: 'MUST',
   section: '2.2',
   since: '2026-11-21',
+  clause:
+    '`status` equals `error_status` when an error is present … when `error_status` is `none`, `status` equals `activity_status`.',
   text: 'status equals error_status when that is failed or retrying, and activity_status when error_status is none, on every deployment seen.',
 });
 
-export default [
-  check(merge, { sharing: 'shared', profile: 'core' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      let seen = 0;
-      const body = await currentDeployment(context);
-      if (body !== undefined && judgeMerge(context, body, 'the current deployment')) seen += 1;
-      const past = await retained(context, streams);
-      for (const { event, data } of past?.sample.stream.frames ?? []) {
-        // Events of other resources may give the same names another meaning.
-        if (event?.startsWith('deployment.') !== true) continue;
-        const payload = parseObject(data ?? '')?.['data'] as Record<string, unknown> | undefined;
-        if (payload !== undefined && judgeMerge(context, payload, `the payload of ${data}`)) seen += 1;
-      }
-      if (seen === 0)
-        context.notApplicable('the device shows no deployment: neither a current one nor one in a retained event');
-    }),
-  ),
+const mergeCheck = check(merge, { sharing: 'shared', profile: 'core' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    let seen = 0;
+    const body = await currentDeployment(t);
+    if (body !== undefined && mustMergeStatuses(t, body, 'the current deployment')) seen += 1;
+    const past = await sampleRetained(t, streams);
+    for (const { event, data } of past?.stream.frames ?? []) {
+      // The same names may mean something else in events of other resources.
+      if (event?.startsWith('deployment.') !== true) continue;
+      const payload = parseObject(data ?? '')?.['data'];
+      if (isObject(payload) && mustMergeStatuses(t, payload, `the payload of ${data}`)) seen += 1;
+    }
+    if (seen === 0)
+      t.notApplicable('the device shows no deployment: neither a current one nor one in a retained event');
+  }),
+);
 
-  check(
-    merge,
-    { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core' },
-    async (context: Device) => {
-      const reached = new Set<string>();
-      let driven = 0;
-      const pair = fc.record({
-        activity_status: fc.constantFrom(...DEPLOYMENT_ACTIVITY_STATUSES),
-        error_status: fc.constantFrom(...DEPLOYMENT_ERROR_STATUSES),
-      });
-      const every = DEPLOYMENT_ACTIVITY_STATUSES.flatMap((activity_status) =>
-        DEPLOYMENT_ERROR_STATUSES.map((error_status): [unknown] => [{ activity_status, error_status }]),
-      );
-      await context.property(
-        pair,
-        async (statuses) => {
-          try {
-            await context.control.deploy(statuses);
-            driven += 1;
-          } catch (error) {
-            // Not every target can be driven to every pair.
-            if (error instanceof ControlError) return;
-            throw error;
-          }
-          const body = await currentDeployment(context);
-          if (body === undefined || !judgeMerge(context, body, 'the current deployment')) return;
-          reached.add(`${body['activity_status']}/${body['error_status']}`);
-        },
-        { runs: every.length, examples: every },
-      );
-      if (driven === 0) context.blocked('control could not drive the device to any deployment');
-      if (reached.size === 0) context.notApplicable('no deployment that was driven showed both statuses');
-      context.note(`pairs of activity/error seen: ${[...reached].sort().join(', ')}`);
-    },
-  ),
-];
+const mergeDrivenCheck = check(
+  merge,
+  { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core' },
+  async (t: Device) => {
+    const reached = new Set<string>();
+    let driven = 0;
+    await t.property(
+      anyPair,
+      async (statuses) => {
+        // Not every target can be driven to every pair.
+        if ((await t.control.deploy(statuses).catch(ignoreControlError)) === undefined) return;
+        driven += 1;
+        const body = await currentDeployment(t);
+        if (body === undefined || !mustMergeStatuses(t, body, 'the current deployment')) return;
+        reached.add(`${body['activity_status']}/${body['error_status']}`);
+      },
+      { runs: EVERY_PAIR.length, examples: EVERY_PAIR.map((pair): [unknown] => [pair]) },
+    );
+    if (driven === 0) t.blocked('control could not drive the device to any deployment');
+    if (reached.size === 0) t.notApplicable('no deployment that was driven showed both statuses');
+    t.note(`pairs of activity/error seen: ${[...reached].sort().join(', ')}`);
+  },
+);
+
+const anyPair = fc.record({
+  activity_status: fc.constantFrom(...DEPLOYMENT_ACTIVITY_STATUSES),
+  error_status: fc.constantFrom(...DEPLOYMENT_ERROR_STATUSES),
+});
+
+const EVERY_PAIR = DEPLOYMENT_ACTIVITY_STATUSES.flatMap((activity_status) =>
+  DEPLOYMENT_ERROR_STATUSES.map((error_status) => ({ activity_status, error_status })),
+);
+
+export default [mergeCheck, mergeDrivenCheck];

@@ -2,137 +2,146 @@
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device } from './support/context.ts';
-import { anchor, follow, publish, stir } from './support/drive.ts';
-import { distinct, readEvent, type SeenEvent, sameEvents, showIds } from './support/events.ts';
-import { describeOpen, withStreams } from './support/streams.ts';
+import { mustBeSameEvents } from './support/assertions.ts';
+import { check, type Device } from './support/check.ts';
+import { publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { distinct, eventsOf, type SeenEvent, showIds } from './support/events.ts';
+import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
 export const types = requirement({
   id: 'device.events.types',
   level: 'MUST',
   section: '4.1',
   since: '2026-11-21',
+  clause: 'Comma-separated list of event types; when omitted all types are sent.',
   text: 'With types only the listed event types arrive, in replay and live, with their own ids; without it all types are sent.',
 });
 
-/** A type that no device sends: listed beside others it changes nothing. */
-const UNHEARD_OF = 'muster.unheard_of';
+const typesCheck = check(types, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { cursor, events } = await recordEveryType(t, streams);
+    const known = typesOf(events);
+    t.note(`types that could be made: ${known.join(', ')}`);
 
-/** Types that begin or go on like one that is sent, and are others. */
-const near = (type: string): string[] =>
-  [`${type}_late`, type.slice(0, -2), `x${type}`].filter((other) => /.\../.test(other));
+    const unknown = await streams.try({ after: cursor, types: [UNKNOWN_TYPE] });
+    if (unknown.status !== 200) t.note(`a filter that names an unknown type is answered with ${unknown.status}`);
+    await unknown.close();
+    const listable = unknown.status === 200 ? [...known, UNKNOWN_TYPE] : known;
 
-/** How a stream is opened: the filter holds with every cursor, and without one. */
+    await t.property(
+      fc.tuple(fc.shuffledSubarray(listable, { minLength: 1 }), fc.constantFrom(...WAYS)),
+      ([listed, way]) => mustFilter(t, streams, listed, way),
+      {
+        runs: 12,
+        examples: [
+          ...WAYS.map((way): [unknown] => [[known.slice(0, 1), way]]),
+          [[known.slice(-1), 'after']],
+          [[listable, 'after']],
+        ],
+      },
+    );
+  }),
+);
+
+/** A type that no device sends: a filter with it and others lets through the others. */
+const UNKNOWN_TYPE = 'muster.unheard_of';
+
+/** Filters apply with either cursor, and without one. */
 const WAYS = ['after', 'header', 'none'] as const;
+type Way = (typeof WAYS)[number];
 
-const cursorBy = (way: (typeof WAYS)[number], cursor: bigint): OpenEvents =>
+const openBy = (way: Way, cursor: bigint): OpenEvents =>
   way === 'after' ? { after: cursor } : way === 'header' ? { lastEventId: cursor } : {};
 
-function nothingElse(context: Device, came: readonly SeenEvent[], listed: readonly string[], what: string): void {
-  const stray = came.find(({ type }) => !listed.includes(type));
-  context.must(stray === undefined, {
+/** Events of every kind that control can cause, after a cursor. */
+async function recordEveryType(t: Device, streams: Streams) {
+  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+  await publishEveryEventKind(t);
+  await readUpTo(live, await publish(t, 1));
+  return { cursor, live, events: live.events };
+}
+
+const typesOf = (events: readonly SeenEvent[]): string[] => [...new Set(events.map(({ type }) => type))];
+
+/** Compares a filtered stream with an unfiltered one, over events before and after both are opened. */
+async function mustFilter(t: Device, streams: Streams, listed: readonly string[], way: Way): Promise<void> {
+  const { last: from } = await publish(t, 1);
+  await publishEveryEventKind(t);
+  const all = await streams.open({ after: from });
+  const opening = { ...openBy(way, from), types: listed };
+  const filtered = await streams.open(opening);
+  await publishEveryEventKind(t);
+  await readUpTo(all, await publish(t, 1));
+  const due = distinct(all.events).filter(({ type }) => listed.includes(type));
+  const last = due.at(-1);
+  // Once the last event of a listed type has come, no other can come before it any more.
+  if (last !== undefined) {
+    const what = describeOpen(opening);
+    await filtered
+      .reach(last.id, `event ${last.id} (${last.type}) for ${what}`)
+      .finally(() => mustHaveOnly(t, filtered.events, listed, what));
+    // Where a stream without a cursor begins is not stated.
+    if (way !== 'none') mustBeSameEvents(t, filtered.events, due, what);
+  }
+  await all.close();
+  await filtered.close();
+}
+
+function mustHaveOnly(t: Device, came: readonly SeenEvent[], listed: readonly string[], what: string): void {
+  const other = came.find(({ type }) => !listed.includes(type));
+  t.must(other === undefined, {
     expected: `no event of another type for ${what}`,
-    actual: `event ${stray?.id} of type ${stray?.type}`,
+    actual: `event ${other?.id} of type ${other?.type}`,
   });
 }
 
-/** Every character of it percent-encoded. */
-const escaped = (text: string): string =>
+const typesEncodedCheck = check(types, { aspect: 'encoded', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { cursor, events } = await recordEveryType(t, streams);
+    const last = events.at(-1);
+    const known = typesOf(events);
+    if (last === undefined) return t.blocked('nothing was published');
+    const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
+    // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).
+    const query = `after=${cursor}&types=${percentEncoded(last.type)}`;
+    const one = await streams.open({ query });
+    await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
+    mustBeSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
+    if (known.length < 2) return t.note('events of one type alone could be made');
+    // An escaped comma need not mean the same (section 2.2 there), though most clients write it so.
+    const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
+    const several = await streams.try({ query: list });
+    const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
+    const missing = due(known).filter(({ id }) => !came.some((event) => event.id === id));
+    t.should(missing.length === 0, {
+      expected: `the events ${showIds(due(known))} for ${describeOpen({ query: list })}, whose comma is escaped`,
+      actual: several.status === 200 ? showIds(came) : several.status,
+    });
+  }),
+);
+
+/** Every character, even those that need no encoding. */
+const percentEncoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 
-/** A stream begins at once with what it has. Silence proves nothing, so that nothing is concluded from it. */
+const typesNearCheck = check(types, { aspect: 'near', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { cursor, live, events } = await recordEveryType(t, streams);
+    const known = typesOf(events);
+    const listed = known.flatMap(similarTypes).filter((type) => !known.includes(type));
+    const filtered = await streams.try({ after: cursor, types: listed });
+    if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
+    await readUpTo(live, await publish(t, 1));
+    await filtered.idle(QUIET_MS, { within: 1000, for: 'what a filter lets through' });
+    mustHaveOnly(t, eventsOf(t, filtered), listed, describeOpen({ after: cursor, types: listed }));
+  }),
+);
+
+/** Other types that share their beginning or their end with this one. */
+const similarTypes = (type: string): string[] =>
+  [`${type}_late`, type.slice(0, -2), `x${type}`].filter((other) => /.\../.test(other));
+
+/** A stream sends what it has at once. Silence proves nothing: only events that came are looked at. */
 const QUIET_MS = 150;
 
-export default [
-  check(types, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { cursor, live } = await anchor(context, streams);
-      await stir(context);
-      await follow(live, await publish(context, 1));
-      const known = [...new Set(live.events.map(({ type }) => type))];
-      context.note(`types that could be made: ${known.join(', ')}`);
-
-      const unknown = await streams.try({ after: cursor, types: [UNHEARD_OF] });
-      if (unknown.status !== 200)
-        context.note(`a filter that names an unknown type is answered with ${unknown.status}`);
-      await unknown.close();
-      const listable = unknown.status === 200 ? [...known, UNHEARD_OF] : known;
-
-      await context.property(
-        fc.tuple(fc.shuffledSubarray(listable, { minLength: 1 }), fc.constantFrom(...WAYS)),
-        async ([listed, way]) => {
-          const { last: from } = await publish(context, 1);
-          await stir(context);
-          const all = await streams.open({ after: from });
-          const opening = { ...cursorBy(way, from), types: listed };
-          const filtered = await streams.open(opening);
-          await stir(context);
-          await follow(all, await publish(context, 1));
-          const due = distinct(all.events).filter(({ type }) => listed.includes(type));
-          const last = due.at(-1);
-          // That nothing else comes shows by what comes after it: the last event of a listed type.
-          if (last !== undefined) {
-            const what = describeOpen(opening);
-            const come = filtered.reach(last.id, `event ${last.id} (${last.type}) for ${what}`);
-            await come.finally(() => nothingElse(context, filtered.events, listed, what));
-            // Where a stream without a cursor begins is not stated.
-            if (way !== 'none') sameEvents(context, filtered.events, due, what);
-          }
-          await all.close();
-          await filtered.close();
-        },
-        {
-          runs: 12,
-          examples: [
-            ...WAYS.map((way): [unknown] => [[known.slice(0, 1), way]]),
-            [[known.slice(-1), 'after']],
-            [[listable, 'after']],
-          ],
-        },
-      );
-    }),
-  ),
-
-  check(types, { aspect: 'encoded', needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { cursor, live } = await anchor(context, streams);
-      await stir(context);
-      await follow(live, await publish(context, 1));
-      const last = live.events.at(-1);
-      const known = [...new Set(live.events.map(({ type }) => type))];
-      if (last === undefined) return context.blocked('nothing was published');
-      const due = (listed: readonly string[]) => distinct(live.events).filter(({ type }) => listed.includes(type));
-      // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).
-      const query = `after=${cursor}&types=${escaped(last.type)}`;
-      const one = await streams.open({ query });
-      await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
-      sameEvents(context, one.events, due([last.type]), describeOpen({ query }));
-      if (known.length < 2) return context.note('events of one type alone could be made');
-      // Of an escaped comma that can't be said (section 2.2 there), though most clients write it so.
-      const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
-      const several = await streams.try({ query: list });
-      const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
-      const missing = due(known).filter(({ id }) => !came.some((event) => event.id === id));
-      context.should(missing.length === 0, {
-        expected: `the events ${showIds(due(known))} for ${describeOpen({ query: list })}, whose comma is escaped`,
-        actual: several.status === 200 ? showIds(came) : several.status,
-      });
-    }),
-  ),
-
-  check(types, { aspect: 'near', needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { cursor, live } = await anchor(context, streams);
-      await stir(context);
-      await follow(live, await publish(context, 1));
-      const known = new Set(live.events.map(({ type }) => type));
-      const listed = [...known].flatMap(near).filter((type) => !known.has(type));
-      const filtered = await streams.try({ after: cursor, types: listed });
-      if (filtered.status !== 200) return context.notApplicable('a filter that names an unknown type is refused');
-      await follow(live, await publish(context, 1));
-      await filtered.idle(QUIET_MS, { within: 1000, for: 'what a filter lets through' });
-      const came = filtered.frames.flatMap((frame) => readEvent(context, frame) ?? []);
-      nothingElse(context, came, listed, describeOpen({ after: cursor, types: listed }));
-    }),
-  ),
-];
+export default [typesCheck, typesEncodedCheck, typesNearCheck];

@@ -1,4 +1,4 @@
-/** Section 5: who may open the socket, and from where the loopback port can be reached. */
+/** Section 5: which users can open the socket, and from where the loopback port can be reached. */
 import { spawn } from 'node:child_process';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -8,7 +8,7 @@ import { HttpClient } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
 import { UnixConnection } from '../../harness/targets/transports/unix.ts';
-import { check, type Device } from './support/context.ts';
+import { check, type Device } from './support/check.ts';
 import { withStreams } from './support/streams.ts';
 
 const permissions = requirement({
@@ -16,23 +16,33 @@ const permissions = requirement({
   level: 'MUST',
   section: '5',
   since: '2026-11-21',
+  clause: 'Access is governed by the file permissions on the socket; the client needs permission to open it.',
   text: 'A process whose user may not open the socket, by the permissions of the file, is refused by the operating system.',
 });
 
-const loopbackOnly = requirement({
-  id: 'device.loopback.only',
-  level: 'SHOULD',
-  section: '5',
-  since: '2026-11-21',
-  text: 'The loopback Device API cannot be reached at another address of the machine.',
-});
+const permissionsCheck = check(permissions, { needs: ['unix', 'root'], sharing: 'shared' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    if (!(t.transport instanceof UnixConnection)) return t.notApplicable('the target is not reached by a socket');
+    const { socketPath } = t.transport;
+    // A socket on which nobody serves refuses every user.
+    await streams.open();
+    if (await openToOthers(socketPath))
+      t.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
+    const result = await connectAs(t, await unrelatedUser(socketPath), socketPath);
+    if (result === undefined) return t.notApplicable('no process of another user can be started here');
+    t.must(result === 'EACCES' || result === 'EPERM', {
+      expected: 'EACCES for a user whom the permissions of the socket do not admit',
+      actual: result,
+    });
+  }),
+);
 
-/** `nobody` on every common system, and two that hardly anybody is. */
+/** `nobody` on every common system, and two that are hardly ever in use. */
 const OTHER_USERS = [65_534, 65_533, 65_532];
 const OTHERS_WRITE = 0o002;
 const OTHERS_ENTER = 0o001;
 
-/** Runs in a process of its own, because a user can't be given back. */
+/** Runs in a process of its own, because a process that has changed its user cannot change back. */
 const ATTEMPT = `
 const socket = require('node:net').connect(process.argv[1]);
 socket.on('connect', () => { process.stdout.write('connected'); process.exit(); });
@@ -40,7 +50,7 @@ socket.on('error', (error) => { process.stdout.write(error.code); process.exit()
 `;
 
 /** `connected`, or the code of the error; undefined when no process can be started as another user. */
-function connectAs(context: Device, user: number, path: string): Promise<string | undefined> {
+function connectAs(t: Device, user: number, path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['-e', ATTEMPT, path], {
       uid: user,
@@ -48,7 +58,7 @@ function connectAs(context: Device, user: number, path: string): Promise<string 
       cwd: '/',
       env: {},
       stdio: ['ignore', 'pipe', 'ignore'],
-      signal: context.signal,
+      signal: t.signal,
     });
     let said = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -59,15 +69,15 @@ function connectAs(context: Device, user: number, path: string): Promise<string 
   });
 }
 
-/** A user that neither serves the socket nor owns the directory in which it lies. */
-async function strangerTo(path: string): Promise<number> {
-  const involved = await serving(path);
+/** A user that neither serves the socket nor owns its directory. */
+async function unrelatedUser(path: string): Promise<number> {
+  const involved = await usersServing(path);
   involved.add((await stat(dirname(path))).uid);
   return OTHER_USERS.find((user) => !involved.has(user)) ?? Math.max(...OTHER_USERS);
 }
 
-/** Users whose processes hold the socket; empty where the system does not tell. */
-async function serving(path: string): Promise<Set<number>> {
+/** Users whose processes hold the socket; empty where there is no `/proc`. */
+async function usersServing(path: string): Promise<Set<number>> {
   const users = new Set<number>();
   const sockets = await readFile('/proc/net/unix', 'utf8').catch(() => '');
   const inodes = sockets
@@ -93,30 +103,59 @@ async function openToOthers(path: string): Promise<boolean> {
   }
 }
 
-/** Whether something that answers like the target does listens there. */
-async function answersAt(context: Device, host: string, port: number): Promise<boolean> {
-  const heard = await new Promise<boolean>((resolve) => {
+const loopbackOnly = requirement({
+  id: 'device.loopback.only',
+  level: 'SHOULD',
+  section: '5',
+  since: '2026-11-21',
+  clause: 'connects to `127.0.0.1` on that port',
+  text: 'The loopback Device API cannot be reached at another address of the machine.',
+});
+
+const loopbackOnlyCheck = check(loopbackOnly, { needs: ['loopback'], sharing: 'shared' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { transport } = t;
+    if (!(transport instanceof LoopbackConnection))
+      return t.notApplicable('the target is not reached by a loopback port');
+    await streams.open();
+    const addresses = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .filter(({ internal, scopeid }) => !internal && (scopeid ?? 0) === 0)
+      .map(({ address }) => address);
+    if (addresses.length === 0) return t.notApplicable('this machine has no address but loopback');
+    for (const address of addresses) {
+      t.must(!(await answersAt(t, address, transport.port)), {
+        expected: `port ${transport.port} closed at ${address}`,
+        actual: 'the Device API answers there',
+      });
+    }
+  }),
+);
+
+/** Whether the Device API answers there. */
+async function answersAt(t: Device, host: string, port: number): Promise<boolean> {
+  const connected = await new Promise<boolean>((resolve) => {
     const socket = connect({ host, port });
     const done = (result: boolean): void => {
       clearTimeout(timer);
       socket.destroy();
       resolve(result);
     };
-    // An address that swallows packets can't be reached either.
-    const timer = setTimeout(() => done(false), Math.min(2000, context.patienceMs));
+    // An address that drops packets cannot be reached either.
+    const timer = setTimeout(() => done(false), Math.min(2000, t.patienceMs));
     socket.once('connect', () => done(true));
     socket.once('error', () => done(false));
   });
-  if (!heard) return false;
+  if (!connected) return false;
   const name = host.includes(':') ? `[${host}]` : host;
   const http = new HttpClient({
     endpoint: { origin: `http://${name}:${port}` },
-    basePath: context.http.basePath,
-    headers: context.http.headers,
-    recorder: context.http.recorder,
+    basePath: t.http.basePath,
+    headers: t.http.headers,
+    recorder: t.http.recorder,
   });
   try {
-    const opened = await http.open({ path: '/events', timeoutMs: context.patienceMs }).catch(() => undefined);
+    const opened = await http.open({ path: '/events', timeoutMs: t.patienceMs }).catch(() => undefined);
     opened?.abort();
     return opened?.status === 200;
   } finally {
@@ -124,42 +163,4 @@ async function answersAt(context: Device, host: string, port: number): Promise<b
   }
 }
 
-export default [
-  check(permissions, { needs: ['unix', 'root'], sharing: 'shared' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      if (!(context.transport instanceof UnixConnection))
-        return context.notApplicable('the target is not reached by a socket');
-      const { socketPath } = context.transport;
-      // A socket that nobody serves keeps everybody out.
-      await streams.open();
-      if (await openToOthers(socketPath))
-        context.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
-      const result = await connectAs(context, await strangerTo(socketPath), socketPath);
-      if (result === undefined) return context.notApplicable('no process of another user can be started here');
-      context.must(result === 'EACCES' || result === 'EPERM', {
-        expected: 'EACCES for a user whom the permissions of the socket do not admit',
-        actual: result,
-      });
-    }),
-  ),
-
-  check(loopbackOnly, { needs: ['loopback'], sharing: 'shared' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { transport } = context;
-      if (!(transport instanceof LoopbackConnection))
-        return context.notApplicable('the target is not reached by a loopback port');
-      await streams.open();
-      const addresses = Object.values(networkInterfaces())
-        .flatMap((list) => list ?? [])
-        .filter(({ internal, scopeid }) => !internal && (scopeid ?? 0) === 0)
-        .map(({ address }) => address);
-      if (addresses.length === 0) return context.notApplicable('this machine has no address but loopback');
-      for (const address of addresses) {
-        context.must(!(await answersAt(context, address, transport.port)), {
-          expected: `port ${transport.port} closed at ${address}`,
-          actual: 'the Device API answers there',
-        });
-      }
-    }),
-  ),
-];
+export default [permissionsCheck, loopbackOnlyCheck];

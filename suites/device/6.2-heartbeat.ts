@@ -1,13 +1,13 @@
-/** Section 6.2, rule 3: heartbeats, and the idle streams that they keep. */
-
+/** Section 6.2, rule 3: heartbeats, and the idle streams that they keep open. */
 import { StreamTimeout } from '../../harness/client/sse.ts';
+import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device } from './support/context.ts';
+import { check, type Device } from './support/check.ts';
+import { restart } from './support/device.ts';
 import { publish } from './support/drive.ts';
-import { DECIMAL, isControl, parseObject, showFrame } from './support/events.ts';
-import { cursorStays, heartbeats, heartbeatsOf, stayIdle } from './support/idle.ts';
-import { restart } from './support/restart.ts';
-import { retained } from './support/retained.ts';
+import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
+import { awaitHeartbeats, heartbeatsOf, mustKeepCursor, mustStayOpen } from './support/heartbeats.ts';
+import { sampleRetained } from './support/retained.ts';
 import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 const heartbeat = requirement({
@@ -15,124 +15,132 @@ const heartbeat = requirement({
   level: 'MUST',
   section: '6.2',
   since: '2026-11-21',
+  clause: 'The agent sends a comment line `: heartbeat` roughly every 30 seconds',
   text: 'An idle stream carries a comment within 1.5 times the declared interval (30 s when none is declared); its text is "heartbeat".',
 });
+
+const heartbeatCheck = check(heartbeat, { sharing: 'shared', slow: true, profile: 'core' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const subscription = await streams.open();
+    const wanted = Math.max(1, Math.min(3, Math.floor(LONG_SECONDS / t.heartbeatSeconds)));
+    const found = await awaitHeartbeats(t, subscription, wanted);
+    for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
+      t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
+    }
+    // Without a declared interval, heartbeats may come more often than every 30 s.
+    if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
+  }),
+);
+
+/** No stream is watched for longer, unless one heartbeat takes longer. */
+const LONG_SECONDS = 45;
+/** With the usual 30 s a run would take minutes if every stream was watched for several heartbeats. */
+const SHORT_SECONDS = 5;
+
+function shouldBeRare(t: Device, subscription: Subscription): void {
+  const elapsed = performance.now() - subscription.stream.openedAt;
+  const { length } = heartbeatsOf(subscription);
+  t.should(length <= 3 + (2 * elapsed) / (t.heartbeatSeconds * 1000), {
+    expected: `a heartbeat about every ${t.heartbeatSeconds} s`,
+    actual: `${length} in ${Math.round(elapsed)} ms`,
+  });
+}
+
+// One stream with both a cursor and a filter: a device may serve few streams at once, and these stay open for long.
+const heartbeatReplayedCheck = check(heartbeat, { aspect: 'replayed', sharing: 'shared', slow: true }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const lastEventId = await someCursor(t, streams);
+    if (lastEventId === undefined) return t.notApplicable('the device replays no event that it retained');
+    const opening = { lastEventId, types: ['deployment.removed'] };
+    const stream = await streams.try(opening);
+    if (stream.status !== 200) return t.notApplicable(`${describeOpen(opening)} is answered with ${stream.status}`);
+    await awaitHeartbeats(t, streams.follow(stream), 1);
+  }),
+);
+
+/** The id of an event that is retained. */
+async function someCursor(t: Device, streams: Streams): Promise<bigint | undefined> {
+  if (t.capabilities.has('drive')) return (await publish(t, 1)).last;
+  const last = (await sampleRetained(t, streams))?.stream.frames.findLast((frame) => !carriesNoEvent(frame));
+  return DECIMAL.test(last?.id ?? '') ? BigInt(last?.id ?? '') : undefined;
+}
+
+const heartbeatRestartCheck = check(
+  heartbeat,
+  { aspect: 'restart', needs: ['restart'], sharing: 'disruptive', slow: true },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      if (t.heartbeatSeconds > SHORT_SECONDS)
+        return t.notApplicable(`no other check can run for the ${t.heartbeatSeconds} s that it takes`);
+      const http = await restart(t);
+      streams.use(http);
+      await awaitHeartbeats({ ...t, http }, await streams.open(), 1);
+    }),
+);
 
 const inert = requirement({
   id: 'device.events.heartbeat.inert',
   level: 'MUST',
   section: '6.2',
   since: '2026-11-21',
+  clause: 'a comment line `: heartbeat` … clients ignore comment lines',
   text: 'Heartbeats are comments and nothing else: they carry no id, event or data, and move no cursor.',
 });
+
+const inertCheck = check(inert, { sharing: 'shared', slow: true }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const subscription = await streams.open();
+    await awaitHeartbeats(t, subscription, 1, (frame) => mustBeEvent(t, frame));
+    mustKeepCursor(t, subscription);
+  }),
+);
+
+function mustBeEvent(t: Device, frame: SseFrame): void {
+  if (carriesNoEvent(frame)) return;
+  t.must(DECIMAL.test(frame.id ?? '') && parseObject(frame.data ?? '') !== undefined, {
+    expected: 'nothing on an idle stream but comment lines, which are outside of any block',
+    actual: `a block that is not an event: ${showFrame(frame)}`,
+  });
+}
 
 const longLived = requirement({
   id: 'device.events.long-lived',
   level: 'MUST',
   section: '4.1',
   since: '2026-11-21',
+  clause: 'open a long-lived SSE stream of events',
   text: 'The stream is long-lived: while idle it stays open past two heartbeats.',
 });
 
-/** With the usual 30 s a run would take minutes if every stream was watched for long. */
-const SHORT_SECONDS = 5;
-
-/** Longer than this no stream is watched, but for one that has to be. */
-const LONG_SECONDS = 45;
-const wanted = ({ heartbeatSeconds }: Device): number =>
-  Math.max(1, Math.min(3, Math.floor(LONG_SECONDS / heartbeatSeconds)));
-
-/** The id of an event that is retained, as a cursor. */
-async function someCursor(context: Device, streams: Streams): Promise<bigint | undefined> {
-  if (context.capabilities.has('drive')) return (await publish(context, 1)).last;
-  const last = (await retained(context, streams))?.sample.stream.frames.findLast((frame) => !isControl(frame));
-  return DECIMAL.test(last?.id ?? '') ? BigInt(last?.id ?? '') : undefined;
-}
+const longLivedCheck = check(longLived, { sharing: 'shared', slow: true }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const times = t.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.6;
+    const idleMs = times * t.heartbeatSeconds * 1000;
+    let subscription = await filteredIdleStream(t, streams, idleMs);
+    if (subscription === undefined) {
+      subscription = await streams.open();
+      await mustStayOpen(t, subscription, idleMs);
+    }
+    const { comments, openedAt } = subscription.stream;
+    t.note(`watched for ${Math.round(performance.now() - openedAt)} ms, ${comments.length} comments`);
+  }),
+);
 
 /** A type that no device sends. */
-const UNHEARD_OF = 'muster.unheard_of';
+const UNKNOWN_TYPE = 'muster.unheard_of';
 
 /**
- * A stream that has been idle for that long, whatever other checks made happen meanwhile. Undefined when such a filter is refused,
- * or ends the stream, of which nothing is stated.
+ * A stream that stays idle for that long because of its filter, whatever events other checks cause. Undefined when the device
+ * refuses such a filter, or ends the stream: nothing is stated about either.
  */
-async function undisturbed(context: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
-  const stream = await streams.try({ types: [UNHEARD_OF] });
+async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
+  const stream = await streams.try({ types: [UNKNOWN_TYPE] });
   if (stream.status !== 200) return undefined;
   await stream.rest({ within: idleMs, for: 'the end of an idle stream' }).catch((error: unknown) => {
     if (!(error instanceof StreamTimeout)) throw error;
   });
-  context.signal.throwIfAborted();
+  t.signal.throwIfAborted();
   return stream.ended === undefined ? streams.follow(stream) : undefined;
 }
 
-export default [
-  check(heartbeat, { sharing: 'shared', slow: true, profile: 'core' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const subscription = await streams.open();
-      const found = await heartbeats(context, subscription, wanted(context));
-      for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
-        context.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
-      }
-      // An interval that nobody declared is only what it is at most.
-      if (context.info.heartbeat_seconds === undefined) return;
-      const elapsed = performance.now() - subscription.stream.openedAt;
-      const beats = heartbeatsOf(subscription);
-      context.should(beats.length <= 3 + (2 * elapsed) / (context.heartbeatSeconds * 1000), {
-        expected: `a heartbeat about every ${context.heartbeatSeconds} s`,
-        actual: `${beats.length} in ${Math.round(elapsed)} ms`,
-      });
-    }),
-  ),
-
-  // One stream for both: a device may serve few at once, and these are held for long.
-  check(heartbeat, { aspect: 'replayed', sharing: 'shared', slow: true }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const lastEventId = await someCursor(context, streams);
-      if (lastEventId === undefined) return context.notApplicable('the device replays no event that it retained');
-      const opening = { lastEventId, types: ['deployment.removed'] };
-      const stream = await streams.try(opening);
-      if (stream.status !== 200)
-        return context.notApplicable(`${describeOpen(opening)} is answered with ${stream.status}`);
-      await heartbeats(context, streams.follow(stream), 1);
-    }),
-  ),
-
-  check(heartbeat, { aspect: 'restart', needs: ['restart'], sharing: 'disruptive', slow: true }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      if (context.heartbeatSeconds > SHORT_SECONDS)
-        return context.notApplicable(`nothing else can be tried for the ${context.heartbeatSeconds} s that it takes`);
-      const http = await restart(context);
-      streams.use(http);
-      await heartbeats({ ...context, http }, await streams.open(), 1);
-    }),
-  ),
-
-  check(inert, { sharing: 'shared', slow: true }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const subscription = await streams.open();
-      await heartbeats(context, subscription, 1, (frame) => {
-        if (isControl(frame)) return;
-        context.must(DECIMAL.test(frame.id ?? '') && parseObject(frame.data ?? '') !== undefined, {
-          expected: 'nothing on an idle stream but comment lines, which are outside of any block',
-          actual: `a block that is no event: ${showFrame(frame)}`,
-        });
-      });
-      cursorStays(context, subscription);
-    }),
-  ),
-
-  check(longLived, { sharing: 'shared', slow: true }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const times = context.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.6;
-      const idleMs = times * context.heartbeatSeconds * 1000;
-      let subscription = await undisturbed(context, streams, idleMs);
-      if (subscription === undefined) {
-        subscription = await streams.open();
-        await stayIdle(context, subscription, idleMs);
-      }
-      const { comments, openedAt } = subscription.stream;
-      context.note(`watched for ${Math.round(performance.now() - openedAt)} ms, ${comments.length} comments`);
-    }),
-  ),
-];
+export default [heartbeatCheck, heartbeatReplayedCheck, heartbeatRestartCheck, inertCheck, longLivedCheck];

@@ -1,156 +1,149 @@
-/** Section 6.2 for a black box: replays of what the device has retained anyway, compared with each other. */
+/** Section 6.2 for a black box: replays of the events that the device has retained, compared with each other. */
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { types } from './4.1-types.ts';
-import { afterWins, complete, exclusive, header, nothingUpTo, QUIET_MS } from './6.2-replay.ts';
-import { check, type Device } from './support/context.ts';
-import { distinct, readEvent, type SeenEvent, sameEvents } from './support/events.ts';
-import { retained } from './support/retained.ts';
+import { afterWins, complete, exclusive, header, mustReplayNothing, QUIET_MS } from './6.2-replay.ts';
+import { mustBeSameEvents } from './support/assertions.ts';
+import { check, type Device } from './support/check.ts';
+import { distinct, eventsOf, type SeenEvent } from './support/events.ts';
+import { sampleRetained } from './support/retained.ts';
 import { describeAnswer, describeOpen, type Streams, Subscription, withStreams } from './support/streams.ts';
 
-/** Of a long log the newest events are enough, and compaction is least likely to take them meanwhile. */
-const NEWEST = 60;
+const completeRetainedCheck = check(complete, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
+  mustReplayFromAnywhere(t, (after) => ({ after })),
+);
 
-async function past(context: Device, streams: Streams): Promise<SeenEvent[]> {
-  const found = await retained(context, streams);
-  const events = (found?.sample.stream.frames ?? []).flatMap((frame) => readEvent(context, frame) ?? []);
-  return distinct(events).slice(-NEWEST);
+const headerRetainedCheck = check(header, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
+  mustReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
+);
+
+const afterWinsRetainedCheck = check(afterWins, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
+  mustReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
+);
+
+/** A replay from any retained event holds all later ones. `openAt` may use the id of another retained event. */
+function mustReplayFromAnywhere(t: Device, openAt: (cursor: bigint, other: bigint) => OpenEvents): Promise<void> {
+  return withStreams(t, async (streams) => {
+    const events = await requireTwo(t, streams);
+    const newest = events.at(-1)?.id ?? 0n;
+    await t.property(
+      fc.tuple(positionIn(events), positionIn(events)),
+      async ([at, elsewhere]) => {
+        const cursor = events[at]?.id ?? 0n;
+        const opening = openAt(cursor, events[elsewhere]?.id ?? 0n);
+        const came = await replayUpTo(t, streams, cursor, newest, opening);
+        if (came !== undefined) mustBeSameEvents(t, came, events.slice(at + 1), describeOpen(opening));
+      },
+      { runs: 6 },
+    );
+  });
 }
 
-/** Opens a replay from a retained event. Undefined when that has been compacted away in the meantime. */
-async function replayFrom(
-  context: Device,
+/** Of a long log the newest events are enough, and compaction is least likely to remove them meanwhile. */
+const NEWEST = 60;
+
+async function retainedEvents(t: Device, streams: Streams): Promise<SeenEvent[]> {
+  const sample = await sampleRetained(t, streams);
+  return sample === undefined ? [] : distinct(eventsOf(t, sample.stream)).slice(-NEWEST);
+}
+
+async function requireTwo(t: Device, streams: Streams): Promise<SeenEvent[]> {
+  const events = await retainedEvents(t, streams);
+  if (events.length < 2) t.notApplicable('the device replays fewer than two events that it retained');
+  return events;
+}
+
+/** An index with at least one event after it. */
+const positionIn = (events: readonly SeenEvent[]): fc.Arbitrary<number> => fc.nat({ max: events.length - 2 });
+
+/** The replay up to `last`. Undefined when the log was compacted past the cursor meanwhile, so that nothing can be compared. */
+async function replayUpTo(
+  t: Device,
   streams: Streams,
   cursor: bigint,
-  options: OpenEvents,
+  last: bigint,
+  opening: OpenEvents,
+): Promise<SeenEvent[] | undefined> {
+  const replay = await openReplay(t, streams, cursor, opening);
+  if (replay === undefined) return undefined;
+  const came = await replay.drain(last);
+  // A device may end a stream whose cursor has expired: the client comes back and gets 410.
+  const { by } = replay.stream.ended ?? {};
+  const brokeOff = !came.some(({ id }) => id >= last) && (by === 'server' || by === 'error');
+  if (brokeOff && !(await retainedEvents(t, streams)).some(({ id }) => id <= cursor)) return undefined;
+  return came.filter(({ id }) => id <= last);
+}
+
+/** Undefined when the event at the cursor has been compacted away meanwhile. */
+async function openReplay(
+  t: Device,
+  streams: Streams,
+  cursor: bigint,
+  opening: OpenEvents,
 ): Promise<Subscription | undefined> {
-  const stream = await streams.try(options);
-  if (stream.status === 200) return new Subscription(context, stream);
-  const now = stream.status === 410 ? await past(context, streams) : [];
-  context.must(stream.status === 410 && !now.some(({ id }) => id <= cursor), {
-    expected: `200 with an event stream for ${describeOpen(options)}, whose cursor is a retained event`,
-    actual: await describeAnswer(context, stream),
+  const stream = await streams.try(opening);
+  if (stream.status === 200) return new Subscription(t, stream);
+  const now = stream.status === 410 ? await retainedEvents(t, streams) : [];
+  t.must(stream.status === 410 && !now.some(({ id }) => id <= cursor), {
+    expected: `200 with an event stream for ${describeOpen(opening)}, whose cursor is a retained event`,
+    actual: await describeAnswer(t, stream),
   });
   return undefined;
 }
 
-/**
- * What a replay gives up to `last`. Undefined when it broke off because the log was compacted past its cursor meanwhile: the
- * client comes back, and is told with 410.
- */
-async function upTo(
-  context: Device,
-  streams: Streams,
-  replay: Subscription,
-  cursor: bigint,
-  last: bigint,
-): Promise<SeenEvent[] | undefined> {
-  const came = await replay.drain(last);
-  const { by } = replay.stream.ended ?? {};
-  const brokeOff = !came.some(({ id }) => id >= last) && (by === 'server' || by === 'error');
-  if (brokeOff && !(await past(context, streams)).some(({ id }) => id <= cursor)) return undefined;
-  return came.filter(({ id }) => id <= last);
-}
+const exclusiveRetainedCheck = check(exclusive, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const events = await requireTwo(t, streams);
+    await t.property(
+      positionIn(events),
+      async (at) => {
+        const after = events[at]?.id ?? 0n;
+        const due = events[at + 1]?.id ?? 0n;
+        const came = await replayUpTo(t, streams, after, due, { after });
+        if (came === undefined) return;
+        t.must(came[0]?.id === due, {
+          expected: `event ${due}, the first retained after ${after}`,
+          actual: came[0] === undefined ? 'nothing up to it' : `event ${came[0].id}`,
+        });
+      },
+      { runs: 6 },
+    );
+  }),
+);
 
-/** Two positions in the past, with at least one event after each. */
-const positions = (events: readonly SeenEvent[]): fc.Arbitrary<[number, number]> =>
-  fc.tuple(fc.nat({ max: events.length - 2 }), fc.nat({ max: events.length - 2 }));
+const exclusiveFutureRetainedCheck = check(exclusive, { aspect: 'future.retained', sharing: 'shared' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const newest = (await retainedEvents(t, streams)).at(-1)?.id;
+    if (newest === undefined) return t.notApplicable('the device replays no event that it retained');
+    const after = newest + 2n ** 40n;
+    const stream = await streams.try({ after });
+    await stream.idle(QUIET_MS, { within: t.patienceMs, for: 'the end of a replay' });
+    mustReplayNothing(t, stream, newest, after);
+  }),
+);
 
-/** One check over replays from retained events: `options` opens, `due` says what has to come, up to the newest known event. */
-const compared =
-  (options: (cursor: bigint, other: bigint) => OpenEvents): ((context: Device) => Promise<void>) =>
-  (context) =>
-    withStreams(context, async (streams) => {
-      const events = await past(context, streams);
-      if (events.length < 2) context.notApplicable('the device replays fewer than two events that it retained');
-      const newest = events.at(-1)?.id ?? 0n;
-      await context.property(
-        positions(events),
-        async ([at, elsewhere]) => {
-          const cursor = events[at]?.id ?? 0n;
-          const opening = options(cursor, events[elsewhere]?.id ?? 0n);
-          const replay = await replayFrom(context, streams, cursor, opening);
-          if (replay === undefined) return;
-          const came = await upTo(context, streams, replay, cursor, newest);
-          if (came === undefined) return;
-          const due = events.slice(at + 1);
-          sameEvents(context, came, due, describeOpen(opening));
-        },
-        { runs: 6 },
-      );
-    });
+const typesRetainedCheck = check(types, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const [first, ...later] = await requireTwo(t, streams);
+    const after = first?.id ?? 0n;
+    await t.property(
+      fc.subarray([...new Set(later.map(({ type }) => type))], { minLength: 1 }),
+      async (listed) => {
+        const opening = { after, types: listed };
+        const due = later.filter(({ type }) => listed.includes(type));
+        const came = await replayUpTo(t, streams, after, due.at(-1)?.id ?? after, opening);
+        if (came !== undefined) mustBeSameEvents(t, came, due, describeOpen(opening));
+      },
+      { runs: 6 },
+    );
+  }),
+);
 
 export default [
-  check(
-    complete,
-    { aspect: 'retained', sharing: 'shared' },
-    compared((after) => ({ after })),
-  ),
-  check(
-    header,
-    { aspect: 'retained', sharing: 'shared' },
-    compared((lastEventId) => ({ lastEventId })),
-  ),
-  check(
-    afterWins,
-    { aspect: 'retained', sharing: 'shared' },
-    compared((after, lastEventId) => ({ after, lastEventId })),
-  ),
-
-  check(exclusive, { aspect: 'retained', sharing: 'shared' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const events = await past(context, streams);
-      if (events.length < 2) context.notApplicable('the device replays fewer than two events that it retained');
-      await context.property(
-        fc.nat({ max: events.length - 2 }),
-        async (at) => {
-          const after = events[at]?.id ?? 0n;
-          const replay = await replayFrom(context, streams, after, { after });
-          if (replay === undefined) return;
-          const due = events[at + 1];
-          const came = due === undefined ? undefined : await upTo(context, streams, replay, after, due.id);
-          if (came === undefined) return;
-          context.must(came[0]?.id === due?.id, {
-            expected: `event ${due?.id}, the first retained after ${after}`,
-            actual: came[0] === undefined ? 'nothing up to it' : `event ${came[0].id}`,
-          });
-        },
-        { runs: 6 },
-      );
-    }),
-  ),
-
-  check(exclusive, { aspect: 'future.retained', sharing: 'shared' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const newest = (await past(context, streams)).at(-1)?.id;
-      if (newest === undefined) return context.notApplicable('the device replays no event that it retained');
-      const after = newest + 2n ** 40n;
-      const stream = await streams.try({ after });
-      await stream.idle(QUIET_MS, { within: context.patienceMs, for: 'the end of a replay' });
-      nothingUpTo(context, stream, newest, after);
-    }),
-  ),
-
-  check(types, { aspect: 'retained', sharing: 'shared' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const events = await past(context, streams);
-      const [first, ...later] = events;
-      if (first === undefined || later.length === 0)
-        return context.notApplicable('the device replays fewer than two events that it retained');
-      await context.property(
-        fc.subarray([...new Set(later.map(({ type }) => type))], { minLength: 1 }),
-        async (listed) => {
-          const opening = { after: first.id, types: listed };
-          const replay = await replayFrom(context, streams, first.id, opening);
-          const due = later.filter(({ type }) => listed.includes(type));
-          const last = due.at(-1)?.id;
-          if (replay === undefined || last === undefined) return;
-          const came = await upTo(context, streams, replay, first.id, last);
-          if (came === undefined) return;
-          sameEvents(context, came, due, describeOpen(opening));
-        },
-        { runs: 6 },
-      );
-    }),
-  ),
+  completeRetainedCheck,
+  headerRetainedCheck,
+  afterWinsRetainedCheck,
+  exclusiveRetainedCheck,
+  exclusiveFutureRetainedCheck,
+  typesRetainedCheck,
 ];

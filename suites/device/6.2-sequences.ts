@@ -1,38 +1,34 @@
-/** Section 6.2: whatever the order of things, the log replays what was published. Model-based. */
+/** Section 6.2: the log replays what was published after any sequence of publishing, reading, compaction and restarts. */
 import fc from 'fast-check';
 import { complete } from './6.2-replay.ts';
-import { type LogModel, type LogReality, logCommands } from './models/event-log/index.ts';
-import { check, type Device } from './support/context.ts';
-import { anchor, room } from './support/drive.ts';
+import { type LogModel, type LogReality, logCommands } from './models/event-log.ts';
+import { check, type Device } from './support/check.ts';
+import { eventBudget, subscribeAtKnownCursor } from './support/drive.ts';
 import { withStreams } from './support/streams.ts';
 
-const sequences =
-  (drastic: boolean) =>
-  (context: Device): Promise<void> =>
-    context.property(
-      logCommands({ drastic, replayPath: context.replayPath }),
-      (commands) =>
-        withStreams(context, async (streams) => {
-          const { cursor, live } = await anchor(context, streams);
-          const model: LogModel = {
-            origin: cursor,
-            capacity: room(context, 200),
-            events: [],
-            newest: cursor,
-            gone: [],
-            clients: [],
-          };
-          const real: LogReality = { context, streams, witness: live };
-          await fc.asyncModelRun(() => ({ model, real }), commands);
-        }),
-      { runs: drastic ? 12 : 20 },
-    );
+const sequencesCheck = check(complete, { aspect: 'sequences', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
+  mustFollowModel(t, { disruptive: false, runs: 20 }),
+);
 
-export default [
-  check(complete, { aspect: 'sequences', needs: ['drive'], sharing: 'exclusive' }, sequences(false)),
-  check(
-    complete,
-    { aspect: 'histories', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive' },
-    sequences(true),
-  ),
-];
+const historiesCheck = check(
+  complete,
+  { aspect: 'histories', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive' },
+  (t: Device) => mustFollowModel(t, { disruptive: true, runs: 12 }),
+);
+
+function mustFollowModel(t: Device, { disruptive, runs }: { disruptive: boolean; runs: number }): Promise<void> {
+  return t.property(
+    logCommands({ disruptive, replayPath: t.replayPath }),
+    (commands) =>
+      withStreams(t, async (streams) => {
+        const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+        const capacity = eventBudget(t, 200);
+        const model: LogModel = { origin: cursor, capacity, events: [], newest: cursor, gone: [], clients: [] };
+        const real: LogReality = { t, streams, witness: live };
+        await fc.asyncModelRun(() => ({ model, real }), commands);
+      }),
+    { runs },
+  );
+}
+
+export default [sequencesCheck, historiesCheck];

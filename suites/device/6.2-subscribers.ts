@@ -1,124 +1,150 @@
 /** Section 6: several subscribers at once, one of which may not keep up. */
 import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { check, type Device } from './support/context.ts';
-import { anchor, deploy, follow, publish, room, stir } from './support/drive.ts';
-import { distinct, type SeenEvent, sameEvents } from './support/events.ts';
-import { type Subscription, withStreams } from './support/streams.ts';
+import { mustBeSameEvents } from './support/assertions.ts';
+import { check, type Device } from './support/check.ts';
+import {
+  deploy,
+  eventBudget,
+  publish,
+  publishEveryEventKind,
+  readUpTo,
+  subscribeAtKnownCursor,
+} from './support/drive.ts';
+import { distinct, type SeenEvent } from './support/events.ts';
+import { type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 const concurrent = requirement({
   id: 'device.events.concurrent',
   level: 'MUST',
   section: '6',
   since: '2026-11-21',
+  clause: 'served by an agent running on the device, for clients on the same device',
   text: 'Simultaneous subscribers see the same sequence of events.',
 });
+
+const concurrentCheck = check(concurrent, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+    const others = await openOthers(streams, cursor);
+    await publishEveryEventKind(t);
+    await Promise.all([publish(t, eventBudget(t, 10)), publish(t, eventBudget(t, 10))]);
+    await deploy(t, live);
+    const end = await publish(t, 1);
+    await readUpTo(live, end);
+    for (const other of others) {
+      await readUpTo(other, end);
+      mustBeSameEvents(t, other.events, live.events, 'one of several subscribers, as another saw it');
+    }
+    // When one leaves, the others stay.
+    await others[0]?.close();
+    const after = await publish(t, 3);
+    for (const other of others.slice(1)) await readUpTo(other, after);
+  }),
+);
+
+/** Eight more subscribers, or as many as the device serves. */
+async function openOthers(streams: Streams, cursor: bigint): Promise<Subscription[]> {
+  const first = await streams.open({ lastEventId: cursor });
+  const more = await Promise.all(
+    Array.from({ length: 7 }, (_, index) =>
+      streams.openAnother(index % 2 === 0 ? { after: cursor } : { lastEventId: cursor }),
+    ),
+  );
+  return [first, ...more.filter((one) => one !== undefined)];
+}
 
 const slowReader = requirement({
   id: 'device.events.slow-reader',
   level: 'SHOULD',
   section: '6',
   since: '2026-11-21',
-  text: 'A subscriber that stops reading delays no other one.',
+  text: 'A subscriber that stops reading does not delay any other.',
 });
+
+const slowReaderCheck = check(slowReader, { needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+    await streams.open({ after: cursor, paused: true });
+    await overfillBuffers(t, live);
+  }),
+);
+
+const MOST_EVENTS = 16_000;
+
+/** Publishes more than the buffers of a subscriber that does not read can hold, and reads it on `live`. */
+async function overfillBuffers(t: Device, live: Subscription): Promise<void> {
+  const portion = eventBudget(t, 400);
+  let bytes = 0;
+  for (let published = 0; bytes < t.transport.bufferBytes && published < MOST_EVENTS; published += portion) {
+    const came = await readUpTo(live, await publish(t, portion));
+    bytes += came.reduce((sum, { text }) => sum + text.length, 0);
+  }
+}
 
 const slowReaderComplete = requirement({
   id: 'device.events.slow-reader.complete',
   level: 'MUST',
   section: '6.2',
   since: '2026-11-21',
-  text: 'A subscriber that stops reading for a while misses no event of a stream that goes on, and none when it is dropped and comes back, unless it is told with 410.',
+  clause: 'Delivery is at-least-once',
+  text: 'A subscriber that stops reading for a while misses no event of a stream that goes on, and none when it is dropped and comes back, unless it gets 410.',
 });
 
-const MOST_EVENTS = 16_000;
-
-/** More than the buffers between here and there hold, whatever the log retains meanwhile. */
-async function flood(context: Device, live: Subscription): Promise<void> {
-  const portion = Math.max(1, room(context, 400));
-  let bytes = 0;
-  for (let published = 0; bytes < context.transport.bufferBytes && published < MOST_EVENTS; published += portion) {
-    const came = await follow(live, await publish(context, portion));
-    bytes += came.reduce((sum, { text }) => sum + text.length, 0);
-  }
-}
+const slowReaderCompleteCheck = check(slowReaderComplete, { needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+    const slow = await streams.open({ after: cursor, paused: true });
+    await overfillBuffers(t, live).catch((error: unknown) => {
+      if (error instanceof Violation) t.notApplicable(`the slow reader delays others, which ${slowReader.id} reports`);
+      throw error;
+    });
+    const due = distinct(live.events);
+    const last = due.at(-1)?.id ?? cursor;
+    slow.stream.resume();
+    // The device may have dropped it or waited for it, as long as no event is missing up to where it read.
+    const seen = await slow.drain(last);
+    const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
+    const from = seen.at(-1)?.id ?? cursor;
+    t.note(
+      dropped
+        ? `a subscriber that stops reading is dropped, after ${seen.length} of ${due.length} events`
+        : 'a subscriber that stops reading is waited for',
+    );
+    const before = due.filter(({ id }) => id <= from);
+    const where = 'a subscriber that stopped reading, as far as it read';
+    mustBeSameEvents(t, upTo(seen, last), upTo(before, last), where);
+    if (from < last) await mustCatchUp(t, streams, { due, seen, from, last, dropped });
+  }),
+);
 
 const upTo = (events: readonly SeenEvent[], last: bigint): SeenEvent[] => events.filter(({ id }) => id <= last);
 
-export default [
-  check(concurrent, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { cursor, live } = await anchor(context, streams);
-      const first = await streams.open({ lastEventId: cursor });
-      const more = await Promise.all(
-        Array.from({ length: 7 }, (_, index) =>
-          streams.another(index % 2 === 0 ? { after: cursor } : { lastEventId: cursor }),
-        ),
-      );
-      const others = [first, ...more.filter((one) => one !== undefined)];
-      await stir(context);
-      await Promise.all([publish(context, room(context, 10)), publish(context, room(context, 10))]);
-      await deploy(context, live);
-      const end = await publish(context, 1);
-      await follow(live, end);
-      for (const other of others) {
-        await follow(other, end);
-        sameEvents(context, other.events, live.events, 'one of several subscribers, as another saw it');
-      }
-      // One that leaves takes nobody with it.
-      await others[0]?.close();
-      const after = await publish(context, 3);
-      for (const other of others.slice(1)) await follow(other, after);
-    }),
-  ),
+interface Interrupted {
+  due: SeenEvent[];
+  seen: SeenEvent[];
+  /** The last event that it saw, and the last that is due. */
+  from: bigint;
+  last: bigint;
+  dropped: boolean;
+}
 
-  check(slowReader, { needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { cursor, live } = await anchor(context, streams);
-      await streams.open({ after: cursor, paused: true });
-      await flood(context, live);
-    }),
-  ),
+/** The slow reader comes back and gets the rest. */
+async function mustCatchUp(
+  t: Device,
+  streams: Streams,
+  { due, seen, from, last, dropped }: Interrupted,
+): Promise<void> {
+  const again = await streams.try({ after: from });
+  // A 410 tells the client that it has missed events, so none is lost unnoticed.
+  if (again.status === 410 && dropped) return t.note('when it came back, the log had been compacted past it (410)');
+  t.must(again.status === 200, {
+    expected: `200 for a subscriber that stopped reading and comes back after event ${from}`,
+    actual: again.status,
+  });
+  const rest = await streams.follow(again).reach(last);
+  const all = upTo([...seen, ...rest], last);
+  mustBeSameEvents(t, all, due, 'a subscriber that stopped reading for a while, and came back');
+}
 
-  check(slowReaderComplete, { needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { cursor, live } = await anchor(context, streams);
-      const slow = await streams.open({ after: cursor, paused: true });
-      await flood(context, live).catch((error: unknown) => {
-        if (error instanceof Violation) context.notApplicable('it holds others up, which is a finding of its own');
-        throw error;
-      });
-      const due = distinct(live.events);
-      const last = due.at(-1)?.id ?? cursor;
-      slow.stream.resume();
-      // It may have been dropped, and it may have been waited for; both are right as long as it misses nothing on the way.
-      const seen = await slow.drain(last);
-      const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
-      const from = seen.at(-1)?.id ?? cursor;
-      context.note(
-        dropped
-          ? `a subscriber that stops reading is dropped, after ${seen.length} of ${due.length} events`
-          : 'a subscriber that stops reading is waited for',
-      );
-      const before = due.filter(({ id }) => id <= from);
-      sameEvents(context, upTo(seen, last), upTo(before, last), 'a subscriber that stopped reading, as far as it read');
-      if (from >= last) return;
-      const again = await streams.try({ after: from });
-      // Told that it has been away for too long, it knows; that is not losing.
-      if (again.status === 410 && dropped) {
-        context.note('when it came back, the log had been compacted past it (410)');
-        return;
-      }
-      context.must(again.status === 200, {
-        expected: `200 for a subscriber that stopped reading and comes back after event ${from}`,
-        actual: again.status,
-      });
-      const rest = await streams.follow(again).reach(last);
-      sameEvents(
-        context,
-        upTo([...seen, ...rest], last),
-        due,
-        'a subscriber that stopped reading for a while, and came back',
-      );
-    }),
-  ),
-];
+export default [concurrentCheck, slowReaderCheck, slowReaderCompleteCheck];

@@ -1,10 +1,17 @@
 /** Section 6.3: when the events of a deployment are emitted. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { ControlError } from '../../harness/targets/control/control.ts';
-import { check, type Device } from './support/context.ts';
-import { anchor, deploy, follow, isDeployed, payloadOf, publish } from './support/drive.ts';
-import { type ConfigFile, configFile, configRoot, foundOf, saysTheSame } from './support/files.ts';
+import { check, type Device } from './support/check.ts';
+import { type ConfigFile, configFile, configRoot, findConfigFile, sameText } from './support/config-files.ts';
+import {
+  deploy,
+  ignoreControlError,
+  isDeployedEvent,
+  payloadOf,
+  publish,
+  readUpTo,
+  subscribeAtKnownCursor,
+} from './support/drive.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 
 const writtenFirst = requirement({
@@ -12,68 +19,85 @@ const writtenFirst = requirement({
   level: 'MUST',
   section: '6.3',
   since: '2026-11-21',
+  clause: "The deployment's config instances have been written to the device's file system.",
   text: 'When deployment.deployed arrives, the config files of the deployment are already on the device, whole.',
 });
 
-const onlyDeployed = requirement({
-  id: 'device.events.deployed-only',
-  level: 'MUST',
-  section: '6.3',
-  since: '2026-11-21',
-  text: 'deployment.deployed is emitted for deployments whose config files have been written, and not for those that are merely staged.',
-});
-
-const removedEvent = requirement({
-  id: 'device.events.removed',
-  level: 'INFO',
-  section: '6.3',
-  since: '2026-11-21',
-  text: 'What triggers deployment.removed, and what it carries, is not stated.',
-});
+const writtenFirstCheck = check(writtenFirst, { needs: ['drive', 'files'], sharing: 'exclusive' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { live } = await subscribeAtKnownCursor(t, streams);
+    await t.property(
+      sizes,
+      (lengths) => {
+        const files = lengths.map((length, index) =>
+          configFile(JSON.stringify({ index, filling: 'x'.repeat(length) })),
+        );
+        return mustBeWritten(t, live, files);
+      },
+      { runs: 8 },
+    );
+  }),
+);
 
 const sizes = fc.array(fc.constantFrom(0, 10, 4_000, 60_000, 400_000), { minLength: 1, maxLength: 5 });
 
-/** What a text file may hold that is no plain ASCII on one line. */
+const writtenContentCheck = check(
+  writtenFirst,
+  { aspect: 'content', needs: ['drive', 'files'], sharing: 'exclusive' },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { live } = await subscribeAtKnownCursor(t, streams);
+      for (const [extension, content] of Object.entries(TEXTS)) {
+        const { filepath } = configFile(content);
+        await mustBeWritten(t, live, [{ filepath: filepath.replace(/json$/, extension), content }]);
+      }
+      // Another content at the same path takes the place of the first.
+      const first = configFile('{"version":1}');
+      await mustBeWritten(t, live, [first]);
+      await mustBeWritten(t, live, [{ ...first, content: '{"version":2,"more":true}' }]);
+    }),
+);
+
+/** Text files that are not plain ASCII on one line. */
 const TEXTS = {
   json: '{\r\n  "name": "größe 😀 日本",\r\n\t"list": [1,\n 2]\n}\n',
   conf: '# größe 😀 日本\r\nfirst = 1\r\n\r\nsecond = "ü"\nlast = 3\n\n',
 };
 
-interface Wrong {
-  /** In words. */
+async function mustBeWritten(t: Device, live: Subscription, files: readonly ConfigFile[]): Promise<void> {
+  const found = await deployAndCompare(t, live, files);
+  if (found === undefined) return;
+  t.must(found.lost.length === 0, {
+    expected: `every config file of ${found.id} on the device when its deployment.deployed arrives`,
+    actual: found.lost.join('; '),
+  });
+  t.should(found.altered.length === 0, {
+    expected: `the config files of ${found.id} as they were given, at their paths below config_root`,
+    actual: found.altered.join('; '),
+  });
+}
+
+interface Differences {
+  /** In words: files that are missing or have another content. */
   lost: string[];
-  /** Says the same, though not byte by byte, or lies elsewhere. */
+  /** In words: files with the same content that are formatted in another way, or lie elsewhere. */
   altered: string[];
 }
 
-function wrongFiles(root: string, files: readonly ConfigFile[]): Wrong {
-  const wrong: Wrong = { lost: [], altered: [] };
-  for (const file of files) {
-    const { filepath, content } = file;
-    const found = foundOf(root, file);
-    const same = found.find(({ text }) => text === content) ?? found.find(({ text }) => saysTheSame(text, content));
-    if (found[0] === undefined) wrong.lost.push(`${filepath} is not there`);
-    else if (same === undefined)
-      wrong.lost.push(
-        `${filepath} holds ${found[0].text.length} of ${content.length} characters: ${JSON.stringify(found[0].text.slice(0, 80))}`,
-      );
-    else if (!same.inPlace) wrong.altered.push(`a file of that name lies elsewhere, and not at ${filepath}`);
-    else if (same.text !== content) wrong.altered.push(`${filepath} has other line ends, or another layout`);
-  }
-  return wrong;
-}
-
-/** Deploys the files, and looks at them the moment the event comes; undefined when the device refuses paths or contents. */
-async function wrongWhenTold(
-  context: Device,
+/**
+ * Deploys the files, and compares them at the moment when the event arrives. Undefined when the device refuses paths or contents,
+ * so that nothing is deployed.
+ */
+async function deployAndCompare(
+  t: Device,
   live: Subscription,
   files: readonly ConfigFile[],
-): Promise<(Wrong & { id: string }) | undefined> {
-  const root = configRoot(context);
-  // Control answers when all is done, so the files are looked at the moment an event comes, not when it answers.
-  const wrongAt = new Map<unknown, Wrong>();
+): Promise<(Differences & { id: string }) | undefined> {
+  const root = configRoot(t);
+  // Control answers once all is done. So every event is taken for that of the deployment until the answer says which it is.
+  const differencesAt = new Map<unknown, Differences>();
   let made: { id: string; activity_status: string } | undefined;
-  const pending = context.control.deploy({ config_instances: [...files] }).then((deployment) => {
+  const pending = t.control.deploy({ config_instances: [...files] }).then((deployment) => {
     made = deployment;
     return deployment;
   });
@@ -81,107 +105,98 @@ async function wrongWhenTold(
   for (;;) {
     const event = await live.next('deployment.deployed of a deployment with config files');
     const id = payloadOf(event)['deployment_id'];
-    if (event.type === 'deployment.deployed' && !wrongAt.has(id)) wrongAt.set(id, wrongFiles(root, files));
-    if (wrongAt.size > 0) made ??= await pending;
-    // Then nothing is deployed, and nothing to be judged.
+    if (event.type === 'deployment.deployed' && !differencesAt.has(id)) differencesAt.set(id, compare(root, files));
+    if (differencesAt.size > 0) made ??= await pending;
     if (made !== undefined && made.activity_status !== 'deployed') return undefined;
-    const wrong = made === undefined ? undefined : wrongAt.get(made.id);
-    if (made !== undefined && wrong !== undefined) return { id: made.id, ...wrong };
+    const differences = made === undefined ? undefined : differencesAt.get(made.id);
+    if (made !== undefined && differences !== undefined) return { id: made.id, ...differences };
   }
 }
 
-async function judgeFiles(context: Device, live: Subscription, files: readonly ConfigFile[]): Promise<void> {
-  const wrong = await wrongWhenTold(context, live, files);
-  if (wrong === undefined) return;
-  context.must(wrong.lost.length === 0, {
-    expected: `every config file of ${wrong.id} on the device when its deployment.deployed arrives`,
-    actual: wrong.lost.join('; '),
+function compare(root: string, files: readonly ConfigFile[]): Differences {
+  const differences: Differences = { lost: [], altered: [] };
+  const { lost, altered } = differences;
+  for (const file of files) {
+    const { filepath, content } = file;
+    const found = findConfigFile(root, file);
+    const same = found.find(({ text }) => text === content) ?? found.find(({ text }) => sameText(text, content));
+    if (found[0] === undefined) lost.push(`${filepath} is not there`);
+    else if (same === undefined)
+      lost.push(
+        `${filepath} holds ${found[0].text.length} of ${content.length} characters: ${JSON.stringify(found[0].text.slice(0, 80))}`,
+      );
+    else if (!same.inPlace) altered.push(`a file of that name lies elsewhere, and not at ${filepath}`);
+    else if (same.text !== content) altered.push(`${filepath} has other line ends, or another layout`);
+  }
+  return differences;
+}
+
+const onlyDeployed = requirement({
+  id: 'device.events.deployed-only',
+  level: 'MUST',
+  section: '6.3',
+  since: '2026-11-21',
+  clause: "The deployment's config instances have been written to the device's file system.",
+  text: 'deployment.deployed is emitted for deployments whose config files have been written, and not for those that are merely staged.',
+});
+
+const onlyDeployedCheck = check(onlyDeployed, { needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { live } = await subscribeAtKnownCursor(t, streams);
+    let tried = 0;
+    for (const state of ['staged', 'queued', 'archived'] as const) {
+      const target_status = state === 'queued' ? 'deployed' : state;
+      const other = await t.control.deploy({ activity_status: state, target_status }).catch(ignoreControlError);
+      if (other?.activity_status !== state) continue;
+      tried += 1;
+      await mustNotEmitDeployed(t, live, other.id, state);
+    }
+    if (tried === 0) t.notApplicable('control cannot make a deployment that is not deployed');
+  }),
+);
+
+/** Makes a second deployment that is deployed: an event of the first would come before that of the second. */
+async function mustNotEmitDeployed(t: Device, live: Subscription, other: string, state: string): Promise<void> {
+  const { id, before } = await deploy(t, live);
+  // A queued deployment may have been deployed by now; then its event shows that state.
+  const early = before.find(
+    (event) => isDeployedEvent(event, other) && (state !== 'queued' || payloadOf(event)['activity_status'] === state),
+  );
+  t.must(early === undefined, {
+    expected: `no deployment.deployed of ${other}, which is ${state}`,
+    actual: `one came: ${early?.text.slice(0, 400)}`,
   });
-  context.should(wrong.altered.length === 0, {
-    expected: `the config files of ${wrong.id} as they were given, at their paths below config_root`,
-    actual: wrong.altered.join('; '),
+  const again = (await readUpTo(live, await publish(t, 1))).find((event) => isDeployedEvent(event, id));
+  t.should(again === undefined, {
+    expected: `one deployment.deployed of ${id}, which was deployed once`,
+    actual: `a second one, event ${again?.id}`,
   });
 }
 
-export default [
-  check(writtenFirst, { needs: ['drive', 'files'], sharing: 'exclusive' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { live } = await anchor(context, streams);
-      await context.property(
-        sizes,
-        async (lengths) => {
-          const files = lengths.map((length, index) =>
-            configFile(context, JSON.stringify({ index, filling: 'x'.repeat(length) })),
-          );
-          await judgeFiles(context, live, files);
-        },
-        { runs: 8 },
-      );
-    }),
-  ),
+const removedEvent = requirement({
+  id: 'device.events.removed',
+  level: 'INFO',
+  section: '6.3',
+  since: '2026-11-21',
+  clause: 'Named as a type; trigger is not stated.',
+  text: 'What triggers deployment.removed, and which payload it carries, is not stated.',
+});
 
-  check(writtenFirst, { aspect: 'content', needs: ['drive', 'files'], sharing: 'exclusive' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { live } = await anchor(context, streams);
-      for (const [extension, content] of Object.entries(TEXTS)) {
-        const { filepath } = configFile(context, content);
-        await judgeFiles(context, live, [{ filepath: filepath.replace(/json$/, extension), content }]);
-      }
-      // Another content at the same path takes the place of the first.
-      const first = configFile(context, '{"version":1}');
-      await judgeFiles(context, live, [first]);
-      await judgeFiles(context, live, [{ ...first, content: '{"version":2,"more":true}' }]);
-    }),
-  ),
+const removedEventCheck = check(removedEvent, { needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
+  withStreams(t, async (streams) => {
+    const { live } = await subscribeAtKnownCursor(t, streams);
+    const { id } = await deploy(t, live);
+    await t.control.remove(id);
+    const seen = await readUpTo(live, await publish(t, 1));
+    const event = seen.find(
+      ({ type, envelope }) => type !== 'deployment.deployed' && JSON.stringify(envelope).includes(id),
+    );
+    t.note(
+      event === undefined
+        ? 'removing a deployment emits no event that names it'
+        : `removing a deployment emits ${event.type} with ${Object.keys(payloadOf(event)).join(', ')}`,
+    );
+  }),
+);
 
-  check(onlyDeployed, { needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { live } = await anchor(context, streams);
-      let tried = 0;
-      for (const state of ['staged', 'queued', 'archived'] as const) {
-        const other = await context.control
-          .deploy({ activity_status: state, target_status: state === 'queued' ? 'deployed' : state })
-          .catch((error: unknown) => {
-            if (error instanceof ControlError) return undefined;
-            throw error;
-          });
-        if (other === undefined || other.activity_status !== state) continue;
-        tried += 1;
-        // One that is deployed after it, and whose event must come, ends the wait.
-        const { id, before } = await deploy(context, live);
-        // What is queued is going to be deployed, and may have been by now; then the event says so.
-        const early = before.find(
-          (event) =>
-            isDeployed(event, other.id) && (state !== 'queued' || payloadOf(event)['activity_status'] === state),
-        );
-        context.must(early === undefined, {
-          expected: `no deployment.deployed of ${other.id}, which is ${state}`,
-          actual: `one came: ${early?.text.slice(0, 400)}`,
-        });
-        const again = (await follow(live, await publish(context, 1))).find((event) => isDeployed(event, id));
-        context.should(again === undefined, {
-          expected: `one deployment.deployed of ${id}, which was deployed once`,
-          actual: `a second one, event ${again?.id}`,
-        });
-      }
-      if (tried === 0) context.notApplicable('control cannot make a deployment that is not deployed');
-    }),
-  ),
-
-  check(removedEvent, { needs: ['drive'], sharing: 'exclusive' }, (context: Device) =>
-    withStreams(context, async (streams) => {
-      const { live } = await anchor(context, streams);
-      const { id } = await deploy(context, live);
-      await context.control.remove(id);
-      const seen = await follow(live, await publish(context, 1));
-      const event = seen.find(
-        ({ type, envelope }) => type !== 'deployment.deployed' && JSON.stringify(envelope).includes(id),
-      );
-      context.note(
-        event === undefined
-          ? 'removing a deployment emits no event that names it'
-          : `removing a deployment emits ${event.type} with ${Object.keys(payloadOf(event)).join(', ')}`,
-      );
-    }),
-  ),
-];
+export default [writtenFirstCheck, writtenContentCheck, onlyDeployedCheck, removedEventCheck];

@@ -1,8 +1,9 @@
-/** Making events happen. Foreign events may come at any time, so a check follows its own by id. */
+/** Makes events happen, and compacts them away. Other events may come at any time, so a check follows its own by their ids. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import { ControlError } from '../../../harness/targets/control/control.ts';
-import type { Device } from './context.ts';
+import type { Device } from './device.ts';
 import type { SeenEvent } from './events.ts';
+import { isObject } from './requests.ts';
 import type { Streams, Subscription } from './streams.ts';
 
 export interface Published {
@@ -11,70 +12,124 @@ export interface Published {
   count: number;
 }
 
-export async function publish(context: Device, count: number): Promise<Published> {
-  const { first_id, last_id } = await context.control.publish(count);
+export async function publish(t: Device, count: number): Promise<Published> {
+  const { first_id, last_id } = await t.control.publish(count);
   return { first: BigInt(first_id), last: BigInt(last_id), count };
 }
 
 /**
- * Publishes one event, and gives back a cursor that certainly is served: the id of that event. The id before it would not do,
- * since a cursor older than the earliest retained event is refused.
+ * Publishes one event and subscribes after it: its id is a cursor that is certainly served. The id before it is not, since it may
+ * be older than the earliest retained event.
  */
-export async function anchor(context: Device, streams: Streams): Promise<{ cursor: bigint; live: Subscription }> {
-  const { last } = await publish(context, 1);
+export async function subscribeAtKnownCursor(
+  t: Device,
+  streams: Streams,
+): Promise<{ cursor: bigint; live: Subscription }> {
+  const { last } = await publish(t, 1);
   return { cursor: last, live: await streams.open({ after: last }) };
 }
 
 /** Reads up to the last of the published events. */
-export function follow(subscription: Subscription, published: Published, within?: number): Promise<SeenEvent[]> {
-  const { first, last } = published;
-  return subscription.reach(last, `the published events ${first} to ${last}`, within);
+export function readUpTo(subscription: Subscription, { first, last }: Published): Promise<SeenEvent[]> {
+  return subscription.reach(last, `the published events ${first} to ${last}`);
 }
 
-/** Has the log compacted; the first id that is retained, and the newest there is. Above the newest, nothing is retained. */
-export async function compact(context: Device): Promise<{ earliest: bigint; latest: bigint }> {
-  const { earliest_id, latest_id } = await context.control.compact();
-  return { earliest: BigInt(earliest_id), latest: BigInt(latest_id) };
-}
+/** Used where control names no retention limit: a log that keeps fewer events is not to be expected. */
+const ASSUMED_RETENTION = 200;
+/** A check may run beside events of other origin, and they count against the same limit. */
+const SHARE_OF_RETENTION = 1 / 4;
 
-/** How many events a check may publish without the log being compacted behind its back. */
-export function room(context: Device, wanted: number): number {
-  return Math.max(1, Math.min(wanted, Math.floor((context.info.retention ?? 200) / 4)));
+/** As many of the `wanted` events as a check may publish without the log being compacted meanwhile. At least 1. */
+export function eventBudget(t: Device, wanted: number): number {
+  const budget = Math.floor((t.info.retention ?? ASSUMED_RETENTION) * SHARE_OF_RETENTION);
+  return Math.max(1, Math.min(wanted, budget));
 }
 
 /** Deploys and reads up to its `deployment.deployed`. */
 export async function deploy(
-  context: Device,
+  t: Device,
   subscription: Subscription,
   request: ControlDeployment = {},
 ): Promise<{ id: string; event: SeenEvent; before: SeenEvent[] }> {
-  const { id } = await context.control.deploy(request);
-  const seen = await subscription.until((event) => isDeployed(event, id), `deployment.deployed of ${id}`);
+  const { id } = await t.control.deploy(request);
+  const seen = await subscription.until((event) => isDeployedEvent(event, id), `deployment.deployed of ${id}`);
   const event = seen.pop();
-  if (event === undefined) return context.blocked('the stream gave nothing');
+  if (event === undefined) return t.blocked('the stream gave nothing');
   return { id, event, before: seen };
 }
 
-export const payloadOf = (event: SeenEvent): Record<string, unknown> => {
+export function payloadOf(event: SeenEvent): Record<string, unknown> {
   const data = event.envelope?.['data'];
-  return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
-};
+  return isObject(data) ? data : {};
+}
 
-export const isDeployed = (event: SeenEvent, deploymentId: string): boolean =>
+/** Whether the event is `deployment.deployed` of that deployment. */
+export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean =>
   event.type === 'deployment.deployed' && payloadOf(event)['deployment_id'] === deploymentId;
 
-/** Makes an event of every kind that control knows of, and one more at the end by which the others have come. */
-export async function stir(context: Device): Promise<Published> {
-  const { first } = await publish(context, 1);
-  const one = await context.control.deploy();
-  const other = await context.control.deploy();
-  await context.control.remove(one.id).catch(ignoreRefusal);
-  await context.control.remove(other.id).catch(ignoreRefusal);
-  const { last } = await publish(context, 1);
+/** Makes an event of every kind that control can cause, between two published ones: once the last has come, so have the others. */
+export async function publishEveryEventKind(t: Device): Promise<Published> {
+  const { first } = await publish(t, 1);
+  const one = await t.control.deploy();
+  const other = await t.control.deploy();
+  // The second deployment may have replaced the first, so that it cannot be removed any more.
+  await t.control.remove(one.id).catch(ignoreControlError);
+  await t.control.remove(other.id).catch(ignoreControlError);
+  const { last } = await publish(t, 1);
   return { first, last, count: 4 };
 }
 
-/** A deployment that another has replaced may be gone already. */
-function ignoreRefusal(error: unknown): void {
+/** For what a device need not do; any other error is thrown on. */
+export function ignoreControlError(error: unknown): undefined {
   if (!(error instanceof ControlError)) throw error;
+}
+
+/** Compacts the log. `earliest` is the first id that is retained, `latest` the newest; no event is retained if it is above that. */
+export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
+  const { earliest_id, latest_id } = await t.control.compact();
+  return { earliest: BigInt(earliest_id), latest: BigInt(latest_id) };
+}
+
+export interface Compacted {
+  /** Ids of events that are gone, each with a later one that is gone too: older than the earliest retained event in every reading. */
+  lost: bigint[];
+  /** The earliest event that is retained: there is one. */
+  earliest: bigint;
+}
+
+/** More than any log keeps whose size is bounded, where the limit is not known. */
+const MOST_EVENTS = 50_000;
+const TIMES_THE_LIMIT = 3;
+const FIRST_BATCH_WITHOUT_LIMIT = 100;
+
+/** Publishes and compacts until events that were seen are no longer retained. Blocked when compaction does not remove them. */
+export async function compactAway(t: Device, streams: Streams): Promise<Compacted> {
+  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+  await readUpTo(live, await publish(t, Math.max(3, eventBudget(t, 20))));
+  const seen = [cursor, ...live.events.map(({ id }) => id)];
+  await live.close();
+  const { retention } = t.info;
+  const most = retention === undefined ? MOST_EVENTS : TIMES_THE_LIMIT * retention;
+  let batch = (retention ?? FIRST_BATCH_WITHOUT_LIMIT) + 1;
+  for (let published = 0; published < most; batch *= 2) {
+    const filling = await publish(t, batch);
+    published += batch;
+    const { earliest, latest } = await compact(t);
+    const gone = seen.filter((id) => id < earliest);
+    if (gone.length <= 1) continue;
+    // The last one may lie just before the earliest: a device may serve it as a cursor, since no event after it is lost.
+    const lost = [...gone.slice(0, -1), ...lostNearBoundary(filling, earliest)];
+    // A log may be compacted to nothing; then the next event is the earliest that it retains.
+    return { lost, earliest: earliest <= latest ? earliest : (await publish(t, 1)).last };
+  }
+  return t.blocked(`compaction removed none of the oldest events, though ${most} more were published`);
+}
+
+/** An implementation that is off by a few is wrong here. */
+const NEAR_THE_BOUNDARY = [4n, 3n, 2n];
+
+/** Ids just before the boundary that were certainly events, because the ids of the batch across it leave no gap. */
+function lostNearBoundary({ first, last, count }: Published, earliest: bigint): bigint[] {
+  if (last - first + 1n !== BigInt(count) || earliest > last) return [];
+  return NEAR_THE_BOUNDARY.map((distance) => earliest - distance).filter((id) => id >= first);
 }

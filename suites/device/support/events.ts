@@ -1,8 +1,8 @@
-/** An event as it came over the wire, read far enough to follow it: its number, its type, its envelope. */
+/** An event as it came over the wire, read far enough to follow and compare it: its number, its type, its envelope. */
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { isIso8601 } from '../../../harness/contract/shape.ts';
-import { isObject } from './ask.ts';
-import type { Device } from './context.ts';
+import type { Device } from './device.ts';
+import { isObject } from './requests.ts';
 
 export interface SeenEvent {
   /** Ids may lie beyond 2^53. */
@@ -10,7 +10,7 @@ export interface SeenEvent {
   type: string;
   /** `data` of the frame, as sent. */
   text: string;
-  /** `data` of the frame as a JSON object; undefined when it is none. */
+  /** `data` of the frame as a JSON object; undefined when it is not one. */
   envelope: Record<string, unknown> | undefined;
   frame: SseFrame;
 }
@@ -18,10 +18,10 @@ export interface SeenEvent {
 /** Decimal integer, as an SSE `id` field carries it. */
 export const DECIMAL = /^-?\d{1,40}$/;
 
-/** Undefined for frames that are no events: a block with nothing but `retry`, say. */
-export function readEvent(context: Device, frame: SseFrame): SeenEvent | undefined {
-  if (isControl(frame)) return undefined;
-  context.must(frame.id !== undefined && DECIMAL.test(frame.id) && frame.data !== undefined, {
+/** Undefined for a frame that carries no event, such as a block with nothing but `retry`. */
+export function readEvent(t: Device, frame: SseFrame): SeenEvent | undefined {
+  if (carriesNoEvent(frame)) return undefined;
+  t.must(frame.id !== undefined && DECIMAL.test(frame.id) && frame.data !== undefined, {
     expected: 'an event frame with id (a decimal integer), event and data',
     actual: showFrame(frame),
   });
@@ -34,8 +34,12 @@ export function readEvent(context: Device, frame: SseFrame): SeenEvent | undefin
   };
 }
 
-/** A block without data is no event: by the standard a client dispatches nothing for it. `retry` comes that way, or an id alone. */
-export const isControl = (frame: SseFrame): boolean => frame.data === undefined;
+/** Every event that has come on a stream, read or not. */
+export const eventsOf = (t: Device, { frames }: { readonly frames: readonly SseFrame[] }): SeenEvent[] =>
+  frames.flatMap((frame) => readEvent(t, frame) ?? []);
+
+/** A client dispatches nothing for a block without data (HTML standard, section 9.2.6): it carries `retry`, or an id alone. */
+export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;
 
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
@@ -76,7 +80,13 @@ export const showIds = (events: readonly { id: bigint }[]): string => {
     : `[${ids.slice(0, 12).join(', ')}, … ${ids.slice(-6).join(', ')}] (${ids.length})`;
 };
 
-/** Deep equality that knows no order of members. */
+/** Each event once, where it came first: delivery is at least once. */
+export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
+  const seen = new Set<bigint>();
+  return events.filter(({ id }) => !seen.has(id) && seen.add(id));
+}
+
+/** Deep equality, whatever the order of members. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right)) {
@@ -90,7 +100,7 @@ export function sameJson(left: unknown, right: unknown): boolean {
   );
 }
 
-/** The members of section 2.3. What else an envelope carries may say something about its delivery, so it need not stay. */
+/** The members of section 2.3. Any other member may describe the delivery, so it may differ from one delivery to the next. */
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
 export function sameEnvelope(
@@ -98,49 +108,18 @@ export function sameEnvelope(
   right: Record<string, unknown> | undefined,
 ): boolean {
   if (left === undefined || right === undefined) return left === right;
-  return MEMBERS.every((name) => sameTold(left[name], right[name]));
+  return MEMBERS.every((name) => sameContent(left[name], right[name]));
 }
 
-/** Equality of what is told, not of how: a moment may be written anew, to the millisecond, once it has been stored. */
-function sameTold(left: unknown, right: unknown): boolean {
+/** Deep equality, but a moment may be written in another way: a device may keep milliseconds where it first sent microseconds. */
+function sameContent(left: unknown, right: unknown): boolean {
   if (typeof left === 'string' && typeof right === 'string')
     return left === right || (isIso8601(left) && isIso8601(right) && Date.parse(left) === Date.parse(right));
   if (isObject(left) && isObject(right)) {
     const names = new Set([...Object.keys(left), ...Object.keys(right)]);
     return [...names].every(
-      (name) => Object.hasOwn(left, name) === Object.hasOwn(right, name) && sameTold(left[name], right[name]),
+      (name) => Object.hasOwn(left, name) === Object.hasOwn(right, name) && sameContent(left[name], right[name]),
     );
   }
   return sameJson(left, right);
-}
-
-/** Each event once, where it came first: delivery is at least once. */
-export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
-  const seen = new Set<bigint>();
-  return events.filter(({ id }) => !seen.has(id) && seen.add(id));
-}
-
-/** The same events in the same order with the same content, repetitions aside. */
-export function sameEvents(
-  context: Device,
-  actual: readonly SeenEvent[],
-  expected: readonly SeenEvent[],
-  where: string,
-): void {
-  const came = distinct(actual);
-  const due = distinct(expected);
-  const known = new Map(due.map((event) => [event.id, event]));
-  const missing = due.filter(({ id }) => !came.some((event) => event.id === id));
-  const extra = came.filter(({ id }) => !known.has(id));
-  context.must(missing.length === 0 && extra.length === 0 && came.every(({ id }, index) => due[index]?.id === id), {
-    expected: `the events ${showIds(due)} for ${where}`,
-    actual: `${showIds(came)}${missing.length === 0 ? '' : `, missing ${showIds(missing)}`}${extra.length === 0 ? '' : `, not expected ${showIds(extra)}`}`,
-  });
-  for (const event of came) {
-    const before = known.get(event.id);
-    context.must(before?.type === event.type && sameEnvelope(before.envelope, event.envelope), {
-      expected: `event ${event.id} as it was sent before: ${before?.type} ${before?.text.slice(0, 300)}`,
-      actual: `${event.type} ${event.text.slice(0, 300)}`,
-    });
-  }
 }

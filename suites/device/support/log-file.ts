@@ -1,20 +1,20 @@
-/** The event log as a file: lines of JSON, read as they stand. */
+/** The event log as files on the device's disk. */
 import { appendFile, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Device } from './context.ts';
+import type { Device } from './device.ts';
 
-export function logPath(context: Device): string {
-  return context.info.event_log ?? context.blocked('the capability "log" is declared, but control names no event_log');
+export function logPath(t: Device): string {
+  return t.info.event_log ?? t.blocked('the capability "log" is declared, but control names no event_log');
 }
 
 export interface LogLine {
   text: string;
-  /** Undefined when the line is no JSON. */
-  value: unknown;
   json: boolean;
+  /** Undefined when the line is not JSON. */
+  value: unknown;
 }
 
-/** Every line that is ended; and the last one also without its newline when it is JSON, since it may just be under way. */
+/** Every complete line. The last one also counts without its newline when it is JSON: the agent may be about to write that. */
 export async function readLog(path: string): Promise<LogLine[]> {
   const texts = await Promise.all((await segments(path)).map((file) => readFile(file, 'utf8')));
   const lines = texts.join('').split('\n');
@@ -32,19 +32,19 @@ function parse(text: string): LogLine {
   }
 }
 
-/** Whether a line tells of that event. How it is stored beside being JSON is the agent's own affair, so any member may hold the id. */
-export function tellsOf(line: LogLine, id: bigint): boolean {
-  return line.json && line.text.includes(String(id)) && holds(line.value, id);
+/** Whether a line stores that event. How an agent lays a line out is not stated, so any member may hold the id. */
+export function storesEvent(line: LogLine, id: bigint): boolean {
+  return line.json && line.text.includes(String(id)) && containsId(line.value, id);
 }
 
-function holds(value: unknown, id: bigint): boolean {
+function containsId(value: unknown, id: bigint): boolean {
   if (typeof value === 'number') return value === Number(id);
   if (typeof value === 'string') return value === String(id);
   if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).some((item) => holds(item, id));
+  return Object.values(value).some((item) => containsId(item, id));
 }
 
-/** The files of the log, oldest first: one, or those in the directory that control names. */
+/** The files of the log, oldest first: one, or the `.jsonl` files of the directory that control names. */
 async function segments(path: string): Promise<string[]> {
   if (!(await stat(path)).isDirectory()) return [path];
   const entries = await readdir(path, { withFileTypes: true });
@@ -64,13 +64,13 @@ export async function lastLine(path: string): Promise<Buffer> {
   return end === -1 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end + 1);
 }
 
-/** Bytes of everything in the log's directory, its own segments and leftovers included. */
+/** Bytes of all files in the log's directory, leftovers of a compaction included. */
 export async function diskUse(path: string): Promise<number> {
   let total = 0;
   const directory = (await stat(path)).isDirectory() ? path : dirname(path);
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     if (!entry.isFile()) continue;
-    // A file may go away while it is counted: compaction renames.
+    // Compaction renames files, so one may be gone by now.
     total += await stat(join(entry.parentPath, entry.name)).then(
       ({ size }) => size,
       () => 0,

@@ -1,27 +1,26 @@
-/** What a black box still shows of the past: events that it replays to whoever asks for them. */
-import type { Device } from './context.ts';
+/** What a black box still shows of the past: the events that it replays. */
+import type { Device } from './device.ts';
 import { type Streams, Subscription } from './streams.ts';
 
-/** Silence that ends the sample. What is judged is what came; nothing is concluded from what did not. */
+/** Silence that ends the sample. Only what came is checked: nothing follows from what did not come. */
 const QUIET_MS = 250;
 const SAMPLE_MS = 3000;
-/** Of a long log a stretch is enough. */
+/** A stretch of a long log is enough. */
 const SAMPLE_BYTES = 500_000;
 
-/**
- * Opens a replay from as early as the target serves, and reads until it falls silent, or there is enough. Undefined when there is no cursor to be
- * found that is served, or nothing is retained.
- */
-export async function retained(
-  context: Device,
-  streams: Streams,
-): Promise<{ sample: Subscription; cursor: bigint } | undefined> {
+/** The replay from the earliest cursor that is served. Ends the check as not applicable when there is none, or it is empty. */
+export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
+  return (await sampleRetained(t, streams)) ?? t.notApplicable('the device replays no event that it retained');
+}
+
+/** The same; undefined when no cursor is served, or nothing is retained. */
+export async function sampleRetained(t: Device, streams: Streams): Promise<Subscription | undefined> {
   const cursor = await earliestServed(streams);
   if (cursor === undefined) return undefined;
   const stream = await streams.try({ after: cursor, cutAfterBytes: SAMPLE_BYTES });
   if (stream.status !== 200) return undefined;
-  await stream.idle(QUIET_MS, { within: Math.min(SAMPLE_MS, context.patienceMs), for: 'the end of the replay' });
-  return stream.frames.length === 0 ? undefined : { sample: new Subscription(context, stream), cursor };
+  await stream.idle(QUIET_MS, { within: Math.min(SAMPLE_MS, t.patienceMs), for: 'the end of the replay' });
+  return stream.frames.length === 0 ? undefined : new Subscription(t, stream);
 }
 
 /** 0, or where that is expired the smallest cursor that is not, by doubling and halving. */

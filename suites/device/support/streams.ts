@@ -1,160 +1,148 @@
-/** Opening streams for a check, closing them behind it, and sharing what the device serves at once with other checks. */
+/** Opens event streams for a check, and closes them when it ends. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, openEvents } from '../../../harness/client/sse.ts';
-import { mediaType } from './ask.ts';
-import { persist, puttingOff } from './busy.ts';
-import type { Device } from './context.ts';
-import { patience, waitedInVain } from './patience.ts';
+import { type Device, recordTimeout, timeoutMs } from './device.ts';
+import { countOpen, openStreamsOf } from './open-streams.ts';
+import { mediaType } from './requests.ts';
 import { Subscription } from './subscription.ts';
+import { isThrottled, retryWhileThrottled } from './throttling.ts';
 
 export { Subscription } from './subscription.ts';
 
-export interface Streams {
-  /** From here on streams are opened through this client: a restart may have moved the agent. */
-  use(http: HttpClient): void;
-  /** Opens a stream that must be served: 200 and an event stream. */
-  open(options?: OpenEvents, http?: HttpClient): Promise<Subscription>;
-  /** Opens one more beside those that are open, up to as many as the device serves at once; undefined when it puts off. */
-  another(options: OpenEvents): Promise<Subscription | undefined>;
-  /** Reads on in a stream that `try` opened. */
-  follow(stream: EventStream): Subscription;
-  /** Opens one whatever the answer, for the check to judge. */
-  try(options?: OpenEvents, http?: HttpClient): Promise<EventStream>;
+/** The device serves no more streams at once while other checks hold some: this check closes its own and starts again. */
+class Throttled extends Error {
+  override name = 'Throttled';
 }
-
-/** Of all checks that run now. */
-const everyStream = new Set<EventStream>();
-
-/** A device takes a moment to see that a stream has been closed, and to have room for another one. */
-const NOTICED_MS = 2000;
-let lastServed = Number.NEGATIVE_INFINITY;
-const justClosed = (): boolean =>
-  performance.now() - lastServed < NOTICED_MS ||
-  [...everyStream].some(
-    ({ status, ended }) => status === 200 && ended !== undefined && performance.now() - ended.at < NOTICED_MS,
-  );
-
-/** Whether streams of this run, or such as the device may still take for open, can be what a device puts off for. */
-export const streamsInTheWay = (): boolean => stillOpen(everyStream) > 0 || justClosed();
-
-/** The device serves no more streams at once, and other checks hold some: this one gives its own back, and begins again. */
-class PutOff extends Error {
-  override name = 'PutOff';
-}
-
-/** Ends when the last of those that were put off has had its turn. */
-let turns: Promise<unknown> = Promise.resolve();
-
-const stillOpen = (streams: Iterable<EventStream>): number =>
-  [...streams].filter(({ status, ended }) => status === 200 && ended === undefined).length;
 
 /**
- * Runs `use`, and closes every stream it opened, however it ends. Where a device puts it off for the streams of other checks, it
- * runs again, one such check at a time: whoever waits holding what another waits for would wait for ever.
+ * Runs `use`, and closes every stream that it opened. When the device throttles it while other checks hold streams, `use` runs a
+ * second time, after other checks that were throttled, and then waits for a stream to become free.
  */
-export async function withStreams<T>(context: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
+export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   try {
-    return await withOwn(context, use, false);
+    return await useAndClose(new Streams(t, false), use);
   } catch (error) {
-    if (!(error instanceof PutOff)) throw error;
-    const turn = turns.then(() => withOwn(context, use, true));
-    turns = turn.catch(() => {});
-    return await turn;
+    if (!(error instanceof Throttled)) throw error;
+    return openStreamsOf(t).inTurn(() => useAndClose(new Streams(t, true), use));
   }
 }
 
-async function withOwn<T>(context: Device, use: (streams: Streams) => Promise<T>, patiently: boolean): Promise<T> {
-  const opened: EventStream[] = [];
-  const openings = new Map<EventStream, OpenEvents>();
-  let putOff = false;
-  let standard: HttpClient | undefined;
-  const attempt = async (
-    options: OpenEvents = {},
-    http = standard ?? context.http,
-    needed = true,
-  ): Promise<EventStream> => {
-    if (putOff) throw new PutOff();
-    try {
-      // Own streams are not going to end while this one is waited for.
-      const others = (): boolean => stillOpen(everyStream) > stillOpen(opened);
-      const stream = await persist(
-        context,
-        () => openEvents(http, { within: patience(context), ...options }),
-        () => needed && ((patiently && others()) || (justClosed() && !others())),
-        (refused) => refused.close(),
-        () => stillOpen(opened) > 0 || (!patiently && others()),
-      );
-      if (puttingOff(stream.status) && needed && !patiently && others()) {
-        putOff = true;
-        await stream.close();
-        throw new PutOff();
-      }
-      opened.push(stream);
-      openings.set(stream, options);
-      everyStream.add(stream);
-      if (stream.status === 200) lastServed = performance.now();
-      return stream;
-    } catch (error) {
-      if (!(error instanceof NoAnswer) || context.signal.aborted) throw error;
-      waitedInVain(context);
-      context.must(false, { expected: 'an answer to GET /events', actual: error.message });
-      throw error;
+async function useAndClose<T>(streams: Streams, use: (streams: Streams) => Promise<T>): Promise<T> {
+  try {
+    return await use(streams);
+  } finally {
+    await streams.close();
+  }
+}
+
+/** The event streams of one check. */
+export class Streams {
+  readonly #t: Device;
+  readonly #waitsForOthers: boolean;
+  readonly #opened = new Map<EventStream, OpenEvents>();
+  #throttled = false;
+  #http: HttpClient | undefined;
+
+  constructor(t: Device, waitsForOthers: boolean) {
+    this.#t = t;
+    this.#waitsForOthers = waitsForOthers;
+  }
+
+  /** Opens all further streams through this client: a restart may have moved the agent. */
+  use(http: HttpClient): void {
+    this.#http = http;
+  }
+
+  /** Opens a stream that must be served: 200 and an event stream. */
+  async open(options: OpenEvents = {}, http?: HttpClient): Promise<Subscription> {
+    const stream = await this.try(options, http);
+    await mustBeServed(this.#t, stream, options);
+    return this.follow(stream, http);
+  }
+
+  /** Opens a stream beside those that are open; undefined when the device serves no more at once. */
+  async openAnother(options: OpenEvents): Promise<Subscription | undefined> {
+    const stream = await this.#attempt(options, undefined, this.#count === 0);
+    if (isThrottled(stream.status) && this.#count > 0) {
+      await stream.close();
+      this.#t.note(`no more than ${this.#count} streams are served at once (${stream.status})`);
+      return undefined;
     }
-  };
-  const subscribe = (stream: EventStream, http?: HttpClient): Subscription => {
-    const { after, lastEventId, query, headers, types } = openings.get(stream) ?? {};
-    return new Subscription(context, stream, async (last) => {
+    await mustBeServed(this.#t, stream, options);
+    return this.follow(stream);
+  }
+
+  /** Subscribes to a stream that `try` opened. It resumes after the last event read, where it was opened with a cursor. */
+  follow(stream: EventStream, http?: HttpClient): Subscription {
+    const { after, lastEventId, query, headers, types } = this.#opened.get(stream) ?? {};
+    return new Subscription(this.#t, stream, async (last) => {
       const cursor = last ?? after ?? lastEventId;
       if (cursor === undefined || query !== undefined) return undefined;
-      const again = await attempt(
+      const again = await this.try(
         { after: cursor, ...(types === undefined ? {} : { types }), ...(headers === undefined ? {} : { headers }) },
         http,
       );
       return again.status === 200 ? again : undefined;
     });
-  };
-  try {
-    return await use({
-      use: (http) => {
-        standard = http;
-      },
-      follow: (stream) => subscribe(stream),
-      try: (options, http) => attempt(options, http),
-      another: async (options) => {
-        const stream = await attempt(options, undefined, stillOpen(opened) === 0);
-        if (puttingOff(stream.status) && stillOpen(opened) > 0) {
-          await stream.close();
-          context.note(`no more than ${stillOpen(opened)} streams are served at once (${stream.status})`);
-          return undefined;
-        }
-        await mustBeServed(context, stream, options);
-        return subscribe(stream);
-      },
-      open: async (options = {}, http) => {
-        const stream = await attempt(options, http);
-        await mustBeServed(context, stream, options);
-        return subscribe(stream, http);
-      },
-    });
-  } finally {
+  }
+
+  /** Opens a stream and gives it back whatever its status. */
+  try(options: OpenEvents = {}, http?: HttpClient): Promise<EventStream> {
+    return this.#attempt(options, http, true);
+  }
+
+  async close(): Promise<void> {
+    const opened = [...this.#opened.keys()];
     await Promise.all(opened.map((stream) => stream.close()));
-    for (const stream of opened) everyStream.delete(stream);
-    if (opened.some(({ status }) => status === 200)) lastServed = performance.now();
+    openStreamsOf(this.#t).remove(opened);
+  }
+
+  get #count(): number {
+    return countOpen(this.#opened.keys());
+  }
+
+  /** Unless the stream is `needed`, it is given up at once when the device serves no more. */
+  async #attempt(options: OpenEvents, http = this.#http ?? this.#t.http, needed: boolean): Promise<EventStream> {
+    if (this.#throttled) throw new Throttled();
+    const t: Device = this.#t;
+    const all = openStreamsOf(t);
+    const othersAreOpen = (): boolean => all.count > this.#count;
+    try {
+      const stream = await retryWhileThrottled(t, () => openEvents(http, { within: timeoutMs(t), ...options }), {
+        // The streams of this check stay open while it waits, so only those of other checks can be closed.
+        mayClear: () => needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed && !othersAreOpen())),
+        ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
+        discard: (refused) => refused.close(),
+      });
+      if (isThrottled(stream.status) && needed && !this.#waitsForOthers && othersAreOpen()) {
+        this.#throttled = true;
+        await stream.close();
+        throw new Throttled();
+      }
+      this.#opened.set(stream, options);
+      all.add(stream);
+      return stream;
+    } catch (error) {
+      if (!(error instanceof NoAnswer) || t.signal.aborted) throw error;
+      recordTimeout(t);
+      t.must(false, { expected: 'an answer to GET /events', actual: error.message });
+      throw error;
+    }
   }
 }
 
-async function mustBeServed(context: Device, stream: EventStream, options: OpenEvents): Promise<void> {
+async function mustBeServed(t: Device, stream: EventStream, options: OpenEvents): Promise<void> {
   if (stream.status === 200 && mediaType(stream.headers) === 'text/event-stream') return;
-  context.must(false, {
+  t.must(false, {
     expected: `200 with an event stream for ${describeOpen(options)}`,
-    actual: await describeAnswer(context, stream),
+    actual: await describeAnswer(t, stream),
   });
 }
 
-export async function describeAnswer(context: Device, stream: EventStream): Promise<string> {
+export async function describeAnswer(t: Device, stream: EventStream): Promise<string> {
   const stays = stream.status === 200;
-  if (!stays) await stream.rest({ within: context.patienceMs, for: 'the end of the answer' }).catch(() => '');
+  if (!stays) await stream.rest({ within: t.patienceMs, for: 'the end of the answer' }).catch(() => '');
   return `${stream.status} ${stream.headers['content-type'] ?? 'without content-type'} ${JSON.stringify(stream.head().slice(0, 300))}`;
 }
 

@@ -1,55 +1,47 @@
-/** A subscription as checks speak of it. What does not come in time, or is not to be had any more, becomes a finding of the check. */
+/** A stream of events as checks read it. An event that does not come in time is a finding of the check. */
 import { type EventStream, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
-import type { Device } from './context.ts';
-import { DECIMAL, isControl, readEvent, type SeenEvent, showIds } from './events.ts';
-import { patience, waitedInVain } from './patience.ts';
+import { type Device, recordTimeout, timeoutMs } from './device.ts';
+import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 
-/** Opens the stream anew after that event, or where it began; undefined when that is not served, or there is no cursor. */
-export type ComeBack = (last: bigint | undefined) => Promise<EventStream | undefined>;
+/** Opens the stream again after that event, or where it began; undefined when that is not served, or there is no cursor. */
+export type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 
 export class Subscription {
-  /** Events in the order in which `next` and its kin gave them out. */
+  /** Events in the order in which `next` and the methods built on it gave them out. */
   readonly events: SeenEvent[] = [];
-  readonly #context: Device;
-  readonly #comeBack: ComeBack | undefined;
+  readonly #t: Device;
+  readonly #reopen: Reopen | undefined;
   #stream: EventStream;
-  /** How many events had been given out when the stream was resumed last. */
+  /** How many events had been given out when the stream was last resumed. */
   #resumedAt = -1;
 
-  /** Without `comeBack` a stream that ends is over. */
-  constructor(context: Device, stream: EventStream, comeBack?: ComeBack) {
-    this.#context = context;
+  /** Without `reopen`, a stream that ends is not resumed. */
+  constructor(t: Device, stream: EventStream, reopen?: Reopen) {
+    this.#t = t;
     this.#stream = stream;
-    this.#comeBack = comeBack;
+    this.#reopen = reopen;
   }
 
-  /** The connection; another one once the subscription had to be resumed. */
+  /** The connection; another one after the subscription was resumed. */
   get stream(): EventStream {
     return this.#stream;
   }
 
-  /** The next event; blocks without id, event and data are passed over. */
-  async next(what: string, within = patience(this.#context)): Promise<SeenEvent> {
+  /** The next event; blocks that carry none are skipped. */
+  async next(what: string, within = timeoutMs(this.#t)): Promise<SeenEvent> {
     const deadline = performance.now() + within;
     for (;;) {
-      const frame = await this.#judged(
-        () => this.stream.next({ within: deadline - performance.now(), for: what }),
-        what,
-      );
-      const event = readEvent(this.#context, frame);
-      if (event === undefined || this.#again(event)) continue;
+      const frame = await this.#nextFrame(what, deadline);
+      const event = readEvent(this.#t, frame);
+      if (event === undefined || this.#isRepeated(event)) continue;
       this.events.push(event);
       return event;
     }
   }
 
-  /** Events up to and including the first that fits. Foreign ones may lie between: a real agent emits its own. */
-  async until(
-    fits: (event: SeenEvent) => boolean,
-    what: string,
-    within = patience(this.#context),
-  ): Promise<SeenEvent[]> {
+  /** Events up to and including the first that fits. Others may lie between: a real agent emits its own. */
+  async until(fits: (event: SeenEvent) => boolean, what: string, within = timeoutMs(this.#t)): Promise<SeenEvent[]> {
     const deadline = performance.now() + within;
     const taken: SeenEvent[] = [];
     for (;;) {
@@ -60,31 +52,29 @@ export class Subscription {
   }
 
   /** Events up to and including the first whose id is `id` or above it. */
-  reach(id: bigint, what = `event ${id}`, within = patience(this.#context)): Promise<SeenEvent[]> {
+  reach(id: bigint, what = `event ${id}`, within = timeoutMs(this.#t)): Promise<SeenEvent[]> {
     return this.until((event) => event.id >= id, what, within);
   }
 
-  /** Reads until the stream ends, or patience does; gives back whatever came. Decides nothing. */
-  rest(): Promise<SeenEvent[]> {
-    return this.drain(undefined);
-  }
-
-  /** The same, and also ends when that event, or one after it, has come. */
-  async drain(last: bigint | undefined): Promise<SeenEvent[]> {
+  /**
+   * Reads until the event `last`, or one after it, has come, the stream ends or the time is up. Closes the stream and gives all that
+   * came, without a finding.
+   */
+  async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
-    const deadline = performance.now() + patience(this.#context);
+    const deadline = performance.now() + timeoutMs(this.#t);
     let looked = 0;
     const arrived = (): boolean => {
       const fresh = stream.frames.slice(looked);
       looked = stream.frames.length;
       return (
         last !== undefined &&
-        fresh.some((frame) => !isControl(frame) && DECIMAL.test(frame.id ?? '') && BigInt(frame.id ?? '') >= last)
+        fresh.some((frame) => !carriesNoEvent(frame) && DECIMAL.test(frame.id ?? '') && BigInt(frame.id ?? '') >= last)
       );
     };
     while (!arrived() && stream.ended === undefined) {
       if (performance.now() >= deadline) {
-        if (last !== undefined) waitedInVain(this.#context);
+        if (last !== undefined) recordTimeout(this.#t);
         break;
       }
       const seen = { frames: looked, comments: stream.comments.length };
@@ -93,26 +83,26 @@ export class Subscription {
         .catch(() => {});
     }
     await this.close();
-    return stream.frames.flatMap((frame) => readEvent(this.#context, frame) ?? []);
+    return eventsOf(this.#t, stream);
   }
 
   close(): Promise<void> {
     return this.stream.close();
   }
 
-  /** What comes again once a stream has been resumed is no news: the replay window may repeat (section 6.2, rule 1). */
-  #again({ id }: SeenEvent): boolean {
+  /** After a stream was resumed the replay window may repeat events (section 6.2, rule 1). */
+  #isRepeated({ id }: SeenEvent): boolean {
     return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
   }
 
-  async #judged(read: () => Promise<SseFrame>, what: string): Promise<SseFrame> {
+  async #nextFrame(what: string, deadline: number): Promise<SseFrame> {
     try {
-      return await read();
+      return await this.stream.next({ within: deadline - performance.now(), for: what });
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
-      if (await this.#resumed()) return this.#judged(read, what);
-      if (error instanceof StreamTimeout) waitedInVain(this.#context);
-      this.#context.must(false, {
+      if (await this.#resume()) return this.#nextFrame(what, deadline);
+      if (error instanceof StreamTimeout) recordTimeout(this.#t);
+      this.#t.must(false, {
         expected: `${what}, on an open stream`,
         actual: `${error.message}${this.events.length === 0 ? '' : `; events before it: ${showIds(this.events)}`}`,
       });
@@ -121,18 +111,18 @@ export class Subscription {
   }
 
   /**
-   * A server may end a stream in order, and the client comes back with the last id it saw. Not so where one ends again without
-   * having brought anything: nobody gets on that way. Without an id there is nothing to come back with.
+   * A server may end a stream in order, and the client comes back with the last id it saw. It does so once without a new event: a
+   * stream that always ends before it brings anything is of no use.
    */
-  async #resumed(): Promise<boolean> {
+  async #resume(): Promise<boolean> {
     const { by } = this.stream.ended ?? {};
     const last = this.events.at(-1)?.id;
-    if (by !== 'server' || this.#comeBack === undefined || this.events.length === this.#resumedAt) return false;
-    const stream = await this.#comeBack(last);
+    if (by !== 'server' || this.#reopen === undefined || this.events.length === this.#resumedAt) return false;
+    const stream = await this.#reopen(last);
     if (stream === undefined) return false;
     this.#resumedAt = this.events.length;
     this.#stream = stream;
-    this.#context.note('the device ended a stream that was still read; it was resumed from the last id');
+    this.#t.note('the device ended a stream that was still read; it was resumed from the last id');
     return true;
   }
 }

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
-import type { Device } from './context.ts';
-import { distinct, integerIn, readEvent, type SeenEvent, sameEvents, sameJson } from './events.ts';
-import { judgeEnvelope, judgeFrame, judgeMerge, judgeType } from './judge.ts';
-import { type LogLine, tellsOf } from './log-file.ts';
+import {
+  mustBeEnvelope,
+  mustBeEventFrame,
+  mustBeSameEvents,
+  mustHaveTypeForm,
+  mustMergeStatuses,
+} from './assertions.ts';
+import type { Device } from './device.ts';
+import { distinct, integerIn, readEvent, type SeenEvent, sameJson } from './events.ts';
+import { type LogLine, storesEvent } from './log-file.ts';
 
-/** As much of a context as judging needs. */
+/** As much of a context as the assertions need. */
 const context = {
   must(holds: unknown, finding: { expected: string; actual: unknown }) {
     if (!holds) throw new Violation({ expected: finding.expected, actual: String(finding.actual) });
@@ -45,15 +51,15 @@ describe('integers in an envelope', () => {
 describe('frames', () => {
   it('pass with id, event and data, and with ids beyond 2^53', () => {
     const good = frame({ id: '9223372036854775807', event: 'a.b', data: envelope('9223372036854775807') });
-    expect(() => judgeFrame(context, good)).not.toThrow();
-    expect(() => judgeEnvelope(context, good)).not.toThrow();
+    expect(() => mustBeEventFrame(context, good)).not.toThrow();
+    expect(() => mustBeEnvelope(context, good)).not.toThrow();
     expect(readEvent(context, good)?.id).toBe(9223372036854775807n);
   });
 
   it.for([{ retry: '5' }, { id: '1' }, { event: 'a.b' }, { id: '1', event: 'a.b' }])(
-    'without data are no events, since clients dispatch nothing: %o',
+    'without data carry no event, since clients dispatch nothing: %o',
     (fields) => {
-      expect(() => judgeFrame(context, frame(fields))).not.toThrow();
+      expect(() => mustBeEventFrame(context, frame(fields))).not.toThrow();
       expect(readEvent(context, frame(fields))).toBeUndefined();
     },
   );
@@ -64,7 +70,7 @@ describe('frames', () => {
     { id: 'x', event: 'a.b', data: envelope(1) },
     { id: '1', event: 'a.b', data: '[]' },
   ])('fail without id or event: %o', (fields) => {
-    expect(() => judgeFrame(context, frame(fields))).toThrow(Violation);
+    expect(() => mustBeEventFrame(context, frame(fields))).toThrow(Violation);
   });
 
   it.for([
@@ -73,13 +79,13 @@ describe('frames', () => {
     [{ id: '1', event: 'a.b', data: envelope(1, { data: 'x' }) }, 'data an object'],
     [{ id: '1', event: 'a.b', data: envelope(1, { occurred_at: 'yesterday' }) }, 'occurred_at an ISO 8601'],
   ] as const)('fail when the envelope says otherwise: %o', ([fields, expected]) => {
-    expect(() => judgeEnvelope(context, frame(fields))).toThrow(expected);
+    expect(() => mustBeEnvelope(context, frame(fields))).toThrow(expected);
   });
 });
 
 describe('event types', () => {
   it.for(['deployment.deployed', 'config-instance.written', 'disk.mounted_2', 'x.y'])('%s is right', (type) => {
-    expect(() => judgeType(context, type)).not.toThrow();
+    expect(() => mustHaveTypeForm(context, type)).not.toThrow();
   });
   it.for([
     'deployed',
@@ -91,13 +97,13 @@ describe('event types', () => {
     'deployment.deployed2',
     'a b.c',
   ])('%s is wrong', (type) => {
-    expect(() => judgeType(context, type)).toThrow(Violation);
+    expect(() => mustHaveTypeForm(context, type)).toThrow(Violation);
   });
 });
 
 describe('the merged status', () => {
   const merged = (status: string, activity_status: string, error_status: string) => () =>
-    judgeMerge(context, { status, activity_status, error_status }, 'x');
+    mustMergeStatuses(context, { status, activity_status, error_status }, 'x');
   it('is the error where there is one', () => {
     expect(merged('retrying', 'deployed', 'retrying')).not.toThrow();
     expect(merged('deployed', 'deployed', 'none')).not.toThrow();
@@ -107,24 +113,24 @@ describe('the merged status', () => {
 });
 
 describe('sequences of events', () => {
-  const same = (actual: SeenEvent[], expected: SeenEvent[]) => () => sameEvents(context, actual, expected, 'x');
-  it('are the same with repetitions, and differ by order, gaps, strangers and content', () => {
+  const same = (actual: SeenEvent[], expected: SeenEvent[]) => () => mustBeSameEvents(context, actual, expected, 'x');
+  it('are the same with repetitions, and differ by order, missing events, other events and content', () => {
     const [one, two, three] = [seen(1), seen(2), seen(3)] as const;
     expect(distinct([one, two, one]).map(({ id }) => id)).toEqual([1n, 2n]);
     expect(same([one, two, one, two], [one, two])).not.toThrow();
     expect(same([two, one], [one, two])).toThrow('[1, 2] for x; actual: [2, 1]');
     expect(same([one], [one, two])).toThrow('missing [2]');
     expect(same([one, two, three], [one, two])).toThrow('not expected [3]');
-    const told = (data: object, more: object = {}) => [seen(1, { data, ...more })];
-    expect(same(told({ a: 1 }), told({ a: 2 }))).toThrow('as it was sent before');
-    expect(same(told({ a: 1 }), told({ a: 1, b: null }))).toThrow('as it was sent before');
-    expect(same(told({ a: 1 }, { sent: 1 }), told({ a: 1 }, { sent: 2 }))).not.toThrow();
-    const at = (fraction: string) => told({ at: `2026-01-02T03:04:05.${fraction}Z` });
+    const sent = (data: object, more: object = {}) => [seen(1, { data, ...more })];
+    expect(same(sent({ a: 1 }), sent({ a: 2 }))).toThrow('as it was sent before');
+    expect(same(sent({ a: 1 }), sent({ a: 1, b: null }))).toThrow('as it was sent before');
+    expect(same(sent({ a: 1 }, { sent: 1 }), sent({ a: 1 }, { sent: 2 }))).not.toThrow();
+    const at = (fraction: string) => sent({ at: `2026-01-02T03:04:05.${fraction}Z` });
     expect(same(at('123456'), at('123'))).not.toThrow();
     expect(same(at('123'), at('124'))).toThrow('as it was sent before');
   });
 
-  it('know no order of members', () => {
+  it('are compared whatever the order of members', () => {
     expect(sameJson({ a: [1, { b: 2 }], c: null }, { c: null, a: [1, { b: 2 }] })).toBe(true);
     expect(sameJson({ a: undefined }, { b: undefined })).toBe(false);
     expect(sameJson([1], { 0: 1 })).toBe(false);
@@ -133,11 +139,11 @@ describe('sequences of events', () => {
 
 describe('lines of a log', () => {
   const line = (text: string): LogLine => ({ text, value: JSON.parse(text), json: true });
-  it('tell of an event wherever they hold its id', () => {
-    expect(tellsOf(line('{"id":12}'), 12n)).toBe(true);
-    expect(tellsOf(line('{"seq":"12","event":{}}'), 12n)).toBe(true);
-    expect(tellsOf(line('[[12]]'), 12n)).toBe(true);
-    expect(tellsOf(line('{"id":123}'), 12n)).toBe(false);
-    expect(tellsOf({ text: '{"id":12', value: undefined, json: false }, 12n)).toBe(false);
+  it('store an event wherever they hold its id', () => {
+    expect(storesEvent(line('{"id":12}'), 12n)).toBe(true);
+    expect(storesEvent(line('{"seq":"12","event":{}}'), 12n)).toBe(true);
+    expect(storesEvent(line('[[12]]'), 12n)).toBe(true);
+    expect(storesEvent(line('{"id":123}'), 12n)).toBe(false);
+    expect(storesEvent({ text: '{"id":12', value: undefined, json: false }, 12n)).toBe(false);
   });
 });

@@ -1,0 +1,199 @@
+/** Watches a stream on which nothing happens. Only times without events count, since others may be driving the device. */
+import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
+import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
+import type { Device } from './device.ts';
+import { DECIMAL, parseObject, showFrame } from './events.ts';
+import { type Slowness, watchSlowness } from './slowness.ts';
+import type { Subscription } from './streams.ts';
+
+/** In intervals. A comment this long after the last event or comment was sent by the clock, not because the stream was opened. */
+const BY_THE_CLOCK = 0.25;
+/** In intervals. An idle stream without a comment for longer than this is a finding. */
+const LATE = 1.5;
+/** A stream on which events keep coming shows nothing about heartbeats: after this time nothing is decided. */
+const GIVE_UP_MS = 120_000;
+
+/** The comments that read `heartbeat`; all of them when none does. A stream may carry others. */
+export const heartbeatsOf = ({ stream }: Subscription): readonly SseComment[] => namedHeartbeat(stream.comments);
+
+function namedHeartbeat(comments: readonly SseComment[]): readonly SseComment[] {
+  const beats = comments.filter(({ text }) => text.trim() === 'heartbeat');
+  return beats.length > 0 ? beats : comments;
+}
+
+/**
+ * Waits for `wanted` heartbeats that each end an idle time, and gives them back. Gives fewer when comments come so often that there
+ * is no idle time. An idle time without a comment longer than 1.5 intervals is a finding. `onFrame` sees every frame.
+ */
+export async function awaitHeartbeats(
+  t: Device,
+  subscription: Subscription,
+  wanted: number,
+  onFrame: (frame: SseFrame) => void = () => {},
+): Promise<SseComment[]> {
+  const watch = new HeartbeatWatch(t, subscription, onFrame);
+  try {
+    for (;;) {
+      const found = watch.heartbeatsByTheClock();
+      if (found.length >= wanted || watch.idleMs >= wanted * LATE * watch.intervalMs) return found;
+      if (await watch.waitForActivity()) watch.readActivity();
+    }
+  } finally {
+    watch.stop();
+  }
+}
+
+class HeartbeatWatch {
+  readonly intervalMs: number;
+  readonly #t: Device;
+  readonly #subscription: Subscription;
+  readonly #onFrame: (frame: SseFrame) => void;
+  readonly #slowness: Slowness;
+  readonly #startedAt: number;
+  #lastEventAt: number;
+  /** When the last event or comment came. */
+  #lastSignAt: number;
+  /** When the last event before each comment came. */
+  readonly #eventBefore = new Map<SseComment, number>();
+  #seen = { frames: 0, comments: 0 };
+
+  constructor(t: Device, subscription: Subscription, onFrame: (frame: SseFrame) => void) {
+    this.#t = t;
+    this.#subscription = subscription;
+    this.#onFrame = onFrame;
+    this.intervalMs = t.heartbeatSeconds * 1000;
+    this.#slowness = watchSlowness(t, Math.max(100, this.intervalMs / 10));
+    this.#startedAt = subscription.stream.openedAt;
+    this.#lastEventAt = this.#startedAt;
+    this.#lastSignAt = this.#startedAt;
+  }
+
+  stop(): void {
+    this.#slowness.stop();
+  }
+
+  /** From the last event to the last comment after it. */
+  get idleMs(): number {
+    return this.#lastSignAt - this.#lastEventAt;
+  }
+
+  /** The heartbeats that came some time after the comment and the event before them. */
+  heartbeatsByTheClock(): SseComment[] {
+    let last = this.#startedAt;
+    return namedHeartbeat([...this.#eventBefore.keys()]).filter((beat) => {
+      const sign = Math.max(last, this.#eventBefore.get(beat) ?? last);
+      last = beat.at;
+      return beat.at - sign >= BY_THE_CLOCK * this.intervalMs;
+    });
+  }
+
+  /** False when something may have come that was not read in time. A heartbeat that is late is a finding. */
+  async waitForActivity(): Promise<boolean> {
+    const { stream } = this.#subscription;
+    try {
+      const within = this.#lastSignAt + this.#allowedMs() - performance.now();
+      return await stream.activity(this.#seen, { within, for: 'a heartbeat' });
+    } catch (error) {
+      if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
+      if (error instanceof StreamTimeout) {
+        // A process that was held up runs its timers before it reads what came meanwhile.
+        await this.#slowness.measured();
+        const early = performance.now() - this.#lastSignAt < this.#allowedMs();
+        if (early || stream.comments.length > this.#seen.comments) return false;
+      }
+      notApplicableIfEndedBusy(this.#t, this.#subscription);
+      this.#t.must(false, {
+        expected: `a comment line within ${(LATE * this.intervalMs) / 1000} s on an idle stream (an interval of ${this.#t.heartbeatSeconds} s is declared)`,
+        actual: error instanceof StreamEnded ? error.message : this.#describeSilence(),
+      });
+      throw error;
+    }
+  }
+
+  readActivity(): void {
+    const { comments, frames } = this.#subscription.stream;
+    const fresh = frames.slice(this.#seen.frames);
+    for (const frame of fresh) this.#onFrame(frame);
+    const events = fresh.filter(isEvent);
+    for (const comment of comments.slice(this.#seen.comments))
+      this.#eventBefore.set(comment, events.findLast(({ at }) => at <= comment.at)?.at ?? this.#lastEventAt);
+    if (events.length > 0) {
+      this.#lastEventAt = performance.now();
+      this.#lastSignAt = this.#lastEventAt;
+      if (this.#lastSignAt - this.#startedAt > GIVE_UP_MS)
+        this.#t.notApplicable('events kept coming: the stream was never idle for as long as a heartbeat may take');
+    } else if (comments.length > this.#seen.comments) {
+      this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
+    }
+    this.#seen = { frames: frames.length, comments: comments.length };
+  }
+
+  /** Milliseconds without a comment that are allowed: more where the machine or the target is slow. */
+  #allowedMs(): number {
+    const worst = this.#slowness.worst();
+    return LATE * this.intervalMs + (worst > this.intervalMs / 10 ? this.#t.patienceMs + 2 * worst : 0);
+  }
+
+  #describeSilence(): string {
+    const none = `none for ${Math.round(performance.now() - this.#lastSignAt)} ms`;
+    const { frames } = this.#subscription.stream;
+    const instead = frames.filter((frame) => frame.at > this.#lastSignAt && !isEvent(frame)).at(-1);
+    return instead === undefined ? none : `${none}; in its place came ${showFrame(instead)}`;
+  }
+}
+
+/** An event that has happened, rather than a heartbeat sent as an event. */
+const isEvent = ({ id, event, data }: SseFrame): boolean =>
+  DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
+
+/**
+ * Only an event moves the cursor of a client: a block without data has the id of the last event. As a stream opens, such a block
+ * may say where the stream begins.
+ */
+export function mustKeepCursor(t: Device, { stream }: Subscription): void {
+  const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
+  let last: string | undefined;
+  for (const frame of stream.frames) {
+    if (frame.id === undefined) continue;
+    if (frame.data !== undefined) last = frame.id;
+    else
+      t.must(frame.id === last || (last === undefined && frame.at < opening), {
+        expected: `the cursor of a client stays at the last event${last === undefined ? '' : `, ${last}`}`,
+        actual: `a block without an event moves it: ${showFrame(frame)}`,
+      });
+  }
+}
+
+/** Stays until the stream has been idle for `idleMs` without a break, or events have kept it busy for three times that. */
+export async function mustStayOpen(t: Device, subscription: Subscription, idleMs: number): Promise<void> {
+  const { stream } = subscription;
+  const last = stream.openedAt + 3 * idleMs;
+  for (;;) {
+    const quietSince = Math.max(stream.openedAt, stream.frames.at(-1)?.at ?? 0);
+    const until = Math.min(quietSince + idleMs, last);
+    if (performance.now() >= until) return;
+    const within = Math.min(until - performance.now(), 1000);
+    const seen = { frames: stream.frames.length, comments: stream.comments.length };
+    await stream.activity(seen, { within, for: 'the stream to stay open' }).catch((error: unknown) => {
+      if (error instanceof StreamTimeout) return;
+      if (!(error instanceof StreamEnded)) throw error;
+      notApplicableIfEndedBusy(t, subscription);
+      t.must(false, {
+        expected: `a stream that stays open while it is idle, for ${Math.round(idleMs / 1000)} s at least`,
+        actual: `after ${Math.round((stream.ended?.at ?? 0) - stream.openedAt)} ms: ${stream.ended?.reason}`,
+      });
+    });
+  }
+}
+
+/** More than a check or two put on a stream. */
+const BUSY_BYTES = 16_384;
+
+/** A stream that the device ends in order just after one of many events was not idle: a client resumes it. */
+function notApplicableIfEndedBusy(t: Device, { stream }: Subscription): void {
+  const last = stream.frames.findLast(isEvent)?.at;
+  const { by, at = 0 } = stream.ended ?? {};
+  if (by !== 'server' || last === undefined || stream.bytes < BUSY_BYTES) return;
+  if (at - last < BY_THE_CLOCK * t.heartbeatSeconds * 1000)
+    t.notApplicable('the device ended the stream while events were coming, so that it was not idle for long enough');
+}
