@@ -1,9 +1,9 @@
-/** Durations as HDR histograms: recorded in whole microseconds up to an hour, three significant digits, merged exactly. */
+/** Durations as HDR histograms: whole microseconds up to an hour, three significant digits, exact when merged. */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
 
 const HIGHEST_MICROSECONDS = 3_600_000_000;
 
-/** One metric of `result.json`; times in `unit`. */
+/** Percentiles of one metric of `result.json`, in `unit`. */
 export interface Summary {
   count: number;
   p50: number;
@@ -14,7 +14,7 @@ export interface Summary {
   unit: 'ms';
 }
 
-/** `digits` 3 for results; 2 is enough for a curve and ten times smaller on the way between processes. */
+/** `digits`: 3 for results; 2 suffice for a curve, and take a tenth of the bytes between processes. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
   return build({
     lowestDiscernibleValue: 1,
@@ -26,7 +26,7 @@ export function histogram(digits: 2 | 3 = 3): Histogram {
   });
 }
 
-/** Negative durations (a clock that was set back) count as 0, those over an hour as an hour. */
+/** Records a duration; negative ones (a clock was turned back) as 0, those over an hour as an hour. */
 export function recordMs(into: Histogram, ms: number): void {
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
 }
@@ -46,16 +46,16 @@ export function summary(of: Histogram): Summary {
 
 export const encode = (from: Histogram): string => encodeIntoCompressedBase64(from);
 
-/** Throws when the text is no histogram of this file's shape. */
+/** Throws when the text is not an encoded histogram. */
 export function decode(text: string): Histogram {
   const read = decodeFromCompressedBase64(text, 32, false) as Histogram;
-  // A decoded histogram is only as large as its content; adding it to one of full range lets it take further values.
+  // A decoded histogram has only the range of its content; one of full range can record further values.
   const whole = histogram(read.numberOfSignificantValueDigits === 2 ? 2 : 3);
   whole.add(read as never);
   return whole;
 }
 
-/** Adds every count of `from`; exact, because both have the same buckets. */
+/** Adds every count of `from`. Exact, because both have the same buckets. */
 export function merge(into: Histogram, from: Histogram): void {
   into.add(from as never);
 }

@@ -1,4 +1,4 @@
-/** What a run can measure, by name: thresholds may ask for these, and recorders know no others. */
+/** The names of all metrics, for recorders and thresholds. */
 
 export const DURATIONS = [
   'rollout.ms',
@@ -45,7 +45,7 @@ export const COUNTERS = [
   'subscriber.violations',
   'exhausted',
 ] as const;
-/** `http.status.503` counts answers of that status to what failed. */
+/** `http.status.503` counts failed requests that were answered with that status. */
 export type CounterName = (typeof COUNTERS)[number] | `http.status.${number}`;
 
 export const isDuration = (name: string): boolean => DURATIONS.some((known) => known === name);

@@ -1,22 +1,22 @@
-/** What a worker measures: durations and counts by name. A warm-up is measured into nothing. */
+/** The measurements of a worker: durations and counters by name. Those of a warm-up are discarded. */
 import type { Histogram } from 'hdr-histogram-js';
 import { decode, encode, histogram, merge, recordMs, type Summary, summary } from './histograms.ts';
 import type { CounterName, DurationName } from './metric-names.ts';
 
-/** Given to an action when it starts; it keeps recording there however long it takes. */
+/** An action records here from its start to its end, even when the phase has ended in between. */
 export interface Recorder {
   /** A duration in milliseconds. */
   time(name: DurationName, ms: number): void;
   count(name: CounterName, by?: number): void;
 }
 
-/** Everything measured so far, ready to travel: base64 HDR histograms and counters. */
+/** All measurements so far, as JSON: base64 HDR histograms and counters. */
 export interface Snapshot {
   histograms: Record<string, string>;
   counters: Record<string, number>;
 }
 
-const nothing: Recorder = { time: () => {}, count: () => {} };
+const DISCARD: Recorder = { time: () => {}, count: () => {} };
 
 export class Metrics implements Recorder {
   readonly #whole = new Map<string, Histogram>();
@@ -26,14 +26,14 @@ export class Metrics implements Recorder {
   /** False during a warm-up. */
   measuring = true;
 
-  /** `intervals`: also keep what is new since the last `takeInterval`, for curves. */
+  /** `intervals`: also keeps what is new since the last `takeInterval`, for curves. */
   constructor({ intervals = false } = {}) {
     this.#onInterval = intervals;
   }
 
-  /** Where an action that starts now records. */
+  /** The recorder of an action that starts now. */
   get current(): Recorder {
-    return this.measuring ? this : nothing;
+    return this.measuring ? this : DISCARD;
   }
 
   time(name: string, ms: number): void {
@@ -49,7 +49,7 @@ export class Metrics implements Recorder {
     return { histograms: encodeAll(this.#whole), counters: Object.fromEntries(this.#counters) };
   }
 
-  /** Durations since the last call. Counters are whole: the receiver takes differences. */
+  /** Durations since the last call, and counters since the start. */
   takeInterval(): Snapshot {
     const histograms = encodeAll(this.#interval);
     this.#interval.clear();
@@ -76,7 +76,7 @@ function encodeAll(map: Map<string, Histogram>): Record<string, string> {
   );
 }
 
-/** Exact sum of parts, whatever their number and order. */
+/** The exact sum of the parts, in any number and order. */
 export function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
   const histograms = new Map<string, Histogram>();
   const counters: Record<string, number> = {};

@@ -1,15 +1,15 @@
-/** Watches this process while it generates load: did it keep up, or did it measure itself? */
+/** Samples the load of this process, to tell whether it kept up. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createHistogram } from 'node:perf_hooks';
 
-/** One interval of one process. */
+/** The load of one process over one interval. */
 export interface LoadSample {
-  /** Longest and 99th percentile delay of the event loop, milliseconds. */
+  /** Delays of the event loop, milliseconds: 99th percentile and longest. */
   loop_p99_ms: number;
   loop_max_ms: number;
-  /** Processor time used by this process, 1 = one core. */
+  /** Processor time of this process; 1 is one core. */
   cpu: number;
-  /** Share of the time in which the event loop's thread could have run and waited for a processor; 0 where the system does not tell. */
+  /** Share of the time that the event loop's thread was ready and waited for a processor; 0 where the system does not say. */
   cpu_wait: number;
   descriptors: number;
   descriptor_limit: number;
@@ -19,7 +19,7 @@ export interface LoadSample {
 const TICK_MS = 10;
 
 /**
- * Not `monitorEventLoopDelay`: its `reset` forgets when the loop last turned, so a stall that ends in the next interval is lost.
+ * Not `monitorEventLoopDelay`, because its `reset` forgets when the loop last turned and so loses a stall across two intervals.
  */
 export class SaturationSampler {
   readonly #delay = createHistogram();
@@ -39,7 +39,7 @@ export class SaturationSampler {
     this.#ticker = undefined;
   }
 
-  /** What happened since the last call. */
+  /** The load since the last call. */
   take(): LoadSample {
     if (this.#ticker !== undefined) this.#tick();
     const used = process.cpuUsage(this.#cpu);
@@ -69,7 +69,7 @@ export class SaturationSampler {
   }
 }
 
-/** Of the main thread, since it began: the second field of its scheduler statistics, nanoseconds. */
+/** Wait of the main thread since its start: the second field of its scheduler statistics, nanoseconds. */
 function waitedForProcessorMs(): number {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
@@ -78,7 +78,7 @@ function waitedForProcessorMs(): number {
   }
 }
 
-/** 0 where the system does not tell. */
+/** 0 where the system does not say. */
 export function openDescriptors(): number {
   try {
     return readdirSync('/proc/self/fd').length;
@@ -87,7 +87,7 @@ export function openDescriptors(): number {
   }
 }
 
-/** The soft limit of this process; 0 where the system does not tell. */
+/** The soft limit of this process; 0 where the system does not say. */
 export function descriptorLimit(): number {
   try {
     const line = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8'));

@@ -1,4 +1,4 @@
-/** `DIR/result.json`: what a run of a fleet, a shard of one, or several merged shards came to. */
+/** The shape of `result.json`: the result of a fleet's run, of a shard, or of merged shards. */
 import Type, { type Static } from 'typebox';
 import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
 import { VERDICTS } from './verdict.ts';
@@ -20,18 +20,18 @@ export const thresholdResult = Type.Object({
   reason: Type.Optional(Type.String()),
 });
 
-/** A subscriber on a robot saw something it must never see. */
+/** What a subscriber on a robot must never see: a fault of its event stream. */
 export const violation = Type.Object({
   robot: Type.Integer({ description: 'Index in the fleet' }),
   name: Type.String(),
   kind: oneOf(['gap', 'reorder', 'loss', 'renumbered']),
-  message: Type.String({ description: 'Names the ids' }),
+  message: Type.String({ description: 'Names the ids of the events' }),
 });
 export type Violation = Static<typeof violation>;
 
 const phaseResult = Type.Object({
   do: Type.String(),
-  started_ms: Type.Number({ description: 'After the run began' }),
+  started_ms: Type.Number({ description: 'Milliseconds after the run began' }),
   duration_ms: Type.Number(),
   measured: Type.Boolean(),
   actions: Type.Integer(),
@@ -42,7 +42,7 @@ export const tick = Type.Object({
   at_ms: Type.Number(),
   phase: Type.String(),
   robots: Type.Record(Type.String(), Type.Integer(), { description: 'Robots by state' }),
-  rates: Type.Record(Type.String(), Type.Number(), { description: 'Counters, a second' }),
+  rates: Type.Record(Type.String(), Type.Number(), { description: 'Counters per second' }),
   p50: Type.Record(Type.String(), Type.Number()),
   p99: Type.Record(Type.String(), Type.Number()),
   cpu: Type.Number({ description: 'Cores used by all workers' }),
@@ -59,7 +59,7 @@ export const fleetResult = shape(
     started_at: Timestamp,
     duration_ms: Type.Number(),
     measured_seconds: Type.Number(),
-    robots: Type.Integer({ description: 'Robots this result is about' }),
+    robots: Type.Integer({ description: 'Robots in this result' }),
     fleet_robots: Type.Integer({ description: 'Robots of the whole fleet, over all shards' }),
     workers: Type.Integer(),
     seed: Type.Integer(),
@@ -72,14 +72,16 @@ export const fleetResult = shape(
     verdict_reasons: Type.Array(Type.String()),
     complete: Type.Boolean({ description: 'False when interrupted, or when a shard or worker is missing' }),
     incomplete_reasons: Type.Array(Type.String()),
-    start_ms: Type.Number({ description: 'Until every robot served' }),
+    start_ms: Type.Number({ description: 'Duration of the ramp, milliseconds' }),
     rss_bytes_per_robot: Type.Number(),
     metrics: Type.Record(Type.String(), summaryFields),
     counters: Type.Record(Type.String(), Type.Number()),
     thresholds: Type.Array(thresholdResult),
-    violations: Type.Array(violation, { description: 'The first hundred; the counter subscriber.violations has all' }),
+    violations: Type.Array(violation, {
+      description: 'The first hundred; the counter subscriber.violations counts all',
+    }),
     missed: Type.Array(Type.String(), {
-      description: 'Robots that read no event of their roll-out: the first hundred',
+      description: 'Names of the first hundred robots that missed their roll-out',
     }),
     phases: Type.Array(phaseResult),
     series: Type.Array(tick),
@@ -92,13 +94,13 @@ export const fleetResult = shape(
 );
 export type FleetResult = Static<typeof fleetResult.schema>;
 
-/** Then no verdict and no threshold says anything. */
+/** Whether nothing was measured, so that verdict and thresholds are meaningless. */
 export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): boolean =>
   Object.keys(metrics).length === 0;
 
 /**
- * 1: a subscriber saw a violation. 2: incomplete. 98: the generator saturated, its figures mean nothing. 99: a threshold was missed.
- * Correctness comes before figures, and figures that mean nothing before thresholds judged by them.
+ * The exit code of `muster fleet`. 1: a subscriber saw a violation. 2: incomplete. 98: the generator saturated, so the figures mean
+ * nothing. 99: a threshold was missed. Violations matter more than figures, and a saturated generator more than thresholds.
  */
 export function exitCode(result: FleetResult): 0 | 1 | 2 | 98 | 99 {
   if (result.violations.length > 0) return 1;

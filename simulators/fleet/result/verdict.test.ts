@@ -27,19 +27,19 @@ describe('the saturation verdict', () => {
       'a stalled loop',
       graded([...Array(18).fill(calm), ...Array(2).fill({ ...calm, loop_max_ms: 900 })]),
       graded(Array(4).fill({ ...calm, loop_max_ms: 900 })),
-      /worker 1: the event loop stood still .*--workers/,
+      /worker 1: the event loop stalled .*--workers/,
     ],
     [
       'a whole core',
       graded([calm, ...Array(3).fill({ ...calm, cpu: 0.99 })]),
       graded(Array(9).fill({ ...calm, cpu: 1.1 })),
-      /worker 1: used a whole core .*--shard/,
+      /worker 1: a whole core was in use .*--shard/,
     ],
     [
       'descriptors',
       graded([{ ...calm, descriptors: 19_000 }]),
       graded([{ ...calm, descriptors: 19_990 }]),
-      /file descriptors in use; raise 'ulimit -n'/,
+      /file descriptors were in use; raise 'ulimit -n'/,
     ],
   ])('turns suspect, then invalid, by %s, and says what to change', (_what, suspect, invalid, reason) => {
     expect(suspect.verdict).toBe('suspect');
@@ -47,7 +47,7 @@ describe('the saturation verdict', () => {
     expect(suspect.reasons).toEqual([expect.stringMatching(reason)]);
   });
 
-  it('tells when the processor was taken by others', () => {
+  it('says when others took the processor', () => {
     const { verdict, reasons } = graded([{ ...calm, cpu_wait: 0.4 }], 100);
     expect(verdict).toBe('suspect');
     expect(reasons.at(-1)).toMatch(/waited for a processor \(worker 1 up to 40 % of a second\)/);

@@ -1,22 +1,22 @@
 /**
- * When each robot does what, derived from seed, phase and the robot's own index alone: whichever worker or shard hosts
- * a robot computes the same moments, and all robots together make up the wanted rate.
+ * The times of each robot's actions, a function of seed, phase and the robot's index alone: every worker or shard that hosts a robot
+ * computes the same times, and all robots together keep the wanted rate.
  */
 import type { Arrivals } from '../scenario/scenario.ts';
 
-/** Seeded randomness, injected. */
+/** Seeded randomness. */
 export interface Draw {
   /** Uniform in [0, 1). */
   next(): number;
 }
 
-/** Moments of one robot, ascending, milliseconds after the phase began. */
+/** The times of one robot's actions, ascending, milliseconds after the phase began. */
 export interface Moments {
-  /** `undefined` when there is none left. */
+  /** The next time; `undefined` when there is none left. */
   next(): number | undefined;
 }
 
-/** A seeded shuffle of the fleet: `rank[robot]`, from 0. Every part of a fleet computes the same. */
+/** A seeded shuffle of the fleet: `rank[robot]`, from 0. Every part of a fleet computes the same one. */
 export function ranks(robots: number, draw: Draw): Uint32Array {
   const rank = Uint32Array.from({ length: robots }, (_, robot) => robot);
   for (let last = robots - 1; last > 0; last -= 1) {
@@ -32,15 +32,15 @@ export interface RateOptions {
   /** Events a second over the whole fleet. */
   rate: number;
   robots: number;
-  /** Position of this robot in the fleet's shuffle. */
+  /** The robot's rank in the shuffle. */
   rank: number;
   durationMs: number;
   arrivals: Arrivals;
-  /** The robot's own stream of randomness. */
+  /** The robot's own randomness. */
   draw: Draw;
 }
 
-/** This robot's part of a rate that the whole fleet keeps up. */
+/** A robot's part of a rate of the whole fleet. */
 export function atRate({ rate, robots, rank, durationMs, arrivals, draw }: RateOptions): Moments {
   if (rate <= 0) return { next: () => undefined };
   const slot = 1000 / rate;
@@ -65,7 +65,7 @@ export function atRate({ rate, robots, rank, durationMs, arrivals, draw }: RateO
 }
 
 export interface OnceOptions {
-  /** The first `of` robots of the shuffle take part. */
+  /** The robots with a rank below `of` take part. */
   of: number;
   rank: number;
   overMs: number;
@@ -73,7 +73,7 @@ export interface OnceOptions {
   draw: Draw;
 }
 
-/** The moment at which a robot does something once, or `undefined` when it does not take part. */
+/** The time of an action that a robot carries out once; `undefined` when it does not take part. */
 export function once({ of, rank, overMs, arrivals, draw }: OnceOptions): number | undefined {
   if (rank >= of) return undefined;
   switch (arrivals) {
@@ -81,7 +81,7 @@ export function once({ of, rank, overMs, arrivals, draw }: OnceOptions): number 
       return (rank / of) * overMs;
     case 'jitter':
       return ((rank + draw.next()) / of) * overMs;
-    case 'poisson': // Given their number, the arrivals of a Poisson process are uniform over the time.
+    case 'poisson': // A given number of arrivals of a Poisson process is uniform over the time.
       return draw.next() * overMs;
   }
 }

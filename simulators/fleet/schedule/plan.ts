@@ -1,5 +1,5 @@
 /**
- * What every robot does in every phase of a scenario, a pure function of scenario, seed and the robot's index: any split of the
+ * The actions of every robot in every phase of a scenario, a pure function of scenario, seed and the robot's index: any split of the
  * fleet over shards and workers carries out the same actions.
  */
 
@@ -20,13 +20,13 @@ export interface ActionStream {
 
 export interface PlanOptions {
   seed: number;
-  /** Of the whole fleet. */
+  /** Robots of the whole fleet. */
   robots: number;
 }
 
 const DEFAULT_ARRIVALS: Arrivals = 'poisson';
 
-/** How long the schedule of a phase is; what its actions set off may take longer. */
+/** Length of a phase's schedule, milliseconds. Its last actions may take longer. */
 export function scheduleMs(phase: Phase): number {
   switch (phase.do) {
     case 'hold':
@@ -40,7 +40,7 @@ export function scheduleMs(phase: Phase): number {
   }
 }
 
-/** The streams of `members` in the phase that comes `index`th. */
+/** The streams of `members` in the phase number `index`. */
 export function streamsOf(
   { seed, robots }: PlanOptions,
   index: number,
@@ -83,7 +83,7 @@ export function streamsOf(
   return streams;
 }
 
-/** What a phase makes each robot of its share do once. */
+/** The action that each robot of a phase's share carries out once. */
 function mainAction(phase: Phase): { kind: ActionKind; share: number; overMs: number; arrivals: Arrivals } | undefined {
   const share = 'share' in phase && phase.share !== undefined ? shareOf(phase.share) : 1;
   const arrivals = phase.arrivals ?? DEFAULT_ARRIVALS;
@@ -115,7 +115,7 @@ function single(at: number): Moments {
   };
 }
 
-/** The robots of a shard, and of a worker within it: each by stride, so that neighbours land on different workers. */
+/** The robots of a shard: every `part.count`th, so that neighbours are on different shards. */
 export function membersOf(robots: number, part: { index: number; count: number }): number[] {
   const members: number[] = [];
   for (let robot = part.index - 1; robot < robots; robot += part.count) members.push(robot);

@@ -1,27 +1,27 @@
 /**
- * Open-loop schedule: every action starts at its intended moment whether or not earlier ones have ended, and how late it
- * really started is reported, so that a slow generator can't hide behind a slow target (coordinated omission).
+ * An open-loop schedule: every action starts at its intended time even when earlier ones are still running, and its lateness is
+ * reported, so that a slow generator cannot hide behind a slow target (coordinated omission).
  */
 import type { Moments } from './arrivals.ts';
 
-/** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC). */
+/** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC): the shared clock. */
 export const monotonicMs = (() => {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return (): number => performance.now() + offset;
 })();
 
 export interface ScheduleOptions {
-  /** The moment from which offsets count, on `now`'s clock. */
+  /** Start of the schedule, on `now`'s clock. */
   epoch: number;
-  /** One a stream of actions, e.g. the pings of one robot. */
+  /** One for each stream of actions, e.g. the pings of one robot. */
   streams: readonly Moments[];
-  /** Starts an action; must not block. `intended` and `lateMs` are on `now`'s clock. */
+  /** Starts an action, without blocking. `intended` is on `now`'s clock. */
   fire(stream: number, intended: number, lateMs: number): void;
   signal?: AbortSignal;
   now?(): number;
 }
 
-/** Actions started between two looks at the event loop, so that answers are read even when the schedule is behind. */
+/** Actions between two turns of the event loop, so that answers are read even when the schedule is behind. */
 const BATCH = 256;
 
 /** Resolves when every stream has ended or the signal aborts. */
@@ -54,14 +54,17 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    // Timers are whole milliseconds and never early by contract, so the floor wakes within one of the moment.
+    // Timers take whole milliseconds and never fire early, so the floor wakes less than one before the time.
     const timer = setTimeout(done, Math.min(Math.floor(ms), 2 ** 31 - 1));
     signal?.addEventListener('abort', done, { once: true });
     if (signal?.aborted === true) done();
   });
 }
 
-/** Streams by their next moment: a binary heap over typed arrays, ties broken by stream number. */
+/**
+ * Streams by their next time; ties go to the lower stream number. A binary heap over typed arrays, because tens of thousands of streams
+ * allocate nothing per action this way.
+ */
 class DueQueue {
   readonly #streams: readonly Moments[];
   readonly #due: Float64Array;
@@ -86,7 +89,7 @@ class DueQueue {
     return this.#due[this.#heap[0] ?? 0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The stream that is due first; it stays in the queue with its next moment. */
+  /** The stream that is due first; it stays in the queue with its next time. */
   take(): number {
     const stream = this.#heap[0] ?? 0;
     const at = this.#streams[stream]?.next();
