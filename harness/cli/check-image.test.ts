@@ -53,12 +53,12 @@ test('an agent in an image is reached by its socket, driven, stopped and started
   expect(report.target.capabilities).toEqual(expect.arrayContaining(['unix', 'drive', 'compact', 'restart']));
 });
 
-test('an image that ends is told of with its last words, and nothing of it is left', async (context) => {
+test('an image that ends is reported with its last lines, and nothing of it is left', async (context) => {
   needsDocker(context);
   const image = { name: IMAGE, args: ['simulate', 'device', '--socket', '/run/x.sock'] };
   await using target = await openDeviceTarget({ ...options(), image });
   expect(target.unreachable).toMatch(
-    /ended with exit code 64 before it served \/run\/muster\/agent.sock; its last words:\n.*--dir: missing/,
+    /ended with exit code 64 before it served \/run\/muster\/agent.sock; the last lines that it wrote:\n.*--dir: missing/,
   );
   const left = execFileSync('docker', ['ps', '--all', '--quiet', '--filter', `ancestor=${IMAGE}`], {
     encoding: 'utf8',

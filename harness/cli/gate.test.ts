@@ -106,11 +106,11 @@ test('one that does not conform is stopped, annotated, and its reports are kept'
   expect(readFileSync(join(cwd, 'muster-report/report.html'), 'utf8')).toContain('NOT CONFORMANT');
 });
 
-test('one that dies is undecided, and its last words are told', async () => {
+test('one that dies is undecided, and its last lines are in the report', async () => {
   const { code, out } = await push(repository('dead', 'echo "no such device" >&2; exit 3'), '--fast');
   expect(code).toBe(2);
   expect(out.replaceAll(/\s+/g, ' ')).toMatch(
-    /ended with exit code 3 before it served .*; its last words: no such device/,
+    /ended with exit code 3 before it served .*; the last lines that it wrote: no such device/,
   );
 });
 

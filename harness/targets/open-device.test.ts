@@ -38,7 +38,7 @@ async function serve(
 
 const options = () => ({ redactor: new Redactor(), env: {} });
 
-test('a unix socket is reached without a credential, below the version prefix', async () => {
+test('reaches a unix socket without a credential, below the version prefix', async () => {
   const socket = join(folder, 'agent.sock');
   await serve(socket, (path, authorization) => ({ path, authorization }));
   await using target = await openDeviceTarget({ ...options(), socket });
@@ -49,7 +49,7 @@ test('a unix socket is reached without a credential, below the version prefix', 
   expect(target.description).toMatchObject({ kind: 'unix', address: `unix:${socket}`, control: 'none' });
 });
 
-test('a discovery file gives port and token; the token is a secret', async () => {
+test('takes port and token from a discovery file, and keeps the token secret', async () => {
   const port = await serve(0, (_, authorization) => ({ authorization }));
   const discovery = join(folder, 'discovery.json');
   await writeFile(discovery, JSON.stringify({ port, token: 'a-token-of-the-agent' }));
@@ -64,12 +64,12 @@ test.each([
   ['a socket that nobody serves', { socket: '/nonexistent/agent.sock' }, /no such socket.*curl --unix-socket/],
   ['a discovery file that is not there', { discovery: '/nonexistent/discovery.json' }, /no such discovery file/],
   ['an address that refuses', { url: 'http://127.0.0.1:1' }, /connection refused.*curl/],
-])('%s is told with what to try, not thrown', async (_, address, words) => {
+])('reports %s with what to try, and does not throw', async (_, address, words) => {
   await using target = await openDeviceTarget({ ...options(), ...address });
   expect(target.unreachable).toMatch(words);
 });
 
-test('a control API adds its capabilities and what it declares', async () => {
+test('adds the capabilities of a control API and what it declares', async () => {
   const socket = join(folder, 'agent.sock');
   const control = join(folder, 'control.sock');
   await serve(socket, () => ({}));
@@ -79,7 +79,7 @@ test('a control API adds its capabilities and what it declares', async () => {
   expect(target.heartbeatSeconds).toBe(2);
 });
 
-test('a control that does not answer makes the target unusable, and says so', async () => {
+test('reports a control that does not answer', async () => {
   const socket = join(folder, 'agent.sock');
   await serve(socket, () => ({}));
   await using target = await openDeviceTarget({ ...options(), socket, control: join(folder, 'none.sock') });
@@ -88,11 +88,11 @@ test('a control that does not answer makes the target unusable, and says so', as
 
 test.each([
   ['nothing', {}, /Give one of --socket/],
-  ['two places', { socket: 'a', discovery: 'b' }, /--socket and --discovery: give one/],
+  ['two addresses', { socket: 'a', discovery: 'b' }, /--socket and --discovery: give one/],
   ['an address with a password', { url: 'http://a:b@127.0.0.1/' }, /credentials do not belong/],
   ['an address of another kind', { url: 'ftp://127.0.0.1/' }, /http:\/\/ or https:\/\//],
   ['an unknown capability', { socket: 'a', capability: ['drvie'] }, /did you mean drive/],
-  ['one of a platform', { socket: 'a', capability: ['write'] }, /accepted are unix, .*, files$/],
-])('%s is a usage error', async (_, given, words) => {
+  ['a capability of a platform', { socket: 'a', capability: ['write'] }, /accepted are unix, .*, files$/],
+])('throws a usage error for %s', async (_, given, words) => {
   await expect(openDeviceTarget({ ...options(), ...given })).rejects.toThrow(words);
 });

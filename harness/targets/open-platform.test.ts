@@ -40,7 +40,7 @@ const platform: RequestListener = (request, response) => {
 };
 const options = () => ({ redactor: new Redactor(), env: {}, apiKey: 'the-api-key' });
 
-test('what the platform turns out to have is what it declares', async () => {
+test('declares what the platform turns out to have', async () => {
   const url = await serve(platform);
   await using target = await openPlatformTarget({
     ...options(),
@@ -56,7 +56,7 @@ test('what the platform turns out to have is what it declares', async () => {
   expect(target.description).toMatchObject({ address: `${url}/beta`, dialect: 'spec' });
 });
 
-test('read-only takes away what writes, whatever is declared', async () => {
+test('drops the capability to write with read-only, even when it is declared', async () => {
   const url = `${await serve(platform)}/beta`;
   const given = { ...options(), url, readOnly: true, capability: ['write'], apiVersion: '2026-03-09.tetons' };
   await using target = await openPlatformTarget(given);
@@ -64,21 +64,21 @@ test('read-only takes away what writes, whatever is declared', async () => {
   expect(target.capabilities.has('seed-data')).toBe(true);
 });
 
-test('named devices win over those that are found', async () => {
+test('prefers named devices over detected ones', async () => {
   const url = await serve(platform);
   await using target = await openPlatformTarget({ ...options(), url, onlineDevice: 'dvc_x' });
   expect(target.onlineDevice).toBe('dvc_x');
   expect(target.capabilities.has('online-device')).toBe(true);
 });
 
-test('a platform that answers nonsense is reachable, and declares nothing', async () => {
+test('declares nothing for a platform that answers nonsense', async () => {
   const url = await serve((_, response) => response.end('[]'));
   await using target = await openPlatformTarget({ ...options(), url });
   expect(target.unreachable).toBeUndefined();
   expect(target.onlineDevice).toBeUndefined();
 });
 
-test('a platform that is not there is told with what to try', async () => {
+test('reports a platform that is not there with what to try', async () => {
   await using target = await openPlatformTarget({ ...options(), url: 'http://127.0.0.1:1/beta' });
   expect(target.unreachable).toMatch(
     /connection refused.*Try: curl .*\$MUSTER_API_KEY.* http:\/\/127.0.0.1:1\/beta\/devices/,
@@ -89,11 +89,11 @@ test.each([
   [{}, /--api-key: missing; give it, or set MUSTER_API_KEY/],
   [{ apiKey: 'k' }, /Give one of --url/],
   [{ apiKey: 'k', url: 'nowhere' }, /--url nowhere: must be an http/],
-])('%j is a usage error', async (given, words) => {
+])('throws a usage error for %j', async (given, words) => {
   await expect(openPlatformTarget({ redactor: new Redactor(), env: {}, ...given })).rejects.toThrow(words);
 });
 
-test('without Docker an image is told what to do instead', async () => {
+test('reports an image without Docker with what to do instead', async () => {
   const before = process.env['DOCKER_HOST'];
   process.env['DOCKER_HOST'] = 'unix:///nonexistent/docker.sock';
   try {
@@ -105,7 +105,7 @@ test('without Docker an image is told what to do instead', async () => {
   }
 });
 
-test('over https a certificate is trusted that --ca names, and no other', async () => {
+test('trusts over https the certificate that --ca names, and no other', async () => {
   const server = createHttps(localhostTls, platform);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

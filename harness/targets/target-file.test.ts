@@ -19,7 +19,7 @@ const variable = (name: string): string => `$\{${name}}`;
 const load = (path: string, env: Record<string, string> = {}, redactor = new Redactor()) =>
   loadTargetFile(path, env, redactor).file;
 
-test('what stands in a file wins over what it extends; maps are merged, paths belong to the file that names them', () => {
+test('lets a file win over what it extends, merges maps, and takes paths relative to the file that names them', () => {
   file(
     'base/base.yaml',
     'name: agent\nversion: "1"\ndevice: {socket: ./a.sock, start_seconds: 5}\ncapabilities: [log]\n',
@@ -36,13 +36,13 @@ test('what stands in a file wins over what it extends; maps are merged, paths be
   });
 });
 
-test('of several bases the later one wins', () => {
+test('lets the later of several bases win', () => {
   file('one.yaml', 'name: one\nversion: "1"\n');
   file('two.yaml', 'name: two\n');
   expect(load(file('both.yaml', 'extends: [one.yaml, two.yaml]\n'))).toEqual({ name: 'two', version: '1' });
 });
 
-test('environment variables are filled in, and those that hold secrets are known as such', () => {
+test('fills in environment variables, and masks those that hold secrets', () => {
   const redactor = new Redactor();
   const path = file(
     'env.yaml',
@@ -67,20 +67,20 @@ test.each([
   ['extends: bad.yaml\n', /a circle/],
   ['extends: gone.yaml\n', /gone\.yaml: no such file \(extended by/],
   [`name: "${variable('NOT_SET')}"\n`, /the environment variable NOT_SET is not set/],
-])('%j is refused, with the place', (text, words) => {
+])('refuses %j with the position', (text, words) => {
   const path = file('bad.yaml', text);
   expect(() => load(path)).toThrow(words);
   expect(() => load(path)).toThrow(UsageError);
 });
 
-test('what a base has wrong is placed in the base', () => {
+test('reports the position in the base for a mistake in the base', () => {
   file('wrong.yaml', 'name: x\ndevice:\n  start_seconds: soon\n');
   expect(() => load(file('over-wrong.yaml', 'extends: wrong.yaml\nversion: "1"\n'))).toThrow(
     /\/wrong\.yaml:3:3: \/device\/start_seconds must be number/,
   );
 });
 
-test('every target file of the project is one', () => {
+test('accepts every target file of the project', () => {
   const targets = join(import.meta.dirname, '../../fixtures/targets');
   const files = readdirSync(targets).filter((name) => name.endsWith('.yaml'));
   expect(files.length).toBeGreaterThan(0);

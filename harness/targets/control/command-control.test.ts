@@ -9,7 +9,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const control = (commands: ControlCommands, timeoutMs = 60_000) =>
   new CommandControl(commands, { env: process.env, cwd: folder, timeoutMs });
 
-test('the commands that are there are the capabilities', async () => {
+test('derives the capabilities from the commands', async () => {
   const all = { drive: 'x', compact: 'x', stop: 'x', start: 'x', event_log: '/l', config_root: '/c', retention: 50 };
   expect(await control(all).info()).toEqual({
     capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
@@ -20,7 +20,7 @@ test('the commands that are there are the capabilities', async () => {
   expect((await control({ stop: 'x' }).info()).capabilities).toEqual([]);
 });
 
-test('drive is told what to do in its environment and on stdin, and answers on stdout', async () => {
+test('passes the request to drive in its environment and on stdin, and reads the answer from stdout', async () => {
   const drive = `cat > request-$MUSTER_ACTION; case $MUSTER_ACTION in publish) echo "{\\"first_id\\":1,\\"last_id\\":$MUSTER_COUNT}";; *) echo '{"id":"dpl_1"}';; esac`;
   const driven = control({ drive });
   expect((await driven.deploy({ description: 'it’s "one"' })).id).toBe('dpl_1');
@@ -34,7 +34,7 @@ test('drive is told what to do in its environment and on stdin, and answers on s
   ]);
 });
 
-test('stop is told the signal; start may leave the agent behind', async () => {
+test('passes the signal to stop, and lets start leave the agent behind', async () => {
   const started = control({ stop: 'echo $MUSTER_SIGNAL > signal', start: 'sleep 600 & echo $! > pid' });
   await started.stop('SIGKILL');
   expect(readFileSync(join(folder, 'signal'), 'utf8')).toBe('SIGKILL\n');
@@ -46,10 +46,10 @@ test.each([
   [{ drive: 'echo broken >&2; exit 4' }, /control drive: .* ended with exit code 4: broken/],
   [{ drive: 'echo no' }, /printed no deployment with an id/],
   [{}, /the target file has no `drive` command/],
-])('%j fails in words', async (commands, words) => {
+])('explains why %j fails', async (commands, words) => {
   await expect(control(commands).deploy()).rejects.toThrow(words);
 });
 
-test('a command that hangs is ended', async () => {
+test('ends a command that hangs', async () => {
   await expect(control({ compact: 'exec sleep 600' }, 200).compact()).rejects.toThrow(/did not end within 0.2 s/);
 });

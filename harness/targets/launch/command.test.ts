@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../../client/redact.ts';
+import { poll } from '../../common/poll.ts';
 import { openDeviceTarget } from '../open-device.ts';
 import { ProcessGroup } from './process-group.ts';
 
@@ -26,6 +26,9 @@ server.listen(at === '0' ? { port: 0, host: '127.0.0.1' } : { path: at }, () => 
 });
 `,
 );
+/** What `read` gives once it is not empty; the time limit only ends what hangs. */
+const appears = (read: () => string | false): Promise<string> =>
+  poll('output', () => read() || undefined, { timeoutMs: 60_000, firstPauseMs: 5 });
 const base = () => ({ redactor: new Redactor(), startMs: 60_000 });
 const socket = (name: string): string => join(folder, name);
 const pidOf = async (target: { http: { get(path: string): Promise<{ json: unknown }> } }): Promise<number> =>
@@ -41,7 +44,7 @@ function alive(pid: number): boolean {
   }
 }
 
-test('a command is waited for until its socket serves, and ended', async () => {
+test('waits for a command until its socket serves, and ends it', async () => {
   const path = socket('a.sock');
   const target = await openDeviceTarget({ ...base(), socket: path, command: `node ${AGENT} ${path}` });
   expect(target.unreachable).toBeUndefined();
@@ -52,7 +55,7 @@ test('a command is waited for until its socket serves, and ended', async () => {
   expect(alive(pid)).toBe(false);
 });
 
-test('its children end with it', async () => {
+test('ends the children of a command with it', async () => {
   const path = socket('b.sock');
   const command = `sleep 600 & echo $! > ${folder}/child; node ${AGENT} ${path} & wait`;
   const target = await openDeviceTarget({ ...base(), socket: path, command });
@@ -62,15 +65,15 @@ test('its children end with it', async () => {
   expect(alive(child)).toBe(false);
 });
 
-test('what ignores SIGTERM is killed', async () => {
+test('kills a command that ignores SIGTERM', async () => {
   const group = new ProcessGroup(`trap '' TERM; echo $$; while :; do sleep 0.05; done`, process.env, folder, 200);
-  while (group.stdout === '') await sleep(10);
+  await appears(() => group.stdout);
   await group.stop();
   expect(group.how).toBe('was ended by SIGKILL');
   expect(alive(Number(group.stdout))).toBe(false);
 });
 
-test('a ready line says where it serves', async () => {
+test('takes the address from a ready line', async () => {
   await using onSocket = await openDeviceTarget({ ...base(), command: `node ${AGENT} ${socket('c.sock')} line` });
   expect(onSocket.transport).toMatchObject({ kind: 'unix', socketPath: socket('c.sock') });
   await using onPort = await openDeviceTarget({ ...base(), command: `node ${AGENT} 0 line` });
@@ -78,7 +81,7 @@ test('a ready line says where it serves', async () => {
   expect(onPort.unreachable).toBeUndefined();
 });
 
-test('places that a command names are made for it, and removed with it', async () => {
+test('makes the paths of placeholders, and removes them with the target', async () => {
   const target = await openDeviceTarget({ ...base(), command: `node ${AGENT} {socket} && touch {dir}` });
   expect(target.unreachable).toBeUndefined();
   const path = target.transport.address.replace('unix:', '');
@@ -88,7 +91,7 @@ test('places that a command names are made for it, and removed with it', async (
   expect(existsSync(dirname(path))).toBe(false);
 });
 
-test('a discovery file left by an earlier run is not believed', async () => {
+test('ignores a discovery file that an earlier run left', async () => {
   const discovery = join(folder, 'discovery.json');
   writeFileSync(discovery, JSON.stringify({ port: 9, token: 'of-the-past' }));
   await using target = await openDeviceTarget({ ...base(), discovery, command: `node ${AGENT} 0 ${discovery}` });
@@ -96,7 +99,7 @@ test('a discovery file left by an earlier run is not believed', async () => {
   expect(target.transport).toMatchObject({ kind: 'loopback', token: 'the-token-of-it' });
 });
 
-test('a command that dies is told of, with its last words and how it ended', async () => {
+test('reports how a command ended, with its last lines', async () => {
   const command = 'echo "no license for robot 7" >&2; exit 3';
   await using target = await openDeviceTarget({ ...base(), socket: socket('d.sock'), command });
   expect(target.unreachable).toMatch(
@@ -104,12 +107,12 @@ test('a command that dies is told of, with its last words and how it ended', asy
   );
 });
 
-test('a command that dies before it says where it serves is told of too', async () => {
+test('reports a command that ends before it says where it serves', async () => {
   await using target = await openDeviceTarget({ ...base(), command: 'exit 5' });
   expect(target.unreachable).toMatch(/ended with exit code 5 before it printed .*; it wrote nothing/);
 });
 
-test('a command that never serves is ended, and told of', async () => {
+test('ends and reports a command that never serves', async () => {
   const command = `echo $$ > ${folder}/slow; echo warming up; exec sleep 600`;
   await using target = await openDeviceTarget({ ...base(), socket: socket('e.sock'), command, startMs: 500 });
   expect(target.unreachable).toMatch(/is running, but has not served .*e\.sock within 0.5 s/);
@@ -117,7 +120,7 @@ test('a command that never serves is ended, and told of', async () => {
   expect(alive(Number(readFileSync(join(folder, 'slow'), 'utf8')))).toBe(false);
 });
 
-test('a place that something else serves is not taken for the command’s', async () => {
+test('refuses an address that something else already serves', async () => {
   const path = socket('f.sock');
   await using first = await openDeviceTarget({ ...base(), command: `node ${AGENT} ${path} line` });
   expect(first.unreachable).toBeUndefined();
@@ -125,7 +128,7 @@ test('a place that something else serves is not taken for the command’s', asyn
   expect(second.unreachable).toMatch(/something else already serves/);
 });
 
-test('Muster can stop and start what it started', async () => {
+test('stops and starts what it started', async () => {
   const path = socket('g.sock');
   await using target = await openDeviceTarget({ ...base(), command: `exec node ${AGENT} ${path} line` });
   const before = await pidOf(target);
@@ -136,13 +139,13 @@ test('Muster can stop and start what it started', async () => {
   await expect(target.control.deploy()).rejects.toThrow(/the target has no control/);
 });
 
-test('an interrupt while it starts ends it', async () => {
+test('ends a command when it is interrupted while it starts', async () => {
   const over = new AbortController();
-  const command = `echo $$ > ${folder}/interrupted; exec sleep 600`;
+  const file = join(folder, 'interrupted');
+  const command = `echo $$ > ${file}; exec sleep 600`;
   const opening = openDeviceTarget({ ...base(), socket: socket('h.sock'), command, signal: over.signal });
-  while (!existsSync(join(folder, 'interrupted')) || readFileSync(join(folder, 'interrupted'), 'utf8') === '')
-    await sleep(10);
+  const pid = await appears(() => existsSync(file) && readFileSync(file, 'utf8'));
   over.abort(new Error('interrupted'));
   await expect(opening).rejects.toThrow('interrupted');
-  expect(alive(Number(readFileSync(join(folder, 'interrupted'), 'utf8')))).toBe(false);
+  expect(alive(Number(pid))).toBe(false);
 });

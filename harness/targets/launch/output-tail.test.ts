@@ -4,7 +4,7 @@ import { OutputTail } from './output-tail.ts';
 
 const SECRET = 'k7Q2-xW9z_Bf4vN8';
 
-test('the end is kept, and says that it is one', () => {
+test('keeps the end, and marks that the beginning is missing', () => {
   const tail = new OutputTail(5);
   tail.add('abc');
   expect(tail.text).toBe('abc');
@@ -12,7 +12,7 @@ test('the end is kept, and says that it is one', () => {
   expect(tail.text).toBe('…cdefg');
 });
 
-test('a secret that the cut goes through is masked, in whatever pieces it came', () => {
+test('masks a secret that the cut goes through, in whatever pieces it came', () => {
   const redactor = new Redactor();
   redactor.add(SECRET);
   for (let kept = 0; kept <= SECRET.length + 1; kept += 1) {

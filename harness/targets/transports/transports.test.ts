@@ -1,0 +1,117 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Recorder } from '../../client/recorder.ts';
+import { Redactor } from '../../client/redact.ts';
+import { addressesIn, fieldValues, TRANSPORTS } from './index.ts';
+import { loopback } from './loopback.ts';
+import { unix } from './unix.ts';
+import { url } from './url.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'muster-transports-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const given = (address: string) => ({ address, fields: {}, redactor: new Redactor() });
+
+describe('the list of transports', () => {
+  it('has a name and an address field of its own for each', () => {
+    expect(new Set(TRANSPORTS.map(({ name }) => name)).size).toBe(TRANSPORTS.length);
+    expect(new Set(TRANSPORTS.map(({ addressField }) => addressField)).size).toBe(TRANSPORTS.length);
+    for (const { fields, addressField, usage } of TRANSPORTS) {
+      expect(Object.keys(fields)).toContain(addressField);
+      expect(usage).toMatch(new RegExp(`^--${addressField} [A-Z]+$`));
+    }
+  });
+
+  it('finds every address, and nothing else', () => {
+    const values = fieldValues({ url: 'http://x', token: 't', socket: 's', port: 7, constructor: 'no' }, TRANSPORTS);
+    expect(values).toEqual({ url: 'http://x', token: 't', socket: 's' });
+    expect(addressesIn(values, TRANSPORTS)).toEqual([
+      { transport: unix, address: 's' },
+      { transport: url, address: 'http://x' },
+    ]);
+  });
+});
+
+describe('a unix socket', () => {
+  it('is not free while something serves it', async () => {
+    const path = join(folder, 'a.sock');
+    await expect(unix.prepare(path)).resolves.toBeUndefined();
+    const server = createServer().listen(path);
+    await new Promise((resolve) => server.once('listening', resolve));
+    expect(await unix.accepts(path)).toBe(true);
+    await expect(unix.prepare(path)).rejects.toThrow(`something else already serves ${path}`);
+    server.close();
+  });
+});
+
+describe('loopback', () => {
+  const file = (content: unknown): string => {
+    const path = join(folder, 'discovery.json');
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+
+  it('removes a discovery file of the past before an agent is started', async () => {
+    const path = file({ port: 9, token: 'of-the-past' });
+    await loopback.prepare(path);
+    expect(existsSync(path)).toBe(false);
+    await expect(loopback.prepare(path)).resolves.toBeUndefined();
+  });
+
+  it.each([
+    ['no file', undefined, /no such discovery file/],
+    ['no JSON', '{', /is not JSON/],
+    ['no token', { port: 8080 }, /is not a discovery file: .*token/],
+  ])('reports %s as the problem of the connection', async (_, content, problem) => {
+    const path = content === undefined ? join(folder, 'none.json') : file(content);
+    expect(loopback.open(given(path)).problem).toMatch(problem);
+    expect(await loopback.accepts(path)).toBe(false);
+  });
+
+  it('reaches an agent whose file has the port in quotes', () => {
+    expect(loopback.open(given(file({ port: '8080', token: 'a-token' })))).toMatchObject({
+      port: 8080,
+      problem: undefined,
+    });
+  });
+
+  it('moves with the discovery file, and stays where it is without a usable one', async () => {
+    const redactor = new Redactor();
+    const first = loopback.open(given(file({ port: 8080, token: 'the-first-token' })));
+    expect(await first.relocate(redactor)).toBe(first);
+    file({ port: 8081, token: 'the-second-token' });
+    const second = await first.relocate(redactor);
+    expect(second).toMatchObject({ port: 8081, token: 'the-second-token', discovery: first.discovery });
+    expect(redactor.text('the-second-token')).toBe('***');
+    file('{');
+    expect(await second.relocate(redactor)).toBe(second);
+  });
+});
+
+describe('a URL', () => {
+  it.each([
+    ['ftp://127.0.0.1/', /http:\/\/ or https:\/\//],
+    ['http://a:b@127.0.0.1/', /credentials do not belong/],
+    ['http://127.0.0.1/?x=1', /must end with the path/],
+  ])('is refused as %s', (address, words) => {
+    expect(() => url.open(given(address))).toThrow(words);
+  });
+
+  it.each([
+    ['http://127.0.0.1:8080', '/v0.2'],
+    ['http://127.0.0.1:8080/', '/v0.2'],
+    ['http://127.0.0.1:8080/robots/7', '/robots/7'],
+  ])('%s has the base path %s and the token', (address, basePath) => {
+    const connection = url.open({ ...given(address), fields: { token: 'a-token' } });
+    const { endpoint, headers, ...http } = connection.client(new Recorder());
+    expect(http.basePath).toBe(basePath);
+    expect(endpoint.origin).toBe('http://127.0.0.1:8080');
+    expect(headers).toEqual({ authorization: 'Bearer a-token' });
+  });
+});
