@@ -1,23 +1,22 @@
 /**
- * The deployments of one robot: target × activity × error (specification section 2.2), the files that belong to the active
- * one, and the events that tell of it. Changes happen one at a time, and in this order: files in place, state on disk, events
- * in the log. A crash between two of them is made good at the next start.
+ * The deployments of one robot: target × activity × error (specification section 2.2), and the config files of the active one.
+ * Changes happen one at a time, and in this order: files in place, state on disk, events in the log. The next start completes a
+ * change that a crash has interrupted.
  */
 import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
-import type { DeploymentBehaviour, DeploymentChange } from '../behaviour.ts';
+import type { DeploymentBehaviour } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
-import type { EventDraft } from '../log/line.ts';
 import { type ConfigFile, DeployError, type DeploymentPort } from '../ports.ts';
+import { DeploymentBook } from './book.ts';
 import type { ConfigFiles } from './config-files.ts';
-import { deployedEvent, deploymentOf, releaseOf, removedEvent } from './payloads.ts';
-import { notYetPublished } from './published.ts';
+import { deployedEvent, removedEvent } from './payloads.ts';
 import { isActive, markArchived, recordFrom, recordOf } from './record.ts';
 import { Retries } from './retry.ts';
-import { type DeploymentRecord, emptyState, type StoredState, writeState } from './stored-state.ts';
+import type { DeploymentRecord, StoredState } from './stored-state.ts';
 
 export interface DeploymentsOptions {
   directory: string;
@@ -30,74 +29,67 @@ export interface DeploymentsOptions {
   log: EventLog;
   files: ConfigFiles;
   behaviour: DeploymentBehaviour;
-  /** First delay of a retry; doubles. */
+  /** Milliseconds before the first retry; doubles. */
   retryMs: number;
-  /** How long a deployment that was driven to `failed` is seen in the state asked for, before it is archived and removed. */
+  /** Milliseconds for which a deployment driven to `failed` stays in the state asked for, before it is archived and removed. */
   failedMs: number;
   onNotice(notice: string, error?: unknown): void;
 }
 
-/** No deployment of that id is known here. */
+/** The robot has no deployment with that id. */
 export class UnknownDeploymentError extends Error {
   override name = 'UnknownDeploymentError';
 }
 
+/** The deployments of one incarnation. Methods that change something wait for each other. */
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
   readonly #retries: Retries;
   readonly #timers = new Set<NodeJS.Timeout>();
-  #state: StoredState;
-  /** The last attempt to save failed. */
-  #unsaved = false;
+  readonly #book: DeploymentBook;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** `state` is what the last incarnation left, undefined on a new robot. */
+  /** `state` is what the last incarnation left; undefined on a new robot. */
   constructor(options: DeploymentsOptions, state: StoredState | undefined) {
     this.#options = options;
     this.#retries = new Retries(options.retryMs);
-    this.#state = state ?? emptyState();
+    this.#book = new DeploymentBook(options, state);
   }
 
-  /** Finishes, or undoes, what was under way when the robot went down. */
+  /** Completes, or undoes, the change that was under way when the robot went down. */
   settle(): Promise<void> {
     return this.#exclusively(async () => {
-      const { files, io, log } = this.#options;
-      const { set, unpublished } = this.#state;
-      await files.restore(set);
-      if (unpublished) {
-        const missing = notYetPublished(log, io, unpublished.after, unpublished.events);
-        this.#state.unpublished = missing.length > 0 ? { ...unpublished, events: missing } : undefined;
-        await this.#publishPending();
-      }
-      for (const record of this.#state.records) await this.#finishFailed(record);
+      await this.#options.files.restore(this.#book.set);
+      await this.#book.publishMissing();
+      for (const record of this.#book.records) await this.#finishFailed(record);
     });
   }
 
   active(): Deployment[] {
-    return this.#active().map((record) => this.#view(record));
+    return this.#book.active.map((record) => this.#book.view(record));
   }
 
   get(id: string): Deployment | undefined {
-    const record = this.#find(id);
-    return record && this.#view(record);
+    const record = this.#book.find(id);
+    return record && this.#book.view(record);
   }
 
-  /** What `GET /deployments/current` shows: the one put there last, or else what is on the device. */
+  /** The deployment of `GET /deployments/current`: the one that was shown last, otherwise the one on the device. */
   current(): Deployment | undefined {
-    const { current } = this.#state;
-    return (current === undefined ? undefined : this.get(current)) ?? this.active().at(-1);
+    const record = this.#book.current() ?? this.#book.active.at(-1);
+    return record && this.#book.view(record);
   }
 
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }> {
     return this.#exclusively(async () => {
-      const known = this.#find(wanted.id);
+      const known = this.#book.find(wanted.id);
       if (known?.activity_status === 'archived') {
         throw new DeployError(`deployment ${wanted.id} is archived; a deployment is used once`, false);
       }
       try {
         if (known && isActive(known)) {
-          await this.#publishPending();
-          return { deployment: this.#view(known), replaced: [] };
+          await this.#book.publish();
+          return { deployment: this.#book.view(known), replaced: [] };
         }
         const record = known ?? recordFrom(wanted);
         return await this.#enter({ ...record, target_status: 'deployed', error_status: 'none' }, files);
@@ -110,24 +102,24 @@ export class Deployments implements DeploymentPort {
 
   remove(id: string): Promise<Deployment> {
     return this.#exclusively(async () => {
-      const record = this.#find(id);
+      const record = this.#book.find(id);
       if (!record) throw new UnknownDeploymentError(`this robot knows no deployment ${JSON.stringify(id)}`);
       this.#retries.cancel(id);
       if (record.activity_status !== 'archived') await this.#archive(record, true);
-      await this.#publishPending();
-      return this.#view(record);
+      await this.#book.publish();
+      return this.#book.view(record);
     });
   }
 
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment> {
     return this.#exclusively(async () => {
-      const known = this.#find(wanted.id);
+      const known = this.#book.find(wanted.id);
       const record = known ?? recordFrom(wanted);
-      if (!known) this.#state.records.push(record);
+      if (!known) this.#book.add(record);
       record.error_status = error;
-      if (error === 'retrying') await this.#save();
+      if (error === 'retrying') await this.#book.save();
       else await this.#finishFailed(record);
-      return this.#view(record);
+      return this.#book.view(record);
     });
   }
 
@@ -144,62 +136,61 @@ export class Deployments implements DeploymentPort {
         return { filepath, content: Buffer.from(content) };
       });
       if (record.activity_status === 'deployed') return this.#try(record, files);
-      this.#show(record);
-      this.#announce([], { kind: 'entered', deployment: this.#view(record), replaced: [] });
-      await this.#save();
-      await this.#publishPending();
-      if (record.error_status === 'failed') this.#afterwards(failedMs, () => this.#finishFailed(record));
-      return this.#view(record);
+      this.#book.show(record);
+      this.#book.announce([], { kind: 'entered', deployment: this.#book.view(record), replaced: [] });
+      await this.#book.save();
+      await this.#book.publish();
+      if (record.error_status === 'failed') this.#later(failedMs, () => this.#finishFailed(record));
+      return this.#book.view(record);
     });
   }
 
   remember(release: AgentRelease): void {
-    this.#state.releases = [...this.#state.releases.filter(({ id }) => id !== release.id), releaseOf(release)];
+    this.#book.remember(release);
   }
 
-  /** What tells this incarnation from any before it. */
+  /** Differs from that of every earlier incarnation. */
   get history(): string {
-    return this.#state.records.map(({ id }) => id).join();
+    return this.#book.records.map(({ id }) => id).join();
   }
 
+  /** A release without its git commit; undefined when the robot does not remember it. */
   release(id: string): AgentRelease | undefined {
-    const found = this.#state.releases.find((release) => release.id === id);
-    if (found === undefined) return undefined;
-    const { git_commit: _apart, ...release } = found;
-    return release;
+    return this.#book.release(id);
   }
 
   gitCommit(id: string): AgentGitCommit | undefined {
-    return this.#state.releases.find(({ git_commit }) => git_commit?.id === id)?.git_commit ?? undefined;
+    return this.#book.gitCommit(id);
   }
 
-  /** Ends what would happen later, and resolves when the change under way, if any, is over. */
+  /** Cancels retries and timers, and resolves when no change is under way. */
   async close(): Promise<void> {
     this.abandon();
     await this.#turn;
   }
 
+  /** Cancels retries and timers. */
   abandon(): void {
     this.#retries.cancelAll();
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
-  /** One attempt of a driven deployment; the next one follows by itself. */
+  /** One attempt of a driven deployment; a retry follows when the disk does not take the files. */
   async #try(record: DeploymentRecord, files: readonly ConfigFile[]): Promise<Deployment> {
     const { error_status: wanted } = record;
     try {
       const { deployment } = await this.#enter(record, files);
       this.#retries.cancel(record.id);
-      if (wanted === 'failed') this.#afterwards(this.#options.failedMs, () => this.#finishFailed(record));
+      if (wanted === 'failed') this.#later(this.#options.failedMs, () => this.#finishFailed(record));
       return deployment;
     } catch (error) {
       if (!(error instanceof DeployError)) throw error;
       this.#options.onNotice(`deployment ${record.id}: ${error.message}`, error);
       Object.assign(record, { activity_status: 'queued', error_status: error.retryable ? 'retrying' : 'failed' });
-      this.#show(record);
+      this.#book.show(record);
       if (!error.retryable) await this.#finishFailed(record);
       else {
-        await this.#save();
+        await this.#book.save();
         const again: DeploymentRecord = { ...record, activity_status: 'deployed', error_status: wanted };
         this.#retries.later(record.id, () => {
           this.#exclusively(() => this.#try(again, files)).catch((failure: unknown) => {
@@ -207,109 +198,69 @@ export class Deployments implements DeploymentPort {
           });
         });
       }
-      return this.#view(record);
+      return this.#book.view(record);
     }
   }
 
   async #enter(record: DeploymentRecord, files: readonly ConfigFile[]) {
     const { clock, files: disk, behaviour } = this.#options;
     const set = await disk.stage(behaviour.files(files));
-    const replaced = this.#active().filter(({ id }) => id !== record.id);
+    const replaced = this.#book.active.filter(({ id }) => id !== record.id);
     await behaviour.enter({
       place: () => disk.swap(set),
       publish: async () => {
         const now = timestamp(clock);
         for (const old of replaced) markArchived(old, now);
         Object.assign(record, { activity_status: 'deployed', deployed_at: now });
-        this.#show(record);
-        this.#state.set = set;
+        this.#book.show(record);
+        this.#book.set = set;
         const events = [
-          ...replaced.map((old) => removedEvent(this.#view(old), now)),
-          deployedEvent(this.#view(record), now),
+          ...replaced.map((old) => removedEvent(this.#book.view(old), now)),
+          deployedEvent(this.#book.view(record), now),
         ];
-        const left = replaced.map((old) => this.#view(old));
-        this.#announce(events, { kind: 'entered', deployment: this.#view(record), replaced: left });
-        await this.#save();
+        const left = replaced.map((old) => this.#book.view(old));
+        this.#book.announce(events, { kind: 'entered', deployment: this.#book.view(record), replaced: left });
+        await this.#book.save();
         disk.prune();
-        await this.#publishPending();
+        await this.#book.publish();
       },
     });
-    return { deployment: this.#view(record), replaced: replaced.map((old) => this.#view(old)) };
+    return { deployment: this.#book.view(record), replaced: replaced.map((old) => this.#book.view(old)) };
   }
 
-  /** Takes the files away when they are this deployment's, archives, and tells of it if it was there (or `tell`). */
-  async #archive(record: DeploymentRecord, tell: boolean): Promise<void> {
+  /** Removes the files if they are this deployment's, and archives it. Announces that if it was active, or if `always`. */
+  async #archive(record: DeploymentRecord, always: boolean): Promise<void> {
     const { clock, files, behaviour } = this.#options;
-    const state = this.#state;
     const wasActive = isActive(record);
     if (wasActive && behaviour.removesFiles) {
-      state.set = await files.stage([]);
-      await files.swap(state.set);
+      const set = await files.stage([]);
+      this.#book.set = set;
+      await files.swap(set);
     }
     const now = timestamp(clock);
     markArchived(record, now);
-    if (state.current === record.id && record.error_status !== 'failed') state.current = undefined;
-    const events = wasActive || tell ? [removedEvent(this.#view(record), now)] : [];
-    this.#announce(events, { kind: 'archived', deployment: this.#view(record) });
-    await this.#save();
+    if (record.error_status !== 'failed') this.#book.hide(record);
+    const events = wasActive || always ? [removedEvent(this.#book.view(record), now)] : [];
+    this.#book.announce(events, { kind: 'archived', deployment: this.#book.view(record) });
+    await this.#book.save();
     if (wasActive) files.prune();
   }
 
-  /** `failed` ends archived, and not on the device (section 2.2). */
+  /** A failed deployment ends archived, and not on the device (section 2.2). */
   async #finishFailed(record: DeploymentRecord): Promise<void> {
     const { behaviour } = this.#options;
     if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
     if (behaviour.failedArchives) await this.#archive(record, false);
-    else await this.#save();
-    await this.#publishPending();
+    else await this.#book.save();
+    await this.#book.publish();
   }
 
-  #afterwards(delayMs: number, change: () => Promise<void>): void {
+  #later(delayMs: number, change: () => Promise<void>): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#exclusively(change).catch((error: unknown) => this.#options.onNotice('cannot finish a deployment', error));
     }, delayMs).unref();
     this.#timers.add(timer);
-  }
-
-  #show(record: DeploymentRecord): void {
-    this.#state.records = [...this.#state.records.filter(({ id }) => id !== record.id), record];
-    this.#state.current = record.id;
-  }
-
-  /** Notes what is to be published with the next save. */
-  #announce(due: readonly EventDraft[], change: DeploymentChange): void {
-    const events = this.#options.behaviour.announce(due, change);
-    if (events.length === 0) return;
-    const before = this.#state.unpublished ?? { after: this.#options.log.latest, events: [] };
-    this.#state.unpublished = { after: before.after, events: [...before.events, ...events] };
-  }
-
-  async #publishPending(): Promise<void> {
-    const pending = this.#state.unpublished;
-    if (!pending) return;
-    if (this.#unsaved) await this.#save();
-    await this.#options.log.append(pending.events);
-    this.#state.unpublished = undefined;
-  }
-
-  #active(): DeploymentRecord[] {
-    return this.#state.records.filter(isActive);
-  }
-
-  #find(id: string): DeploymentRecord | undefined {
-    return this.#state.records.find((record) => record.id === id);
-  }
-
-  #view(record: DeploymentRecord): Deployment {
-    return deploymentOf(record, this.#options.behaviour);
-  }
-
-  async #save(): Promise<void> {
-    const { io, directory, durable } = this.#options;
-    this.#unsaved = true;
-    await writeState(io, directory, this.#state, durable);
-    this.#unsaved = false;
   }
 
   #exclusively<T>(change: () => Promise<T>): Promise<T> {

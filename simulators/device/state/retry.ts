@@ -1,4 +1,4 @@
-/** Tries again what the disk would not take, ever less often: 15 s, doubling, to 24 hours, for each deployment. */
+/** Retries of deployments whose files the disk did not take. The delay of each deployment doubles, to 24 hours at most. */
 import { backoffMs } from '../../../harness/common/backoff.ts';
 
 const LONGEST_MS = 24 * 60 * 60 * 1_000;
@@ -9,18 +9,19 @@ interface Waiting {
 }
 
 export class Retries {
-  readonly #baseMs: number;
+  readonly #firstMs: number;
   readonly #waiting = new Map<string, Waiting>();
 
-  constructor(baseMs: number) {
-    this.#baseMs = baseMs;
+  /** `firstMs`: the first delay, milliseconds. */
+  constructor(firstMs: number) {
+    this.#firstMs = firstMs;
   }
 
-  /** Runs `attempt` after the next delay for `id`; it asks again when it fails. */
+  /** Runs `attempt` after the next delay of `id`. */
   later(id: string, attempt: () => void): void {
     const attempts = this.#waiting.get(id)?.attempts ?? 0;
     this.cancel(id);
-    const delay = backoffMs({ firstMs: this.#baseMs, longestMs: LONGEST_MS }, attempts);
+    const delay = backoffMs({ firstMs: this.#firstMs, longestMs: LONGEST_MS }, attempts);
     this.#waiting.set(id, { attempts: attempts + 1, timer: setTimeout(attempt, delay).unref() });
   }
 
