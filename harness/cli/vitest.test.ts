@@ -11,10 +11,17 @@ const folder = mkdtempSync(join(ROOT, 'node_modules/.muster-vitest-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Results {
-  testResults: { assertionResults: { title: string; status: string; failureMessages: string[] }[] }[];
+  testResults: {
+    assertionResults: { title: string; fullName: string; status: string; failureMessages: string[] }[];
+  }[];
 }
 
-async function run(name: string, text: string): Promise<Map<string, { status: string; message: string }>> {
+/** Results by title, or by full name. */
+async function run(
+  name: string,
+  text: string,
+  by: 'title' | 'fullName' = 'title',
+): Promise<Map<string, { status: string; message: string }>> {
   writeFileSync(join(folder, `${name}.test.ts`), text);
   const file = join(folder, `${name}.json`);
   const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
@@ -24,7 +31,7 @@ async function run(name: string, text: string): Promise<Map<string, { status: st
   const results = JSON.parse(readFileSync(file, 'utf8')) as Results;
   const all = results.testResults.flatMap(({ assertionResults }) => assertionResults);
   return new Map(
-    all.map(({ title, status, failureMessages }) => [title, { status, message: failureMessages.join('\n') }]),
+    all.map((result) => [result[by], { status: result.status, message: result.failureMessages.join('\n') }]),
   );
 }
 
@@ -69,6 +76,53 @@ describeSuite(made, async () => ({
     /requires +It holds. \(MUST, section 6.2\)\nexpected +this\nactual +that/,
   );
   expect(results.get('6.2 device.stuck')?.message).toContain('blocked: ');
+});
+
+test('two suites in one file never touch each other', async () => {
+  const results = await run(
+    'two-targets',
+    `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
+import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
+import { writeFileSync } from 'node:fs';
+import { afterAll } from 'vitest';
+const check = checks<{ target: { name: string; open: boolean; seen: string[] } }>();
+const rule = (id: string) => requirement({ id, level: 'MUST', section: '6.2', since: '2026-11-21', text: 'It holds.' });
+const made = suite('device', (['shared', 'exclusive', 'disruptive'] as const).map((sharing) => [
+  check(rule('device.' + sharing), { sharing }, async ({ target, ...t }) => {
+    t.must(target.open, { expected: 'an open target', actual: target.name });
+    target.seen.push(sharing);
+    t.must(target.name === 'good', { expected: 'good', actual: target.name });
+  }),
+  check(rule('device.driven.' + sharing), { sharing, needs: ['drive'] }, async () => {}),
+]));
+const targets = ['good', 'bad'].map((name) => ({ name, open: false, seen: [] as string[], opened: 0 }));
+afterAll(() => writeFileSync('${folder}/targets.json', JSON.stringify(targets)));
+for (const [seed, target] of targets.entries()) {
+  describeSuite(made, async () => {
+    Object.assign(target, { open: true, opened: target.opened + 1 });
+    return {
+      description: { kind: 'url', address: target.name, capabilities: [], control: 'none' },
+      capabilities: new Set(target.name === 'good' ? ['drive'] : []),
+      unreachable: undefined, diagnostics: () => '', context: () => ({ target }),
+      [Symbol.asyncDispose]: async () => void (target.open = false),
+    };
+  }, { seed });
+}
+`,
+    'fullName',
+  );
+  const statuses = (seed: number): string[] =>
+    [...results].filter(([name]) => name.includes(`(seed ${seed})`)).map(([, { status }]) => status);
+  expect(statuses(0)).toEqual(Array(6).fill('passed'));
+  expect(statuses(1)).toEqual(Array(3).fill(['failed', 'skipped']).flat());
+  for (const { message } of [...results.values()].filter(({ status }) => status === 'failed')) {
+    expect(message).toMatch(/actual +bad/);
+  }
+  const after = { open: false, opened: 1, seen: ['shared', 'exclusive', 'disruptive'] };
+  expect(JSON.parse(readFileSync(join(folder, 'targets.json'), 'utf8'))).toEqual([
+    { name: 'good', ...after },
+    { name: 'bad', ...after },
+  ]);
 });
 
 test('the device suite passes on a simulated device', async () => {

@@ -1,0 +1,91 @@
+/** Two targets in one process: the runs go on at the same time, and neither sees anything of the other. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Recorder } from '../client/recorder.ts';
+import { Redactor } from '../client/redact.ts';
+import { checks, requirement, suite } from './define.ts';
+import { makePlan } from './plan.ts';
+import { runSuite } from './run.ts';
+import type { CheckContext, Report } from './types.ts';
+
+interface Target {
+  name: string;
+  recorder: Recorder;
+  /** Resolves when the same check runs against the other target too. */
+  together(): Promise<void>;
+}
+
+const SHARING = ['shared', 'exclusive', 'disruptive'] as const;
+const check = checks<Target>();
+const all = suite(
+  'device',
+  SHARING.map((sharing) => [
+    check(
+      requirement({ id: `device.${sharing}`, level: 'MUST', section: '6.2', since: '2026-11-21', text: 'It holds.' }),
+      { sharing },
+      async (t: Target & CheckContext) => {
+        await t.together();
+        t.note(`seen on ${t.name}`);
+        await t.property(fc.nat(), async (value) => {
+          t.recorder.add({
+            method: 'GET',
+            url: `http://${t.name}/${value}`,
+            request_headers: {},
+            duration_ms: 0,
+            curl: '',
+          });
+          t.must(value < 10, {
+            expected: 'less than 10',
+            actual: `${value} of ${t.name}, secret-of-one secret-of-two`,
+          });
+        });
+      },
+    ),
+  ]),
+);
+
+/** For each check a meeting of two: the first waits for the second. */
+function meetings(): (id: string) => Promise<void> {
+  const waiting = new Map<string, PromiseWithResolvers<void>>();
+  return (id) => {
+    const first = waiting.get(id);
+    if (first === undefined) waiting.set(id, Promise.withResolvers());
+    first?.resolve();
+    return waiting.get(id)?.promise ?? Promise.resolve();
+  };
+}
+
+test('two runs at once share nothing but the suite', async () => {
+  const meet = meetings();
+  const run = (name: string): Promise<Report> => {
+    const redactor = new Redactor();
+    redactor.add(`secret-of-${name}`);
+    let next = 0;
+    return runSuite(all, {
+      plan: makePlan(all, { capabilities: new Set() }),
+      target: { kind: 'test', address: name, capabilities: [], control: 'none' },
+      context: (recorder) => {
+        const sharing = SHARING[next++];
+        return { name, recorder, together: () => meet(sharing ?? '') };
+      },
+      redactor,
+      seed: 1,
+      version: '0',
+      concurrency: 1,
+    });
+  };
+  const [one, two] = await Promise.all([run('one'), run('two')]);
+  for (const [report, name, masked] of [
+    [one, 'one', '*** secret-of-two'],
+    [two, 'two', 'secret-of-one ***'],
+  ] as const) {
+    expect(report.summary.fail).toBe(SHARING.length);
+    for (const result of report.checks) {
+      expect(result).toMatchObject({ counterexample: '10', actual: `10 of ${name}, ${masked}` });
+      expect(result.observations).toEqual([`seen on ${name}`]);
+      expect(result.exchanges?.map(({ url }) => url)).toEqual([`http://${name}/10`]);
+    }
+  }
+  const coordinates = ({ checks }: Report): unknown[] => checks.map(({ seed, path }) => [seed, path]);
+  expect(coordinates(two)).toEqual(coordinates(one));
+});
