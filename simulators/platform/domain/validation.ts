@@ -7,8 +7,8 @@ import { parseDocument } from 'yaml';
 import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 import type { PlatformError } from '../ports.ts';
 import type { ConfigSchemaRow } from '../store/rows.ts';
+import { parseJsonc } from './content.ts';
 import { invalid } from './find.ts';
-import { parseJsonc } from './jsonc.ts';
 
 type Validate = ((value: unknown) => boolean) & { errors?: { instancePath: string; message?: string }[] | null };
 

@@ -3,8 +3,7 @@ import { DISPOSITIONS } from '../../../harness/contract/platform/config-instance
 import { createConfigInstance } from '../domain/config-instances.ts';
 import { contentOf } from '../domain/content.ts';
 import { find, invalid } from '../domain/find.ts';
-import { created, get } from '../http/answers.ts';
-import { type Answered, type Call, type Handlers, param } from '../http/call.ts';
+import { type Answered, type Call, created, get, type Handlers, param } from '../http/call.ts';
 import { list } from '../http/lists.ts';
 import { valuesOf } from '../http/query.ts';
 

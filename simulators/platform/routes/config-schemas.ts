@@ -1,8 +1,7 @@
 import type { CreateConfigSchema, OlderCreateConfigSchema } from '../../../harness/contract/platform/config-schema.ts';
 import { atLeast } from '../../../harness/contract/versions.ts';
 import { createConfigSchema } from '../domain/config-schemas.ts';
-import { created, get } from '../http/answers.ts';
-import type { Call, Handlers } from '../http/call.ts';
+import { type Call, created, get, type Handlers } from '../http/call.ts';
 import { list } from '../http/lists.ts';
 import { slotsOf } from '../versions/rainier.ts';
 

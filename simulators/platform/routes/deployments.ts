@@ -1,7 +1,6 @@
 import type { CreateDeployment } from '../../../harness/contract/platform/deployment.ts';
 import { archiveDeployment, createDeployment, deployDeployment, driftsOf } from '../domain/deployments.ts';
-import { created, get, shown } from '../http/answers.ts';
-import { type Handlers, param, requireScope } from '../http/call.ts';
+import { created, get, type Handlers, param, requireScope, shown } from '../http/call.ts';
 import { list, page } from '../http/lists.ts';
 
 export const deploymentHandlers: Handlers = {

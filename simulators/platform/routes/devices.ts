@@ -3,8 +3,7 @@ import type { CreateDevice, UpdateDevice } from '../../../harness/contract/platf
 import { createDevice, updateDevice } from '../domain/devices.ts';
 import { find, invalid } from '../domain/find.ts';
 import { issueToken } from '../domain/provisioning.ts';
-import { created, get, shown } from '../http/answers.ts';
-import { type Answered, type Call, type Handlers, param } from '../http/call.ts';
+import { type Answered, type Call, created, get, type Handlers, param, shown } from '../http/call.ts';
 import { list } from '../http/lists.ts';
 
 export const deviceHandlers: Handlers = {

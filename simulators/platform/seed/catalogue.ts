@@ -5,8 +5,7 @@ import type { Core } from '../core.ts';
 import { storeContent } from '../domain/content.ts';
 import type { ConfigSchemaRow, ConfigTypeRow, GitCommitRow, ReleaseRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions/rainier.ts';
-import { at, DAY, SEED_END } from './time.ts';
-import { CONFIG_TYPES } from './vocabulary.ts';
+import { at, CONFIG_TYPES, DAY, SEED_END } from './vocabulary.ts';
 
 export interface SeededRelease {
   row: ReleaseRow;

@@ -1,7 +1,7 @@
 /** The newest deployments of a seeded device. A workspace of a dozen devices shows every state that a deployment can have. */
 import type { Random } from '../../common/random.ts';
 import type { DeploymentRow } from '../store/rows.ts';
-import { at } from './time.ts';
+import { at } from './vocabulary.ts';
 
 export type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
 

@@ -2,8 +2,7 @@
 import type { Random } from '../../common/random.ts';
 import type { Core } from '../core.ts';
 import type { DeviceRow } from '../store/rows.ts';
-import { at, DAY, SEED_END } from './time.ts';
-import { AGENT_VERSIONS, LINES, REGIONS, ROBOTS } from './vocabulary.ts';
+import { AGENT_VERSIONS, at, DAY, LINES, REGIONS, ROBOTS, SEED_END } from './vocabulary.ts';
 
 interface Place {
   /** Beginning of the names of its devices. */

@@ -4,8 +4,7 @@ import type { Core } from '../core.ts';
 import type { DeviceRow } from '../store/rows.ts';
 import type { SeededRelease } from './catalogue.ts';
 import { type Draft, endingFor, type Part, present } from './endings.ts';
-import { at, DAY } from './time.ts';
-import { NOTES } from './vocabulary.ts';
+import { at, DAY, NOTES } from './vocabulary.ts';
 
 /** Devices with a history. Millions of deployments would take too much memory and show nothing more. */
 const MOST = 20_000;

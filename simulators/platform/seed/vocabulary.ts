@@ -1,4 +1,4 @@
-/** Words for a believable workspace. */
+/** Words and times for a believable workspace. */
 export const REGIONS = [
   { name: 'Europe', sites: ['Hamburg', 'Rotterdam', 'Poznan', 'Lyon', 'Turin', 'Malmo'] },
   { name: 'North America', sites: ['Columbus', 'Reno', 'Memphis', 'Toronto', 'Monterrey', 'Tacoma'] },
@@ -23,3 +23,10 @@ export const NOTES = [
   'Roll-out of the quarter',
   'Follow-up to the incident review',
 ] as const;
+
+/** End of the seeded history. It is fixed, so that a seed always yields the same timestamps. */
+export const SEED_END = Date.parse('2026-01-31T18:00:00.000Z');
+export const DAY = 24 * 3_600_000;
+
+/** The timestamp of a moment in milliseconds. */
+export const at = (time: number): string => new Date(time).toISOString();
