@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { painter } from '../reports/style.ts';
+import { painter } from '../common/terminal.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import type { Suite } from '../runner/types.ts';
 import { catalogue, loadSuites } from './catalogue.ts';
-import { explainText } from './explain.ts';
-import { listText } from './list.ts';
+import { explainText } from './commands/explain.ts';
+import { listText } from './commands/list.ts';
 
 const check = checks<object>();
 const plain = painter({ write: () => {} }, {});

@@ -1,6 +1,7 @@
 /** Every requirement and the checks that decide it, over all suites. */
 
 import { sectionTitle } from '../contract/sections.ts';
+import { requirementSet } from '../runner/requirements.ts';
 import type { Api, Capability, Level, Sharing, Suite } from '../runner/types.ts';
 
 export interface CataloguedCheck {
@@ -37,10 +38,15 @@ export async function loadSuites(): Promise<Suite<never>[]> {
   return [deviceSuite, platformSuite, systemSuite] as unknown as Suite<never>[];
 }
 
-/** In the order of the specification. */
-export function catalogue(suites: readonly Suite<never>[]): Catalogue {
+/** In the order of the specification. `date` chooses an older requirement set; throws UsageError when a suite has none of it. */
+export function catalogue(suites: readonly Suite<never>[], date?: string): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();
-  for (const { api, checks } of suites) {
+  const dates: string[] = [];
+  for (const suite of suites) {
+    const { api } = suite;
+    const set = requirementSet(suite, date);
+    dates.push(set.date);
+    const due = suite.checks.filter(({ requirement }) => requirement.since <= set.date);
     for (const {
       id,
       requirement,
@@ -49,7 +55,7 @@ export function catalogue(suites: readonly Suite<never>[]): Catalogue {
       slow: waits = false,
       writes = false,
       profile = 'full',
-    } of checks) {
+    } of due) {
       const entry = byId.get(requirement.id) ?? {
         id: requirement.id,
         api,
@@ -70,6 +76,5 @@ export function catalogue(suites: readonly Suite<never>[]): Catalogue {
       a.section.localeCompare(b.section, 'en', { numeric: true }) ||
       a.id.localeCompare(b.id, 'en'),
   );
-  const dates = suites.flatMap((suite) => suite.requirementSets).sort();
-  return { requirements_version: dates.at(-1) ?? '', requirements };
+  return { requirements_version: dates.sort().at(-1) ?? '', requirements };
 }

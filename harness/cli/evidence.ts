@@ -1,5 +1,6 @@
 /** What a check leaves beside its reports: a baseline that is kept up, a certificate, a badge. All are prepared before the run. */
 
+import { EXIT } from '../common/exit-codes.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { badge } from '../reports/certificate/badge.ts';
 import { Refused } from '../reports/certificate/dsse.ts';
@@ -8,7 +9,6 @@ import { prepareFile, writeWhole } from '../reports/destination.ts';
 import { applyBaseline, type Baseline, updatedBaseline } from '../runner/baseline.ts';
 import { readBaseline, writeBaseline } from '../runner/baseline-file.ts';
 import type { CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
-import { EXIT } from './exit.ts';
 
 export interface EvidenceArguments {
   baseline?: string;
@@ -16,8 +16,8 @@ export interface EvidenceArguments {
   certificate?: string;
   key?: string;
   badge?: string;
-  only?: string[];
-  section?: string[];
+  only?: readonly string[];
+  section?: readonly string[];
   fast: boolean;
 }
 

@@ -2,54 +2,49 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Options } from 'yargs';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
-import { type Scenario, UPLINKS, type UplinkKind } from '../../simulators/fleet/scenario/scenario.ts';
+import { type Scenario, UPLINKS } from '../../simulators/fleet/scenario/scenario.ts';
 import { parseScenario, ScenarioError } from '../../simulators/fleet/scenario/scenario-file.ts';
 import { readInputText, whyNot } from '../common/read-input.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { DIALECTS, type Dialect } from '../contract/versions.ts';
-import { planted } from './planted.ts';
+import { DIALECTS } from '../contract/versions.ts';
+import { findByName } from './find-behaviour.ts';
+import type { OptionsOf, OptionTable } from './options.ts';
 
-export interface FleetArguments {
-  robots?: number;
-  platform?: string;
-  'api-key'?: string;
-  'agent-url'?: string;
-  mqtt?: string;
-  dialect: Dialect;
-  scenario: string;
-  uplink?: UplinkKind;
-  workers?: number;
-  shard?: string;
-  seed: number;
-  'key-bits'?: number;
-  'name-prefix'?: string;
-  threshold?: string[];
-  out: string;
-  state: string;
-  dir?: string;
-  'metrics-port'?: number;
-  'metrics-host': string;
-  force: boolean;
-  defect?: string[];
-}
-
-const FLEET = 'Fleet:';
-const PLATFORM = 'Platform:';
-const RESULT = 'Result:';
+const FLEET = 'Fleet';
+const PLATFORM = 'Platform';
+const RESULT = 'Result';
 
 export const fleetOptions = {
-  robots: { type: 'number', describe: 'Robots of the whole fleet', defaultDescription: "the scenario's", group: FLEET },
+  robots: {
+    type: 'number',
+    range: { whole: true, from: 1, to: 1_000_000 },
+    describe: 'Robots of the whole fleet',
+    defaultText: "the scenario's",
+    group: FLEET,
+  },
   scenario: { type: 'string', default: 'rollout', describe: 'steady, rollout, storm, or a YAML file', group: FLEET },
-  workers: { type: 'number', describe: 'Worker processes', defaultDescription: 'what the machine holds', group: FLEET },
+  workers: {
+    type: 'number',
+    range: { whole: true, from: 0 },
+    describe: 'Worker processes',
+    defaultText: 'what the machine holds',
+    group: FLEET,
+  },
   shard: { type: 'string', describe: 'Only this part, I/N; auto: JOB_COMPLETION_INDEX of MUSTER_SHARDS', group: FLEET },
-  seed: { type: 'number', default: 1, describe: 'Drives arrivals, shares and faults', group: FLEET },
-  uplink: { choices: UPLINKS, describe: "In place of the scenario's", group: FLEET },
+  seed: {
+    type: 'number',
+    range: { whole: true },
+    default: 1,
+    describe: 'Drives arrivals, shares and faults',
+    group: FLEET,
+  },
+  uplink: { type: 'string', choices: UPLINKS, describe: "In place of the scenario's", group: FLEET },
   'key-bits': {
     type: 'number',
+    range: { whole: true, from: 1024, to: 8192 },
     describe: 'RSA key of a robot',
-    defaultDescription: "the scenario's, else 2048; 1024 for embedded",
+    defaultText: "the scenario's, else 2048; 1024 for embedded",
     group: FLEET,
   },
   'name-prefix': { type: 'string', describe: 'Robots are called PREFIX-000042', group: FLEET },
@@ -57,10 +52,10 @@ export const fleetOptions = {
   dir: {
     type: 'string',
     describe: 'Folder for files of robots while it runs',
-    defaultDescription: 'in memory',
+    defaultText: 'in memory',
     group: FLEET,
   },
-  force: { type: 'boolean', default: false, describe: 'Go on although preflight says no', group: FLEET },
+  force: { type: 'boolean', describe: 'Go on although the preflight check says no', group: FLEET },
   defect: {
     type: 'string',
     array: true,
@@ -68,10 +63,15 @@ export const fleetOptions = {
     group: FLEET,
   },
   platform: { type: 'string', describe: "Base URL of the Platform API, or embedded for Muster's own", group: PLATFORM },
-  'api-key': { type: 'string', describe: 'API key; better in MUSTER_API_KEY', group: PLATFORM },
-  'agent-url': { type: 'string', describe: "Where /agent/v1 lies, when not on the platform's host", group: PLATFORM },
+  'api-key': {
+    type: 'string',
+    secret: 'MUSTER_API_KEY',
+    describe: 'API key; better in MUSTER_API_KEY',
+    group: PLATFORM,
+  },
+  'agent-url': { type: 'string', describe: "Where /agent/v1 is, when not on the platform's host", group: PLATFORM },
   mqtt: { type: 'string', describe: 'mqtt://… or mqtts://… of the broker', group: PLATFORM },
-  dialect: { choices: DIALECTS, default: 'spec' as const, describe: 'Header names', group: PLATFORM },
+  dialect: { type: 'string', choices: DIALECTS, default: 'spec', describe: 'Header names', group: PLATFORM },
   threshold: {
     type: 'string',
     array: true,
@@ -84,9 +84,16 @@ export const fleetOptions = {
     describe: 'Folder for result.json and report.html',
     group: RESULT,
   },
-  'metrics-port': { type: 'number', describe: 'Serve Prometheus metrics on this port', group: RESULT },
+  'metrics-port': {
+    type: 'number',
+    range: { whole: true, from: 0, to: 65_535 },
+    describe: 'Serve Prometheus metrics on this port',
+    group: RESULT,
+  },
   'metrics-host': { type: 'string', default: '127.0.0.1', describe: 'Address for them', group: RESULT },
-} satisfies Record<string, Options>;
+} as const satisfies OptionTable;
+
+export type FleetArguments = OptionsOf<typeof fleetOptions>;
 
 /** `2/8`, or `auto` inside a Kubernetes Indexed Job. Throws UsageError. */
 export function shardFrom(
@@ -106,7 +113,7 @@ export function shardFrom(
   const match = /^([1-9]\d*)\/([1-9]\d*)$/.exec(text);
   const [index, count] = [Number(match?.[1]), Number(match?.[2])];
   if (match === null || index > count) {
-    throw new UsageError(`--shard: '${text}' is none; accepted: I/N with I from 1 to N, e.g. 2/8, or auto`);
+    throw new UsageError(`--shard: '${text}' is not accepted; accepted: I/N with I from 1 to N, e.g. 2/8, or auto`);
   }
   return { index, count };
 }
@@ -151,10 +158,10 @@ export async function defectsFrom(
       const [, name = '', index = ''] = /^([a-z0-9-]+)@(\d+)$/.exec(text) ?? [];
       if (index === '' || Number(index) >= robots) {
         throw new UsageError(
-          `--defect: '${text}' is none; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, e.g. seam-gap@0`,
+          `--defect: '${text}' is not accepted; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, e.g. seam-gap@0`,
         );
       }
-      return [Number(index), planted('--defect', name, deviceDefects).name];
+      return [Number(index), findByName('--defect', name, deviceDefects).name];
     }),
   );
 }
@@ -169,12 +176,6 @@ export function thresholdsFrom(expressions: readonly string[] = []): readonly st
     }
   }
   return expressions;
-}
-
-/** A whole number from `least` on; `undefined` stays so. Throws UsageError. */
-export function whole<T extends number | undefined>(option: string, value: T, least: number, most = 2 ** 31): T {
-  if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return value;
-  throw new UsageError(`--${option}: must be a whole number from ${least}${most === 2 ** 31 ? ' on' : ` to ${most}`}`);
 }
 
 /** Throws UsageError that names the option. */

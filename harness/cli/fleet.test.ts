@@ -14,15 +14,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import yargs from 'yargs';
 import { eventually } from '../../simulators/common/testing/eventually.ts';
 import { type FleetResult, fleetResult } from '../../simulators/fleet/result/result.ts';
 import { writeAlive, writeResult } from '../../simulators/fleet/result/shards.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
-import { UsageError } from '../common/usage-error.ts';
 import { shardFrom } from './fleet-options.ts';
-import { register } from './index.ts';
+import { refusal } from './testing/in-process.ts';
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/muster', import.meta.url));
 const CLI = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -90,19 +88,6 @@ const fleet = (text: string, change: Record<string, string | undefined> = {}): s
     ...Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value])),
   ];
 };
-/** Wrong use is found before anything starts, so no process of its own is needed. */
-const refusal = async (args: string[]): Promise<string> => {
-  try {
-    const argv = yargs(args).exitProcess(false).fail(false);
-    register(argv);
-    await argv.parseAsync();
-  } catch (error) {
-    expect(error).toBeInstanceOf(UsageError);
-    return (error as Error).message;
-  }
-  return 'not refused';
-};
-
 describe('muster fleet', { timeout: 60_000 }, () => {
   it('runs a scenario, writes result, report and rows, and exits 0', async () => {
     const { code, out } = await run(fleet('  - { do: rollout, over: 200ms }\n', { threshold: 'rollout.ms.count==8' }));
@@ -286,13 +271,16 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     [{ platform: undefined }, /--platform: is needed/],
     [{ robots: '0' }, /--robots: must be a whole number from 1/],
     [{ workers: '1.5' }, /--workers: must be a whole number from 0/],
-    [{ shard: '3/2' }, /--shard: '3\/2' is none; accepted: I\/N/],
+    [{ shard: '3/2' }, /--shard: '3\/2' is not accepted; accepted: I\/N/],
     [{ threshold: 'p99<5s' }, /--threshold: threshold 'p99<5s': it must read/],
     [{ threshold: 'rolout.ms.p99<5s' }, /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?/],
     [{ scenario: 'nope' }, /--scenario: cannot read nope .*rollout, steady, storm/],
     [{ 'key-bits': '512' }, /--key-bits: must be a whole number from 1024 to 8192/],
     [{ 'name-prefix': 'a b' }, /--name-prefix: must be 1 to 40/],
-    [{ defect: 'seam-gap@8' }, /--defect: 'seam-gap@8' is none; accepted: NAME@INDEX with an index from 0 to 7/],
+    [
+      { defect: 'seam-gap@8' },
+      /--defect: 'seam-gap@8' is not accepted; accepted: NAME@INDEX with an index from 0 to 7/,
+    ],
     [{ defect: 'nonsense@1' }, /--defect nonsense: there is none of that name; accepted are/],
     [{ 'metrics-port': '70000' }, /--metrics-port: must be a whole number from 0 to 65535/],
   ])('refuses %j and leaves nothing', async (change, message) => {

@@ -1,84 +1,56 @@
 #!/usr/bin/env node
-/** `muster`: puts the commands together. Exit codes and messages for wrong use are decided here, once. */
+/** The command `muster`. Exit codes and messages for usage errors and for failures of Muster itself are decided here. */
 import './npm-folder.ts';
 import './node22.ts';
 import process from 'node:process';
-import yargs, { type Argv } from 'yargs';
-import { hideBin } from 'yargs/helpers';
-import { nearest } from '../common/nearest.ts';
+import { EXIT } from '../common/exit-codes.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { columns } from './columns.ts';
-import { EXIT } from './exit.ts';
-import { inWords } from './in-words.ts';
-import { find, register } from './index.ts';
-import { optionNames } from './values.ts';
-import { VERSION } from './version.ts';
+import { commandPath, parseCommandLine } from './command-line.ts';
+import { complete, type ParsedCommand } from './options.ts';
 
-/** What completion adds to the commands, and what it is asked by. */
-const COMPLETION = 'completion';
-const COMPLETIONS = '--get-yargs-completions';
-
-const words = helpAsOption(hideBin(process.argv));
-// What completion is asked for stands after its option and the name of the program.
-const asked = words.indexOf(COMPLETIONS);
-const found = find(asked === -1 ? words : words.slice(asked + 2));
-
-const cli: Argv = yargs(words)
-  .scriptName('muster')
-  .usage(
-    'Simulates robots, and checks that a Device API or Platform API keeps to its specification.\n\nUsage: $0 <command> [options]',
-  )
-  .parserConfiguration({
-    'camel-case-expansion': false,
-    'dot-notation': false,
-    'greedy-arrays': true,
-    'populate--': true,
-  })
-  .version(VERSION)
-  .strict()
-  .demandCommand(1, 'Name a command.')
-  .help()
-  .alias('h', 'help')
-  .wrap(columns())
-  .completion(COMPLETION, 'print a completion script for your shell: muster completion >> ~/.bashrc')
-  .exitProcess(false)
-  .fail((message, error) => {
-    if (error !== undefined && error.name !== 'YError') throw error;
-    throw new UsageError(inWords(message, { words, ...found, options: optionNames(cli) }));
-  });
-register(cli);
-
-// Whoever reads the output may have read enough (`| head`); files are still written, and the exit code says what was found.
+// A reader may close early (`| head`); files are still written, and the exit code still says what was found.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
 }
 
-/** `muster help fleet` is `muster fleet --help`. */
-function helpAsOption(typed: readonly string[]): string[] {
-  return typed[0] === 'help' ? [...typed.slice(1), '--help'] : [...typed];
+// An error that nobody awaits is Muster's own fault: without this, Node would exit with the code of a failed MUST.
+for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
+  process.on(event, (error: unknown) => {
+    report(error);
+    process.exit(EXIT.harness);
+  });
 }
 
-function refuseStranger(): void {
-  const { path, stranger } = found;
-  if (stranger === undefined || asked !== -1 || stranger.word === COMPLETION) return;
-  const near = nearest(stranger.word, stranger.known);
-  const ending = near === undefined ? `; there are ${stranger.known.join(', ')}` : `; did you mean ${near}?`;
-  throw new UsageError(`${[...path, stranger.word].join(' ')}: no such command${ending}`);
-}
-
+const words = process.argv.slice(2);
 try {
-  refuseStranger();
-  await found.load?.();
-  await cli.parseAsync();
+  process.exitCode = await run(words);
 } catch (error) {
-  if (error instanceof UsageError || (error instanceof Error && error.name === 'YError')) {
-    const path = found.path.map((word) => `${word} `).join('');
-    process.stderr.write(`muster: ${error.message}\nTry: muster ${path}--help\n`);
+  if (error instanceof UsageError) {
+    const path = commandPath(words).map((word) => `${word} `);
+    process.stderr.write(`muster: ${error.message}\nTry: muster ${path.join('')}--help\n`);
     process.exitCode = EXIT.usage;
   } else {
-    process.stderr.write(`muster: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    report(error);
     process.exitCode = EXIT.harness;
   }
+}
+
+async function run(all: readonly string[]): Promise<number> {
+  const parsed = await parseOrPrint(all);
+  if (parsed === undefined) return 0;
+  const { command, given, rest } = parsed;
+  return await command.run(complete(command.options, given) as never, { rest, parse: parseOrPrint });
+}
+
+async function parseOrPrint(all: readonly string[]): Promise<ParsedCommand | undefined> {
+  const parsed = await parseCommandLine(all);
+  if (!('text' in parsed)) return parsed;
+  process.stdout.write(`${parsed.text}\n`);
+  return undefined;
+}
+
+function report(error: unknown): void {
+  process.stderr.write(`muster: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
 }

@@ -1,6 +1,6 @@
 /** Options of `muster simulate device`, and what they come to. */
 import { resolve } from 'node:path';
-import type { Argv } from 'yargs';
+import process from 'node:process';
 import { deviceDefects, deviceVariants } from '../../simulators/defects/device/index.ts';
 import { duration, FAULTS, parseFault, size } from '../../simulators/device/faults/parse.ts';
 import type { ProcessSettings } from '../../simulators/device/process/settings.ts';
@@ -12,74 +12,80 @@ import {
 } from '../../simulators/device/transport/index.ts';
 import { requireWritableParent } from '../../simulators/device/transport/transport.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { DIALECTS, type Dialect } from '../contract/versions.ts';
-import { planted } from './planted.ts';
+import { DIALECTS } from '../contract/versions.ts';
+import { findByName } from './find-behaviour.ts';
+import { LOG_LEVELS, type OptionsOf, type OptionTable } from './options.ts';
 
 const LONGEST_HEARTBEAT_MS = 86_400_000;
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const ROBOT = 'Robot';
+const PLATFORM = 'Platform';
+const WRONG = 'Wrong on purpose';
 
-export type DeviceArguments = ReturnType<typeof deviceArguments> extends Argv<infer A> ? A : never;
+export const deviceOptions = {
+  ...transportArguments,
+  control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where' },
+  dir: { type: 'string', required: true, describe: 'Directory of the robot, made when missing', group: ROBOT },
+  retain: {
+    type: 'number',
+    range: { whole: true, from: 1 },
+    default: 2000,
+    describe: 'Events kept at most',
+    group: ROBOT,
+  },
+  'retain-bytes': { type: 'string', describe: 'Bytes of them kept at most, e.g. 1MB', group: ROBOT },
+  heartbeat: { type: 'string', default: '30s', describe: 'Time between heartbeats of a stream', group: ROBOT },
+  durability: {
+    type: 'string',
+    choices: ['sync', 'os'],
+    default: 'sync',
+    describe: 'When an event is stored: on the disk, or in the page cache',
+    group: ROBOT,
+  },
+  'device-id': { type: 'string', describe: 'Id of the device', defaultText: 'derived from the seed', group: ROBOT },
+  name: { type: 'string', describe: 'Name of the device, 1 to 48 characters', group: ROBOT },
+  seed: { type: 'string', describe: 'Drives ids, data and faults', group: ROBOT },
+  uplink: {
+    type: 'string',
+    choices: ['none', 'agent', 'polling'],
+    default: 'none',
+    describe: 'Connection to a platform',
+    group: PLATFORM,
+  },
+  platform: { type: 'string', describe: 'URL of the platform', group: PLATFORM },
+  token: {
+    type: 'string',
+    secret: 'MUSTER_TOKEN',
+    describe: 'Provisioning token (agent) or API key (polling); or MUSTER_TOKEN in the environment',
+    group: PLATFORM,
+  },
+  mqtt: { type: 'string', describe: 'URL of the broker', group: PLATFORM },
+  dialect: { type: 'string', choices: DIALECTS, default: 'spec', describe: 'Header names', group: PLATFORM },
+  defect: {
+    type: 'string',
+    describe: `Be wrong in a known way, one of ${deviceDefects.length}; a wrong name lists them all`,
+    group: WRONG,
+  },
+  variant: {
+    type: 'string',
+    describe: `Make another legal choice, one of ${deviceVariants.length}; a wrong name lists them all`,
+    group: WRONG,
+  },
+  fault: {
+    type: 'string',
+    array: true,
+    describe: `Fail by name: ${Object.keys(FAULTS).join(', ')}; a wrong one says how each is written`,
+    group: WRONG,
+  },
+  'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
+} as const satisfies OptionTable;
 
-export function deviceArguments<T>(argv: Argv<T>) {
-  return argv.options({
-    ...transportArguments,
-    control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where:' },
-    dir: { type: 'string', demandOption: true, describe: 'Directory of the robot, made when missing', group: 'Robot:' },
-    retain: { type: 'number', default: 2000, describe: 'Events kept at most', group: 'Robot:' },
-    'retain-bytes': { type: 'string', describe: 'Bytes of them kept at most, e.g. 1MB', group: 'Robot:' },
-    heartbeat: { type: 'string', default: '30s', describe: 'Time between heartbeats of a stream', group: 'Robot:' },
-    durability: {
-      choices: ['sync', 'os'] as const,
-      default: 'sync' as const,
-      describe: 'When an event is stored: on the disk, or in the page cache',
-      group: 'Robot:',
-    },
-    'device-id': { type: 'string', describe: 'Default: derived from the seed', group: 'Robot:' },
-    name: { type: 'string', describe: 'Name of the device, 1 to 48 characters', group: 'Robot:' },
-    seed: { type: 'string', describe: 'Drives ids, data and faults', group: 'Robot:' },
-    uplink: {
-      choices: ['none', 'agent', 'polling'] as const,
-      default: 'none' as const,
-      describe: 'Connection to a platform',
-      group: 'Platform:',
-    },
-    platform: { type: 'string', describe: 'URL of the platform', group: 'Platform:' },
-    token: {
-      type: 'string',
-      describe: 'Provisioning token (agent) or API key (polling); or MUSTER_TOKEN in the environment',
-      group: 'Platform:',
-    },
-    mqtt: { type: 'string', describe: 'URL of the broker', group: 'Platform:' },
-    dialect: { choices: DIALECTS, default: 'spec' as Dialect, describe: 'Header names', group: 'Platform:' },
-    defect: {
-      type: 'string',
-      describe: `Be wrong in a known way, one of ${deviceDefects.length}; a wrong name lists them all`,
-      group: 'Wrong:',
-    },
-    variant: {
-      type: 'string',
-      describe: `Make another legal choice, one of ${deviceVariants.length}; a wrong name lists them all`,
-      group: 'Wrong:',
-    },
-    fault: {
-      type: 'string',
-      array: true,
-      default: [] as string[],
-      describe: `Fail by name: ${Object.keys(FAULTS).join(', ')}; a wrong one says how each is written`,
-      group: 'Wrong:',
-    },
-    'log-level': { choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
-  });
-}
+export type DeviceArguments = OptionsOf<typeof deviceOptions>;
 
 /** Throws UsageError naming the option and what is accepted. */
 export function settingsOf(args: DeviceArguments): ProcessSettings {
   const heartbeatMs = duration(args.heartbeat);
   if (heartbeatMs === undefined || heartbeatMs < 1 || heartbeatMs > LONGEST_HEARTBEAT_MS) {
     throw new UsageError(`--heartbeat ${args.heartbeat}: a duration is accepted, e.g. 500ms, 30s, 2m, from 1ms to 1d`);
-  }
-  if (!Number.isSafeInteger(args.retain) || args.retain < 1) {
-    throw new UsageError(`--retain ${args.retain}: a number of events from 1 is accepted`);
   }
   const { uplink } = args;
   return {
@@ -89,14 +95,14 @@ export function settingsOf(args: DeviceArguments): ProcessSettings {
       retain: args.retain,
       heartbeatMs,
       durability: args.durability,
-      faults: faults(args.fault),
+      faults: faults(args.fault ?? []),
       ...(args['retain-bytes'] === undefined ? {} : { retainBytes: bytes(args['retain-bytes']) }),
       ...(args.seed === undefined ? {} : { seed: args.seed }),
       ...(args.name === undefined ? {} : { name: named(args.name) }),
       ...(args['device-id'] === undefined ? {} : { deviceId: deviceId(args['device-id']) }),
     },
-    ...(args.defect === undefined ? {} : { defect: planted('--defect', args.defect, deviceDefects).name }),
-    ...(args.variant === undefined ? {} : { variant: planted('--variant', args.variant, deviceVariants).name }),
+    ...(args.defect === undefined ? {} : { defect: findByName('--defect', args.defect, deviceDefects).name }),
+    ...(args.variant === undefined ? {} : { variant: findByName('--variant', args.variant, deviceVariants).name }),
     ...(uplink === 'none' ? noUplink(args) : { uplink: { kind: uplink, ...platform(args) } }),
     logLevel: args['log-level'],
   };
@@ -148,7 +154,7 @@ function noUplink(args: DeviceArguments): object {
   return {};
 }
 
-function faults(specs: string[]): string[] {
+function faults(specs: readonly string[]): string[] {
   for (const spec of specs) {
     try {
       parseFault(spec);
@@ -156,7 +162,7 @@ function faults(specs: string[]): string[] {
       throw new UsageError(`--fault ${spec}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  return specs;
+  return [...specs];
 }
 
 function bytes(text: string): number {

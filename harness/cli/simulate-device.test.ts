@@ -6,9 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import yargs from 'yargs';
-import { UsageError } from '../common/usage-error.ts';
-import { simulateDeviceCommand } from './simulate-device.ts';
+import { refusal } from './testing/in-process.ts';
 
 const CLI = new URL('./main.ts', import.meta.url).pathname;
 /** Types are stripped once for all of these processes. */
@@ -224,7 +222,7 @@ describe('muster simulate device', () => {
       /--control no\/c: the directory .* must exist/,
     ],
     ['a control port', ['--socket', 'a', '--control', '70000'], /--control 70000: a port up to 65535/],
-    ['a retention', ['--socket', 'a', '--retain', '0'], /--retain 0: a number of events from 1/],
+    ['a retention', ['--socket', 'a', '--retain', '0'], /--retain: must be a whole number from 1 on/],
     ['a heartbeat that no timer takes', ['--socket', 'a', '--heartbeat', '25d'], /--heartbeat 25d: .* from 1ms to 1d/],
     ['bytes', ['--socket', 'a', '--retain-bytes', 'lots'], /--retain-bytes lots: a size is accepted/],
     ['a mode', ['--socket', 'a', '--socket-mode', '999'], /--socket-mode 999: three octal digits/],
@@ -248,17 +246,7 @@ describe('muster simulate device', () => {
     ['a platform without uplink', ['--socket', 'a', '--platform', 'http://x'], /--platform needs --uplink/],
     ['an option that is none', ['--socket', 'a', '--sokcet', 'b'], /sokcet/],
   ])('wrong use is refused and the option named: %s', async ([, options, message]) => {
-    const cli = yargs(['device', '--dir', join(home, 'robot'), ...options])
-      .parserConfiguration({ 'camel-case-expansion': false, 'strip-aliased': true, 'greedy-arrays': false })
-      .strict()
-      .exitProcess(false)
-      .fail((text, error) => {
-        throw error ?? new UsageError(text);
-      })
-      .command({ command: 'device', ...simulateDeviceCommand });
-    const parsing = (async () => await cli.parseAsync())();
-    await expect(parsing).rejects.toThrow(message);
-    await expect(parsing).rejects.toMatchObject({ name: expect.stringMatching(/^(UsageError|YError)$/) });
+    expect(await refusal(['simulate', 'device', '--dir', join(home, 'robot'), ...options])).toMatch(message);
     expect(existsSync(join(home, 'robot'))).toBe(false);
   });
 });

@@ -3,26 +3,73 @@ import type { Logger } from 'pino';
 import type { PlatformOptions } from '../../simulators/platform/index.ts';
 import { readInputText } from '../common/read-input.ts';
 import { UsageError } from '../common/usage-error.ts';
-import type { Dialect } from '../contract/versions.ts';
-import { planted } from './planted.ts';
+import { DIALECTS } from '../contract/versions.ts';
+import { findByName } from './find-behaviour.ts';
+import { LOG_LEVELS, type OptionsOf, type OptionTable } from './options.ts';
 
-export interface SimulatePlatformArguments {
-  port: number;
-  'api-key'?: string[];
-  db?: string;
-  devices?: number;
-  seed?: string;
-  'mqtt-port'?: number;
-  mqtt?: string;
-  'tls-cert'?: string;
-  'tls-key'?: string;
-  dialect: Dialect;
-  'min-key-bits'?: number;
-  defect?: string;
-  variant?: string;
-  fault?: string[];
-  'log-level': string;
-}
+const API = 'Platform API';
+const AGENTS = 'Agents';
+const WRONG = 'Wrong on purpose';
+const PORT = { whole: true, from: 0, to: 65_535 } as const;
+
+export const platformOptionTable = {
+  port: { type: 'number', range: PORT, default: 0, describe: 'Port on loopback; 0 takes any free one', group: API },
+  'api-key': {
+    type: 'string',
+    array: true,
+    secret: 'MUSTER_API_KEY',
+    describe: 'KEY, or KEY=scope,scope… for a key of limited scope; repeat for more',
+    defaultText: 'one generated key',
+    group: API,
+  },
+  db: { type: 'string', describe: 'SQLite file that keeps the state', defaultText: 'in memory', group: API },
+  devices: {
+    type: 'number',
+    range: { whole: true, from: 0, to: 10_000_000 },
+    describe: 'Seed a workspace of that many devices, when there are none yet',
+    group: API,
+  },
+  seed: { type: 'string', describe: 'Drives ids, the seeded workspace and faults', group: API },
+  dialect: {
+    type: 'string',
+    choices: DIALECTS,
+    default: 'spec',
+    describe: 'Names of headers and claims',
+    group: API,
+  },
+  'tls-cert': { type: 'string', describe: 'Certificate (PEM): HTTP and the embedded broker speak TLS', group: API },
+  'tls-key': { type: 'string', describe: 'Its private key (PEM)', group: API },
+  'mqtt-port': {
+    type: 'number',
+    range: PORT,
+    describe: 'Port of the embedded broker',
+    defaultText: 'any free one',
+    group: AGENTS,
+  },
+  mqtt: {
+    type: 'string',
+    describe: 'mqtt(s)://… of a broker to use in place of the embedded one; or none',
+    group: AGENTS,
+  },
+  'min-key-bits': {
+    type: 'number',
+    range: { whole: true, from: 512, to: 16_384 },
+    describe: 'Smallest RSA key of a device',
+    defaultText: '2048',
+    group: AGENTS,
+  },
+  defect: { type: 'string', describe: 'Be wrong in a known way; a wrong name lists them all', group: WRONG },
+  variant: { type: 'string', describe: 'Make another legal choice; a wrong name lists them all', group: WRONG },
+  fault: {
+    type: 'string',
+    array: true,
+    describe: 'latency=MS, 429, 5xx, reset or slow-body; each may end in @RATE',
+    group: WRONG,
+  },
+  'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
+} as const satisfies OptionTable;
+
+export type SimulatePlatformArguments = OptionsOf<typeof platformOptionTable>;
 
 type Arguments = SimulatePlatformArguments;
 
@@ -34,20 +81,17 @@ export async function platformOptions(args: Arguments, log: Logger): Promise<Pla
   const tls = tlsOf(args);
   const keys = args['api-key']?.map((text) => keyOf(text, SCOPES));
   usage('--api-key', () => new KeyRing(keys ?? []));
-  if (args.db === '') throw new UsageError('--db: accepted is the path of a file');
   return {
-    port: wholeNumber('--port', args.port, 0, 65_535),
+    port: args.port,
     dialect: args.dialect,
     log,
     ...(keys && { keys }),
     ...(args.db !== undefined && { db: args.db }),
-    ...(args.devices !== undefined && { devices: wholeNumber('--devices', args.devices, 0, 10_000_000) }),
+    ...(args.devices !== undefined && { devices: args.devices }),
     ...(args.seed !== undefined && { seed: args.seed }),
     ...mqttOf(args),
     ...(tls && { tls }),
-    ...(args['min-key-bits'] !== undefined && {
-      minKeyBits: wholeNumber('--min-key-bits', args['min-key-bits'], 512, 16_384),
-    }),
+    ...(args['min-key-bits'] !== undefined && { minKeyBits: args['min-key-bits'] }),
     ...(behaviour && { behaviour }),
     ...(args.fault && {
       faults: usage('--fault', () => Object.assign({}, ...(args.fault ?? []).map(parseFaults))),
@@ -74,8 +118,7 @@ function mqttOf(args: Arguments): Pick<PlatformOptions, 'mqtt'> {
     throw new UsageError(
       '--mqtt and --mqtt-port: the embedded broker has a port, one elsewhere has an address; give one',
     );
-  if (args['mqtt-port'] !== undefined)
-    return { mqtt: { port: wholeNumber('--mqtt-port', args['mqtt-port'], 0, 65_535) } };
+  if (args['mqtt-port'] !== undefined) return { mqtt: { port: args['mqtt-port'] } };
   if (args.mqtt === undefined) return {};
   if (args.mqtt === 'none') return { mqtt: false };
   if (!/^mqtts?:\/\/[^/]/.test(args.mqtt))
@@ -98,11 +141,11 @@ async function behaviourOf({ defect, variant }: Arguments): Promise<PlatformOpti
   const { referenceBehaviour } = await import('../../simulators/platform/reference.ts');
   if (defect !== undefined) {
     const { platformDefects } = await import('../../simulators/defects/platform/index.ts');
-    return planted('--defect', defect, platformDefects).behaviour(referenceBehaviour);
+    return findByName('--defect', defect, platformDefects).behaviour(referenceBehaviour);
   }
   if (variant !== undefined) {
     const { platformVariants } = await import('../../simulators/defects/platform/index.ts');
-    return planted('--variant', variant, platformVariants).behaviour(referenceBehaviour);
+    return findByName('--variant', variant, platformVariants).behaviour(referenceBehaviour);
   }
   return undefined;
 }
@@ -114,9 +157,4 @@ function usage<T>(option: string, read: () => T): T {
   } catch (error) {
     throw new UsageError(`${option}: ${error instanceof Error ? error.message : String(error)}`);
   }
-}
-
-function wholeNumber(option: string, value: number, low: number, high: number): number {
-  if (Number.isInteger(value) && value >= low && value <= high) return value;
-  throw new UsageError(`${option}: accepted are whole numbers from ${low} to ${high}`);
 }

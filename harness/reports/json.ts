@@ -76,6 +76,16 @@ export const jsonReportShape = shape(
         Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: "Over that set's requirements of this API" }),
       ),
       narrowed_by: Type.Array(text),
+      options: Type.Optional(
+        Type.Record(
+          Type.String(),
+          Type.Union([text, Type.Number(), Type.Boolean(), Type.Array(Type.Union([text, Type.Number()]))]),
+          {
+            description:
+              'Options of the command by name, without secrets and defaults; `muster replay` starts from them',
+          },
+        ),
+      ),
       complete: Type.Boolean(),
       started_at: Timestamp,
       duration_ms: count,

@@ -10,13 +10,8 @@ export interface ReplayOptions {
   file?: string | undefined;
 }
 
-/** The command line for one result; that of a property has the coordinates of its counterexample. */
+/** The command line for one result. Without a report to replay, the seed leads to the same counterexample. */
 export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
   if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
-  return [command, '--only', result.id, '--seed', String(seed), ...counterexample(result)].join(' ');
-}
-
-function counterexample({ id, seed, path, replay_path }: CheckResult): string[] {
-  if (seed === undefined || path === undefined) return [];
-  return ['--replay', `'${JSON.stringify({ check: id, seed, path, replay_path })}'`];
+  return [command, '--only', result.id, '--seed', String(seed)].join(' ');
 }

@@ -102,6 +102,11 @@ describe('outcomes', () => {
 });
 
 describe('properties', () => {
+  const replayOf = (result?: CheckResult) => ({
+    check: result?.id ?? '',
+    seed: result?.seed ?? 0,
+    path: result?.path ?? '',
+  });
   const smallerThan10 = one((context) =>
     context.property(fc.nat(), async (value) => context.must(value < 10, { expected: 'less than 10', actual: value })),
   );
@@ -110,7 +115,7 @@ describe('properties', () => {
     const [result] = (await run([smallerThan10])).checks;
     expect(result).toMatchObject({ outcome: 'fail', counterexample: '10', actual: '10' });
     expect(result?.path).toBeTruthy();
-    const again = await run([smallerThan10], { replay: { seed: result?.seed ?? 0, path: result?.path ?? '' } });
+    const again = await run([smallerThan10], { replays: [replayOf(result)] });
     expect(again.checks[0]).toMatchObject({ outcome: 'fail', counterexample: '10', seed: result?.seed });
   });
 
@@ -152,13 +157,13 @@ describe('properties', () => {
     const [result] = (await run([two])).checks;
     expect(result?.path).toMatch(/^1\//);
     values.length = 0;
-    const replay = { seed: result?.seed ?? 0, path: result?.path ?? '' };
-    const again = await run([two], { replay });
+    const replays = [replayOf(result)];
+    const again = await run([two], { replays });
     expect([values, again.checks[0]?.path]).toEqual([[10], result?.path]);
     values.length = 0;
     // Mended: that value passes, and no other is tried.
     least = 11;
-    await run([two], { replay });
+    await run([two], { replays });
     expect(values).toEqual([10]);
   });
 

@@ -51,12 +51,14 @@ export interface RunOptions<Context> {
   listeners?: readonly RunListener[];
   /** Turns outcomes by a baseline, once all are known. */
   settle?(results: CheckResult[]): CheckResult[];
-  /** Coordinates of one counterexample to run again. */
-  replay?: Replay;
+  /** Coordinates of counterexamples to run again, at most one a check. */
+  replays?: readonly Replay[];
   /** The command line that runs one check of this run again, for the report. Default: the shape of one. */
   replayCommand?(result: CheckResult): string;
   /** Goes into the report. */
   arguments?: readonly string[];
+  /** The command's options as parsed, without secrets. Goes into the report, for `muster replay`. */
+  options?: Report['options'];
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
   clock?: () => Date;
@@ -102,7 +104,8 @@ async function runChecks<Context>(options: RunOptions<Context>, interrupt: Abort
     const over = new AbortController();
     try {
       const context = await options.context(recorder, AbortSignal.any([interrupt, over.signal]));
-      const { seed, runs = 1, replay } = options;
+      const { seed, runs = 1, replays = [] } = options;
+      const replay = replays.find((each) => each.check === check.id);
       const run = { check, context, recorder, seed, runs, signal: interrupt, limitMs: CHECK_LIMIT_MS };
       settle(await runCheck(replay === undefined ? run : { ...run, replay }));
     } catch (error) {
@@ -188,6 +191,7 @@ function reportOf<Context>(
     started_at: startedAt.toISOString(),
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
+    ...(options.options === undefined ? {} : { options: options.options }),
     exit_code: exitCode(summary),
     summary,
     checks: results.map((result) =>

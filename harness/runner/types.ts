@@ -171,8 +171,10 @@ export interface Report {
   complete: boolean;
   started_at: string;
   duration_ms: number;
-  /** The command's own arguments, redacted, so that `muster replay` can run a counterexample again. */
+  /** The command's own arguments, without secrets. */
   arguments?: string[];
+  /** Its options as parsed, by name and without secrets; `muster replay` starts from them. Those that have their default are left out. */
+  options?: Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
   exit_code: number;
   summary: Summary;
   checks: CheckResult[];

@@ -50,7 +50,7 @@ export interface Endpoint {
 interface CommandLineOption {
   readonly type: 'string' | 'boolean';
   readonly describe: string;
-  readonly group: 'Where:';
+  readonly group: 'Where';
   readonly default?: string | boolean;
 }
 

@@ -33,8 +33,8 @@ interface UnixArguments {
 export const unix = {
   name: 'unix',
   commandLine: {
-    socket: { type: 'string', describe: 'Serve on this unix socket', group: 'Where:' },
-    'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group: 'Where:' },
+    socket: { type: 'string', describe: 'Serve on this unix socket', group: 'Where' },
+    'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group: 'Where' },
   },
   usage: '--socket PATH',
   fromArguments: ({ socket, 'socket-mode': mode }) => {

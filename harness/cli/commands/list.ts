@@ -1,45 +1,41 @@
 import process from 'node:process';
-import type { CommandModule } from 'yargs';
-import { type Paint, painter, wrap } from '../reports/style.ts';
-import { APIS, type Api, LEVELS, type Level } from '../runner/types.ts';
-import { type Catalogue, type CataloguedRequirement, catalogue, loadSuites } from './catalogue.ts';
-import { columns } from './columns.ts';
+import { type Paint, painter, wrap } from '../../common/terminal.ts';
+import { APIS, LEVELS } from '../../runner/types.ts';
+import { type Catalogue, type CataloguedRequirement, catalogue, loadSuites } from '../catalogue.ts';
+import { columns, command } from '../options.ts';
 
-interface Arguments {
-  api?: Api;
-  level?: Level[];
-  section?: string[];
-  json: boolean;
-}
-
-export const list: CommandModule<object, Arguments> = {
-  builder: (argv) =>
-    argv
-      .positional('api', { choices: APIS, describe: 'Only this suite' })
-      .options({
-        level: { choices: LEVELS, array: true, describe: 'Only these levels' },
-        section: { type: 'string', array: true, describe: 'Only these sections of the specification' },
-        json: { type: 'boolean', default: false, describe: 'As JSON' },
-      })
-      .example('$0 list device --level MUST', 'what an agent must do')
-      .example('$0 list --json', 'for a script') as never,
-  handler: async ({ api, level, section, json }) => {
-    const all = catalogue(await loadSuites());
-    const sections = section?.map(String);
+export const list = command({
+  options: {
+    api: { type: 'string', positional: true, choices: APIS, describe: 'Only this suite' },
+    level: { type: 'string', array: true, choices: LEVELS, describe: 'Only these levels' },
+    section: { type: 'string', array: true, describe: 'Only these sections of the specification' },
+    requirements: {
+      type: 'string',
+      describe: 'Requirement set of that date (YYYY-MM-DD)',
+      defaultText: 'the newest',
+    },
+    json: { type: 'boolean', describe: 'As JSON' },
+  },
+  examples: [
+    ['muster list device --level MUST', 'what an agent must do'],
+    ['muster list --json', 'for a script'],
+  ],
+  async run({ api, level, section, requirements, json }) {
+    const all = catalogue(await loadSuites(), requirements);
     const shown = {
       ...all,
       requirements: all.requirements.filter(
         (entry) =>
           (api === undefined || entry.api === api) &&
           (level === undefined || level.includes(entry.level)) &&
-          (sections === undefined || sections.some((at) => entry.section === at || entry.section.startsWith(`${at}.`))),
+          (section === undefined || section.some((at) => entry.section === at || entry.section.startsWith(`${at}.`))),
       ),
     };
-    process.stdout.write(
-      json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, painter(process.stdout, process.env), columns()),
-    );
+    const paint = painter(process.stdout, process.env);
+    process.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, paint, columns()));
+    return 0;
   },
-};
+});
 
 const TONES = { MUST: 'bold', SHOULD: 'yellow', INFO: 'dim' } as const;
 

@@ -1,41 +1,36 @@
 import process from 'node:process';
-import type { CommandModule } from 'yargs';
-import { readInputText, whyNot } from '../common/read-input.ts';
-import { UsageError } from '../common/usage-error.ts';
-import { claimsOf } from '../reports/certificate/claims.ts';
-import { Refused } from '../reports/certificate/dsse.ts';
-import { keyId, readPublicKey } from '../reports/certificate/keys.ts';
-import { ownSuites, verifyCertificate } from '../reports/certificate/verify.ts';
-import { type Paint, painter, wrap } from '../reports/style.ts';
-import { digestOf } from '../targets/declared.ts';
-import { loadSuites } from './catalogue.ts';
-import { columns } from './columns.ts';
-import { EXIT } from './exit.ts';
-import { VERSION } from './version.ts';
+import { EXIT } from '../../common/exit-codes.ts';
+import { readInputText, whyNot } from '../../common/read-input.ts';
+import { type Paint, painter, wrap } from '../../common/terminal.ts';
+import { UsageError } from '../../common/usage-error.ts';
+import { claimsOf } from '../../reports/certificate/claims.ts';
+import { Refused } from '../../reports/certificate/dsse.ts';
+import { keyId, readPublicKey } from '../../reports/certificate/keys.ts';
+import { ownSuites, verifyCertificate } from '../../reports/certificate/verify.ts';
+import { digestOf } from '../../targets/declared.ts';
+import { loadSuites } from '../catalogue.ts';
+import { columns, command } from '../options.ts';
+import { VERSION } from '../version.ts';
 
-interface Arguments {
-  file: string;
-  key: string;
-  digest?: string;
-  artifact?: string;
-  json: boolean;
-}
-
-export const verify: CommandModule<object, Arguments> = {
-  builder: (argv) =>
-    argv
-      .positional('file', { type: 'string', describe: 'Certificate', demandOption: true })
-      .options({
-        key: { type: 'string', describe: 'Public key of whoever signed it (PEM)', demandOption: true },
-        digest: { type: 'string', describe: 'sha256:… that it has to be about', conflicts: 'artifact' },
-        artifact: { type: 'string', describe: 'File that it has to be about' },
-        json: { type: 'boolean', default: false, describe: 'The verified statement as JSON' },
-      })
-      .example(
-        '$0 verify certificate.json --key vendor.pub',
-        '0: valid and conformant · 1: valid, not conformant · 2: refused',
-      ) as never,
-  handler: async ({ file, key, digest, artifact, json }) => {
+export const verify = command({
+  options: {
+    file: { type: 'string', positional: true, required: true, describe: 'Certificate' },
+    key: { type: 'string', required: true, describe: 'Public key of the signer (PEM)' },
+    digest: {
+      type: 'string',
+      conflicts: 'artifact',
+      describe: 'sha256:… of the artifact that it must be about',
+    },
+    artifact: { type: 'string', describe: 'The artifact that it must be about' },
+    json: { type: 'boolean', describe: 'The verified statement as JSON' },
+  },
+  examples: [
+    [
+      'muster verify certificate.json --key vendor.pub',
+      '0: valid and conformant · 1: valid, not conformant · 2: refused',
+    ],
+  ],
+  async run({ file, key, digest, artifact, json }) {
     const publicKey = readPublicKey(key);
     const text = readText(file);
     const wanted = digestFrom(digest) ?? digestOf(artifact);
@@ -51,14 +46,14 @@ export const verify: CommandModule<object, Arguments> = {
           ? `${JSON.stringify(statement, null, 2)}\n`
           : claimsText(claimsOf(statement, own), keyId(publicKey), statement.predicate.result !== 'FAILED', paint),
       );
-      process.exitCode = statement.predicate.result === 'FAILED' ? EXIT.nonconformant : EXIT.conformant;
+      return statement.predicate.result === 'FAILED' ? EXIT.nonconformant : EXIT.conformant;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       process.stdout.write(`${paint(['bold', 'red'], 'REFUSED')}  ${file}: ${error.message}\nIt certifies nothing.\n`);
-      process.exitCode = EXIT.incomplete;
+      return EXIT.incomplete;
     }
   },
-};
+});
 
 function claimsText(
   { headline, about, claims, not }: ReturnType<typeof claimsOf>,

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { deviceDefects } from '../../simulators/defects/device/index.ts';
-import { planted } from './planted.ts';
+import { findByName } from './find-behaviour.ts';
 
 test('a name that is known gives what it names', () => {
-  expect(planted('--defect', 'replay-inclusive', deviceDefects).name).toBe('replay-inclusive');
+  expect(findByName('--defect', 'replay-inclusive', deviceDefects).name).toBe('replay-inclusive');
 });
 
 test.each([
   ['replay-inclusve', 'replay-inclusive'],
   ['inclusive-replay', 'replay-inclusive'],
 ])('%s is refused, with everything accepted and, last, what may have been meant', (wrong, right) => {
-  const refused = () => planted('--defect', wrong, deviceDefects);
+  const refused = () => findByName('--defect', wrong, deviceDefects);
   expect(refused).toThrow(`--defect ${wrong}: there is none of that name`);
   expect(refused).toThrow(new RegExp(`Did you mean ${right}\\?$`));
   for (const { name, summary } of deviceDefects) {
@@ -20,5 +20,5 @@ test.each([
 });
 
 test('nothing is guessed for a name like no other', () => {
-  expect(() => planted('--defect', 'zzzzzzzzzzzz', deviceDefects)).not.toThrow('Did you mean');
+  expect(() => findByName('--defect', 'zzzzzzzzzzzz', deviceDefects)).not.toThrow('Did you mean');
 });

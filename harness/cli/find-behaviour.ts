@@ -9,7 +9,7 @@ interface Named {
 }
 
 /** Throws UsageError that lists what there is, and last what may have been meant. */
-export function planted<T extends Named>(option: string, name: string, all: readonly T[]): T {
+export function findByName<T extends Named>(option: string, name: string, all: readonly T[]): T {
   const found = all.find((one) => one.name === name);
   if (found !== undefined) return found;
   const width = Math.max(...all.map((one) => one.name.length));

@@ -1,7 +1,7 @@
 /** What the demo shows: a line a stage, redrawn in place on a terminal, written once elsewhere. */
 
-import { type Output, type Paint, painter } from '../common/terminal.ts';
-import type { Report } from '../runner/types.ts';
+import { type Output, type Paint, painter } from '../../common/terminal.ts';
+import type { Report } from '../../runner/types.ts';
 
 const LABEL = 14;
 const BAR = 24;
@@ -65,7 +65,7 @@ export class DemoScreen {
       ...(violations > 0 ? [`${violations} stream violations`] : []),
     ];
     this.#out.write(
-      `\n  ${this.#paint(['bold', good ? 'green' : 'red'], good ? 'All in order' : 'Not in order')}  ${parts.join(' · ')}\n`,
+      `\n  ${this.#paint(['bold', good ? 'green' : 'red'], good ? 'Everything passed' : 'Something failed')}  ${parts.join(' · ')}\n`,
     );
     this.#out.write(
       `  ${this.#paint('dim', 'reports')}  ${reports.map(({ api }) => `${folder}/${api}.html`).join('  ')}\n\n`,

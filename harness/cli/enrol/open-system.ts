@@ -1,78 +1,27 @@
+/** Agent and platform as one target: by default the agent is enrolled in a platform of Muster's own. */
 import process from 'node:process';
-import type { CommandModule } from 'yargs';
-import { Redactor } from '../client/redact.ts';
-import { UsageError } from '../common/usage-error.ts';
-import { DIALECTS, type Dialect } from '../contract/versions.ts';
-import type { SystemContext } from '../targets/contexts.ts';
-import { ControlError } from '../targets/control/control.ts';
-import { TcpProxy } from '../targets/control/tcp-proxy.ts';
-import { openDeviceTarget } from '../targets/open-device.ts';
-import { openPlatformTarget } from '../targets/open-platform.ts';
-import type { OpenedTarget } from '../targets/opened.ts';
-import { type DeviceArguments, deviceOptions, deviceTargetOptions } from './check-device.ts';
-import { type PlanArguments, typed, withPlanOptions } from './check-options.ts';
-import { announcer, openAgent, startControlPlatform, startsAgent } from './control-platform.ts';
-import { judge } from './run-suite.ts';
-
-interface Arguments extends PlanArguments, DeviceArguments {
-  platform?: string;
-  'api-key'?: string;
-  dialect?: Dialect;
-  'api-version'?: string;
-  'device-id'?: string;
-}
-
-export const checkSystem: CommandModule<object, Arguments> = {
-  builder: (argv) =>
-    typed<Arguments>(
-      withPlanOptions(
-        argv.options({
-          ...deviceTargetOptions,
-          platform: {
-            type: 'string',
-            describe: 'Base URL of a platform that the agent is enrolled in',
-            group: 'Target:',
-          },
-          'api-key': { type: 'string', describe: 'Its API key; or MUSTER_API_KEY', group: 'Target:' },
-          'device-id': { type: 'string', describe: "The platform's id of the agent's device", group: 'Target:' },
-          dialect: { choices: DIALECTS, describe: 'Names of the headers', group: 'Target:' },
-          'api-version': {
-            type: 'string',
-            describe: 'Version to speak',
-            defaultDescription: 'the newest',
-            group: 'Target:',
-          },
-        }),
-      )
-        .example(
-          "$0 check system --command './agent --socket {socket}'",
-          "enrolled in Muster's own platform by its environment",
-        )
-        .example(
-          '$0 check system --socket a.sock --control c.sock --platform URL --device-id dvc_1',
-          'an agent in your platform',
-        ),
-    ),
-  handler: async (args) => {
-    const redactor = new Redactor();
-    const { systemSuite } = await import('../../suites/system/index.ts');
-    process.exitCode = await judge(systemSuite, args, redactor, (signal, notify) =>
-      open(args, redactor, signal, notify),
-    );
-  },
-};
+import { UsageError } from '../../common/usage-error.ts';
+import type { SystemContext } from '../../targets/contexts.ts';
+import { ControlError } from '../../targets/control/control.ts';
+import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
+import { openDeviceTarget } from '../../targets/open-device.ts';
+import { openPlatformTarget } from '../../targets/open-platform.ts';
+import type { OpenedTarget } from '../../targets/opened.ts';
+import type { Opening } from '../check-command.ts';
+import type { OptionsOf } from '../options.ts';
+import { deviceTarget, type systemTargetOptions } from '../target-options.ts';
+import { startControlPlatform } from './control-platform.ts';
+import { announcer, openAgent, startsAgent } from './enrolled-device.ts';
 
 /** The agent goes first at the end: it would only see its platform fail. */
-async function open(
-  args: Arguments,
-  redactor: Redactor,
-  signal: AbortSignal,
-  notify: (text: string) => void,
+export async function openSystem(
+  args: OptionsOf<typeof systemTargetOptions>,
+  { readOnly, ...opening }: Opening & { readOnly: boolean },
 ): Promise<OpenedTarget<SystemContext>> {
-  const patienceMs = args.patience * 1000;
-  const deviceTarget = deviceOptions(args, redactor, signal, notify);
+  const { redactor, signal, patienceMs } = opening;
+  const target = deviceTarget(args, opening);
   const dialect = args.dialect ?? 'spec';
-  const started = args.platform !== undefined || (await startsAgent(deviceTarget, redactor));
+  const started = args.platform !== undefined || (await startsAgent(target, redactor));
   const stack = new AsyncDisposableStack();
   try {
     const links: TcpProxy[] = [];
@@ -94,8 +43,8 @@ async function open(
         : undefined;
     const opened =
       own === undefined
-        ? await openDeviceTarget(deviceTarget)
-        : await openAgent(own, { ...deviceTarget, env: { ...process.env, ...own.env } }, started);
+        ? await openDeviceTarget(target)
+        : await openAgent(own, { ...target, env: { ...process.env, ...own.env } }, started);
     const device = stack.use(opened);
     const deviceId = device.unreachable === undefined ? (args['device-id'] ?? (await own?.enrolled())) : undefined;
     if (deviceId === undefined && device.unreachable === undefined) {
@@ -109,7 +58,7 @@ async function open(
         ...(args['api-version'] === undefined ? {} : { apiVersion: args['api-version'] }),
         ...(deviceId === undefined ? {} : { onlineDevice: deviceId }),
         dialect,
-        readOnly: args['read-only'],
+        readOnly,
         redactor,
         signal,
         patienceMs,

@@ -1,29 +1,33 @@
 import process from 'node:process';
-import type { CommandModule } from 'yargs';
-import { nearest } from '../common/nearest.ts';
-import { UsageError } from '../common/usage-error.ts';
-import { CAPABILITY_MEANINGS } from '../contract/capabilities.ts';
-import { hanging, type Paint, painter, wrap } from '../reports/style.ts';
+import { nearest } from '../../common/nearest.ts';
+import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
+import { UsageError } from '../../common/usage-error.ts';
+import { CAPABILITY_MEANINGS } from '../../contract/capabilities.ts';
 import {
   type Catalogue,
   type CataloguedCheck,
   type CataloguedRequirement,
   catalogue,
   loadSuites,
-} from './catalogue.ts';
-import { columns } from './columns.ts';
+} from '../catalogue.ts';
+import { columns, command } from '../options.ts';
 
-export const explain: CommandModule<object, { id: string }> = {
-  builder: (argv) =>
-    argv
-      .positional('id', { type: 'string', describe: 'Id of a requirement or check (muster list)', demandOption: true })
-      .example('$0 explain device.events.replay.exclusive', '') as never,
-  handler: async ({ id }) => {
-    process.stdout.write(
-      explainText(catalogue(await loadSuites()), id, painter(process.stdout, process.env), columns()),
-    );
+export const explain = command({
+  options: {
+    id: {
+      type: 'string',
+      positional: true,
+      required: true,
+      describe: 'Id of a requirement or check (muster list)',
+    },
   },
-};
+  examples: [['muster explain device.events.replay.exclusive', 'one requirement and its checks']],
+  async run({ id }) {
+    const all = catalogue(await loadSuites());
+    process.stdout.write(explainText(all, id, painter(process.stdout, process.env), columns()));
+    return 0;
+  },
+});
 
 /** Throws UsageError with the nearest id when there is none of that name. */
 export function explainText(all: Catalogue, id: string, paint: Paint, columns: number): string {

@@ -3,15 +3,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { Redactor } from '../client/redact.ts';
-import type { Report } from '../runner/types.ts';
-import { openEnrolledDevice } from './control-platform.ts';
-import { muster, Running } from './testing/muster.ts';
-import { jsonProblems } from './testing/valid.ts';
+import { Redactor } from '../../client/redact.ts';
+import type { Report } from '../../runner/types.ts';
+import { muster, Running } from '../testing/muster.ts';
+import { jsonProblems } from '../testing/valid.ts';
+import { openEnrolledDevice } from './enrolled-device.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-enrolled-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const file = join(import.meta.dirname, '../../fixtures/targets/enrolled-agent.yaml');
+const file = join(import.meta.dirname, '../../../fixtures/targets/enrolled-agent.yaml');
 
 test('an unmodified agent is certified over its uplink alone', async () => {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.json')];
@@ -68,7 +68,7 @@ test('a container is refused before anything is started', async () => {
 
 test('an interrupt while an agent is awaited ends it as well', async () => {
   const [socket, dir, pidFile] = [join(folder, 'waits.sock'), join(folder, 'waits'), join(folder, 'waits.pid')];
-  const agent = `node ${join(import.meta.dirname, './main.ts')} simulate device --socket ${socket} --dir ${dir} --log-level warn`;
+  const agent = `node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ${dir} --log-level warn`;
   const command = `echo $$ > ${pidFile}; exec ${agent}`;
   const checking = new Running(['check', 'device', '--command', command, '--socket', socket, '--control', 'platform']);
   await checking.said(/waiting for it to enrol, with MUSTER_PLATFORM_URL/);
@@ -83,7 +83,7 @@ test('an interrupt while an agent is awaited ends it as well', async () => {
 test('an agent that never enrols is told of, with what it needs', async () => {
   const redactor = new Redactor();
   const socket = join(folder, 'alone.sock');
-  const command = `exec node ${join(import.meta.dirname, './main.ts')} simulate device --socket ${socket} --dir ${join(folder, 'alone')} --log-level warn`;
+  const command = `exec node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ${join(folder, 'alone')} --log-level warn`;
   const options = { redactor, announce: () => {}, enrolMs: 500 };
   await using target = await openEnrolledDevice({ redactor, command, socket }, options);
   expect(target.unreachable).toMatch(/no agent enrolled in Muster's platform.*MUSTER_PLATFORM_URL/);

@@ -1,0 +1,107 @@
+/** From parsed options and an opened target to reports and an exit code; what every `muster check` and `muster replay` does. */
+import { randomInt } from 'node:crypto';
+import process from 'node:process';
+import { Redactor } from '../client/redact.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { createReporters, jsonReportFile } from '../reports/create.ts';
+import { makePlan } from '../runner/plan.ts';
+import { replayCommand } from '../runner/replay-command.ts';
+import { runSuite } from '../runner/run.ts';
+import type { Suite } from '../runner/types.ts';
+import type { Again, Checked, CheckTable, Ran } from './check-command.ts';
+import { type PlanArguments, targetOnly } from './check-options.ts';
+import { prepareEvidence } from './evidence.ts';
+import { interruptSignal } from './interrupt.ts';
+import { commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';
+import { VERSION } from './version.ts';
+
+/** The target is opened here, so that an interrupt while it starts also closes it. */
+export async function runAndReport<T extends CheckTable, Context>(
+  checked: Checked<T, Context>,
+  options: OptionsOf<T>,
+  again?: Again,
+): Promise<Ran> {
+  const args = options as unknown as PlanArguments;
+  const redactor = new Redactor();
+  const say = (text: string): void => void process.stderr.write(`${redactor.text(text)}\n`);
+  const suite = await checked.suite();
+  const planned = {
+    only: again === undefined ? (args.only ?? []) : again.checks.map(({ check }) => check),
+    sections: args.section ?? [],
+    fast: args.fast,
+    readOnly: args['read-only'],
+    profile: args.profile,
+    ...(args.requirements === undefined ? {} : { requirements: args.requirements }),
+  };
+  // A wrong id or report is refused before anything is started.
+  makePlan(suite, { ...planned, capabilities: new Set() });
+  const path = ['check', checked.api];
+  const stored = storable(checked.options, options);
+  const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
+  const command = commandLine(path, checked.options, targetOnly(options as GivenOptions));
+  const file = again?.file ?? jsonReportFile(args.report ?? []);
+  const reporters = createReporters(args.report ?? [], {
+    redactor,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    verbose: args.verbose,
+  });
+  const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
+  const interrupt = interruptSignal();
+  try {
+    await using target = await checked.open(options, {
+      redactor,
+      patienceMs: args.patience * 1000,
+      signal: interrupt.signal,
+      notify: say,
+    });
+    evidence.opened(target.description);
+    const plan = makePlan(suite, { ...planned, capabilities: target.capabilities });
+    const ids = again && new Set(again.checks.map(({ check }) => check));
+    const report = await runSuite(suite, {
+      // `--only` takes a requirement for all its checks; a counterexample belongs to one check alone.
+      plan: ids === undefined ? plan : { ...plan, checks: plan.checks.filter(({ check }) => ids.has(check.id)) },
+      target: target.description,
+      context: target.context,
+      redactor,
+      seed,
+      runs: args.runs,
+      profile: args.profile,
+      version: VERSION,
+      signal: interrupt.signal,
+      listeners: reporters,
+      settle: evidence.settle,
+      arguments: commandWords(path, checked.options, options),
+      options: stored,
+      replayCommand: (result) => replayCommand({ command, seed, file }, result),
+      ...(again === undefined ? {} : { replays: again.checks }),
+      ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+    });
+    if (report.exit_code !== 0) {
+      const written = target.diagnostics().trim();
+      if (written !== '') process.stderr.write(`\nThe target wrote:\n${written.split('\n').slice(-20).join('\n')}\n`);
+    }
+    return { code: evidence.finish(report, say), report };
+  } catch (error) {
+    if (interrupt.signal.aborted && isAbort(error, interrupt.signal)) {
+      process.stderr.write('muster: interrupted before anything was checked; nothing is left running\n');
+      return { code: EXIT.interrupted };
+    }
+    throw redacted(error, redactor);
+  } finally {
+    interrupt.release();
+  }
+}
+
+const isAbort = (error: unknown, signal: AbortSignal): boolean =>
+  error === signal.reason || (error instanceof Error && error.name === 'AbortError');
+
+/** Every error is printed in the end, so it must hold no secret. */
+function redacted(error: unknown, redactor: Redactor): unknown {
+  if (!(error instanceof Error)) return error;
+  const stack = redactor.text(error.stack ?? '');
+  error.message = redactor.text(error.message);
+  error.stack = stack;
+  return error;
+}

@@ -1,0 +1,105 @@
+/** Every command, in the order in which help shows them. A command's code is loaded when it is named. */
+import type { AnyCommand } from './options.ts';
+
+export interface CommandEntry {
+  name: string;
+  /** As help shows them, e.g. `<file>` or `[api]`. */
+  positionals: readonly string[];
+  describe: string;
+  load(): Promise<AnyCommand>;
+}
+
+export interface CommandGroup {
+  name: string;
+  describe: string;
+  members: readonly CommandEntry[];
+  /** Said when no member is named. */
+  missing: string;
+}
+
+function entry(line: string, describe: string, load: () => Promise<AnyCommand>): CommandEntry {
+  const [name = '', ...positionals] = line.split(' ');
+  return { name, positionals, describe, load };
+}
+
+export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
+  entry(
+    'demo',
+    'Show everything at once: a platform, a fleet, a roll-out, and a verdict on both APIs (what npm start runs)',
+    async () => (await import('./commands/demo.ts')).demo,
+  ),
+  {
+    name: 'check',
+    describe: 'Check an implementation against the specification',
+    missing: 'Name what to check: device, platform or system.',
+    members: [
+      entry(
+        'device',
+        'Check a Device API: an agent on its socket, loopback port or URL, or started by a command or image',
+        async () => (await import('./commands/check-device.ts')).checkDevice,
+      ),
+      entry(
+        'platform',
+        'Check a Platform API at its base URL, or started by a command or image',
+        async () => (await import('./commands/check-platform.ts')).checkPlatform,
+      ),
+      entry(
+        'system',
+        "Check agent and platform together; by default the agent is enrolled in Muster's own platform",
+        async () => (await import('./commands/check-system.ts')).checkSystem,
+      ),
+    ],
+  },
+  {
+    name: 'simulate',
+    describe: 'Run a faithful server to develop against',
+    missing: 'Name what to simulate: device or platform.',
+    members: [
+      entry(
+        'device',
+        'Run a robot’s agent: Device API on a unix socket or loopback port, real event log, real config files',
+        async () => (await import('./commands/simulate-device.ts')).simulateDeviceCommand,
+      ),
+      entry(
+        'platform',
+        'Run a Platform API in every published version, with an MQTT broker for agents',
+        async () => (await import('./commands/simulate-platform.ts')).simulatePlatformCommand,
+      ),
+    ],
+  },
+  entry(
+    'fleet',
+    'Run a scenario with thousands of simulated robots against a platform',
+    async () => (await import('./commands/fleet.ts')).fleet,
+  ),
+  entry(
+    'merge <dir..>',
+    'Join the shards of a fleet run into one result, and evaluate thresholds over all of it',
+    async () => (await import('./commands/merge.ts')).merge,
+  ),
+  entry(
+    'list [api]',
+    'Show every requirement, its section and the checks that decide it',
+    async () => (await import('./commands/list.ts')).list,
+  ),
+  entry(
+    'explain <id>',
+    'Explain what a requirement or check asks for, and how it is decided',
+    async () => (await import('./commands/explain.ts')).explain,
+  ),
+  entry(
+    'replay <file>',
+    'Run the failures of a JSON report again, each with exactly its counterexample',
+    async () => (await import('./commands/replay.ts')).replay,
+  ),
+  entry(
+    'verify <file>',
+    'Check a certificate, and show what it claims and what it does not',
+    async () => (await import('./commands/verify.ts')).verify,
+  ),
+  entry(
+    'keygen <file>',
+    'Make a key that signs certificates (Ed25519): FILE and FILE.pub',
+    async () => (await import('./commands/keygen.ts')).keygen,
+  ),
+];

@@ -1,0 +1,99 @@
+/** `muster merge`: one result from the shards of a fleet run. */
+
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { MergeError } from '../../../simulators/fleet/result/merge.ts';
+import { exitCode } from '../../../simulators/fleet/result/result.ts';
+import { ResultError } from '../../../simulators/fleet/result/shards.ts';
+import { mergeShards } from '../../../simulators/fleet/run/merge-shards.ts';
+import { durationMs } from '../../common/durations.ts';
+import { EXIT } from '../../common/exit-codes.ts';
+import { painter } from '../../common/terminal.ts';
+import { UsageError } from '../../common/usage-error.ts';
+import { thresholdsFrom } from '../fleet-options.ts';
+import { summaryText } from '../fleet-summary.ts';
+import { interruptSignal } from '../interrupt.ts';
+import { command, type OptionsOf, type OptionTable } from '../options.ts';
+
+/** Where a fleet leaves its result too. */
+const APART = 'muster-report/fleet';
+
+const options = {
+  dir: {
+    type: 'string',
+    positional: true,
+    array: true,
+    required: true,
+    describe: 'Folders with results, or with folders of results',
+  },
+  expect: {
+    type: 'number',
+    range: { whole: true, from: 1 },
+    describe: 'Number of shards',
+    defaultText: 'what the shards say',
+  },
+  watch: { type: 'boolean', describe: 'Wait for shards that still run; needs --expect' },
+  timeout: { type: 'string', default: '1h', describe: 'Give up waiting after this time' },
+  'dead-after': { type: 'string', default: '30s', describe: 'A shard without a sign of life for so long is dead' },
+  threshold: { type: 'string', array: true, describe: 'Added to those of the shards' },
+  out: {
+    type: 'string',
+    describe: 'Folder for result.json and report.html',
+    defaultText: `the first folder; ${APART} when that is a shard's own`,
+  },
+} as const satisfies OptionTable;
+
+export const merge = command({
+  options,
+  examples: [
+    ['muster merge a b c --out all', 'Join three shards'],
+    ['muster merge /results --expect 8 --watch', 'Collect the pods of a job'],
+  ],
+  async run(args) {
+    const interrupt = interruptSignal();
+    try {
+      return await run(args, interrupt.signal);
+    } catch (error) {
+      if (error instanceof MergeError || error instanceof ResultError) throw new UsageError(error.message);
+      throw error;
+    } finally {
+      interrupt.release();
+    }
+  },
+});
+
+async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promise<number> {
+  const { expect } = args;
+  const thresholds = thresholdsFrom(args.threshold);
+  if (args.watch && expect === undefined)
+    throw new UsageError('--watch: needs --expect, the number of shards to wait for');
+  const deadAfterMs = time('dead-after', args['dead-after']);
+  const timeoutMs = time('timeout', args.timeout);
+  const watch =
+    args.watch && expect !== undefined
+      ? { expect, deadAfterMs, timeoutMs, signal, onProgress: progressLines(expect) }
+      : undefined;
+  const dirs = args.dir.map((dir) => resolve(dir));
+  const { result, out } = await mergeShards({ dirs, expect, watch, thresholds, out: args.out, apart: APART });
+  const code = signal.aborted ? EXIT.interrupted : exitCode(result);
+  process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
+  return code;
+}
+
+/** Writes a line whenever something has changed. */
+function progressLines(expect: number): (done: number, alive: number) => void {
+  let last = '';
+  return (done, alive) => {
+    const line = `${done} of ${expect} shards are done, ${alive} running`;
+    if (line !== last) process.stderr.write(`${line}\n`);
+    last = line;
+  };
+}
+
+function time(option: string, text: string): number {
+  try {
+    return durationMs(text);
+  } catch (error) {
+    throw new UsageError(`--${option}: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,112 @@
+/** Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found them. */
+import process from 'node:process';
+import { EXIT } from '../../common/exit-codes.ts';
+import { readInputText, whyNot } from '../../common/read-input.ts';
+import { UsageError } from '../../common/usage-error.ts';
+import { isNamed } from '../../runner/plan.ts';
+import type { Api, CheckResult, Outcome, Report } from '../../runner/types.ts';
+import type { CheckCommand } from '../check-command.ts';
+import { targetOnly } from '../check-options.ts';
+import { command, type GivenOptions } from '../options.ts';
+
+export const replay = command({
+  options: {
+    file: { type: 'string', positional: true, required: true, describe: 'A report written by --report json=FILE' },
+    only: { type: 'string', array: true, describe: 'Only these checks; * stands for anything' },
+  },
+  examples: [
+    ['muster replay run.json', 'everything that failed or warned'],
+    [
+      'muster replay run.json -- --socket /tmp/other.sock',
+      'on another target: options after -- replace those of the run',
+    ],
+  ],
+  takesRest: true,
+  async run({ file, only }, { rest, parse }) {
+    const report = readReport(file);
+    const failed = chosen(report, file, only);
+    const anew = await parse(['check', report.api, ...rest]);
+    if (anew === undefined) return EXIT.conformant;
+    const checkAgain = await COMMANDS[report.api]();
+    const { code, report: now } = await checkAgain.replay(
+      { ...targetOnly(report.options), ...anew.given },
+      { file, checks: failed.map(coordinates), seed: report.seed },
+    );
+    const results = new Map(now?.checks.map((result) => [result.id, result]));
+    if (failed.length > 1 && now !== undefined) process.stderr.write(summary(failed, results));
+    return code;
+  },
+});
+
+const COMMANDS: Record<Api, () => Promise<Pick<CheckCommand, 'replay'>>> = {
+  device: async () => (await import('./check-device.ts')).checkDevice,
+  platform: async () => (await import('./check-platform.ts')).checkPlatform,
+  system: async () => (await import('./check-system.ts')).checkSystem,
+};
+
+type ReplayableReport = Report & { options: GivenOptions };
+
+function readReport(file: string): ReplayableReport {
+  let report: Partial<Report> | null;
+  try {
+    report = JSON.parse(readInputText(file)) as Partial<Report> | null;
+  } catch (error) {
+    throw new UsageError(`${file}: is not a JSON report (${whyNot(error)})`);
+  }
+  const known = typeof report?.api === 'string' && Object.hasOwn(COMMANDS, report.api);
+  if (!known || !Array.isArray(report?.checks)) {
+    throw new UsageError(`${file}: is not a report of \`muster check\`; write one with --report json=FILE`);
+  }
+  if (report?.options === undefined) {
+    throw new UsageError(
+      `${file}: holds no options to run its checks with (an older Muster, or a program, wrote it); write a new one with --report json=FILE`,
+    );
+  }
+  return report as ReplayableReport;
+}
+
+function chosen(report: Report, file: string, only: readonly string[] | undefined): CheckResult[] {
+  const failed = report.checks.filter(({ outcome }) => ['fail', 'warn', 'known'].includes(outcome));
+  if (failed.length === 0)
+    throw new UsageError(`${file}: nothing failed in this report, so there is nothing to replay`);
+  if (only === undefined) return failed;
+  // The id of a check is often the beginning of others' ids.
+  const takesIn = (pattern: string) => (check: CheckResult) =>
+    failed.some(({ id }) => id === pattern) ? check.id === pattern : isNamed(pattern, check.id, check.requirement_id);
+  const unknown = only.find((pattern) => !failed.some(takesIn(pattern)));
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `--only ${unknown}: not among what failed or warned in ${file}: ${failed.map(({ id }) => id).join(', ')}`,
+    );
+  }
+  return failed.filter((check) => only.some((pattern) => takesIn(pattern)(check)));
+}
+
+const coordinates = ({ id, seed, path, replay_path }: CheckResult) => ({
+  check: id,
+  ...(seed === undefined ? {} : { seed }),
+  ...(path === undefined ? {} : { path }),
+  ...(replay_path === undefined ? {} : { replay_path }),
+});
+
+/** What became of each check, grouped. */
+function summary(failed: readonly CheckResult[], now: ReadonlyMap<string, CheckResult>): string {
+  const groups = Map.groupBy(failed, ({ id }) => WORDS[now.get(id)?.outcome ?? 'blocked']);
+  const lines = [...groups].flatMap(([what, checks]) => [
+    `  ${checks.length} ${what}`,
+    ...checks.map(({ id }) => `    ${id}${because(now.get(id))}`),
+  ]);
+  return `\nReplayed ${failed.length}:\n${lines.join('\n')}\n`;
+}
+
+const because = (result: CheckResult | undefined): string => (result?.reason === undefined ? '' : `: ${result.reason}`);
+
+const WORDS: Record<Outcome, string> = {
+  fail: 'failed again',
+  warn: 'warned again',
+  known: 'failed again, as the baseline knows',
+  pass: 'passed now',
+  fixed: 'passed now, and can leave the baseline',
+  not_applicable: 'could not be tried',
+  blocked: 'could not be tried',
+};

@@ -1,0 +1,164 @@
+/** What `muster demo` does: a platform, a fleet, a roll-out and two verdicts, in less than a minute. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import process from 'node:process';
+import { simulateDevice } from '../../../simulators/device/index.ts';
+import { startFleet } from '../../../simulators/fleet/index.ts';
+import { type SimulatedPlatform, simulatePlatform } from '../../../simulators/platform/index.ts';
+import { deviceSuite } from '../../../suites/device/index.ts';
+import { platformSuite } from '../../../suites/platform/index.ts';
+import { Redactor } from '../../client/redact.ts';
+import { EXIT } from '../../common/exit-codes.ts';
+import { createReporters } from '../../reports/create.ts';
+import { makePlan } from '../../runner/plan.ts';
+import { runSuite } from '../../runner/run.ts';
+import type { Report, Suite } from '../../runner/types.ts';
+import { openDeviceTarget } from '../../targets/open-device.ts';
+import { openPlatformTarget } from '../../targets/open-platform.ts';
+import type { OpenedTarget } from '../../targets/opened.ts';
+import { PATIENCE_MS } from '../../targets/options.ts';
+import { VERSION } from '../version.ts';
+import { type DemoScreen, milliseconds } from './screen.ts';
+
+/** Key pairs of a real agent take seconds each to make; the demo's own platform accepts these. */
+const DEMO_KEY_BITS = 1024;
+
+interface Demo {
+  robots: number;
+  seed: number;
+  /** Folder for the reports. */
+  out: string;
+  screen: DemoScreen;
+  signal: AbortSignal;
+}
+
+interface Keys {
+  full: string;
+  limited: string;
+}
+
+/** Resolves with the exit code. Rejects with the signal's reason on an interrupt, once everything is closed. */
+export async function runDemo(demo: Demo): Promise<number> {
+  const { robots, seed, out, screen, signal } = demo;
+  const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };
+  const scratch = mkdtempSync(join(tmpdir(), 'muster-demo-'));
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
+  screen.title(`Muster ${VERSION}`, 'a platform, a fleet, and a verdict on both');
+
+  const platform = stack.use(await startPlatform(keys, seed));
+  signal.throwIfAborted();
+  screen.done('platform', `${platform.url} · broker ${platform.mqttUrl ?? 'none'}`);
+  const fleet = stack.use(await startRobots(demo, platform, keys));
+  const { summary, missed } = await rollOut(demo, fleet);
+  const violations = await fleet.verify();
+
+  // Driving a robot of the fleet would disturb the fleet's own verdict on streams, so another one is checked.
+  const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
+  stack.use(
+    await simulateDevice({ dir: join(scratch, 'robot'), socket: place.socket, control: { path: place.control }, seed }),
+  );
+  mkdirSync(out, { recursive: true });
+  const redactor = new Redactor();
+  const device = { ...place, env: {}, name: 'simulated robot', redactor, patienceMs: PATIENCE_MS };
+  const { url } = platform;
+  const named = {
+    url,
+    apiKey: keys.full,
+    limitedKey: keys.limited,
+    env: {},
+    name: 'simulated platform',
+    redactor,
+    patienceMs: PATIENCE_MS,
+  };
+  const reports = [
+    await check(demo, deviceSuite, () => openDeviceTarget(device), redactor),
+    await check(demo, platformSuite, () => openPlatformTarget(named), redactor),
+  ];
+  const folder = relative(process.cwd(), out) || '.';
+  screen.summary({ robots, latencies: summary, missed, violations: violations.length, reports, folder });
+  if (missed.length > 0 || violations.length > 0) return EXIT.nonconformant;
+  return Math.max(...reports.map((report) => report.exit_code));
+}
+
+const startPlatform = (keys: Keys, seed: number): Promise<SimulatedPlatform> =>
+  simulatePlatform({
+    seed,
+    minKeyBits: DEMO_KEY_BITS,
+    keys: [
+      { key: keys.full, name: 'demo', scopes: 'all' },
+      { key: keys.limited, name: 'demo without devices:read', scopes: ['releases:read'] },
+    ],
+  });
+
+type Fleet = Awaited<ReturnType<typeof startFleet>>;
+
+async function startRobots(
+  { robots, seed, screen, signal }: Demo,
+  platform: SimulatedPlatform,
+  keys: Keys,
+): Promise<Fleet> {
+  const bar = screen.bar('robots', robots);
+  const { url, agentUrl, mqttUrl = '' } = platform;
+  const fleet = await startFleet({
+    robots,
+    seed,
+    workers: 1,
+    keyBits: DEMO_KEY_BITS,
+    platform: { url, agentUrl, mqttUrl, apiKey: keys.full },
+    onProgress: ({ stage, done }) => bar.update(done, stage === 'keys' ? 'making keys' : 'online'),
+    signal,
+  });
+  bar.end('online, each with a socket, an event log and config files of its own');
+  return fleet;
+}
+
+async function rollOut({ robots, screen, signal }: Demo, fleet: Fleet): ReturnType<Fleet['rollout']> {
+  const bar = screen.bar('roll-out', robots);
+  bar.update(0, 'deploying');
+  const done = await until(signal, fleet.rollout({ content: '{"max_speed_mps": 1.5}\n' }));
+  const { p50, p99 } = done.summary;
+  const text = `p50 ${milliseconds(p50)} · p99 ${milliseconds(p99)}, from POST to the event on the robot`;
+  bar.end(text, done.latencies.length);
+  return done;
+}
+
+async function check<Context>(
+  { seed, out, screen, signal }: Demo,
+  suite: Suite<Context>,
+  open: () => Promise<OpenedTarget<Context>>,
+  redactor: Redactor,
+): Promise<Report> {
+  await using target = await open();
+  const plan = makePlan(suite, { capabilities: target.capabilities, fast: true });
+  const bar = screen.bar(`${suite.api} API`, plan.checks.length);
+  const files = ['html', 'json'].map((format) => `${format}=${join(out, `${suite.api}.${format}`)}`);
+  const { stdout, stderr, env } = process;
+  const report = await runSuite(suite, {
+    plan,
+    target: target.description,
+    context: target.context,
+    redactor,
+    seed,
+    version: VERSION,
+    signal,
+    arguments: [],
+    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+    listeners: [{ onCheckEnd: ({ id }) => bar.step(id) }, ...createReporters(files, { redactor, stdout, stderr, env })],
+  });
+  signal.throwIfAborted();
+  bar.verdict(report);
+  return report;
+}
+
+/** Rejects on an interrupt, whatever becomes of the work. */
+function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}

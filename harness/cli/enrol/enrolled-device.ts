@@ -1,0 +1,95 @@
+/** A device target whose agent enrols in a platform of Muster's own. */
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HttpClient } from '../../client/http.ts';
+import type { Redactor } from '../../client/redact.ts';
+import { UsageError } from '../../common/usage-error.ts';
+import { ControlError } from '../../targets/control/control.ts';
+import { openDeviceTarget } from '../../targets/open-device.ts';
+import type { OpenDeviceTarget } from '../../targets/opened.ts';
+import type { DeviceTargetOptions } from '../../targets/options.ts';
+import { type ControlPlatform, type ControlPlatformOptions, startControlPlatform } from './control-platform.ts';
+
+/** An agent that Muster started serves already when its enrolment is awaited. */
+const STARTED_ENROL_MS = 60_000;
+const SERVE_MS = 10_000;
+const POLL_MS = 100;
+
+/** Whether Muster starts the agent. Throws UsageError for a container, whose loopback is another one. */
+export async function startsAgent(
+  { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
+  redactor: Redactor,
+): Promise<boolean> {
+  const { loadTargetFile } = await import('../../targets/target-file.ts');
+  const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file.device;
+  if (command === undefined && (image ?? file?.image) !== undefined) {
+    throw new UsageError(
+      "--image: a container cannot reach Muster's own platform, which listens on loopback. Start it yourself: --command 'docker run --rm --network host --env MUSTER_PLATFORM_URL --env MUSTER_MQTT_URL --env MUSTER_TOKEN …'",
+    );
+  }
+  return (command ?? file?.command) !== undefined;
+}
+
+/** An agent that Muster starts finds what it needs in its environment; to one that is started by hand it is told, the token too. */
+export const announcer =
+  (started: boolean) =>
+  (text: string): void =>
+    void (started || process.stderr.write(`${text}\n`));
+
+/** Opens an agent that is to enrol: starts it, or waits for whoever starts it. */
+export async function openAgent(
+  platform: ControlPlatform,
+  target: DeviceTargetOptions,
+  started: boolean,
+): Promise<OpenDeviceTarget> {
+  if (started) return openDeviceTarget(target);
+  const trouble = await platform.enrolled().then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof ControlError) return error.message;
+      throw error;
+    },
+  );
+  // It may enrol before it serves.
+  const deadline = performance.now() + SERVE_MS;
+  for (;;) {
+    const opened = await openDeviceTarget(target);
+    if (trouble !== undefined) return { ...opened, unreachable: trouble };
+    if (opened.unreachable === undefined || performance.now() > deadline) return opened;
+    await opened.close();
+    await sleep(POLL_MS);
+  }
+}
+
+/** A device target whose agent is enrolled in a platform of Muster's own, which ends with it. */
+export async function openEnrolledDevice(
+  target: DeviceTargetOptions,
+  options: Omit<ControlPlatformOptions, 'announce'> & Partial<Pick<ControlPlatformOptions, 'announce'>>,
+): Promise<OpenDeviceTarget> {
+  const started = await startsAgent(target, options.redactor);
+  const platform = await startControlPlatform({
+    announce: announcer(started),
+    ...(started ? { enrolMs: STARTED_ENROL_MS } : {}),
+    ...options,
+  });
+  try {
+    const { control: _, ...rest } = target;
+    const env = { ...(target.env ?? process.env), ...platform.env };
+    const attach = (device: HttpClient) => {
+      if (started)
+        target.notify?.('waiting for it to enrol, with MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN');
+      return platform.attach(device);
+    };
+    const opened = await openAgent(platform, { ...rest, env, attach }, started);
+    let closing: Promise<void> | undefined;
+    const close = (): Promise<void> => {
+      // The agent goes first: it would only see its platform fail.
+      closing ??= opened.close().finally(() => platform[Symbol.asyncDispose]());
+      return closing;
+    };
+    return { ...opened, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await platform[Symbol.asyncDispose]();
+    throw error;
+  }
+}

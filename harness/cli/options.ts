@@ -1,0 +1,150 @@
+/**
+ * What a command takes, declared as data. Parsing, help, completion, validation, the line that repeats a run and the options in a
+ * report are all derived from these tables.
+ */
+import process from 'node:process';
+
+export interface OptionSpec {
+  type: 'string' | 'number' | 'boolean';
+  describe: string;
+  /** Heading in the help. */
+  group?: string;
+  choices?: readonly string[];
+  /** For numbers. */
+  range?: Range;
+  default?: string | number | boolean;
+  /** What help shows in place of a default value. */
+  defaultText?: string;
+  required?: true;
+  /** May be given more than once, and with several values. */
+  array?: true;
+  /** Given by its place instead of its name. */
+  positional?: true;
+  /** The other option that excludes this one. */
+  conflicts?: string;
+  /** The environment variable that may hold the value instead. Reports and replay lines never hold the value. */
+  secret?: string;
+}
+
+/** Both ends included, but for `above`. */
+export interface Range {
+  whole?: true;
+  above?: number;
+  from?: number;
+  to?: number;
+}
+
+export type OptionTable = Readonly<Record<string, OptionSpec>>;
+export type OptionValue = string | number | boolean | readonly (string | number)[];
+/** Options by name, without those that were not given. */
+export type GivenOptions = Readonly<Record<string, OptionValue>>;
+
+type Value<O extends OptionSpec> = O extends { choices: readonly (infer Choice)[] }
+  ? Choice
+  : O extends { type: 'boolean' }
+    ? boolean
+    : O extends { type: 'number' }
+      ? number
+      : string;
+type Held<O extends OptionSpec> = O extends { array: true } ? readonly Value<O>[] : Value<O>;
+type AlwaysThere<T extends OptionTable> = {
+  [K in keyof T]: T[K] extends { default: unknown } | { required: true } | { type: 'boolean' } ? K : never;
+}[keyof T];
+
+/** The options of a command as it reads them: defaults filled in, flags that were not given `false`. */
+export type OptionsOf<T extends OptionTable> = { readonly [K in AlwaysThere<T>]: Held<T[K]> } & {
+  readonly [K in Exclude<keyof T, AlwaysThere<T>>]?: Held<T[K]>;
+};
+
+/** What a command gets beside its options. */
+export interface CommandContext {
+  /** The words after `--`. */
+  rest: readonly string[];
+  /** Reads another command line; `undefined` when it only asks for help, which has been printed then. Throws UsageError. */
+  parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
+}
+
+export interface Command<T extends OptionTable = OptionTable> {
+  options: T;
+  /** Lines to copy, without `muster`, and what each does. */
+  examples?: readonly (readonly [line: string, meaning: string])[];
+  epilogue?: string;
+  /** Whether words may follow `--`. */
+  takesRest?: true;
+  /** Resolves with the exit code. Throws UsageError. */
+  run(options: OptionsOf<T>, context: CommandContext): number | Promise<number>;
+}
+
+/** A command whose options are of no concern. */
+export type AnyCommand = Omit<Command, 'run'> & {
+  run(options: never, context: CommandContext): number | Promise<number>;
+};
+
+export interface ParsedCommand {
+  /** E.g. `check device`. */
+  path: readonly string[];
+  command: AnyCommand;
+  given: GivenOptions;
+  rest: readonly string[];
+}
+
+export const command = <const T extends OptionTable>(of: Command<T>): Command<T> => of;
+
+/** Fills in defaults. */
+export function complete<T extends OptionTable>(table: T, given: GivenOptions): OptionsOf<T> {
+  const filled = Object.entries(table).flatMap(([name, { type, default: preset }]) => {
+    const value = given[name] ?? preset ?? (type === 'boolean' ? false : undefined);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.fromEntries(filled) as OptionsOf<T>;
+}
+
+/** The options that change something, without secrets: what a report holds, and a replay starts from. */
+export function storable(table: OptionTable, options: Readonly<Record<string, unknown>>): GivenOptions {
+  return Object.fromEntries(
+    Object.entries(options).filter(([name, value]) => {
+      const spec = table[name];
+      return spec !== undefined && spec.secret === undefined && value !== (spec.default ?? false);
+    }),
+  ) as GivenOptions;
+}
+
+/** Options as words, as they could have been typed; secrets masked. */
+export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
+  wordsOf(path, table, options, () => '***', String);
+
+/** Options as a line for a shell; secrets as the variables that may hold them. */
+export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
+  ['muster', ...wordsOf(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
+
+function wordsOf(
+  path: readonly string[],
+  table: OptionTable,
+  options: Readonly<Record<string, unknown>>,
+  secret: (variable: string) => string,
+  word: (text: string) => string,
+): string[] {
+  const words = Object.entries(options).flatMap(([name, value]) => {
+    const spec = table[name];
+    if (spec === undefined || value === (spec.default ?? false)) return [];
+    if (value === true) return [`--${name}`];
+    const values = [value].flat().map((one) => (spec.secret === undefined ? word(String(one)) : secret(spec.secret)));
+    return [`--${name}`, ...values];
+  });
+  return [...path, ...words];
+}
+
+const shellWord = (word: string): string =>
+  /^[\w./:=,@%+*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** What `--log-level` takes. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+const NARROWEST = 40;
+const WIDEST = 100;
+
+/** Columns that text for people is wrapped to: those of COLUMNS or of the terminal, from 40 to 100. */
+export function columns(env: Readonly<Record<string, string | undefined>> = process.env): number {
+  const wanted = /^[1-9]\d*$/.test(env['COLUMNS'] ?? '') ? Number(env['COLUMNS']) : (process.stdout.columns ?? WIDEST);
+  return Math.max(NARROWEST, Math.min(WIDEST, wanted));
+}

@@ -1,0 +1,119 @@
+/** How a target is named on the command line, and those options under the names that `harness/targets` has for them. */
+import process from 'node:process';
+import { DIALECTS } from '../contract/versions.ts';
+import type { DeviceTargetOptions, PlatformTargetOptions } from '../targets/options.ts';
+import { fieldsOf, fieldValues, TRANSPORTS, type TransportFieldName } from '../targets/transports/index.ts';
+import type { Opening } from './check-command.ts';
+import type { OptionsOf, OptionTable } from './options.ts';
+
+const TARGET = 'Target';
+
+/** Of a target of any kind. */
+const anyTarget = {
+  command: { type: 'string', describe: 'Shell line that starts it', group: TARGET },
+  image: { type: 'string', describe: 'Container image of it', group: TARGET },
+  port: {
+    type: 'number',
+    range: { whole: true, from: 1, to: 65_535 },
+    describe: 'Port that the image listens on',
+    group: TARGET,
+  },
+  target: { type: 'string', describe: 'Target file (YAML)', group: TARGET },
+  ca: { type: 'string', describe: 'Certificate authorities to trust (PEM)', group: TARGET },
+  artifact: {
+    type: 'string',
+    describe: 'File whose SHA-256 identifies what is tested in a certificate',
+    group: TARGET,
+  },
+  name: { type: 'string', describe: 'Name of what is tested', group: TARGET },
+  'target-version': { type: 'string', describe: 'Its version', group: TARGET },
+  capability: { type: 'string', array: true, describe: 'Declare a capability', group: TARGET },
+} as const satisfies OptionTable;
+
+export const deviceTargetOptions = {
+  ...transportOptions(),
+  control: {
+    type: 'string',
+    describe:
+      'Control API (URL, port or socket; with --image a path in it), or platform: lets the suite drive the agent',
+    group: TARGET,
+  },
+  ...anyTarget,
+} as const satisfies OptionTable;
+
+/** The fields by which each transport is named, as options. */
+function transportOptions(): Record<TransportFieldName, { type: 'string'; describe: string; group: string }> {
+  const options = Object.entries(fieldsOf(TRANSPORTS)).map(([name, { help, variable }]) => [
+    name,
+    { type: 'string', describe: help, group: TARGET, ...(variable === undefined ? {} : { secret: variable }) },
+  ]);
+  return Object.fromEntries(options) as ReturnType<typeof transportOptions>;
+}
+
+const API_KEY = {
+  type: 'string',
+  secret: 'MUSTER_API_KEY',
+  describe: 'API key; or MUSTER_API_KEY in the environment',
+  group: TARGET,
+} as const;
+const SPOKEN = {
+  dialect: { type: 'string', choices: DIALECTS, describe: 'Names of the headers', group: TARGET },
+  'api-version': { type: 'string', describe: 'Version to speak', defaultText: 'the newest', group: TARGET },
+} as const;
+
+export const platformTargetOptions = {
+  url: { type: 'string', describe: 'Base URL ({base_url} of the specification)', group: TARGET },
+  'api-key': API_KEY,
+  'limited-key': {
+    type: 'string',
+    secret: 'MUSTER_LIMITED_KEY',
+    describe: 'A key without devices:read; or MUSTER_LIMITED_KEY',
+    group: TARGET,
+  },
+  ...SPOKEN,
+  'online-device': { type: 'string', describe: 'Id of a device that answers pings', group: TARGET },
+  'offline-device': { type: 'string', describe: 'Id of a device that does not', group: TARGET },
+  ...anyTarget,
+} as const satisfies OptionTable;
+
+export const systemTargetOptions = {
+  ...deviceTargetOptions,
+  platform: { type: 'string', describe: 'Base URL of a platform that the agent is enrolled in', group: TARGET },
+  'api-key': API_KEY,
+  'device-id': { type: 'string', describe: "The platform's id of the agent's device", group: TARGET },
+  ...SPOKEN,
+} as const satisfies OptionTable;
+
+export function deviceTarget(args: OptionsOf<typeof deviceTargetOptions>, opening: Opening): DeviceTargetOptions {
+  const fields: Record<string, string> = fieldValues(args, TRANSPORTS);
+  for (const [name, { variable }] of Object.entries(fieldsOf(TRANSPORTS))) {
+    const value = variable === undefined ? undefined : process.env[variable];
+    if (value !== undefined) fields[name] ??= value;
+  }
+  return { ...described(args), ...fields, ...defined({ control: args.control }), ...opening };
+}
+
+export function platformTarget(args: OptionsOf<typeof platformTargetOptions>, opening: Opening): PlatformTargetOptions {
+  const given = defined({
+    url: args.url,
+    apiKey: args['api-key'] ?? process.env['MUSTER_API_KEY'],
+    limitedKey: args['limited-key'] ?? process.env['MUSTER_LIMITED_KEY'],
+    dialect: args.dialect,
+    apiVersion: args['api-version'],
+    onlineDevice: args['online-device'],
+    offlineDevice: args['offline-device'],
+  });
+  return { ...described(args), ...given, ...opening };
+}
+
+function described({ 'target-version': version, ...args }: OptionsOf<typeof anyTarget>) {
+  const { command, image, port, target, ca, artifact, name, capability } = args;
+  return defined({ command, image, port, target, ca, artifact, name, capability, version });
+}
+
+/** Without what is undefined, as `exactOptionalPropertyTypes` wants it. */
+function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,29 @@
+/** A command in this process, for tests that need no process of its own. */
+import { UsageError } from '../../common/usage-error.ts';
+import { parseCommandLine } from '../command-line.ts';
+import { type CommandContext, complete } from '../options.ts';
+
+/** Runs it; the exit code. */
+export async function runCommand(words: readonly string[]): Promise<number> {
+  const parsed = await parseCommandLine(words);
+  if ('text' in parsed) return 0;
+  const parse: CommandContext['parse'] = async (more) => {
+    const inner = await parseCommandLine(more);
+    return 'text' in inner ? undefined : inner;
+  };
+  return await parsed.command.run(complete(parsed.command.options, parsed.given) as never, {
+    rest: parsed.rest,
+    parse,
+  });
+}
+
+/** The message of the UsageError that it ends with. */
+export async function refusal(words: readonly string[]): Promise<string> {
+  try {
+    await runCommand(words);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  throw new Error(`not refused: ${words.join(' ')}`);
+}
