@@ -1,9 +1,9 @@
-/** What the catalogue of requirements has, the suite decides; and what the suite declares is whole. */
+/** The platform and system suites decide exactly the catalogue of requirements, and declare each one completely. */
 import { describe, expect, it } from 'vitest';
 import { systemSuite } from '../system/index.ts';
 import { platformSuite } from './index.ts';
 
-/** Every requirement that a sentence of the specification, or the convention named with it, gives rise to. */
+/** Every requirement that follows from the specification, or from a convention that it relies on. */
 const CATALOGUE = {
   MUST: `platform.auth.key-required platform.auth.key-wrong platform.auth.scope platform.version.supported
     platform.list.envelope platform.list.items platform.timestamps platform.list.defaults platform.list.clamp.high
@@ -24,21 +24,27 @@ const CATALOGUE = {
 const checks = [...platformSuite.checks, ...systemSuite.checks];
 
 describe('the platform and system suites', () => {
-  it.for(Object.entries(CATALOGUE))('decide every %s of the catalogue, and declare no other', ([level, ids]) => {
+  it.for(Object.entries(CATALOGUE))('decide every %s of the catalogue and no other', ([level, ids]) => {
     const declared = checks.filter(({ requirement }) => requirement.level === level);
     expect([...new Set(declared.map(({ requirement }) => requirement.id))].sort()).toEqual(ids.split(/\s+/).sort());
   });
 
-  it('declare each requirement once, whatever number of checks decides it', () => {
+  it('declare each requirement once, even if several checks decide it', () => {
     const byId = new Map(checks.map(({ requirement }) => [requirement.id, requirement]));
     for (const { id, requirement } of checks) expect(byId.get(requirement.id), id).toBe(requirement);
   });
 
-  it('say of every check that needs to write that it does', () => {
+  it('mark every check that needs to write', () => {
     for (const { id, needs, writes } of checks) expect(writes === true, id).toBe(needs?.includes('write') ?? false);
   });
 
-  it('rest every requirement on a section of the specification', () => {
+  it('base every requirement on a section of the specification', () => {
     for (const { requirement } of checks) expect(requirement.section).toMatch(/^[1-9](\.[1-9])?$/);
+  });
+
+  it('quote the specification briefly', () => {
+    for (const { id, requirement } of checks) {
+      expect(requirement.clause?.split(/\s+/).length ?? 0, id).toBeLessThanOrEqual(25);
+    }
   });
 });

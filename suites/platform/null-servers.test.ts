@@ -1,4 +1,4 @@
-/** What does nothing must get nothing. */
+/** A server that does nothing passes no MUST. */
 import { describe, expect, it } from 'vitest';
 import { type NullServerName, nullServer } from '../../simulators/defects/null.ts';
 import { EVERYTHING, lines, runPlatformSuite } from './testing/run.ts';
@@ -22,7 +22,7 @@ describe('a server that', () => {
     expect(report.exit_code).toBe(1);
   });
 
-  it('answers an empty list to everything, whoever asks, passes no check of keys, pages or writes', async () => {
+  it('answers every request with an empty list passes no check of keys, pages or writes', async () => {
     await using server = await nullServer('empty-list', { port: 0 });
     const report = await runPlatformSuite({ url: `${server.address}/beta`, apiKey: 'key_0123456789' });
     const passed = report.checks.filter(({ outcome, level }) => outcome === 'pass' && level === 'MUST');

@@ -1,4 +1,4 @@
-/** The suite against Muster's own platform: right in every version, defects caught, no legal choice taken for a fault. */
+/** The suite against Muster's own platform: the reference passes in every version, defects are caught, variants pass. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ const LIMITED = 'key_limited_0123456789abcdef';
 const KEY_BITS = 1024;
 const NEWEST = SUPPORTED_VERSIONS[2];
 const HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST, 'content-type': 'application/json' };
-/** What could take somebody else's write for a fault. */
+/** Checks that could take the write of another client for a fault. */
 const OBSERVING = ['has-more', 'walk', 'stable', 'beyond-end', 'total-count', 'defaults'].map(
   (id) => `platform.list.${id}`,
 );
-/** The complete matrix is a command of its own; here every so-manieth row of it. */
+/** `npm run matrix` has every row; here every so many of them are enough. */
 const EVERY_DEFECT = 8;
 const EVERY_VARIANT = 14;
 
@@ -32,7 +32,7 @@ interface Simulated extends AsyncDisposable {
 const post = (url: string, body: object): Promise<Response> =>
   fetch(url, { method: 'POST', headers: HEADERS, body: JSON.stringify(body) });
 
-/** A platform with a seeded workspace, a device that is online, one that never was, and a key that may read releases alone. */
+/** A platform with a seeded workspace, an online device, one that never was online, and a key that may only read releases. */
 async function simulated(behaviour: PlatformBehaviour = referenceBehaviour): Promise<Simulated> {
   await using making = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'muster-platform-suite-'));
@@ -75,7 +75,7 @@ async function simulated(behaviour: PlatformBehaviour = referenceBehaviour): Pro
   };
 }
 
-describe('the right platform', () => {
+describe('the reference platform', () => {
   it.for(SUPPORTED_VERSIONS)('passes everything in %s', async (apiVersion) => {
     await using platform = await simulated();
     const report = await runPlatformSuite({ ...platform.target, apiVersion });
@@ -83,13 +83,13 @@ describe('the right platform', () => {
     expect(report.exit_code).toBe(0);
   });
 
-  it('passes when it starts with nothing at all', async () => {
+  it('passes when it starts empty', async () => {
     await using platform = await simulatePlatform({ seed: 1, mqtt: false });
     const report = await runPlatformSuite({ url: platform.url, apiKey: platform.apiKey });
     expect(lines(report, ['fail', 'warn', 'blocked'])).toEqual([]);
   });
 
-  it('passes while others write to it', async () => {
+  it('passes while other clients write to it', async () => {
     await using platform = await simulated();
     const writing = new AbortController();
     const writes = Promise.all([
@@ -102,7 +102,7 @@ describe('the right platform', () => {
     expect(lines(report, ['fail', 'warn', 'blocked'])).toEqual([]);
   });
 
-  it('is not written to by a run that may only read', async () => {
+  it('is not changed by a run that may only read', async () => {
     await using platform = await simulated();
     const before = await counts(platform.target.url);
     const capabilities = EVERYTHING.filter((name) => name !== 'write');
@@ -122,20 +122,20 @@ describe('a platform that', () => {
     expect(lines(report, ['fail', 'warn'])).not.toEqual([]);
   });
 
-  it.for(every(platformVariants, EVERY_VARIANT))('makes the legal choice $name fails nothing', async (variant) => {
+  it.for(every(platformVariants, EVERY_VARIANT))('has the variant $name fails nothing', async (variant) => {
     await using platform = await simulated(variant.behaviour(referenceBehaviour));
     const report = await runPlatformSuite(platform.target);
     expect(lines(report, ['fail', 'blocked'])).toEqual([]);
   });
 });
 
-/** Creates resources, dozens a second, until it is told to stop. Resolves with how many. */
+/** Creates dozens of resources a second until `signal` aborts. Resolves with how many. */
 async function disturb(url: string, path: string, signal: AbortSignal): Promise<number> {
   for (let count = 0; ; count += 1) {
     if (signal.aborted) return count;
     const name = `foreign-${count}`;
     await (await post(`${url}${path}`, path === '/config_types' ? { name, slug: name } : { name })).arrayBuffer();
-    // A breath, not a wait: without it the list would double while it is read.
+    // Without a pause the list would double while it is read.
     await sleep(15);
   }
 }

@@ -9,7 +9,7 @@ import { simulatePair } from '../../simulators/platform/testing/pair.ts';
 import { lines } from '../platform/testing/run.ts';
 import { runSystemSuite } from './testing/run.ts';
 
-describe('the right platform with a right device', () => {
+describe('the reference platform with the reference device', () => {
   it.for(SUPPORTED_VERSIONS)('passes everything in %s', async (apiVersion) => {
     await using pair = await simulatePair();
     const report = await runSystemSuite({ ...pair, apiVersion });
@@ -18,10 +18,10 @@ describe('the right platform with a right device', () => {
   });
 });
 
-/** An effect that never comes is waited for four times as long. */
+/** The suite waits four times as long for an effect. */
 const IMPATIENT_MS = 1500;
 
-/** What a reader of the report has to learn, so that the fault is found where it is. */
+/** What the report has to say of each defect, so that a reader finds the fault. */
 const TELLS: Record<string, RegExp> = {
   'sync-not-requested':
     /deployment\.deployed of dpl_\w+ on the device's event stream.* on the platform: .*activity queued/,
@@ -40,18 +40,18 @@ const isRed = ({ outcome, level }: CheckResult): boolean =>
 const caught = new Map<string, Report>();
 
 describe.concurrent('a platform that', () => {
-  it.for(systemDefects)('has the defect $name is caught by what it breaks, and told what it does', async (defect) => {
+  it.for(systemDefects)('has the defect $name fails what it breaks, and the report says why', async (defect) => {
     await using pair = await simulatePair({ platform: defect.behaviour(referenceBehaviour) });
     const report = await runSystemSuite(pair, { only: defect.breaks, patienceMs: IMPATIENT_MS });
     caught.set(defect.name, report);
     const red = report.checks.filter(isRed);
-    // Each requirement that it is said to break turns red, one of its aspects at least.
+    // Every requirement that the defect names fails in at least one of its checks.
     expect(new Set(red.map((check) => check.requirement_id))).toEqual(new Set(defect.breaks));
     expect(lines({ ...report, checks: red }, ['fail', 'warn']).join('\n')).toMatch(TELLS[defect.name] ?? /^no defect/);
     expect(lines(report, ['blocked', 'not_applicable'])).toEqual([]);
   });
 
-  it('answers nothing but 404 passes no MUST, however good the device', async () => {
+  it('answers only 404 passes no MUST, even with the reference device', async () => {
     await using pair = await simulatePair();
     await using server = await nullServer('not-found', { port: 0 });
     const report = await runSystemSuite(
@@ -63,8 +63,8 @@ describe.concurrent('a platform that', () => {
   });
 });
 
-describe('of the suite', () => {
-  it('every check is red on one of these defects', async () => {
+describe('the suite', () => {
+  it('has no check that passes on all of these defects', async () => {
     const all = [...caught.values()].flatMap(({ checks }) => checks);
     await using pair = await simulatePair();
     const report = await runSystemSuite(pair);

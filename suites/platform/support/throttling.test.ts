@@ -14,20 +14,20 @@ describe('a pause after 429', () => {
     [{ 'retry-after': 'soon' }, 1, 200],
     [{}, 0, 100],
     [{}, 30, 3200],
-  ] as const)('is by %j at attempt %i %i ms', ([headers, attempt, expected]) => {
+  ] as const)('with %j at attempt %i lasts %i ms', ([headers, attempt, expected]) => {
     expect(pauseMs(headers, attempt)).toBe(expected);
   });
 });
 
 describe('the gate', () => {
-  it('is one for all requests of a run, and another for each device that is pinged', () => {
+  it('is shared by all requests of a run, except that each device has its own for pings', () => {
     expect(gateOf(endpoint, '/devices')).toBe(gateOf(endpoint, '/releases/rls_1'));
     expect(gateOf(endpoint, '/devices/dvc_1/ping')).not.toBe(gateOf(endpoint, '/devices'));
     expect(gateOf(endpoint, '/devices/dvc_1/ping')).not.toBe(gateOf(endpoint, '/devices/dvc_2/ping'));
     expect(gateOf({ ...endpoint }, '/devices')).not.toBe(gateOf(endpoint, '/devices'));
   });
 
-  it('holds up whoever comes while it is closed, and nobody once the pause is over', async () => {
+  it('delays requests while it is closed, and none before or after', async () => {
     const gate = gateOf({ ...endpoint }, '/devices');
     await gate.pass(signal);
     const closed = performance.now();
@@ -36,7 +36,7 @@ describe('the gate', () => {
     expect(performance.now() - closed).toBeGreaterThanOrEqual(100);
   });
 
-  it('lets go of those that wait when the run is interrupted', async () => {
+  it('stops waiting when the run is interrupted', async () => {
     const gate = gateOf({ ...endpoint }, '/devices');
     gate.close({ 'retry-after': '10' }, 0);
     const run = new AbortController();
