@@ -1,33 +1,16 @@
 /** A sample of the kill matrix: the whole of it is a command of its own. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deviceDefect, deviceVariant } from '../../simulators/defects/device/index.ts';
-import { referenceBehaviour as right, simulateDevice } from '../../simulators/device/index.ts';
-import { judgeDevice, those } from './testing/judge.ts';
+import { type DeviceBehaviour, referenceBehaviour } from '../../simulators/device/index.ts';
+import { resultsWith, runDeviceSuite, startDevice } from './testing/run.ts';
 
-async function judge(behaviour: typeof right, transport: 'unix' | 'loopback', only: readonly string[]) {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-kill-'));
-  const place =
-    transport === 'unix' ? { socket: join(folder, 'robot.sock') } : { discovery: join(folder, 'discovery.json') };
-  const control = join(folder, 'control.sock');
-  try {
-    await using _device = await simulateDevice({
-      dir: join(folder, 'robot'),
-      ...('socket' in place ? { socket: place.socket } : { loopback: place }),
-      control: { path: control },
-      heartbeatMs: 500,
-      seed: 3,
-      behaviour,
-    });
-    return await judgeDevice({ ...place, control, only, seed: 3, patienceMs: 4000 });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+async function runAgainst(behaviour: DeviceBehaviour, transport: 'unix' | 'loopback', only: readonly string[]) {
+  await using started = await startDevice(transport, behaviour);
+  const { address, control } = started;
+  return await runDeviceSuite({ ...address, control, only, patienceMs: 4000 });
 }
 
-/** One of each kind: what a client sees, what only time shows, what only a restart shows, what only the disk shows. */
+/** One of each kind: those that a client sees, and those that show only in time, after a restart or on the disk. */
 const DEFECTS = [
   'status-from-activity',
   'current-is-the-first',
@@ -52,18 +35,18 @@ const DEFECTS = [
   'loopback-token-prefix',
 ] as const;
 
-describe('a wrong device', () => {
-  it.for(DEFECTS)('is caught: %s', async (name) => {
+describe('a device with a defect', () => {
+  it.for(DEFECTS)('fails: %s', async (name) => {
     const defect = deviceDefect(name);
     const transport = defect.breaks.some((id) => id.startsWith('device.loopback')) ? 'loopback' : 'unix';
-    const report = await judge(defect.behaviour(right), transport, defect.breaks);
+    const report = await runAgainst(defect.behaviour(referenceBehaviour), transport, defect.breaks);
     const red = report.checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'warn');
     expect(red.map(({ requirement_id }) => requirement_id)).toEqual(expect.arrayContaining([defect.breaks[0]]));
     for (const { expected, actual } of red) expect([expected, actual]).not.toContain(undefined);
   });
 });
 
-/** Those that ask most of the reader and of the checks. */
+/** Those that are hardest for the reader of the stream and for the checks. */
 const VARIANTS = [
   'byte-by-byte',
   'line-ends-cr',
@@ -83,9 +66,9 @@ const READERS = [
   'device.log.restart',
 ];
 
-describe('a device that differs where it may', () => {
-  it.for(VARIANTS)('is not blamed: %s', async (name) => {
-    const report = await judge(deviceVariant(name).behaviour(right), 'unix', READERS);
-    expect(those(report, 'fail', 'blocked')).toEqual([]);
+describe('a variant', () => {
+  it.for(VARIANTS)('passes: %s', async (name) => {
+    const report = await runAgainst(deviceVariant(name).behaviour(referenceBehaviour), 'unix', READERS);
+    expect(resultsWith(report, 'fail', 'blocked')).toEqual([]);
   });
 });

@@ -1,37 +1,8 @@
-/** The suite against the right device, over both transports: nothing may turn red. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { referenceBehaviour as right, type SimulatedDevice, simulateDevice } from '../../simulators/device/index.ts';
-import { judgeDevice, those } from './testing/judge.ts';
+/** The reference device passes the suite, over both transports. */
+import { describe, expect, it } from 'vitest';
+import { resultsWith, runDeviceSuite, startDevice } from './testing/run.ts';
 
-let folder: string;
-let device: SimulatedDevice | undefined;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'muster-suite-'));
-});
-afterEach(async () => {
-  await device?.[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function start(transport: 'unix' | 'loopback', behaviour = right) {
-  const place =
-    transport === 'unix' ? { socket: join(folder, 'robot.sock') } : { discovery: join(folder, 'discovery.json') };
-  const control = join(folder, 'control.sock');
-  device = await simulateDevice({
-    dir: join(folder, 'robot'),
-    ...('socket' in place ? { socket: place.socket } : { loopback: place }),
-    control: { path: control },
-    heartbeatMs: 500,
-    seed: 3,
-    behaviour,
-  });
-  return { ...place, control };
-}
-
-/** What follows events by their ids, and must not take those of others for its own. Without restarts, since the others go on meanwhile. */
+/** Checks that follow events by their ids, and must not take other events for their own. Without restarts, since other events go on. */
 const FOLLOWERS = [
   'device.events.replay.exclusive',
   'device.events.replay.live',
@@ -43,14 +14,15 @@ const FOLLOWERS = [
   'device.events.client',
 ];
 
-describe('the right device', () => {
+describe('the reference device', () => {
   it.for(['unix', 'loopback'] as const)('passes everything over %s', async (transport) => {
-    const report = await judgeDevice({ ...(await start(transport)), seed: 3 });
-    expect(those(report, 'fail', 'warn', 'blocked')).toEqual([]);
+    await using started = await startDevice(transport);
+    const report = await runDeviceSuite({ ...started.address, control: started.control });
+    expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
     expect(report.exit_code).toBe(0);
     const skipped = report.checks.filter(({ outcome }) => outcome === 'not_applicable').map(({ id }) => id);
     const other = transport === 'unix' ? 'device.loopback.' : 'device.socket.';
-    // Beside the other transport, only what depends on how checks happen to overlap, or on the machine.
+    // Besides the other transport, only checks that depend on how checks overlap, or on the machine.
     const may = [
       'device.deployment.shape',
       'device.deployment.merge',
@@ -61,12 +33,13 @@ describe('the right device', () => {
     expect(unexpected).toEqual([]);
   });
 
-  it('is judged as a black box by what it retained, once there is something', async () => {
-    const { control: _, ...place } = await start('unix');
-    await device?.publish(30);
-    await device?.deploy();
-    const report = await judgeDevice({ ...place, fast: true });
-    expect(those(report, 'fail', 'warn', 'blocked')).toEqual([]);
+  it('passes as a black box by the events that it retained', async () => {
+    await using started = await startDevice('unix');
+    const { device, address } = started;
+    await device.publish(30);
+    await device.deploy();
+    const report = await runDeviceSuite({ ...address, fast: true });
+    expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
     const passed = report.checks.filter(({ outcome }) => outcome === 'pass').map(({ id }) => id);
     expect(passed).toEqual(
       expect.arrayContaining([
@@ -82,22 +55,24 @@ describe('the right device', () => {
     );
   });
 
-  it('is found by a black box also when the beginning of its log is gone', async () => {
-    const { control: _, ...place } = await start('unix');
-    await device?.publish(50);
-    await device?.compact();
-    const report = await judgeDevice({ ...place, fast: true, only: ['device.events.replay.complete.retained'] });
+  it('passes as a black box also when the beginning of its log is gone', async () => {
+    await using started = await startDevice('unix');
+    const { device, address } = started;
+    await device.publish(50);
+    await device.compact();
+    const report = await runDeviceSuite({ ...address, fast: true, only: ['device.events.replay.complete.retained'] });
     expect(report.summary).toMatchObject({ pass: 1 });
   });
 
-  it('may have others publish while it is judged', async () => {
-    const place = await start('unix');
+  it('passes while others publish events', async () => {
+    await using started = await startDevice('unix');
+    const { device, address, control } = started;
     const foreign = setInterval(() => {
-      if (device?.running === true) device.publish(2).catch(() => {});
+      if (device.running) device.publish(2).catch(() => {});
     }, 10);
     try {
-      const report = await judgeDevice({ ...place, fast: true, only: FOLLOWERS });
-      expect(those(report, 'fail', 'warn', 'blocked')).toEqual([]);
+      const report = await runDeviceSuite({ ...address, control, fast: true, only: FOLLOWERS });
+      expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
     } finally {
       clearInterval(foreign);
     }

@@ -1,0 +1,83 @@
+/** Starts a simulated device and runs the device suite against it, or against another server. For tests. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redactor } from '../../../harness/client/redact.ts';
+import { makePlan, type PlanOptions } from '../../../harness/runner/plan.ts';
+import { runSuite } from '../../../harness/runner/run.ts';
+import type { CheckResult, Report } from '../../../harness/runner/types.ts';
+import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
+import { type DeviceBehaviour, type SimulatedDevice, simulateDevice } from '../../../simulators/device/index.ts';
+import { type TransportName, transportInFolder } from '../../../simulators/device/transport/index.ts';
+import { deviceSuite } from '../index.ts';
+
+/** Short, so that a check sees several in a test. */
+const HEARTBEAT_MS = 500;
+const SEED = 3;
+
+export interface StartedDevice extends AsyncDisposable {
+  device: SimulatedDevice;
+  /** How it is reached: the option of its transport. */
+  address: { socket?: string; discovery?: string };
+  /** Socket of its control API. */
+  control: string;
+}
+
+/** A device in a folder of its own, which goes when it is disposed of. */
+export async function startDevice(transport: TransportName, behaviour?: DeviceBehaviour): Promise<StartedDevice> {
+  await using starting = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'muster-suite-'));
+  starting.defer(() => rm(folder, { recursive: true, force: true }));
+  const control = join(folder, 'control.sock');
+  const device = starting.use(
+    await simulateDevice({
+      dir: join(folder, 'robot'),
+      ...transportInFolder(transport, folder),
+      control: { path: control },
+      heartbeatMs: HEARTBEAT_MS,
+      seed: SEED,
+      ...(behaviour === undefined ? {} : { behaviour }),
+    }),
+  );
+  const all = starting.move();
+  return { device, address: device.address, control, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+export interface TestRun extends Omit<PlanOptions, 'capabilities'> {
+  socket?: string;
+  discovery?: string;
+  control?: string;
+  patienceMs?: number;
+}
+
+export async function runDeviceSuite(run: TestRun): Promise<Report> {
+  const { socket, discovery, control, patienceMs = 10_000, ...plan } = run;
+  const redactor = new Redactor();
+  await using target = await openDeviceTarget({
+    redactor,
+    env: {},
+    patienceMs,
+    ...(socket === undefined ? {} : { socket }),
+    ...(discovery === undefined ? {} : { discovery }),
+    ...(control === undefined ? {} : { control }),
+  });
+  return await runSuite(deviceSuite, {
+    plan: makePlan(deviceSuite, { ...plan, capabilities: target.capabilities }),
+    target: target.description,
+    context: target.context,
+    redactor,
+    seed: SEED,
+    version: 'test',
+    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+  });
+}
+
+/** The results with these outcomes, one line each. */
+export const resultsWith = (report: Report, ...outcomes: CheckResult['outcome'][]): string[] =>
+  report.checks.filter(({ outcome }) => outcomes.includes(outcome)).map(inOneLine);
+
+function inOneLine({ id, outcome, expected, actual, reason, counterexample, observations }: CheckResult): string {
+  const what = expected === undefined ? (reason ?? '') : `expected ${expected}; actual: ${actual}`;
+  const example = counterexample === undefined ? '' : `; counterexample ${String(counterexample)}`;
+  return `${outcome} ${id}: ${what}${example}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`;
+}
