@@ -1,5 +1,6 @@
 /** How long to wait before another attempt: a delay that doubles with each failure. */
 
+/** The limits of a back-off. */
 export interface Backoff {
   /** Delay before attempt 0, milliseconds. */
   firstMs: number;

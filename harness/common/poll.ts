@@ -9,6 +9,7 @@ export interface PollTime {
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void>;
 }
 
+/** How long and how often to look. */
 export interface PollOptions {
   /** Milliseconds until the last look; `Infinity` for no limit. */
   timeoutMs: number;

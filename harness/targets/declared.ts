@@ -8,6 +8,7 @@ import type { TargetDescription } from '../runner/types.ts';
 import type { TargetFile } from './file-schema.ts';
 import type { TargetOptions } from './options.ts';
 
+/** Whether Muster knows a capability of that name. */
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 
 /**

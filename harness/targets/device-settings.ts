@@ -12,6 +12,7 @@ import { addressesIn, fieldsOf, fieldValues, TRANSPORTS } from './transports/ind
 import type { Transport, TransportAddress } from './transports/transport.ts';
 import { readCa } from './transports/url.ts';
 
+/** How a device is started, reached and driven, before anything is done about it. */
 export interface DeviceSettings {
   /** The target file; empty when there is none. */
   readonly file: Partial<TargetFile>;

@@ -92,5 +92,6 @@ function transportFields(transports: readonly Transport[]): Record<TransportFiel
   return Object.fromEntries(fields);
 }
 
+/** The shape of a target file, with Muster's own transports. */
 export const targetFile = targetFileOf(TRANSPORTS);
 export type TargetFile = Static<typeof targetFile.schema>;

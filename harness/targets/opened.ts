@@ -34,25 +34,34 @@ interface OpenTarget<Context> extends OpenedTarget<Context> {
   close(): Promise<void>;
 }
 
+/** An opened Device API. */
 export interface OpenDeviceTarget extends OpenTarget<DeviceContext> {
   readonly transport: Connection;
   /** Throws ControlError on every call when the target has no control. */
   readonly control: Control;
+  /** What control can do, with what a target file declares. */
   readonly info: ControlInfo;
+  /** 30 when control declares none. */
   readonly heartbeatSeconds: number;
 }
 
+/** An opened Platform API. */
 export interface OpenPlatformTarget extends OpenTarget<PlatformContext> {
   readonly dialect: Dialect;
+  /** Name of the header that carries the API version. */
   readonly versionHeader: string;
   readonly apiVersion: string;
   readonly apiKey: string;
+  /** A key without devices:read. */
   readonly limitedKey: string | undefined;
+  /** Ids of devices that do and do not answer a ping, when any are known. */
   readonly onlineDevice: string | undefined;
   readonly offlineDevice: string | undefined;
+  /** No check may write to this platform. */
   readonly readOnly: boolean;
 }
 
+/** Closes one thing that was opened; undefined when there is nothing to wait for. */
 export type Closer = () => Promise<void> | undefined;
 
 /** Closes everything, whatever fails; throws what failed, together. */

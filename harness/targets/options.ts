@@ -62,6 +62,7 @@ export interface DeviceTargetOptions extends TargetOptions, TransportFields {
   transports?: readonly Transport[];
 }
 
+/** Options that name a Platform API. Default of the keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
 export interface PlatformTargetOptions extends TargetOptions {
   /** `{base_url}` of the specification. */
   url?: string;

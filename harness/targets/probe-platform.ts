@@ -2,6 +2,7 @@
 import type { HttpClient } from '../client/http.ts';
 import { SUPPORTED_VERSIONS, type SupportedVersion } from '../contract/versions.ts';
 
+/** What reading a platform shows. */
 export interface Detected {
   versions: SupportedVersion[];
   /** The platform holds enough items to page through. */
@@ -10,6 +11,7 @@ export interface Detected {
   offlineDevice: string | undefined;
 }
 
+/** For a platform that does not answer. */
 export const NOTHING_DETECTED: Detected = {
   versions: [],
   seedData: false,

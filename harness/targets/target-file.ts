@@ -25,6 +25,7 @@ const secretsIn = (transports: readonly Transport[]): string[] => [
 const fieldsWith = (transports: readonly Transport[], property: 'isPath' | 'variable'): string[] =>
   Object.entries(fieldsOf(transports)).flatMap(([name, field]) => (field[property] ? [`device.${name}`] : []));
 
+/** A target file with everything that it extends. */
 export interface LoadedTarget {
   file: TargetFile;
   /** Folder of the outermost file. */

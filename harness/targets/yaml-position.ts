@@ -1,6 +1,7 @@
 /** Positions in YAML files, and the fields that a schema accepts there. */
 import type { Document, LineCounter } from 'yaml';
 
+/** A YAML file that was read. */
 export interface Parsed {
   file: string;
   document: Document.Parsed;

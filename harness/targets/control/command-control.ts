@@ -27,6 +27,7 @@ export interface ControlCommands {
   config_root?: string;
 }
 
+/** Where and how long the lines run. */
 export interface CommandControlOptions {
   env: Record<string, string | undefined>;
   cwd?: string;

@@ -4,6 +4,7 @@ import { type EventStream, openEvents } from '../../client/sse.ts';
 import { PollTimeout, poll } from '../../common/poll.ts';
 import { parseExact } from './control.ts';
 
+/** An event as far as control reads it. */
 export interface WatchedEvent {
   id: number | bigint;
   type: string;
@@ -15,6 +16,7 @@ const LOOK_MS = 5;
 /** A stream that is silent for longer than any heartbeat interval is dead. */
 const SILENCE_MS = 120_000;
 
+/** Collects the events of one device from `start` on. Disposing of it ends the stream. */
 export class EventWatch implements AsyncDisposable {
   readonly #http: HttpClient;
   readonly #over = new AbortController();

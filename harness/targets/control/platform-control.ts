@@ -12,6 +12,7 @@ import { type Control, ControlError, type Exact } from './control.ts';
 import { EventWatch } from './event-watch.ts';
 import { type ConfigFile, PlatformClient } from './platform-client.ts';
 
+/** The two sides that a deployment goes through. */
 export interface PlatformControlOptions {
   /** Speaks to the Platform API, newest version, with a key that may do everything. */
   platform: HttpClient;

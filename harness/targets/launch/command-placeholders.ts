@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 
+/** A command whose placeholders are paths, and what the paths are for. */
 export interface FilledCommand {
   command: string;
   /** Where the command was asked to serve; undefined when it names no placeholder of a transport. */

@@ -7,6 +7,7 @@ import { lastLines } from './output-tail.ts';
 import { ProcessGroup } from './process-group.ts';
 import { type Started, StartFailed, type StartOptions } from './started.ts';
 
+/** A shell line and where it is to serve. */
 export interface CommandOptions extends StartOptions {
   line: string;
   cwd?: string | undefined;

@@ -6,6 +6,7 @@ import type { StopSignal } from '../../contract/control.ts';
 import { lastLines, OutputTail } from './output-tail.ts';
 import { StartFailed, type StartOptions } from './started.ts';
 
+/** A container to start; `mounts` are folders of this machine, `port` is one inside the container. */
 export interface ContainerPlan extends Pick<StartOptions, 'timeoutMs' | 'notify' | 'signal'> {
   image: string;
   mounts?: { source: string; target: string }[];
@@ -15,6 +16,7 @@ export interface ContainerPlan extends Pick<StartOptions, 'timeoutMs' | 'notify'
   user?: string | undefined;
 }
 
+/** A container that was started; whether it serves is for `until` to say. */
 export interface RunningContainer {
   /** Host port that leads to `port`. */
   mappedPort(): number;

@@ -5,6 +5,7 @@ import type { Transport, TransportAddress } from '../transports/transport.ts';
 
 const START_MS = 60_000;
 
+/** Options of every way to start a target. */
 export interface StartOptions {
   env: Record<string, string | undefined>;
   /** Milliseconds within which the target must serve. */
@@ -15,6 +16,7 @@ export interface StartOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** A target that serves. */
 export interface Started {
   readonly kind: 'command' | 'image';
   readonly at: TransportAddress;

@@ -4,6 +4,7 @@ import type { Transport, TransportAddress, TransportField } from './transport.ts
 import { unix } from './unix.ts';
 import { url } from './url.ts';
 
+/** In the order of preference. */
 export const TRANSPORTS = [unix, loopback, url] as const;
 
 type NamesOf<T> = T extends { fields: infer Fields } ? keyof Fields : never;

@@ -12,6 +12,7 @@ import { accepts, type Connection, type Transport } from './transport.ts';
 /** The variable that a report's `curl` lines take the token from. */
 const TOKEN_VARIABLE = 'MUSTER_TOKEN';
 
+/** Named by the path of a discovery file. */
 export const loopback = {
   name: 'loopback',
   fields: {

@@ -7,6 +7,7 @@ import type { Capability } from '../../contract/capabilities.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { accepts, type Connection, type Transport } from './transport.ts';
 
+/** Named by the path of a socket. */
 export const unix = {
   name: 'unix',
   fields: {

@@ -10,6 +10,7 @@ import { accepts, type Connection, type Given, type Transport } from './transpor
 /** An address that leads nowhere: nothing serves port 1 of loopback. */
 export const NOWHERE = 'http://127.0.0.1:1';
 
+/** Named by a base URL, with a bearer token where the agent wants one. */
 export const url = {
   name: 'url',
   fields: {

@@ -3,6 +3,7 @@ import { type LoopbackOptions, loopback } from './loopback.ts';
 import type { Endpoint } from './transport.ts';
 import { type UnixOptions, unix } from './unix.ts';
 
+/** In the order in which a device opens them. */
 export const TRANSPORTS = [unix, loopback] as const;
 export type TransportName = (typeof TRANSPORTS)[number]['name'];
 

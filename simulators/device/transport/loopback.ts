@@ -24,6 +24,7 @@ interface LoopbackArguments {
   discovery?: string | undefined;
 }
 
+/** Chosen by a discovery file to write. */
 export const loopback = {
   name: 'loopback',
   commandLine: {

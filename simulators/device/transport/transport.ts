@@ -24,6 +24,7 @@ export interface Serving {
   check(): void;
 }
 
+/** Something that listens. */
 export interface Listener {
   /** Ends listening and removes what was put on disk. */
   close(): void;
@@ -31,6 +32,7 @@ export interface Listener {
   abandon(): void;
 }
 
+/** An endpoint that is open. */
 export interface DeviceListener extends Listener {
   /** `http://127.0.0.1:<port>`, where clients need to know a port. */
   readonly url?: string;

@@ -30,6 +30,7 @@ interface UnixArguments {
   'socket-mode': string;
 }
 
+/** Chosen by the path of a socket. */
 export const unix = {
   name: 'unix',
   commandLine: {
