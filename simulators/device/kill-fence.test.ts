@@ -1,7 +1,7 @@
-/** An incarnation that was killed touches nothing any more, whatever was under way: the next one may be up already. */
+/** A killed incarnation changes nothing any more, whatever was under way: the next one may be up already. */
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../common/clock.ts';
 import { Agent } from './agent.ts';
@@ -51,7 +51,7 @@ function watched(after: () => void): DiskIo {
       await turn();
     },
   };
-  const told = Object.entries(quick).map(([name, operation]: [string, (...args: never[]) => unknown]) => [
+  const operations = Object.entries(quick).map(([name, operation]: [string, (...args: never[]) => unknown]) => [
     name,
     (...args: never[]) => {
       const result = operation(...args);
@@ -59,10 +59,10 @@ function watched(after: () => void): DiskIo {
       return result;
     },
   ]);
-  return Object.fromEntries(told) as DiskIo;
+  return Object.fromEntries(operations) as DiskIo;
 }
 
-/** Everything an agent does, at once; nobody minds what becomes of it. */
+/** Everything an agent does, at once, whatever comes of it. */
 async function busy({ events, deployments }: Agent): Promise<void> {
   const publish = (count: number) => events.append(fillerEvents(0, count, systemClock));
   const files = (name: string) => [
@@ -138,15 +138,20 @@ test('publishers that run through kills and restarts are refused or served, and 
   await using on = await robot({ retain: 200 });
   let over = false;
   const reasons = new Set<string>();
+  let published = 0;
   const publishers = [1, 2, 3].map(async (count) => {
     while (!over) {
-      await on.device.publish(count).catch((error: Error) => reasons.add(error.message));
+      await on.device.publish(count).then(
+        () => (published += 1),
+        (error: Error) => reasons.add(error.message),
+      );
       await turn();
     }
   });
   for (let round = 0; round < 40; round += 1) {
-    // Anywhere in a write, and after many.
-    if (round % 2 === 0) await sleep(round);
+    // In the middle of a write, and after many writes.
+    const enough = published + Math.floor(round / 4);
+    if (round % 2 === 0) while (published < enough) await turn();
     else for (let turns = 0; turns < round; turns += 1) await turn();
     on.device.kill();
     await on.device.start();

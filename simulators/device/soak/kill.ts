@@ -1,4 +1,4 @@
-/** Kills an agent 200 times under load (or as often as the first argument says); exit code 1 when anything was lost. */
+/** Kills an agent under load: 200 times, or as often as the first argument says. The exit code is 1 when anything was lost. */
 import process from 'node:process';
 import { killLoop } from '../testing/kill-loop.ts';
 

@@ -1,5 +1,4 @@
-/** Kills a real agent process under load, again and again, and compares what clients saw with what it knows afterwards. */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** Kills a real agent process under load, again and again, and compares what clients saw with what it has afterwards. */
 import { random } from '../../common/random.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
 import { ask, scratch } from './robot.ts';
@@ -9,7 +8,7 @@ export interface KillLoop {
   kills: number;
   /** Events that subscribers saw. */
   seen: number;
-  /** Events that publishers were told of. */
+  /** Highest id that a publisher got as an answer. */
   acknowledged: number;
   /** Highest id at the end. */
   latest: number;
@@ -20,8 +19,10 @@ export interface KillLoop {
 const SUBSCRIBERS = 3;
 const PUBLISHERS = 4;
 const RETAIN = 3_000;
-const LONGEST_MS = 120;
+/** An agent is killed after that many answers to publishers, at most. */
+const LARGEST_ROUND = 60;
 
+/** Resolves when every round is over, with what clients saw and what was wrong. */
 export async function killLoop({ rounds, seed }: { rounds: number; seed: number | string }): Promise<KillLoop> {
   using home = scratch();
   const socket = `${home.path}/agent.sock`;
@@ -33,16 +34,22 @@ export async function killLoop({ rounds, seed }: { rounds: number; seed: number 
   let acknowledged = 0;
   await device.start();
   for (let round = 1; round <= rounds; round += 1) {
+    const due = Promise.withResolvers<void>();
+    let answers = source.integer(0, LARGEST_ROUND);
     const highest = Math.max(0, ...seen.keys());
     const streams = await Promise.all(Array.from({ length: SUBSCRIBERS }, () => open(socket, highest)));
     const publishing = Array.from({ length: PUBLISHERS }, async () => {
       try {
-        for (;;) acknowledged = Math.max(acknowledged, (await device.publish(source.integer(1, 30))).last_id);
+        for (;;) {
+          if (answers === 0) due.resolve();
+          acknowledged = Math.max(acknowledged, (await device.publish(source.integer(1, 30))).last_id);
+          answers -= 1;
+        }
       } catch {
         // The kill ends it.
       }
     });
-    await sleep(source.integer(0, LONGEST_MS));
+    await due.promise;
     await device.stop('SIGKILL');
     await Promise.all([...publishing, ...streams.map(({ ended }) => ended)]);
     for (const { events } of streams) {
@@ -62,7 +69,7 @@ export async function killLoop({ rounds, seed }: { rounds: number; seed: number 
   return { kills: rounds, seen: seen.size, acknowledged, latest, problems };
 }
 
-/** Everything that was seen and is still retained is there as it was, and what is new comes after it. */
+/** Every event that was seen and is still retained is there with the same content, and new events follow without a gap. */
 async function compare(
   socket: string,
   seen: Map<number, string>,

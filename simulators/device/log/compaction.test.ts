@@ -1,0 +1,124 @@
+import { existsSync, statSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { LogReader } from '../stream/reader.ts';
+import { scratch } from '../testing/robot.ts';
+import { type DiskIo, disk } from './io.ts';
+import { drafts, idsIn, open, range } from './testing/logs.ts';
+
+describe('compaction', () => {
+  test('keeps 80 % of the retention when there are more', async () => {
+    using home = scratch();
+    const { log } = open(home.path, { retain: 100 });
+    await log.append(drafts(100));
+    expect(log.earliest).toBe(1);
+    await log.append(drafts(1));
+    expect([log.earliest, log.latest]).toEqual([22, 101]);
+    expect(idsIn(log, 21)).toEqual(range(22, 101));
+    await log.close();
+    const again = open(home.path, { retain: 100 });
+    expect([again.log.earliest, again.log.latest]).toEqual([22, 101]);
+  });
+
+  test('bounds the bytes as well', async () => {
+    using home = scratch();
+    const { log } = open(home.path, { retainBytes: 20_000 });
+    for (let at = 0; at < 300; at += 1) {
+      await log.append(drafts(1, 400));
+      expect(statSync(log.path).size).toBeLessThanOrEqual(20_000);
+    }
+    expect(log.latest).toBe(300);
+    await log.close();
+  });
+
+  test('on request leaves 80 %, and never nothing', async () => {
+    using home = scratch();
+    const { log } = open(home.path);
+    await log.append(drafts(10));
+    await log.compact();
+    expect([log.earliest, log.latest]).toEqual([3, 10]);
+    for (let at = 0; at < 20; at += 1) await log.compact();
+    expect([log.earliest, log.latest]).toEqual([10, 10]);
+    await log.append(drafts(1));
+    expect(idsIn(log, 9)).toEqual([10, 11]);
+    await log.close();
+  });
+
+  test('a reader that began before goes on through any number of them', async () => {
+    using home = scratch();
+    const { log } = open(home.path, { retain: 3_000 });
+    await log.append(drafts(2_500, 100));
+    const reader = new LogReader(log, disk, 0);
+    const ids: number[] = [];
+    for (let portion = reader.read(); portion.length > 0; portion = reader.read()) {
+      if (portion === 'overtaken') throw new Error('overtaken');
+      ids.push(...portion.map(({ id }) => id));
+      if (ids.length < 4_000) await log.append(drafts(60, 100));
+    }
+    reader.close();
+    expect(ids).toEqual(range(1, log.latest));
+    expect(log.earliest).toBeGreaterThan(1);
+    await log.close();
+  });
+
+  test.for(['open', 'write', 'sync', 'rename', 'syncDirectory'] as const)(
+    'a crash at %s leaves a whole log with every event',
+    async (step) => {
+      using home = scratch();
+      const first = open(home.path, { retain: 10, durable: true });
+      await first.log.append(drafts(10));
+      await first.log.close();
+      let armed = false;
+      const crash = () => {
+        if (!armed) return;
+        second.log.abandon();
+        throw new Error('crashed');
+      };
+      const io: DiskIo = {
+        ...disk,
+        open: (path, flags, mode) => {
+          if (path.endsWith('.compact')) armed = true;
+          if (armed && step === 'open') crash();
+          return disk.open(path, flags, mode);
+        },
+        write: (fd, buffer, position) => {
+          if (!armed || step !== 'write') return disk.write(fd, buffer, position);
+          disk.write(fd, buffer.subarray(0, 7), position);
+          crash();
+        },
+        sync: async (fd) => (armed && step === 'sync' ? crash() : disk.sync(fd)),
+        rename: (from, to) => {
+          if (!armed || step !== 'rename') disk.rename(from, to);
+          else crash();
+        },
+        syncDirectory: async (path) => (armed && step === 'syncDirectory' ? crash() : disk.syncDirectory(path)),
+      };
+      const second = open(home.path, { io, retain: 10, durable: true });
+      await second.log.append(drafts(1)).catch(() => undefined);
+      second.log.abandon();
+      expect(armed).toBe(true);
+      const third = open(home.path);
+      expect(third.log.latest).toBe(11);
+      const ids = idsIn(third.log, third.log.earliest - 1);
+      expect(ids).toEqual(range(third.log.earliest, 11));
+      expect(third.log.earliest).toBe(step === 'syncDirectory' ? 4 : 1);
+      expect(existsSync(`${home.path}/events.jsonl.compact`)).toBe(false);
+    },
+  );
+
+  test('one that fails leaves the log as it is', async () => {
+    using home = scratch();
+    const io: DiskIo = {
+      ...disk,
+      rename: (from, to) => {
+        if (from.endsWith('.compact')) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+        disk.rename(from, to);
+      },
+    };
+    const { log, notices } = open(home.path, { io, retain: 10 });
+    await log.append(drafts(11));
+    await log.append(drafts(1));
+    expect(notices.join()).toMatch(/cannot compact/);
+    expect(idsIn(log)).toEqual(range(1, 12));
+    await log.close();
+  });
+});

@@ -1,0 +1,150 @@
+import { appendFileSync, existsSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { scratch } from '../testing/robot.ts';
+import { drafts, idsIn, open, range } from './testing/logs.ts';
+
+describe('opening', () => {
+  test('goes on after a clean stop without a gap', async () => {
+    using home = scratch();
+    const first = open(home.path);
+    await first.log.append(drafts(5));
+    await first.log.close();
+    const { log } = open(home.path);
+    await expect(log.append(drafts(1))).resolves.toEqual({ first: 6, last: 6 });
+  });
+
+  test('goes on after a crash without a gap when the log is whole', async () => {
+    using home = scratch();
+    const first = open(home.path);
+    await first.log.append(drafts(5));
+    first.log.abandon();
+    const { log, notices } = open(home.path);
+    expect(notices).toEqual([]);
+    await expect(log.append(drafts(1))).resolves.toEqual({ first: 6, last: 6 });
+  });
+
+  test.for([true, false])('never gives an id out again when the log was deleted (clean stop: %s)', async (clean) => {
+    using home = scratch();
+    const first = open(home.path);
+    await first.log.append(drafts(5));
+    if (clean) await first.log.close();
+    else first.log.abandon();
+    rmSync(first.log.path);
+    const { log } = open(home.path);
+    expect(log.latest).toBeGreaterThanOrEqual(5);
+    expect(log.earliest).toBe(log.latest + 1);
+    expect((await log.append(drafts(1))).first).toBeGreaterThan(5);
+  });
+
+  test('cuts a torn line off, over two restarts, and damages nothing written after it', async () => {
+    using home = scratch();
+    const first = open(home.path);
+    await first.log.append(drafts(5));
+    first.log.abandon();
+    truncateSync(first.log.path, statSync(first.log.path).size - 20);
+    const second = open(home.path);
+    expect(second.notices.join()).toMatch(/torn line/);
+    const { first: next } = await second.log.append(drafts(2));
+    expect(next).toBeGreaterThan(5); // a client may have seen 5
+    second.log.abandon();
+    const third = open(home.path);
+    expect(idsIn(third.log)).toEqual([1, 2, 3, 4, next, next + 1]);
+  });
+
+  test.for(['crash', 'stop', 'compact and crash', 'compact and stop'])(
+    'ids that were given up after damage stay given up, whatever comes first: %s',
+    async (first) => {
+      using home = scratch();
+      const before = open(home.path);
+      await before.log.append(drafts(5));
+      before.log.abandon();
+      truncateSync(before.log.path, statSync(before.log.path).size - 20);
+      for (let round = 0; round < 3; round += 1) {
+        const { log } = open(home.path);
+        expect(log.latest).toBeGreaterThanOrEqual(5);
+        if (first.startsWith('compact')) await log.compact();
+        if (first.endsWith('stop')) await log.close();
+        else log.abandon();
+      }
+      const { log } = open(home.path);
+      expect((await log.append(drafts(1))).first).toBeGreaterThan(5);
+    },
+  );
+
+  test('ids that were given up do not count as events, so that a crash costs no event that may be kept', async () => {
+    using home = scratch();
+    const kept: number[] = [];
+    for (let crash = 0; crash < 4; crash += 1) {
+      const { log } = open(home.path, { retain: 20 });
+      expect(log.count).toBe(kept.length);
+      const { first } = await log.append(drafts(4));
+      expect(idsIn(log)).toEqual([...kept, first, first + 1, first + 2, first + 3]);
+      kept.push(first, first + 1, first + 2);
+      if (crash % 2 === 0) log.abandon();
+      else await log.close();
+      truncateSync(log.path, statSync(log.path).size - 20);
+    }
+    const { log } = open(home.path, { retain: 20 });
+    const { last } = await log.append(drafts(9));
+    // 80 % of 20 stay.
+    expect(idsIn(log)).toEqual([...kept.slice(-7), ...Array.from({ length: 9 }, (_, at) => last - 8 + at)]);
+    expect(log.count).toBe(16);
+    await log.close();
+    expect(open(home.path).log.count).toBe(16);
+  });
+
+  test('keeps an event that lacks nothing but its line break', async () => {
+    using home = scratch();
+    const first = open(home.path);
+    await first.log.append(drafts(5));
+    await first.log.close();
+    truncateSync(first.log.path, statSync(first.log.path).size - 1);
+    const { log } = open(home.path);
+    await log.append(drafts(1));
+    expect(idsIn(log)).toEqual(range(1, 6));
+  });
+
+  test('skips lines that are no events, wherever they are', async () => {
+    using home = scratch();
+    const first = open(home.path);
+    await first.log.append(drafts(2));
+    appendFileSync(
+      first.log.path,
+      'not json\n{"object":"event","id":77,"type":"a{"object":"event","id":78}}\n\n\0\0\0\n',
+    );
+    await first.log.close();
+    const { log, notices } = open(home.path);
+    expect(notices.join()).toMatch(/unreadable/);
+    await log.append(drafts(1));
+    const ids = idsIn(log);
+    expect(ids.slice(0, 2)).toEqual([1, 2]);
+    expect(ids).toHaveLength(3);
+  });
+
+  test('a high-water mark that is garbage is as none', async () => {
+    using home = scratch();
+    const first = open(home.path);
+    await first.log.append(drafts(2));
+    await first.log.close();
+    writeFileSync(`${home.path}/events.mark`, 'garbage');
+    const { log } = open(home.path);
+    await expect(log.append(drafts(1))).resolves.toEqual({ first: 3, last: 3 });
+  });
+
+  test('removes what an unfinished compaction has left', async () => {
+    using home = scratch();
+    writeFileSync(`${home.path}/events.jsonl.compact`, 'half');
+    open(home.path);
+    expect(existsSync(`${home.path}/events.jsonl.compact`)).toBe(false);
+  });
+
+  test('finds events behind lines that are longer than any buffer', async () => {
+    using home = scratch();
+    const first = open(home.path);
+    for (let at = 0; at < 6; at += 1) await first.log.append(drafts(1, at % 2 === 0 ? 300_000 : 10));
+    await first.log.close();
+    const { log } = open(home.path);
+    expect(log.latest).toBe(6);
+    expect(idsIn(log, 2)).toEqual(range(3, 6));
+  });
+});

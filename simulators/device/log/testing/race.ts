@@ -1,0 +1,170 @@
+/** Readers of a log that is compacted meanwhile: each gets every event after its cursor, or learns that events were lost. */
+import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { systemClock } from '../../../common/clock.ts';
+import { referenceBehaviour } from '../../behaviour.ts';
+import { resolveCursor } from '../../stream/protocol.ts';
+import { LogReader } from '../../stream/reader.ts';
+import { robot, scratch } from '../../testing/robot.ts';
+import { Refused } from '../../testing/stream.ts';
+import { EventLog } from '../event-log.ts';
+import { type DiskIo, disk } from '../io.ts';
+
+/** A disk whose operations wait until `letGo`. */
+export class HeldDisk {
+  readonly #waiting: (() => void)[] = [];
+  held = true;
+  readonly io: DiskIo = {
+    ...disk,
+    sync: () => this.#wait(),
+    syncDirectory: () => this.#wait(),
+    store: (fd, buffer, position) => {
+      disk.write(fd, buffer, position);
+      return this.#wait();
+    },
+  };
+
+  /** Lets the oldest operation end, with everything that follows up to the next wait. False when none was waiting. */
+  async letGo(): Promise<boolean> {
+    const [oldest] = this.#waiting.splice(0, 1);
+    oldest?.();
+    await turn();
+    return oldest !== undefined;
+  }
+
+  async letAllGo(): Promise<void> {
+    this.held = false;
+    while (await this.letGo());
+  }
+
+  #wait(): Promise<void> {
+    return this.held ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve();
+  }
+}
+
+export const drafts = (count: number) =>
+  Array.from({ length: count }, () => ({ type: 'deployment.deployed', data: { text: 'x'.repeat(200) } }));
+
+/** A client with a cursor, as `GET /events` serves it. */
+export class Client {
+  readonly cursor: number;
+  readonly ids: number[] = [];
+  readonly #reader: LogReader | undefined;
+  /** Refused with 410, or cut off later: the client knows that events were lost. */
+  cutOff: boolean;
+
+  constructor(log: EventLog, cursor: number) {
+    const after = resolveCursor(cursor, log);
+    this.cursor = cursor;
+    this.cutOff = after === 'expired';
+    this.#reader = after === 'expired' ? undefined : new LogReader(log, disk, after);
+  }
+
+  /** One portion. False when there was none. */
+  read(): boolean {
+    const portion = this.cutOff ? [] : (this.#reader?.read() ?? []);
+    if (portion === 'overtaken') this.cutOff = true;
+    else this.ids.push(...portion.map(({ id }) => id));
+    return portion.length > 0;
+  }
+
+  readAll(): void {
+    while (this.read());
+    this.#reader?.close();
+  }
+}
+
+export function open(directory: string, io: DiskIo, retain: number): EventLog {
+  const fails = (notice: string): never => {
+    throw new Error(notice);
+  };
+  return new EventLog({
+    directory,
+    retain,
+    retainBytes: Number.MAX_SAFE_INTEGER,
+    durable: true,
+    io,
+    clock: systemClock,
+    behaviour: referenceBehaviour,
+    onStored: () => {},
+    onNotice: fails,
+  });
+}
+
+/** The first gap in ids that have to follow the cursor one by one; '' when there is none. */
+export function gap(cursor: number, ids: readonly number[]): string {
+  const at = ids.findIndex((id, index) => id !== cursor + 1 + index);
+  return at < 0 ? '' : `after ${ids[at - 1] ?? `the cursor ${cursor}`} came ${ids[at]}`;
+}
+
+type Step =
+  | { do: 'append'; count: number }
+  | { do: 'compact' }
+  | { do: 'let go' }
+  | { do: 'connect'; back: number }
+  | { do: 'read'; which: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 300 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('let go' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('connect' as const), back: fc.nat({ max: 900 }) }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('read' as const), which: fc.nat({ max: 30 }) }) },
+);
+
+/** Whatever the order of appends, compactions, disk and slow readers, no client misses an event without knowing. */
+export function raceProperty() {
+  const run = async (steps: readonly Step[]): Promise<void> => {
+    using home = scratch();
+    const slow = new HeldDisk();
+    const log = open(home.path, slow.io, 500);
+    const clients: Client[] = [];
+    const pending: Promise<unknown>[] = [];
+    for (const now of steps) {
+      if (now.do === 'append') pending.push(log.append(drafts(now.count)));
+      else if (now.do === 'compact') pending.push(log.compact());
+      else if (now.do === 'let go') await slow.letGo();
+      else if (now.do === 'connect') clients.push(new Client(log, Math.max(0, log.latest - now.back)));
+      else if (clients.length > 0) clients[now.which % clients.length]?.read();
+    }
+    await slow.letAllGo();
+    await Promise.all(pending);
+    for (const client of clients) {
+      client.readAll();
+      expect(gap(client.cursor, client.ids)).toBe('');
+      if (!client.cutOff) expect(client.ids.at(-1) ?? client.cursor).toBe(log.latest);
+    }
+    await log.close();
+  };
+  const steps = fc.array(step, { minLength: 20, maxLength: 120, size: 'max' });
+  return fc.asyncProperty(steps, run);
+}
+
+/** Clients of a device connect while its log is compacted. The number of clients that were served. */
+export async function connectDuringCompaction(durability: 'os' | 'sync', rounds: number): Promise<number> {
+  await using on = await robot({ durability, retain: 1_500 });
+  let { last_id: last } = await on.device.publish(1_500);
+  let served = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    const publishing = on.device.publish(400);
+    const cursors = [last - 1_150, last - 1_000, last - 500, last - 1];
+    const answers = await Promise.allSettled(
+      cursors.map((cursor) => on.listen('', { 'Last-Event-ID': String(cursor) })),
+    );
+    last = (await publishing).last_id;
+    for (const [at, answer] of answers.entries()) {
+      if (answer.status === 'rejected') {
+        expect(answer.reason).toEqual(new Refused(410));
+        continue;
+      }
+      const { value: stream } = answer;
+      await Promise.race([stream.ended, stream.reach(last)]).catch(() => undefined);
+      expect(gap(cursors[at] ?? 0, stream.ids)).toBe('');
+      if (!stream.over) expect(stream.ids.at(-1)).toBe(last);
+      stream.close();
+      served += 1;
+    }
+  }
+  return served;
+}
