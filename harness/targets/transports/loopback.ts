@@ -34,7 +34,7 @@ export const loopback = {
     return found !== undefined && (await accepts({ host: '127.0.0.1', port: found.port }));
   },
   served: (address) => `what ${address} names`,
-  open: ({ address, redactor }) => {
+  open: ({ address, redactor }): LoopbackConnection => {
     const file = resolve(address);
     try {
       return LoopbackConnection.from(file, readDiscovery(file), redactor);

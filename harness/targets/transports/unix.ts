@@ -25,7 +25,7 @@ export const unix = {
   },
   accepts: (address) => accepts({ path: address }),
   served: (address) => address,
-  open: ({ address }) => new UnixConnection(resolve(address)),
+  open: ({ address }): UnixConnection => new UnixConnection(resolve(address)),
 } as const satisfies Transport;
 
 /** A unix socket, by its absolute path. */

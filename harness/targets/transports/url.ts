@@ -28,7 +28,7 @@ export const url = {
     return accepts({ host: hostname, port: Number(port || (protocol === 'https:' ? 443 : 80)) });
   },
   served: (address) => address,
-  open: (given) => new UrlConnection(given),
+  open: (given): UrlConnection => new UrlConnection(given),
 } as const satisfies Transport;
 
 class UrlConnection implements Connection {

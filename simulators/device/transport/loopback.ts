@@ -19,7 +19,7 @@ export interface LoopbackOptions {
   loopback?: { discovery: string };
 }
 
-interface LoopbackArguments {
+export interface LoopbackArguments {
   loopback: boolean;
   discovery?: string | undefined;
 }
@@ -41,7 +41,7 @@ export const loopback = {
     return { loopback: { discovery: resolve(discovery) } };
   },
   inFolder: (folder) => ({ loopback: { discovery: join(folder, 'discovery.json') } }),
-  endpoint: ({ loopback: wanted }) => (wanted === undefined ? undefined : new LoopbackEndpoint(wanted.discovery)),
+  endpoint: ({ loopback: wanted }): Endpoint | undefined => (wanted === undefined ? undefined : new LoopbackEndpoint(wanted.discovery)),
 } as const satisfies Transport<LoopbackOptions, LoopbackArguments>;
 
 class LoopbackEndpoint implements Endpoint {

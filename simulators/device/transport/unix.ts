@@ -25,7 +25,7 @@ export interface UnixOptions {
   socket?: string | { path: string; mode?: number };
 }
 
-interface UnixArguments {
+export interface UnixArguments {
   socket?: string | undefined;
   'socket-mode': string;
 }
@@ -47,7 +47,7 @@ export const unix = {
     return { socket: { path: resolve(socket), mode: Number.parseInt(mode, 8) } };
   },
   inFolder: (folder) => ({ socket: join(folder, 'agent.sock') }),
-  endpoint: ({ socket }) => {
+  endpoint: ({ socket }): Endpoint | undefined => {
     if (socket === undefined) return undefined;
     return typeof socket === 'string' ? new UnixEndpoint(socket) : new UnixEndpoint(socket.path, socket.mode);
   },
