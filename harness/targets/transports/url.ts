@@ -31,7 +31,7 @@ export const url = {
   open: (given): UrlConnection => new UrlConnection(given),
 } as const satisfies Transport;
 
-class UrlConnection implements Connection {
+export class UrlConnection implements Connection {
   readonly kind = 'url';
   readonly address: string;
   readonly capabilities = [];
