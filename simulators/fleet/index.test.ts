@@ -1,0 +1,75 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from './index.ts';
+import { useFleets } from './run/testing/fleets.ts';
+
+const fleets = useFleets();
+
+const currentDeployment = (socketPath: string): Promise<{ status: string; release_id: string }> =>
+  new Promise((resolve, reject) => {
+    request({ socketPath, path: '/v0.2/deployments/current' }, (answer) => {
+      let text = '';
+      answer.on('data', (bytes) => {
+        text += bytes;
+      });
+      answer.on('end', () => resolve(JSON.parse(text)));
+    })
+      .on('error', reject)
+      .end();
+  });
+
+describe('a fleet as a library', () => {
+  it('comes online, receives a roll-out, and leaves nothing', async () => {
+    const seen: string[] = [];
+    const fleet = await startFleet({
+      robots: 10,
+      platform: fleets.platform,
+      namePrefix: 'library',
+      keyBits: 1024,
+      stateDir: fleets.stateDir,
+      onProgress: ({ stage, done }) => seen.push(`${stage} ${done}`),
+    });
+    const { latencies, missed, summary, rows } = await fleet.rollout({ content: '{"speed":2}' });
+    expect(latencies).toHaveLength(10);
+    expect(missed).toEqual([]);
+    expect(summary).toMatchObject({ count: 10, unit: 'ms' });
+    expect(await currentDeployment(fleet.robotSocket(3))).toMatchObject({ status: 'deployed' });
+    for (const row of rows) {
+      const legs = [row.command_ms, row.sync_ms, row.write_ms, row.event_ms].map(Number);
+      expect(legs.every((ms) => ms >= 0)).toBe(true);
+      expect(legs.reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(Number(row.total_ms), 3);
+      expect(row.report_ms).not.toBeNull();
+    }
+    expect(await fleet.verify()).toEqual([]);
+    const socket = fleet.robotSocket(0);
+    expect(seen).toContain('online 10');
+    await Promise.all([fleet.stop(), fleet.stop()]);
+    expect(existsSync(socket)).toBe(false);
+  });
+
+  it('rejects, and leaves nothing, when the platform refuses its robots', async () => {
+    const before = readdirSync(tmpdir());
+    const wrong = { ...fleets.platform, apiKey: 'wrong key' };
+    await expect(startFleet({ robots: 2, platform: wrong, keyBits: 1024 })).rejects.toThrow(
+      /^2 of 2 robots did not come online: start of robot-00000\d: HTTP 401 .*\(POST \/provisioning_tokens\)/,
+    );
+    const left = readdirSync(tmpdir()).filter((name) => name.startsWith('muster-keys-') && !before.includes(name));
+    expect(left).toEqual([]);
+  });
+
+  it('can be cancelled while it starts', async () => {
+    const stop = new AbortController();
+    const starting = startFleet({
+      robots: 3,
+      platform: fleets.platform,
+      over: '1h',
+      keyBits: 1024,
+      stateDir: fleets.stateDir,
+      signal: stop.signal,
+      onProgress: ({ stage }) => stage === 'online' && stop.abort(new Error('enough')),
+    });
+    await expect(starting).rejects.toThrow('enough');
+  });
+});

@@ -1,0 +1,75 @@
+/** Fleets for tests, with a platform and folders of their own. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { type SimulatedPlatform, simulatePlatform } from '../../../platform/index.ts';
+import { parseScenario } from '../../scenario/scenario-file.ts';
+import { Fleet } from '../fleet.ts';
+import type { FleetOptions } from '../options.ts';
+
+export interface TestFleets {
+  readonly platform: SimulatedPlatform;
+  /** Folder of the robots' keys. */
+  readonly stateDir: string;
+  /** A fleet of 12 robots that starts at once; `yaml` has the other phases and fields of its scenario. */
+  create(yaml: string, options?: Partial<FleetOptions>): Fleet;
+}
+
+/** Call once in a test file: starts the platform before its tests, and removes everything after them. */
+export function useFleets(): TestFleets {
+  let platform: SimulatedPlatform;
+  let dir: string;
+  let fleets = 0;
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'muster-ft-'));
+    platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
+  });
+  afterAll(async () => {
+    await platform.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  return {
+    get platform() {
+      return platform;
+    },
+    get stateDir() {
+      return join(dir, 'state');
+    },
+    create(yaml, options = {}) {
+      fleets += 1;
+      return new Fleet({
+        robots: 12,
+        platform,
+        scenario: parseScenario(`name: test\nphases:\n  - { do: ramp, over: 0s }\n${yaml}`, 'test.yaml'),
+        workers: 0,
+        seed: 5,
+        keyBits: 1024,
+        stateDir: join(dir, 'state'),
+        dir,
+        namePrefix: `fleet-${fleets}`,
+        ...options,
+      });
+    },
+  };
+}
+
+/** Carries out the whole scenario of a fleet. */
+export async function runAll(fleet: Fleet): Promise<void> {
+  await fleet.prepare();
+  for (const phase of fleet.options.scenario.phases) await fleet.run(phase);
+  await fleet.finish();
+}
+
+/** The actions of each robot of a fleet, which must have been created with `trace`. */
+export function actionsOf({ layout, record }: Fleet): Map<number, string[]> {
+  return new Map(
+    layout.members.map((robot) => [
+      robot,
+      record.phases
+        .flatMap(({ trace }) => trace)
+        .filter((action) => action.robot === robot)
+        .map(({ phase, kind, at_ms }) => `${phase} ${kind} ${at_ms.toFixed(6)}`),
+    ]),
+  );
+}
