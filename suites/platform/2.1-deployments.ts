@@ -1,8 +1,8 @@
 /** Sections 2.1, 2.2 and 9: whether the deployments that the platform lists have the fields, types and statuses of a deployment. */
 import { deployment as deploymentShape } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import { inVersion, type Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { inVersion } from './support/context.ts';
 import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus } from './support/deployments.ts';
 import type { Item } from './support/lists.ts';
 import { ok, send } from './support/requests.ts';
@@ -13,7 +13,7 @@ const shape = requirement({
   section: '2.1',
   since: '2026-11-21',
   clause:
-    'All JSON timestamps are ISO 8601 date-time strings. Every resource carries an `object` field naming its type.',
+    'Deployment identifier (prefix `dpl_`). … Device identifier (prefix `dvc_`). … Release identifier (prefix `rls_`).',
   text: 'Every deployment that is listed has the fields of section 2.1, with their types, prefixes, enumerations and date-times.',
 });
 const shapeCheck = check(shape, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
@@ -43,7 +43,7 @@ const merge = requirement({
 const mergeCheck = check(merge, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
   const idByPair = new Map<string, string>();
   for (const item of await listOrCreateDeployments(t)) {
-    const pair = expectMergedStatus(t, item, 'GET /deployments');
+    const pair = mustMergeStatuses(t, item, 'GET /deployments');
     if (pair !== undefined) idByPair.set(pair, item.id);
   }
   if (idByPair.size === 0) t.notApplicable('no listed deployment shows status, activity_status and error_status');
@@ -53,13 +53,13 @@ const mergeCheck = check(merge, { sharing: 'exclusive', profile: 'core' }, async
     const response = await send(t, { path });
     const { json } = response;
     if (!ok(response) || typeof json !== 'object' || json === null) continue;
-    expectMergedStatus(t, json as Partial<Item>, `GET ${path}`);
+    mustMergeStatuses(t, json as Partial<Item>, `GET ${path}`);
   }
   t.note(`pairs of activity and error seen: ${[...idByPair.keys()].sort().join(', ')}`);
 });
 
 /** Returns the pair of activity and error; undefined if the deployment does not show all three statuses. */
-function expectMergedStatus(t: Platform, item: Partial<Item>, request: string): string | undefined {
+function mustMergeStatuses(t: Platform, item: Partial<Item>, request: string): string | undefined {
   const { status, activity_status: activity, error_status: error } = item;
   if (activity === undefined || error === undefined || status === undefined) return undefined;
   t.must(status === mergedStatus(activity, error), {

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
 import {
   LONGEST_PING_MS,
@@ -84,11 +83,11 @@ const timeoutCheck = check(timeout, { needs: ['offline-device'], slow: true }, a
     // At the same time an online device is pinged: its answer must not be taken for that of the offline one.
     const concurrent = t.onlineDevice === undefined ? [] : [ping(t, t.onlineDevice, { timeout_nanos: SECOND_NANOS })];
     const [response] = await Promise.all([pingInTime(t, device, nanos, toleranceMs), ...concurrent]);
-    await expectNoSuccess(t, device, response);
+    await mustNotSucceed(t, device, response);
   }
 });
 
-async function expectNoSuccess(t: Platform, device: string, response: HttpResponse): Promise<void> {
+async function mustNotSucceed(t: Platform, device: string, response: HttpResponse): Promise<void> {
   if (pingCode(response) === 'success') await blockIfOnline(t, device);
   t.must(pingCode(response) !== 'success', {
     expected: `another code than "success", or an error, from ${device}, which is offline`,

@@ -1,8 +1,7 @@
 /** Section 2.6: whether lists show what was created. */
 import { requirement } from '../../harness/runner/define.ts';
 import { pollWithin } from '../poll-within.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { createConfigType, createDevice } from './support/create.ts';
 import { type Collection, walk } from './support/lists.ts';
 
@@ -14,11 +13,11 @@ const created = requirement({
   text: 'A resource that was created appears in its list, possibly after a while.',
 });
 const createdCheck = check(created, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
-  await expectListed(t, 'config_types', (await createConfigType(t)).id);
-  await expectListed(t, 'devices', (await createDevice(t)).id);
+  await mustBeListed(t, 'config_types', (await createConfigType(t)).id);
+  await mustBeListed(t, 'devices', (await createDevice(t)).id);
 });
 
-async function expectListed(t: Platform, collection: Collection, id: string): Promise<void> {
+async function mustBeListed(t: Platform, collection: Collection, id: string): Promise<void> {
   let listed = 0;
   const found = await pollWithin(
     `${id} in ${collection}`,

@@ -2,8 +2,7 @@
 import { LIST_LIMITS } from '../../harness/contract/lists.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import {
   COLLECTIONS,
   type Collection,
@@ -59,8 +58,8 @@ const itemsCheck = check(items, {}, async (t: Platform) => {
   const collectionByType = new Map<string, Collection>();
   for (const collection of await servedCollections(t)) {
     const { data } = await getPage(t, collection, { limit: LIST_LIMITS.limitMaximum });
-    expectDistinctItems(t, collection, data);
-    const type = expectOneType(t, collection, data);
+    mustBeDistinct(t, collection, data);
+    const type = mustHaveOneType(t, collection, data);
     if (type === undefined) continue;
     t.must(!collectionByType.has(type), {
       expected: `an object of ${collection} that names its type`,
@@ -71,7 +70,7 @@ const itemsCheck = check(items, {}, async (t: Platform) => {
   }
 });
 
-function expectDistinctItems(t: Platform, collection: Collection, data: readonly Item[]): void {
+function mustBeDistinct(t: Platform, collection: Collection, data: readonly Item[]): void {
   const repeated = data.find(({ id }, index) => data.findIndex((other) => other.id === id) !== index);
   t.must(repeated === undefined, {
     expected: 'every item of a page once',
@@ -84,7 +83,7 @@ function expectDistinctItems(t: Platform, collection: Collection, data: readonly
 }
 
 /** Returns the type; undefined if the page is empty. */
-function expectOneType(t: Platform, collection: Collection, data: readonly Item[]): string | undefined {
+function mustHaveOneType(t: Platform, collection: Collection, data: readonly Item[]): string | undefined {
   const types = [...new Set(data.map((item) => item.object))];
   t.must(types.length <= 1, {
     expected: `one type of object in ${collection}: every resource names its type`,

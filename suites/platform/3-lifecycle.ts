@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { type DeploymentModel, type DeploymentReality, deploymentCommands } from './models/deployments.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { createDevice } from './support/create.ts';
 import { actOn, archivingAfterwards, createArchivedDeployment, createDeployment } from './support/deployments.ts';
 import { type Item, readItem } from './support/lists.ts';
@@ -56,12 +55,12 @@ const asAskedCheck = check(asAsked, options, (t: Platform) =>
     created.add(deployment);
     const asked = { device_id: device, release_id: fixture.release.id };
     const later = await readItem(t, 'deployments', deployment.id);
-    expectAsAsked(t, deployment, asked, 'the answer to POST /deployments');
-    expectAsAsked(t, later, asked, 'the deployment when it is read');
+    mustBeAsAsked(t, deployment, asked, 'the answer to POST /deployments');
+    mustBeAsAsked(t, later, asked, 'the deployment when it is read');
   }),
 );
 
-function expectAsAsked(t: Platform, shown: Item, asked: Readonly<Record<string, string>>, where: string): void {
+function mustBeAsAsked(t: Platform, shown: Item, asked: Readonly<Record<string, string>>, where: string): void {
   for (const [field, value] of Object.entries(asked)) {
     // Another requirement decides which fields a platform has to show.
     t.must(shown[field] === undefined || shown[field] === value, {

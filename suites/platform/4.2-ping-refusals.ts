@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../code-points.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { MILLISECOND_NANOS, ping, requirePing } from './support/ping.ts';
 import { refused, serverError, summary } from './support/requests.ts';
 

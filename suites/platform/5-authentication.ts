@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Collection, getPage, type Item, readItem, servedCollections } from './support/lists.ts';
 import { findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
@@ -24,11 +23,11 @@ const keyRequiredCheck = check(keyRequired, { profile: 'core' }, async (t: Platf
   // The same collections answer with the right key, so the missing key is the reason for each refusal.
   const collections = await servedCollections(t);
   const anonymous = withKey(t, undefined);
-  for (const collection of collections) await expectNothingServed(t, collection, anonymous, 'no key');
+  for (const collection of collections) await mustServeNothing(t, collection, anonymous, 'no key');
   const device = await findDevice(t);
   if (device === undefined) return;
   const answer = await ping(t, device, { timeout_nanos: MILLISECOND_NANOS }, { http: anonymous });
-  expectRefusal(t, answer, 'a ping with no key');
+  mustRefuse(t, answer, 'a ping with no key');
 });
 
 const writesRefusedCheck = check(
@@ -41,17 +40,17 @@ const writesRefusedCheck = check(
       ['no key', withKey(t, undefined)],
       ['an invented key', withKey(t, uniqueName('key'))],
     ] as const) {
-      await expectNothingCreated(t, http, how);
-      await expectUnchanged(t, type, http, how);
-      await expectNoToken(t, http, how);
+      await mustCreateNothing(t, http, how);
+      await mustNotChange(t, type, http, how);
+      await mustIssueNoToken(t, http, how);
     }
   },
 );
 
-async function expectNothingCreated(t: Platform, http: HttpClient, how: string): Promise<void> {
+async function mustCreateNothing(t: Platform, http: HttpClient, how: string): Promise<void> {
   const slug = uniqueName('type');
   const answer = await http.post('/config_types', { name: slug, slug });
-  expectRefusal(t, answer, `POST /config_types with ${how}`);
+  mustRefuse(t, answer, `POST /config_types with ${how}`);
   const { data } = await getPage(t, 'config_types', { limit: 100 });
   t.must(!data.some((item) => JSON.stringify(item).includes(slug)), {
     expected: `nothing to be created with ${how}`,
@@ -60,11 +59,11 @@ async function expectNothingCreated(t: Platform, http: HttpClient, how: string):
 }
 
 /** Tries to rename a config type: the specification names this request and its body. A platform that lacks it refuses it too. */
-async function expectUnchanged(t: Platform, { id }: Item, http: HttpClient, how: string): Promise<void> {
+async function mustNotChange(t: Platform, { id }: Item, http: HttpClient, how: string): Promise<void> {
   const path = `/config_types/${encodeURIComponent(id)}`;
   const before = await readItem(t, 'config_types', id);
   const answer = await http.request({ method: 'PATCH', path, body: { name: uniqueName('renamed') } });
-  expectRefusal(t, answer, `PATCH ${path} with ${how}`, { alsoUsual: NOT_SERVED });
+  mustRefuse(t, answer, `PATCH ${path} with ${how}`, { alsoUsual: NOT_SERVED });
   const after = await readItem(t, 'config_types', id);
   t.must(after['name'] === before['name'], {
     expected: `nothing to be changed with ${how}`,
@@ -72,13 +71,13 @@ async function expectUnchanged(t: Platform, { id }: Item, http: HttpClient, how:
   });
 }
 
-async function expectNoToken(t: Platform, http: HttpClient, how: string): Promise<void> {
+async function mustIssueNoToken(t: Platform, http: HttpClient, how: string): Promise<void> {
   const answer = await http.post('/provisioning_tokens', {});
   const token = (answer.json as { token?: unknown } | null | undefined)?.token;
   if (typeof token === 'string') t.http.recorder.redactor.add(token);
   // The specification does not show this body, so a platform that validates it first may refuse the body instead of the key.
   const alsoUsual = [400, 415, 422, ...NOT_SERVED];
-  expectRefusal(t, answer, `POST /provisioning_tokens with ${how}`, { alsoUsual });
+  mustRefuse(t, answer, `POST /provisioning_tokens with ${how}`, { alsoUsual });
 }
 
 const keyWrong = requirement({
@@ -98,7 +97,7 @@ const keyWrongCheck = check(keyWrong, { profile: 'core' }, async (t: Platform) =
     fc.record({ collection: fc.constantFrom(...collections), wrong: wrongKeys(t.apiKey) }),
     async ({ collection, wrong }) => {
       t.http.recorder.redactor.add(wrong.key);
-      await expectNothingServed(t, collection, withKey(t, wrong.key), wrong.how);
+      await mustServeNothing(t, collection, withKey(t, wrong.key), wrong.how);
     },
     {
       runs: examples.length + 10,
@@ -143,11 +142,11 @@ function withKey(t: Platform, key: string | undefined): HttpClient {
 }
 
 /** Neither the list nor a single item of it is served. Sends without `send`, because 429 is a refusal too. */
-async function expectNothingServed(t: Platform, collection: Collection, http: HttpClient, how: string): Promise<void> {
+async function mustServeNothing(t: Platform, collection: Collection, http: HttpClient, how: string): Promise<void> {
   const query = { limit: 3 };
   const { data } = await getPage(t, collection, query);
   const answer = await http.get(`/${collection}`, { query });
-  expectRefusal(t, answer, `GET /${collection} with ${how}`, { secrets: data.map(({ id }) => id) });
+  mustRefuse(t, answer, `GET /${collection} with ${how}`, { secrets: data.map(({ id }) => id) });
   const [first] = data;
   if (first === undefined) return;
   const path = `/${collection}/${encodeURIComponent(first.id)}`;
@@ -166,7 +165,7 @@ interface Refusal {
   alsoUsual?: readonly number[];
 }
 
-function expectRefusal(t: Platform, answer: HttpResponse, request: string, options: Refusal = {}): void {
+function mustRefuse(t: Platform, answer: HttpResponse, request: string, options: Refusal = {}): void {
   const { secrets = [], alsoUsual = [] } = options;
   const leaked = secrets.find((id) => id.length > 3 && answer.text.includes(id));
   t.must(!ok(answer) && leaked === undefined, {

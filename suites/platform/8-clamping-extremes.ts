@@ -2,19 +2,18 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../code-points.ts';
-import { check } from './support/check.ts';
+import { check, type Platform } from './support/check.ts';
 import {
   anyHuge,
   anyHugeNegative,
-  expectLimit100,
-  expectLimitInRange,
-  expectOffset0,
   HUGE,
   HUGE_NEGATIVE,
   MAXIMUM,
+  mustClampLimitTo100,
+  mustClampOffsetTo0,
+  mustKeepLimitInRange,
   shortened,
 } from './support/clamping.ts';
-import type { Platform } from './support/context.ts';
 import { type Collection, getList, getPage, pageFrom, servedCollections } from './support/lists.ts';
 import { ok, refused, serverError, summary } from './support/requests.ts';
 
@@ -38,8 +37,8 @@ const hugeLimitCheck = check(anySize, {}, async (t: Platform) => {
   await t.property(
     asked,
     async ({ collection, sign, digits }) => {
-      if (sign === 'high') await expectLimit100(t, collection, digits);
-      else await expectLimitInRange(t, collection, `-${digits}`);
+      if (sign === 'high') await mustClampLimitTo100(t, collection, digits);
+      else await mustKeepLimitInRange(t, collection, `-${digits}`);
     },
     {
       runs: HUGE.length * 2 + 8,
@@ -55,7 +54,7 @@ const hugeOffsetCheck = check(anySize, { aspect: 'offset' }, async (t: Platform)
   await t.property(
     fc.oneof(anyHuge, anyHugeNegative),
     async (offset) => {
-      if (offset.startsWith('-')) return expectOffset0(t, collection, offset);
+      if (offset.startsWith('-')) return mustClampOffsetTo0(t, collection, offset);
       const answer = await getPage(t, collection, { limit: 5, offset });
       t.must(answer.limit === 5 && answer.data.length === 0 && !answer.has_more && answer.offset >= 0, {
         expected: `an empty page, has_more false, beyond the end at offset ${shortened(offset)}`,
@@ -125,7 +124,7 @@ const noIntegerCheck = check(noInteger, {}, async (t: Platform) => {
     fc.record({ name: fc.constantFrom(...PARAMETERS), text: anyText.map(encodeURIComponent) }),
     async ({ name, text }) => {
       const query = `${name}=${text}`;
-      const outcome = await expectListOrRefusal(t, collection, query);
+      const outcome = await mustListOrRefuse(t, collection, query);
       if (!EXAMPLES.some((example) => example.text === text)) return;
       queriesByOutcome.set(outcome, [...(queriesByOutcome.get(outcome) ?? []), query]);
     },
@@ -139,7 +138,7 @@ const noIntegerCheck = check(noInteger, {}, async (t: Platform) => {
 });
 
 /** Returns the limit and offset that took effect, or the status of the refusal. */
-async function expectListOrRefusal(t: Platform, collection: Collection, query: string): Promise<string> {
+async function mustListOrRefuse(t: Platform, collection: Collection, query: string): Promise<string> {
   const response = await getList(t, collection, query);
   t.must(!serverError(response) && (ok(response) || refused(response)), {
     expected: `a list or a 4xx to ?${query}`,

@@ -2,9 +2,8 @@
 import fc from 'fast-check';
 import { LIST_LIMITS } from '../../harness/contract/lists.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import { expectLimit100, expectLimitInRange, expectOffset0, MAXIMUM } from './support/clamping.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { MAXIMUM, mustClampLimitTo100, mustClampOffsetTo0, mustKeepLimitInRange } from './support/clamping.ts';
 import { type Collection, getPage, ids, servedCollections } from './support/lists.ts';
 import { collectionWith } from './support/paging.ts';
 import { whileUnchanged } from './support/unchanged.ts';
@@ -25,7 +24,7 @@ const defaults = requirement({
   level: 'MUST',
   section: '8',
   since: '2026-11-21',
-  clause: '`limit` default | 10 | List endpoints … `offset` default | 0 | List endpoints',
+  clause: '`limit` default … 10 … `offset` default … 0',
   text: 'Without parameters a list has limit 10 and offset 0, and gives the same page as with these values.',
 });
 const defaultsCheck = check(defaults, { profile: 'core' }, async (t: Platform) => {
@@ -36,11 +35,11 @@ const defaultsCheck = check(defaults, { profile: 'core' }, async (t: Platform) =
       actual: { limit: implicit.limit, offset: implicit.offset },
       counterexample: `GET /${collection}`,
     });
-    await expectSamePage(t, collection);
+    await mustGiveSamePage(t, collection);
   }
 });
 
-async function expectSamePage(t: Platform, collection: Collection): Promise<void> {
+async function mustGiveSamePage(t: Platform, collection: Collection): Promise<void> {
   const idsOf = async (query = {}): Promise<string> => ids((await getPage(t, collection, query)).data).join(', ');
   await whileUnchanged(t, collection, async () => {
     const implicit = await idsOf();
@@ -70,7 +69,7 @@ const limitAboveCheck = check(limitAbove, { profile: 'core' }, async (t: Platfor
   const collections = await servedCollections(t);
   await t.property(
     fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ min: MAXIMUM + 1 }) }),
-    async ({ collection, value }) => void (await expectLimit100(t, collection, String(value))),
+    async ({ collection, value }) => void (await mustClampLimitTo100(t, collection, String(value))),
     {
       runs: collections.length * 2 + 15,
       examples: examplesOf(collections, [MAXIMUM + 1, 1000]),
@@ -86,7 +85,7 @@ const limitObeyedCheck = check(
     const collection = await collectionWith(t, MAXIMUM + 1);
     if (collection === undefined) t.notApplicable('no collection has more than 100 items, and the run may create none');
     for (const limit of [MAXIMUM, MAXIMUM + 1, MAXIMUM + 50, 100_000]) {
-      const { data, has_more: more } = await expectLimit100(t, collection, String(limit));
+      const { data, has_more: more } = await mustClampLimitTo100(t, collection, String(limit));
       t.must(data.length === MAXIMUM && more, {
         expected: `the first 100 items of ${collection}, which has more, with limit ${limit}`,
         actual: { items: data.length, has_more: more },
@@ -109,7 +108,7 @@ const limitBelowCheck = check(limitBelow, {}, async (t: Platform) => {
   await t.property(
     fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ max: 0 }) }),
     async ({ collection, value }) => {
-      const { limit, data } = await expectLimitInRange(t, collection, String(value));
+      const { limit, data } = await mustKeepLimitInRange(t, collection, String(value));
       t.should(limit === LIST_LIMITS.limitMinimum, {
         expected: `limit 1 with limit=${value}: the nearest valid value on a platform that serves a limit of 1`,
         actual: `limit ${limit} and ${data.length} items from GET /${collection}?limit=${value}`,
@@ -134,7 +133,7 @@ const negativeOffsetCheck = check(negativeOffset, { profile: 'core' }, async (t:
     async ({ collection, value }) => {
       // A page that holds the whole collection shows a has_more that was computed from the negative offset.
       const limit = value <= -MAXIMUM ? MAXIMUM : 5;
-      await expectOffset0(t, collection, String(value), limit);
+      await mustClampOffsetTo0(t, collection, String(value), limit);
     },
     { runs: collections.length * 3 + 7, examples: examplesOf(collections, [-1, -10, -1000]), ...describedAs('offset') },
   );

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { LIST_LIMITS } from '../../harness/contract/lists.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { type Collection, getPage, ids, servedCollections } from './support/lists.ts';
 import { anyLimit, collectionsToPage, describePage, type PageRequest } from './support/paging.ts';
 import { whileUnchanged } from './support/unchanged.ts';
@@ -48,7 +47,7 @@ const inRange = requirement({
   level: 'MUST',
   section: '8',
   since: '2026-11-21',
-  clause: 'An invalid `limit` is replaced by the nearest valid value … An invalid `offset` is replaced',
+  clause: 'Effective page size after clamping. … Effective starting index after clamping.',
   text: 'A limit from 1 to 100 and an offset of 0 or more take effect unchanged, and the page begins at that offset.',
 });
 const inRangeCheck = check(inRange, {}, async (t: Platform) => {
@@ -69,7 +68,7 @@ const inRangeCheck = check(inRange, {}, async (t: Platform) => {
         actual: `offset ${answer.offset}`,
         counterexample: describePage(asked),
       });
-      if (offset > 0 && answer.data.length > 0) await expectBeginsAtOffset(t, asked);
+      if (offset > 0 && answer.data.length > 0) await mustBeginAtOffset(t, asked);
     },
     {
       runs: collections.length * 3 + 15,
@@ -84,7 +83,7 @@ const inRangeCheck = check(inRange, {}, async (t: Platform) => {
 });
 
 /** The first item of the page is the one at that offset when the list is read from its beginning. */
-async function expectBeginsAtOffset(t: Platform, asked: PageRequest): Promise<void> {
+async function mustBeginAtOffset(t: Platform, asked: PageRequest): Promise<void> {
   const { collection, limit, offset } = asked;
   const read = async () => {
     const page = await getPage(t, collection, { limit, offset });
@@ -127,7 +126,7 @@ const hasMoreCheck = check(
       }),
     );
     const examples = [...counts].flatMap(([collection, items]) => pagesAtTheEnd(collection, items));
-    await t.property(fc.oneof(...pages), (page) => expectNextPageToAgree(t, page), {
+    await t.property(fc.oneof(...pages), (page) => mustAgreeWithNextPage(t, page), {
       runs: examples.length + 15,
       examples: examples.map((page): [unknown] => [page]),
       describe: describePage,
@@ -149,7 +148,7 @@ function pagesAtTheEnd(collection: Collection, items: number): PageRequest[] {
   ];
 }
 
-async function expectNextPageToAgree(t: Platform, asked: PageRequest): Promise<void> {
+async function mustAgreeWithNextPage(t: Platform, asked: PageRequest): Promise<void> {
   const { collection, limit, offset } = asked;
   const read = async () => {
     const [page, next] = await Promise.all([

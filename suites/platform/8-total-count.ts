@@ -1,8 +1,7 @@
 /** Section 8, rule 4: whether `total_count` is there exactly when it is asked for, and is right. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { type Collection, getList, getPage, type Page, pageFrom, servedCollections } from './support/lists.ts';
 import { COUNTED_BY_PAGES, countItems, itemCount, type PageRequest } from './support/paging.ts';
 import { ok } from './support/requests.ts';
@@ -20,13 +19,13 @@ const omittedCheck = check(totalCount, { aspect: 'omitted', profile: 'core' }, a
   for (const collection of await servedCollections(t)) {
     for (const query of [{}, { limit: 1 }, { offset: 1_000_000 }, { limit: 100 }]) {
       const page = await getPage(t, collection, query);
-      expectNoCount(t, page, 'no total_count without expand=total_count', { collection, ...query });
+      mustOmitCount(t, page, 'no total_count without expand=total_count', { collection, ...query });
     }
-    await expectNoCountWithOtherExpansion(t, collection);
+    await mustOmitCountWithOtherExpansion(t, collection);
   }
 });
 
-function expectNoCount(t: Platform, page: Page, expected: string, counterexample: unknown): void {
+function mustOmitCount(t: Platform, page: Page, expected: string, counterexample: unknown): void {
   t.must(!('total_count' in page), {
     expected,
     actual: `total_count ${JSON.stringify(page.total_count)}`,
@@ -37,14 +36,14 @@ function expectNoCount(t: Platform, page: Page, expected: string, counterexample
 /** Names that published platforms expand. Any name that a platform knows would do. */
 const EXPANSIONS: Partial<Record<Collection, string>> = { devices: 'current_release', deployments: 'release' };
 
-async function expectNoCountWithOtherExpansion(t: Platform, collection: Collection): Promise<void> {
+async function mustOmitCountWithOtherExpansion(t: Platform, collection: Collection): Promise<void> {
   const expand = EXPANSIONS[collection] ?? 'config_type';
   const response = await getList(t, collection, { limit: 1, expand });
   // The specification does not show what else a list expands, so a refusal means nothing.
   if (!ok(response)) return;
   const page = pageFrom(t, collection, response);
   const expected = `no total_count with expand=${expand}, only with expand=total_count`;
-  expectNoCount(t, page, expected, `GET /${collection}?limit=1&expand=${expand}`);
+  mustOmitCount(t, page, expected, `GET /${collection}?limit=1&expand=${expand}`);
 }
 
 const exactCheck = check(totalCount, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
@@ -60,17 +59,17 @@ const exactCheck = check(totalCount, { sharing: 'exclusive', profile: 'core' }, 
     { collection, limit: 1, offset: 1 },
     { collection, limit: 10, offset: items + 5 },
   ]);
-  await t.property(anyPage, (page) => expectCount(t, page, counts), {
+  await t.property(anyPage, (page) => mustCountItems(t, page, counts), {
     runs: examples.length + 10,
     examples: examples.map((page): [unknown] => [page]),
   });
   for (const [collection, items] of counts) {
-    if (items >= COUNTED_BY_PAGES) await expectCountToEndAtLastItem(t, collection, items);
+    if (items >= COUNTED_BY_PAGES) await mustEndAtCount(t, collection, items);
   }
 });
 
 /** `counts` holds the number of items on the pages of each collection; it is updated when other clients write. */
-async function expectCount(t: Platform, asked: PageRequest, counts: Map<Collection, number>): Promise<void> {
+async function mustCountItems(t: Platform, asked: PageRequest, counts: Map<Collection, number>): Promise<void> {
   const { collection, limit, offset } = asked;
   const counterexample = { collection, limit, offset, expand: 'total_count' };
   await whileUnchanged(t, collection, async () => {
@@ -97,7 +96,7 @@ async function expectCount(t: Platform, asked: PageRequest, counts: Map<Collecti
 }
 
 /** A collection that is too large to read every page: its last item has to be where the count says. */
-async function expectCountToEndAtLastItem(t: Platform, collection: Collection, items: number): Promise<void> {
+async function mustEndAtCount(t: Platform, collection: Collection, items: number): Promise<void> {
   await whileUnchanged(t, collection, async () => {
     const last = await getPage(t, collection, { limit: 10, offset: items - 1, expand: 'total_count' });
     if (last.data.length === 1) return { agrees: true };

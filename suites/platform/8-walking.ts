@@ -1,8 +1,7 @@
 /** Section 8, rule 3: whether a walk from page to page shows every item once, and ends at the end. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { sweepLimits } from './support/limit-sweep.ts';
 import { type Collection, getPage, ids } from './support/lists.ts';
 import {
@@ -13,7 +12,7 @@ import {
   describePage,
   type PageRequest,
 } from './support/paging.ts';
-import { expectSameWalk, firstDifference } from './support/same-walk.ts';
+import { firstDifference, mustWalkInSameOrder } from './support/same-walk.ts';
 import { sortedContents, whileUnchanged } from './support/unchanged.ts';
 
 interface Walk {
@@ -37,9 +36,9 @@ const walkOnceCheck = check(
   { needs: ['seed-data'], sharing: 'exclusive', profile: 'core' },
   async (t: Platform) => {
     const counts = await collectionsToPage(t);
-    const expectWalk = ({ collection, limit, from }: Walk) =>
-      expectSameWalk(t, collection, { limit, from, items: counts.get(collection) ?? 0 });
-    const failures = await walkToTheEnds([...counts.keys()], expectWalk);
+    const mustWalk = ({ collection, limit, from }: Walk) =>
+      mustWalkInSameOrder(t, collection, { limit, from, items: counts.get(collection) ?? 0 });
+    const failures = await walkToTheEnds([...counts.keys()], mustWalk);
     const suspect = await sweepLimits(t, counts);
     const examples: Walk[] = [
       ...failures.keys(),
@@ -51,7 +50,7 @@ const walkOnceCheck = check(
       from: fc.constantFrom('start' as const, 'end' as const),
     });
     // A walk that failed is repeated as an example, so that the report shows the requests of that walk alone.
-    await t.property(anyWalk, expectWalk, {
+    await t.property(anyWalk, mustWalk, {
       runs: examples.length + 10,
       examples: examples.map((walk): [unknown] => [walk]),
       describe: describeWalk,
@@ -63,14 +62,14 @@ const walkOnceCheck = check(
 /** Walks all collections at the same time, since each walk waits for one page after another. Returns the errors by walk. */
 async function walkToTheEnds(
   collections: readonly Collection[],
-  expectWalk: (walk: Walk) => Promise<void>,
+  mustWalk: (walk: Walk) => Promise<void>,
 ): Promise<Map<Walk, unknown>> {
   const failures = new Map<Walk, unknown>();
   await Promise.all(
     collections.map(async (collection) => {
       for (const limit of [1, 3, 10, 100]) {
         const walk = { collection, limit, from: 'end' as const };
-        await expectWalk(walk).catch((error: unknown) => failures.set(walk, error));
+        await mustWalk(walk).catch((error: unknown) => failures.set(walk, error));
       }
     }),
   );
@@ -105,7 +104,7 @@ const beyondEnd = requirement({
   level: 'MUST',
   section: '8',
   since: '2026-11-21',
-  clause: 'until `has_more` is false',
+  clause: 'True when more items exist beyond this page.',
   text: 'An offset past the end gives an empty page whose has_more is false.',
 });
 const beyondEndCheck = check(beyondEnd, { sharing: 'exclusive' }, async (t: Platform) => {
@@ -120,7 +119,7 @@ const beyondEndCheck = check(beyondEnd, { sharing: 'exclusive' }, async (t: Plat
   const examples = [...counts].flatMap(([collection, items]) =>
     [items, items + 1, items + 1000].map((offset): [unknown] => [{ collection, limit: 10, offset }]),
   );
-  await t.property(fc.oneof(...pages), (page) => expectEmptyPage(t, page, counts.get(page.collection) ?? 0), {
+  await t.property(fc.oneof(...pages), (page) => mustBeEmptyPage(t, page, counts.get(page.collection) ?? 0), {
     runs: examples.length + 10,
     examples,
     describe: describePage,
@@ -130,7 +129,7 @@ const beyondEndCheck = check(beyondEnd, { sharing: 'exclusive' }, async (t: Plat
   }
 });
 
-async function expectEmptyPage(t: Platform, asked: PageRequest, items: number): Promise<void> {
+async function mustBeEmptyPage(t: Platform, asked: PageRequest, items: number): Promise<void> {
   const { collection, limit, offset } = asked;
   await whileUnchanged(t, collection, async () => {
     const page = await getPage(t, collection, { limit, offset });

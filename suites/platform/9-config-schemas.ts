@@ -1,8 +1,8 @@
 /** Section 9, 2026-08-17.everglades and migration rule 1: where a config schema says that its instances are written. */
 import { codenamesBefore } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import { inVersion, type Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { inVersion } from './support/context.ts';
 import { createConfigType, createdItem, uniqueName } from './support/create.ts';
 import { type Item, readItem, walk } from './support/lists.ts';
 import { createSchema, schemaBody } from './support/releases.ts';
@@ -20,8 +20,8 @@ const slots = requirement({
 });
 const givenCheck = check(slots, options, async (t: Platform) => {
   const everglades = inVersion(t, 'everglades');
-  await expectGivenSlot(everglades);
-  await expectSeveralSlots(everglades);
+  await mustKeepSlot(everglades);
+  await mustKeepSeveralSlots(everglades);
 });
 
 const derivedCheck = check(slots, { ...options, aspect: 'derived' }, async (t: Platform) => {
@@ -71,11 +71,11 @@ const olderChecks = codenamesBefore('everglades').map((codename) =>
 );
 
 /** A schema keeps the one path that it was given. */
-async function expectGivenSlot(t: Platform): Promise<void> {
+async function mustKeepSlot(t: Platform): Promise<void> {
   const filepath = newPath();
   const { id } = await createSchema(t, (await createConfigType(t)).id, { filepath });
   const schema = await readItem(t, 'config_schemas', id);
-  t.must(requireSlotPaths(t, schema).includes(filepath), {
+  t.must(mustHaveSlotPaths(t, schema).includes(filepath), {
     expected: `instance_slots with the filepath ${filepath} that was given`,
     actual: JSON.stringify(schema),
   });
@@ -94,7 +94,7 @@ async function expectGivenSlot(t: Platform): Promise<void> {
 }
 
 /** A schema keeps two paths that it was given. A platform may refuse more than one. */
-async function expectSeveralSlots(t: Platform): Promise<void> {
+async function mustKeepSeveralSlots(t: Platform): Promise<void> {
   const filepaths = [newPath(), newPath()];
   const instance_slots = filepaths.map((filepath, at) => ({
     key: `slot_${at}`,
@@ -125,7 +125,7 @@ async function derivedPaths(t: Platform, typeId: string): Promise<string[]> {
     expected: 'a config schema without instance_slots to be created, with a derived filepath',
     actual: summary(response),
   });
-  return requireSlotPaths(t, await readItem(t, 'config_schemas', schema.id));
+  return mustHaveSlotPaths(t, await readItem(t, 'config_schemas', schema.id));
 }
 
 const newPath = (): string => `/srv/configs/${uniqueName('path')}.json`;
@@ -136,7 +136,7 @@ function slotPaths(schema: Item): unknown[] {
 }
 
 /** Fails the check unless there is at least one slot and each has a path. */
-function requireSlotPaths(t: Platform, schema: Item): string[] {
+function mustHaveSlotPaths(t: Platform, schema: Item): string[] {
   const found = slotPaths(schema);
   t.must(found.length > 0 && found.every((path) => typeof path === 'string' && path !== ''), {
     expected: 'instance_slots with a filepath each',

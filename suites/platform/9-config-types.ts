@@ -1,7 +1,7 @@
 /** Section 9, migration rule 2: whether the slug of a config type is immutable. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import { inVersion, type Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { inVersion } from './support/context.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
 import { ok, refused, send, summary } from './support/requests.ts';
@@ -21,13 +21,13 @@ const slugCheck = check(
     const everglades = inVersion(t, 'everglades');
     const type = await createConfigType(everglades);
     if (typeof type['slug'] !== 'string') t.blocked('set-up: a new config type shows no slug');
-    await expectNameToChange(everglades, type);
+    await mustKeepSlugWhenRenamed(everglades, type);
     for (const body of [
       { slug: uniqueName('slug') },
       { name: uniqueName('renamed'), slug: uniqueName('slug') },
       { slug: null },
     ]) {
-      await expectSlugToStay(everglades, type, body);
+      await mustKeepSlug(everglades, type, body);
     }
   },
 );
@@ -35,7 +35,7 @@ const slugCheck = check(
 const pathOf = ({ id }: Item): string => `/config_types/${encodeURIComponent(id)}`;
 
 /** Blocks the check if PATCH does not work at all: its refusal of a slug would mean nothing. */
-async function expectNameToChange(t: Platform, type: Item): Promise<void> {
+async function mustKeepSlugWhenRenamed(t: Platform, type: Item): Promise<void> {
   const name = uniqueName('renamed');
   const response = await send(t, { method: 'PATCH', path: pathOf(type), body: { name } });
   if (!ok(response)) t.blocked(`set-up: PATCH ${pathOf(type)} with a name answered ${summary(response)}`);
@@ -50,7 +50,7 @@ async function expectNameToChange(t: Platform, type: Item): Promise<void> {
   });
 }
 
-async function expectSlugToStay(t: Platform, type: Item, body: { name?: string; slug: string | null }): Promise<void> {
+async function mustKeepSlug(t: Platform, type: Item, body: { name?: string; slug: string | null }): Promise<void> {
   const response = await send(t, { method: 'PATCH', path: pathOf(type), body });
   const now = await readItem(t, 'config_types', type.id);
   t.must(now['slug'] === type['slug'], {

@@ -1,7 +1,7 @@
 /** Section 9, 2026-08-17.everglades: whether deployments report when they were queued, deployed and archived. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import { inVersion, type Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { inVersion } from './support/context.ts';
 import { inOrder, TIMINGS, type Timing, timestampOf, timestampsOf } from './support/deployment-timings.ts';
 import {
   actOn,
@@ -74,7 +74,7 @@ const ownCheck = check(
       const unused = await createArchivedDeployment(everglades, fixtures);
       created.add(unused);
       await observe(unused);
-      await expectNeverDeployed(everglades, unused);
+      await mustNeverBeDeployed(everglades, unused);
       const all = [...created];
       created.clear();
       await archiveAll(everglades, all);
@@ -83,7 +83,7 @@ const ownCheck = check(
   },
 );
 
-async function expectNeverDeployed(t: Platform, archived: Item): Promise<void> {
+async function mustNeverBeDeployed(t: Platform, archived: Item): Promise<void> {
   const at = timestampOf(await readItem(t, 'deployments', archived.id), 'deployed');
   t.must(archived['target_status'] !== 'staged' || typeof at !== 'string', {
     expected: `no time at which ${archived.id} was deployed: it was staged, and nobody deployed it`,
@@ -98,7 +98,7 @@ function timingObserver(t: Platform): (deployment: Item) => Promise<void> {
   const timesById = new Map<string, Times>();
   return async ({ id }) => {
     const item = await readItem(t, 'deployments', id);
-    expectTimesToFitActivity(t, item);
+    mustFitActivity(t, item);
     const before = timesById.get(id) ?? {};
     const gone = TIMINGS.find(
       (timing) => before[timing] !== undefined && typeof timestampOf(item, timing) !== 'string',
@@ -124,7 +124,7 @@ const HISTORIES: Record<string, { past: Timing[]; future: Timing[] }> = {
   archived: { past: ['archived'], future: [] },
 };
 
-function expectTimesToFitActivity(t: Platform, item: Item): void {
+function mustFitActivity(t: Platform, item: Item): void {
   const activity = String(item['activity_status']);
   const { past, future } = HISTORIES[activity] ?? { past: [], future: [] };
   const early = future.find((timing) => typeof timestampOf(item, timing) === 'string');

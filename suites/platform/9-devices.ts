@@ -1,8 +1,8 @@
 /** Section 9: what devices show when `current_release` and `current_deployment` are expanded, and their status `archived`. */
 import { codenamesBefore, codenamesFrom, type SupportedCodename } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import { inVersion, type Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { inVersion } from './support/context.ts';
 import { createDevice, mayWrite } from './support/create.ts';
 import { LISTED_AT_MOST } from './support/deployments.ts';
 import { getList, getPage, type Item, pageFrom, readItem, servedCollections, walk } from './support/lists.ts';
@@ -24,10 +24,10 @@ const expandChecks = codenamesFrom('rainier').map((codename) =>
     const versioned = inVersion(t, codename);
     await requireDevice(versioned);
     const { data: plain } = await getPage(versioned, 'devices', { limit: 100 });
-    for (const field of FIELDS) expectNotExpanded(t, plain, field);
+    for (const field of FIELDS) mustNotBeExpanded(t, plain, field);
     const deployed = await devicesWithDeployment(versioned);
-    for (const field of FIELDS) await expectExpansion(versioned, plain, field, deployed);
-    for (const device of await expandedDevices(versioned, plain, ...FIELDS)) expectConsistent(t, device);
+    for (const field of FIELDS) await mustExpand(versioned, plain, field, deployed);
+    for (const device of await expandedDevices(versioned, plain, ...FIELDS)) shouldBeConsistent(t, device);
   }),
 );
 
@@ -41,7 +41,7 @@ async function requireDevice(t: Platform): Promise<void> {
 
 const isResource = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-function expectNotExpanded(t: Platform, plain: readonly Item[], field: string): void {
+function mustNotBeExpanded(t: Platform, plain: readonly Item[], field: string): void {
   const expanded = plain.find((device) => isResource(device[field]));
   t.must(expanded === undefined, {
     expected: `no ${field} in devices without expand=${field}`,
@@ -61,7 +61,7 @@ async function devicesWithDeployment(t: Platform): Promise<Set<unknown>> {
   return new Set(items.filter(isCurrent).map((item) => item['device_id']));
 }
 
-async function expectExpansion(
+async function mustExpand(
   t: Platform,
   plain: readonly Item[],
   field: keyof typeof EXPANSIONS,
@@ -70,12 +70,12 @@ async function expectExpansion(
   const devices = await expandedDevices(t, plain, field);
   for (const device of devices) {
     if (isResource(device[field]) || !deployed.has(device.id)) {
-      expectResource(t, { device, field, hasDeployment: deployed.has(device.id) });
+      mustBeResource(t, { device, field, hasDeployment: deployed.has(device.id) });
       continue;
     }
     // Its deployment may have been replaced since the deployments were read, so both are read again.
     const hasDeployment = (await devicesWithDeployment(t)).has(device.id);
-    expectResource(t, { device: await readItem(t, 'devices', device.id, [field]), field, hasDeployment });
+    mustBeResource(t, { device: await readItem(t, 'devices', device.id, [field]), field, hasDeployment });
   }
   const [other] = FIELDS.filter((name) => name !== field);
   const unasked = devices.find((device) => isResource(device[other ?? '']));
@@ -106,7 +106,7 @@ interface Expanded {
   hasDeployment: boolean;
 }
 
-function expectResource(t: Platform, { device, field, hasDeployment }: Expanded): void {
+function mustBeResource(t: Platform, { device, field, hasDeployment }: Expanded): void {
   const object = EXPANSIONS[field];
   const value = device[field] as Item | null | undefined;
   const isThere = isResource(value);
@@ -123,7 +123,7 @@ function expectResource(t: Platform, { device, field, hasDeployment }: Expanded)
   t.should(isThere || !hasDeployment, finding);
 }
 
-function expectConsistent(t: Platform, device: Item): void {
+function shouldBeConsistent(t: Platform, device: Item): void {
   const deployment = device['current_deployment'] as Item | null | undefined;
   const release = device['current_release'] as Item | null | undefined;
   if (!deployment) return;

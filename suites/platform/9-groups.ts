@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { findGroupRequests, type GroupRequests } from './models/group-requests.ts';
 import { CIRCLE, type GroupModel, type GroupReality, groupCommands } from './models/groups.ts';
-import { check } from './support/check.ts';
-import { inVersion, type Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { inVersion } from './support/context.ts';
 import { create, createDevice, createdItem, uniqueName } from './support/create.ts';
 import { readItem } from './support/lists.ts';
 import { ok, refused, send, summary } from './support/requests.ts';
@@ -47,11 +47,11 @@ async function createRoot(t: Platform, requests: GroupRequests): Promise<{ model
 const membershipCheck = check(tree, { ...options, aspect: 'membership' }, async (t: Platform) => {
   const everglades = inVersion(t, 'everglades');
   const group = await create(everglades, '/groups', { name: uniqueName('group') });
-  await expectPatchToKeepGroup(everglades, group.id);
-  await expectCreationWithoutGroup(everglades, group.id);
+  await mustKeepGroup(everglades, group.id);
+  await mustCreateWithoutGroup(everglades, group.id);
 });
 
-async function expectPatchToKeepGroup(t: Platform, group: string): Promise<void> {
+async function mustKeepGroup(t: Platform, group: string): Promise<void> {
   const device = await createDevice(t);
   const path = `/devices/${encodeURIComponent(device.id)}`;
   const renamed = await send(t, { method: 'PATCH', path, body: { name: uniqueName('device') } });
@@ -72,7 +72,7 @@ async function expectPatchToKeepGroup(t: Platform, group: string): Promise<void>
   }
 }
 
-async function expectCreationWithoutGroup(t: Platform, group: string): Promise<void> {
+async function mustCreateWithoutGroup(t: Platform, group: string): Promise<void> {
   const body = { name: uniqueName('device'), group_id: group };
   const response = await send(t, { method: 'POST', path: '/devices', body });
   const device = createdItem(response);

@@ -1,8 +1,8 @@
 /** Section 9, migration rule 3: which values of `parent_id` are accepted when a deployment is created. */
 import { requirement } from '../../harness/runner/define.ts';
 import { pollWithin } from '../poll-within.ts';
-import { check } from './support/check.ts';
-import { inVersion, type Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { inVersion } from './support/context.ts';
 import { createDevice, createdItem } from './support/create.ts';
 import { actOn, archivingAfterwards, LISTED_AT_MOST, postDeployment, tryDeployment } from './support/deployments.ts';
 import { type Item, ids, readItem, walk } from './support/lists.ts';
@@ -23,14 +23,14 @@ const parent = requirement({
 const nullAcceptedCheck = check(parent, { ...options, aspect: 'null-accepted' }, (t: Platform) =>
   withNewDevice(t, async (stage) => {
     const why = 'the device has no deployment at all';
-    await expectCreated(stage, { parent: null, why, control: undefined });
+    await mustCreate(stage, { parent: null, why, control: undefined });
   }),
 );
 
 const nullRefusedCheck = check(parent, { ...options, aspect: 'null-refused' }, (t: Platform) =>
   withNewDevice(t, async (stage) => {
     const { everglades, fixtures, device, created } = stage;
-    await makeTarget(stage, await expectCreated(stage, OMITTED));
+    await makeTarget(stage, await mustCreate(stage, OMITTED));
     const before = new Set([...ids([...created]), ...(await activeDeployments(stage))]);
     const { deployment, answers } = await tryDeployment(everglades, fixtures, device, null);
     const unasked = (await activeDeployments(stage)).filter((id) => !before.has(id) && id !== deployment?.id);
@@ -53,14 +53,14 @@ const nullRefusedCheck = check(parent, { ...options, aspect: 'null-refused' }, (
 const givenCheck = check(parent, { ...options, aspect: 'accepted' }, (t: Platform) =>
   withNewDevice(t, async (stage) => {
     const { everglades, fixtures, device, created } = stage;
-    const first = await expectCreated(stage, OMITTED);
+    const first = await mustCreate(stage, OMITTED);
     await makeTarget(stage, first);
     const why = 'it is the current target deployment of the device';
-    const second = await expectCreated(stage, { parent: first.id, why, control: undefined });
+    const second = await mustCreate(stage, { parent: first.id, why, control: undefined });
     const replaced = second['target_status'] === 'deployed';
     const current = replaced ? second : first;
-    if (replaced) await expectReplaced(everglades, first, second);
-    await expectCreatedWithoutParent(stage, current);
+    if (replaced) await shouldBeReplaced(everglades, first, second);
+    await mustCreateWithoutParent(stage, current);
     const [ofOtherDevice] = created;
     const { answers } = await tryDeployment(everglades, fixtures, device, ofOtherDevice?.id);
     t.note(`parent_id of a deployment of another device (current is ${current.id}): ${answers.at(-1)}`);
@@ -127,7 +127,7 @@ const OMITTED: Expectation = { parent: undefined, why: 'nothing is asserted', co
 
 const named = (parent: ParentId): string => (parent === undefined ? 'parent_id omitted' : `parent_id ${parent}`);
 
-async function expectCreated(stage: Stage, expectation: Expectation): Promise<Item> {
+async function mustCreate(stage: Stage, expectation: Expectation): Promise<Item> {
   const { everglades, fixtures, device, created } = stage;
   const { deployment, answers } = await tryDeployment(everglades, fixtures, device, expectation.parent);
   if (deployment !== undefined) {
@@ -150,7 +150,7 @@ async function expectCreated(stage: Stage, expectation: Expectation): Promise<It
 }
 
 /** After a deployment with its parent given, one with parent_id omitted is created too, unless none is. */
-async function expectCreatedWithoutParent(stage: Stage, current: Item): Promise<void> {
+async function mustCreateWithoutParent(stage: Stage, current: Item): Promise<void> {
   const { everglades, fixtures, device, created } = stage;
   const { deployment, answers } = await tryDeployment(everglades, fixtures, device);
   if (deployment !== undefined) return void created.add(deployment);
@@ -199,7 +199,7 @@ async function makeTarget({ everglades }: Stage, deployment: Item): Promise<void
 }
 
 /** A device has one current target deployment. The spec does not say when the old target is cleared, so poll until the timeout. */
-async function expectReplaced(t: Platform, old: Item, next: Item): Promise<void> {
+async function shouldBeReplaced(t: Platform, old: Item, next: Item): Promise<void> {
   const targetOf = async ({ id }: Item): Promise<unknown> => (await readItem(t, 'deployments', id))['target_status'];
   const cleared = await pollWithin(
     `${old.id} not to be the target any more`,

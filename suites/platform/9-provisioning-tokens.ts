@@ -3,8 +3,8 @@ import type { Endpoint, HttpResponse } from '../../harness/client/http.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import { inVersion, type Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { inVersion } from './support/context.ts';
 import { requireEndpoint } from './support/create.ts';
 import { ok, refused, send, summary } from './support/requests.ts';
 
@@ -23,8 +23,8 @@ const issuedChecks = codenamesFrom('rainier').map((codename) =>
     async (t: Platform) => {
       const versioned = inVersion(t, codename);
       const isFirst = !issuedTokens.has(t.http.endpoint);
-      await expectNewToken(versioned);
-      if (isFirst) await expectNewToken(versioned);
+      await mustIssueToken(versioned);
+      if (isFirst) await mustIssueToken(versioned);
     },
   ),
 );
@@ -33,7 +33,7 @@ const beforeCheck = check(
   token,
   { needs: ['write', 'rainier', 'tetons'], writes: true, sharing: 'exclusive', aspect: 'tetons' },
   async (t: Platform) => {
-    if (!issuedTokens.has(t.http.endpoint)) await expectNewToken(inVersion(t, 'rainier'));
+    if (!issuedTokens.has(t.http.endpoint)) await mustIssueToken(inVersion(t, 'rainier'));
     const response = await postToken(inVersion(t, 'tetons'));
     // Only a SHOULD: rainier introduced the endpoint, but what older versions answer is not stated.
     t.should(!ok(response), {
@@ -60,7 +60,7 @@ async function postToken(t: Platform): Promise<HttpResponse> {
 }
 
 /** Blocks the check if the platform refuses: neither the body of the request nor the number of tokens allowed is shown. */
-async function expectNewToken(t: Platform): Promise<void> {
+async function mustIssueToken(t: Platform): Promise<void> {
   const response = await postToken(t);
   await requireEndpoint(t, PATH, response);
   if (refused(response) || response.status === SERVICE_UNAVAILABLE) {
@@ -69,7 +69,7 @@ async function expectNewToken(t: Platform): Promise<void> {
   t.must(ok(response), { expected: `2xx with a token to POST ${PATH}`, actual: summary(response) });
   const { token, expires_at: expiry } = (response.json ?? {}) as { token?: unknown; expires_at?: unknown };
   t.must(typeof token === 'string' && token !== '', { expected: 'a token that is not empty', actual: typeof token });
-  expectFutureExpiry(t, response, expiry);
+  shouldExpireInFuture(t, response, expiry);
   const issued = issuedTokens.get(t.http.endpoint) ?? new Set();
   issuedTokens.set(t.http.endpoint, issued);
   t.must(!issued.has(token), { expected: 'a new token each time', actual: 'the same token twice' });
@@ -77,7 +77,7 @@ async function expectNewToken(t: Platform): Promise<void> {
 }
 
 /** Only SHOULDs: the name of the field is that of published platforms. */
-function expectFutureExpiry(t: Platform, response: HttpResponse, expiry: unknown): void {
+function shouldExpireInFuture(t: Platform, response: HttpResponse, expiry: unknown): void {
   t.should(typeof expiry === 'string' && isIso8601(expiry), {
     expected: 'an ISO 8601 date-time in expires_at',
     actual: expiry,

@@ -8,8 +8,8 @@ import {
   versionNamed,
 } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import { type Platform, speaking } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
+import { speaking } from './support/context.ts';
 import { COLLECTIONS, getList, servedCollections } from './support/lists.ts';
 import { refused, serverError, summary } from './support/requests.ts';
 
@@ -24,7 +24,7 @@ const supported = requirement({
   text: 'Requests in a version that the platform supports are served.',
 });
 const supportedCheck = check(supported, { profile: 'core' }, async (t: Platform) => {
-  await expectServedIn(t, t.apiVersion);
+  await mustServeVersion(t, t.apiVersion);
   const [collection] = await servedCollections(t);
   for (const version of SUPPORTED_VERSIONS) {
     const answer = await getList(t, collection, { limit: 1 }, speaking(t, version));
@@ -37,11 +37,11 @@ const supportedCheck = check(supported, { profile: 'core' }, async (t: Platform)
 });
 const supportedVersionChecks = SUPPORTED_CODENAMES.map((codename) =>
   check(supported, { aspect: codename, needs: [codename] }, async (t: Platform) => {
-    await expectServedIn(t, versionNamed(codename));
+    await mustServeVersion(t, versionNamed(codename));
   }),
 );
 
-async function expectServedIn(t: Platform, version: string): Promise<void> {
+async function mustServeVersion(t: Platform, version: string): Promise<void> {
   const http = speaking(t, version);
   const collections = await servedCollections(t, http);
   for (const collection of COLLECTIONS) {
@@ -64,7 +64,7 @@ const endOfLife = requirement({
   text: 'Versions that are no longer supported are refused with a 4xx.',
 });
 const endOfLifeCheck = check(endOfLife, {}, async (t: Platform) => {
-  for (const version of END_OF_LIFE_VERSIONS) await expectRefused(t, version, 'which is no longer supported');
+  for (const version of END_OF_LIFE_VERSIONS) await mustRefuseVersion(t, version, 'which is no longer supported');
 });
 
 const malformed = requirement({
@@ -95,7 +95,7 @@ const malformedCheck = check(malformed, { profile: 'core' }, async (t: Platform)
     .string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz0123456789-. _/"{'), minLength: 1, maxLength: 40 })
     .map((value) => value.trim())
     .filter((value) => value !== '' && !/^\d{4}-\d{2}-\d{2}\.[a-z]+$/.test(value));
-  await t.property(anyMalformed, async (version) => expectRefused(t, version, 'which is malformed'), {
+  await t.property(anyMalformed, async (version) => mustRefuseVersion(t, version, 'which is malformed'), {
     runs: MALFORMED_VERSIONS.length + 8,
     examples: MALFORMED_VERSIONS.map((version): [unknown] => [version]),
   });
@@ -111,11 +111,11 @@ const unknown = requirement({
 });
 const unknownCheck = check(unknown, {}, async (t: Platform) => {
   for (const version of ['2099-01-01.nowhere', `${NEWEST_DATE}.nowhere`, `2001-01-01.${NEWEST_NAME}`]) {
-    await expectRefused(t, version, 'which was never released');
+    await mustRefuseVersion(t, version, 'which was never released');
   }
 });
 
-async function expectRefused(t: Platform, version: string, why: string): Promise<void> {
+async function mustRefuseVersion(t: Platform, version: string, why: string): Promise<void> {
   const [collection] = await servedCollections(t);
   const response = await getList(t, collection, { limit: 1 }, speaking(t, version));
   t.must(refused(response), {

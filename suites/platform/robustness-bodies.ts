@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { getPage, servedCollections } from './support/lists.ts';
 import { ok, refused, send, serverError, summary } from './support/requests.ts';
@@ -35,7 +34,7 @@ const malformedCheck = check(bodies, options, async (t: Platform) => {
     });
     t.note(`${what}: ${response.status}`);
   }
-  await expectNothingElseCreated(t, mark, maybeCreated);
+  await mustCreateNothingElse(t, mark, maybeCreated);
   await createConfigType(t);
 });
 
@@ -113,7 +112,7 @@ async function postMalformed(t: Platform, malformed: MalformedBody): Promise<Htt
 }
 
 /** Looks at both ends of the list, where new items can be. */
-async function expectNothingElseCreated(t: Platform, mark: string, expected: readonly MalformedBody[]): Promise<void> {
+async function mustCreateNothingElse(t: Platform, mark: string, expected: readonly MalformedBody[]): Promise<void> {
   const first = await getPage(t, 'config_types', { limit: 100, expand: 'total_count' });
   const total = first.total_count ?? 0;
   const last = await getPage(t, 'config_types', { limit: 100, offset: Math.max(0, total - 100) });

@@ -1,7 +1,6 @@
 /** Section 4.2, by the conventions of JSON: whether names in any script are kept. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { createConfigType, createdItem, uniqueName } from './support/create.ts';
 import { type Collection, readItem } from './support/lists.ts';
 import { send, serverError, summary } from './support/requests.ts';
@@ -27,7 +26,7 @@ const anyScriptCheck = check(
         ['config_types', { name, slug }],
         ['devices', { name }],
       ] as const) {
-        const status = await expectNameKept(t, collection, body);
+        const status = await mustKeepName(t, collection, body);
         if (status !== 'kept') refusals.push(`${prefix} in ${collection}: ${status}`);
       }
     }
@@ -36,7 +35,7 @@ const anyScriptCheck = check(
 );
 
 /** Returns the status of a refusal. */
-async function expectNameKept(
+async function mustKeepName(
   t: Platform,
   collection: Collection,
   body: { name: string; slug?: string },

@@ -1,7 +1,6 @@
 /** Section 4.2, by the conventions of HTTP: whether paths and methods that do not exist are refused. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
-import type { Platform } from './support/context.ts';
+import { check, type Platform } from './support/check.ts';
 import { COLLECTIONS, servedCollections } from './support/lists.ts';
 import { findDevice } from './support/ping.ts';
 import { refused, send, summary } from './support/requests.ts';

@@ -1,6 +1,6 @@
 /** Section 2.2, `failed`: whether a deployment that cannot be applied ends archived and leaves nothing on the device. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check, eventually, type System } from './support/context.ts';
+import { check, eventually, type System } from './support/check.ts';
 import { EventFollower } from './support/event-follower.ts';
 import { type Item, platformSide, readItem, uniqueName } from './support/platform-side.ts';
 import { canReadFiles, type RollOut, readConfigFile, rollOut, statuses } from './support/roll-out.ts';
@@ -24,8 +24,8 @@ const failedCheck = check(failed, { needs: ['write'], writes: true, sharing: 'ex
   await events.until('deployment.deployed', good.id);
   const bad = await rollOut(t, { filepath: IMPOSSIBLE_PATH });
   await requireFailure(t, bad);
-  await expectFailedAndArchived(t, bad);
-  await expectNothingLeft(t, bad);
+  await mustFailAndBeArchived(t, bad);
+  await mustLeaveNothing(t, bad);
   // The device goes on: it receives the next deployment.
   const next = await rollOut(t, { filepath: `/srv/configs/${uniqueName('after-failure')}.json` });
   await events.until('deployment.deployed', next.id);
@@ -49,7 +49,7 @@ async function requireFailure(t: System, bad: RollOut): Promise<void> {
   }
 }
 
-async function expectFailedAndArchived(t: System, bad: RollOut): Promise<void> {
+async function mustFailAndBeArchived(t: System, bad: RollOut): Promise<void> {
   const end = await eventually(t, `${bad.id} to end failed and archived`, async () => {
     const item = await readDeployment(t, bad);
     const hasEnded = item['error_status'] === 'failed' && item['activity_status'] === 'archived';
@@ -62,7 +62,7 @@ async function expectFailedAndArchived(t: System, bad: RollOut): Promise<void> {
   });
 }
 
-async function expectNothingLeft(t: System, bad: RollOut): Promise<void> {
+async function mustLeaveNothing(t: System, bad: RollOut): Promise<void> {
   await eventually(t, `the device not to have ${bad.id} as its current deployment`, async () => {
     const response = await t.device.http.get('/deployments/current');
     const { id, activity_status: activity } = (response.json ?? {}) as Partial<Item>;

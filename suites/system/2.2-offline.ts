@@ -1,6 +1,6 @@
 /** Section 2.2, `queued`: whether a deployment for an offline device waits for it and arrives once. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type System } from './support/context.ts';
+import { check, type System } from './support/check.ts';
 import { EventFollower } from './support/event-follower.ts';
 import { platformSide, readItem } from './support/platform-side.ts';
 import { rollOut, statuses, untilActivity, untilCurrent } from './support/roll-out.ts';
@@ -52,8 +52,7 @@ const newest = requirement({
   level: 'MUST',
   section: '2.2',
   since: '2026-11-21',
-  clause:
-    '`queued` | Config instances wait to be received by the device … `deployed` | Config instances are currently available',
+  clause: 'deployed as soon as the device is online',
   text: 'After several deployments to an offline device, the newest is its current one when it is online again.',
 });
 const newestCheck = check(newest, options, async (t: System) => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { type OutageModel, outageCommands } from './models/outages.ts';
-import { check, type System } from './support/context.ts';
+import { check, type System } from './support/check.ts';
 import { EventFollower } from './support/event-follower.ts';
 import { rollOut, untilActivity, untilCurrent } from './support/roll-out.ts';
 
@@ -31,14 +31,14 @@ const agreementCheck = check(
         } finally {
           await t.online();
         }
-        await expectAgreement(t, events, model);
+        await mustAgree(t, events, model);
       },
       { runs: 4 },
     );
   },
 );
 
-async function expectAgreement(t: System, events: EventFollower, { rollOuts }: OutageModel): Promise<void> {
+async function mustAgree(t: System, events: EventFollower, { rollOuts }: OutageModel): Promise<void> {
   const last = await rollOut(t);
   await events.until('deployment.deployed', last.id);
   await untilCurrent(t, last.id);

@@ -1,6 +1,6 @@
 /** Section 4.2: whether a ping on the platform reaches the device. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check, eventually, type Look, type System } from './support/context.ts';
+import { check, eventually, type Look, type System } from './support/check.ts';
 import { ping, pingCode, platformSide, SECOND_NANOS, summary } from './support/platform-side.ts';
 
 const reachesDevice = requirement({

@@ -1,10 +1,10 @@
 /** Section 6.3: whether a deployment made on the platform arrives on the device, and replaces the one before it. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check, eventually, type System } from './support/context.ts';
+import { check, eventually, type System } from './support/check.ts';
 import { EventFollower } from './support/event-follower.ts';
 import {
   canReadFiles,
-  expectConfigFile,
+  mustHaveConfigFile,
   readConfigFile,
   rollOut,
   statuses,
@@ -33,12 +33,12 @@ const arrivesCheck = check(
       expected: `deployment.deployed of ${id} with release_id ${fixture.release.id} and activity_status deployed`,
       actual: JSON.stringify(event.data),
     });
-    if (canReadFiles(t)) await expectConfigFile(t, rolledOut);
-    await expectSameOnBothSides(t, id);
+    if (canReadFiles(t)) await mustHaveConfigFile(t, rolledOut);
+    await mustBeSameOnBothSides(t, id);
   },
 );
 
-async function expectSameOnBothSides(t: System, id: string): Promise<void> {
+async function mustBeSameOnBothSides(t: System, id: string): Promise<void> {
   const onDevice = await untilCurrent(t, id);
   const onPlatform = await untilActivity(t, id, 'deployed');
   for (const field of ['id', 'device_id', 'release_id', 'description', 'error_status', 'target_status'] as const) {
@@ -58,7 +58,7 @@ const replaces = requirement({
   level: 'MUST',
   section: '6.3',
   since: '2026-11-21',
-  clause: '`deployment.removed` | Named as a type; trigger is not stated.',
+  clause: '`deployment.removed` … Named as a type; trigger is not stated.',
   text: 'A newer deployment replaces the current one: the old one is reported with deployment.removed and ends archived, and only the new one is current.',
 });
 const replacesCheck = check(replaces, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: System) => {
@@ -82,7 +82,7 @@ const replacesCheck = check(replaces, { needs: ['write'], writes: true, sharing:
     const file = await readConfigFile(t, first);
     return file === undefined ? { found: true } : { seen: 'the file is still there' };
   });
-  await expectConfigFile(t, second);
+  await mustHaveConfigFile(t, second);
 });
 
 export default [arrivesCheck, replacesCheck];

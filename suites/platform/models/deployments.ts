@@ -109,15 +109,15 @@ const CONSTANT_FIELDS = ['object', 'id', 'device_id', 'release_id', 'created_at'
 async function observe(model: DeploymentModel, { t, device }: DeploymentReality): Promise<void> {
   for (const [index, before] of model.known.entries()) {
     const now = await readItem(t, 'deployments', before.id);
-    expectSuccessor(t, before, now);
+    mustFollow(t, before, now);
     if (now['device_id'] !== device) t.blocked(`${now.id} belongs to ${now['device_id']}, not to ${device}`);
     model.known[index] = now;
   }
 }
 
-function expectSuccessor(t: Platform, before: Item, now: Item): void {
-  expectForward(t, 'target_status', TARGET_RANKS, before, now);
-  expectForward(t, 'activity_status', ACTIVITY_RANKS, before, now);
+function mustFollow(t: Platform, before: Item, now: Item): void {
+  mustMoveForward(t, 'target_status', TARGET_RANKS, before, now);
+  mustMoveForward(t, 'activity_status', ACTIVITY_RANKS, before, now);
   const { status, activity_status: activity, error_status: error } = now;
   t.must(status === mergedStatus(activity, error), {
     expected: `status ${mergedStatus(activity, error)} with activity ${activity} and error ${error}`,
@@ -130,7 +130,7 @@ function expectSuccessor(t: Platform, before: Item, now: Item): void {
   });
 }
 
-function expectForward(t: Platform, field: string, ranks: Record<string, number>, before: Item, now: Item): void {
+function mustMoveForward(t: Platform, field: string, ranks: Record<string, number>, before: Item, now: Item): void {
   const [from, to] = [ranks[String(before[field])], ranks[String(now[field])]];
   t.must(from !== undefined && to !== undefined, {
     expected: `${field} to be one of ${Object.keys(ranks).join(', ')}`,

@@ -58,7 +58,7 @@ class Create implements Command {
       actual: summary(response),
     });
     model.groups.push({ id: group.id, name, parent });
-    await expectTree(model, real);
+    await mustBeTree(model, real);
   }
 
   toString(): string {
@@ -94,7 +94,7 @@ class Rename implements Command {
       return;
     }
     group.name = name;
-    await expectTree(model, real);
+    await mustBeTree(model, real);
   }
 
   toString(): string {
@@ -137,7 +137,7 @@ class Move implements Command {
         actual: summary(response),
       });
     }
-    await expectTree(model, real);
+    await mustBeTree(model, real);
   }
 
   toString(): string {
@@ -181,7 +181,7 @@ async function adoptParents(model: GroupModel, { t, requests }: GroupReality): P
 }
 
 /** Every group reads as in the model, and its parents lead to a top. */
-async function expectTree(model: GroupModel, real: GroupReality): Promise<void> {
+async function mustBeTree(model: GroupModel, real: GroupReality): Promise<void> {
   const t: Platform = real.t;
   const { parentField } = real.requests;
   const seen = new Map<string, Item>();

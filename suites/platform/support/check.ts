@@ -1,10 +1,12 @@
-/** How a check of this suite is declared. */
+/** How a check of this suite is declared, and what it is given. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import type { PlatformContext } from '../../../harness/targets/contexts.ts';
 import { blockIfUndecided } from './unchanged.ts';
+
+export type { Platform } from './context.ts';
 
 const declare = checks<PlatformContext>();
 type Declare = typeof declare;

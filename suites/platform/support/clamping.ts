@@ -8,7 +8,7 @@ import { whileUnchanged } from './unchanged.ts';
 export const MAXIMUM = LIST_LIMITS.limitMaximum;
 
 /** A limit above 100 takes effect as 100. */
-export async function expectLimit100(t: Platform, collection: string, limit: string): Promise<Page> {
+export async function mustClampLimitTo100(t: Platform, collection: string, limit: string): Promise<Page> {
   const answer = await getPage(t, collection, { limit });
   t.must(answer.limit === MAXIMUM && answer.data.length <= MAXIMUM && answer.offset === 0, {
     expected: `limit 100, offset 0 and at most 100 items with limit ${shortened(limit)}`,
@@ -19,7 +19,7 @@ export async function expectLimit100(t: Platform, collection: string, limit: str
 }
 
 /** A limit below 1 takes effect as one from 0 to 100. */
-export async function expectLimitInRange(t: Platform, collection: string, limit: string): Promise<Page> {
+export async function mustKeepLimitInRange(t: Platform, collection: string, limit: string): Promise<Page> {
   const answer = await getPage(t, collection, { limit });
   t.must(answer.limit >= 0 && answer.limit <= MAXIMUM && answer.data.length <= answer.limit, {
     expected: `a limit from 0 to 100 and no more items than that, with limit ${shortened(limit)}`,
@@ -30,7 +30,7 @@ export async function expectLimitInRange(t: Platform, collection: string, limit:
 }
 
 /** A negative offset takes effect as 0: the page is the first one. */
-export async function expectOffset0(t: Platform, collection: string, negative: string, limit = 5): Promise<void> {
+export async function mustClampOffsetTo0(t: Platform, collection: string, negative: string, limit = 5): Promise<void> {
   const counterexample = `GET /${collection}?limit=${limit}&offset=${shortened(negative)}`;
   const read = (offset: string): Promise<Page> => getPage(t, collection, { limit, offset });
   await whileUnchanged(t, collection, async () => {

@@ -17,7 +17,7 @@ export interface WalkPlan {
 }
 
 /** Fails the check if a walk with `limit` misses, repeats or reorders items of a walk with limit 100 while nothing changes. */
-export async function expectSameWalk(t: Platform, collection: string, plan: WalkPlan): Promise<void> {
+export async function mustWalkInSameOrder(t: Platform, collection: string, plan: WalkPlan): Promise<void> {
   const { limit, from, items } = plan;
   const offset = from === 'end' ? Math.max(0, items - limit * PAGES) : 0;
   const pages = from === 'end' ? PAGES + 2 : PAGES;

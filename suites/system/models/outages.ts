@@ -1,7 +1,7 @@
 /** Deployments while a device goes offline and its agent restarts: what a client knows of both sides, and sequences of that. */
 import fc, { type AsyncCommand } from 'fast-check';
 import type { StopSignal } from '../../../harness/contract/control.ts';
-import type { System } from '../support/context.ts';
+import type { System } from '../support/check.ts';
 import type { EventFollower } from '../support/event-follower.ts';
 import { type RollOut, rollOut } from '../support/roll-out.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer, Unreachable } from '../../../harness/client/errors.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
-import { effectTimeoutMs, type System } from './context.ts';
+import { effectTimeoutMs, type System } from './check.ts';
 import { platformSide, readItem } from './platform-side.ts';
 import { statuses } from './roll-out.ts';
 

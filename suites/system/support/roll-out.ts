@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { eventually, type System } from './context.ts';
+import { eventually, type System } from './check.ts';
 import {
   actOn,
   createdItem,
@@ -75,7 +75,7 @@ export async function readConfigFile(t: System, { fixture }: RollOut): Promise<s
 }
 
 /** The file holds the same JSON as the config instance; the specification does not say how it is laid out. */
-export async function expectConfigFile(t: System, rolledOut: RollOut): Promise<void> {
+export async function mustHaveConfigFile(t: System, rolledOut: RollOut): Promise<void> {
   const { filepath, content } = rolledOut.fixture;
   const file = await readConfigFile(t, rolledOut);
   t.must(isDeepStrictEqual(parse(file), parse(content)), {
