@@ -25,9 +25,9 @@ describe('the summary of a fleet', () => {
     const legs = ['report', 'write', 'command', 'sync', 'event'].map((leg) => [`rollout.${leg}.ms`, of(1)]);
     const metrics = { ...Object.fromEntries(legs), 'schedule.lateness.ms': of(0.1), 'rollout.ms': of(10) };
     const lines = told({ metrics, scenario: 'rollout', robots: 1200, seed: 7 }).split('\n');
-    expect(lines[1]).toBe('  rollout · 1,200 robots · seed 7 · 1.00 s');
+    expect(lines[1]).toBe('  rollout · 1,200 robots · seed 7 · 1 s');
     expect(lines[3]).toMatch(/ count +p50 +p90 +p99 +max$/);
-    expect(lines[4]).toMatch(/^ {2}rollout\.ms +1,200 +10\.0 ms +20\.0 ms +30\.0 ms +50\.0 ms$/);
+    expect(lines[4]).toMatch(/^ {2}rollout\.ms +1,200 +10 ms +20 ms +30 ms +50 ms$/);
     expect(lines.slice(5, 11).map((line) => line.trim().split(' ')[0])).toEqual([
       'command',
       'sync',
@@ -40,7 +40,7 @@ describe('the summary of a fleet', () => {
 
   it('says that all is well, and nothing else', () => {
     const text = told({ thresholds: [{ expr: 'ping.ms.p99<1s', value: 12, ok: true }] });
-    expect(text).toMatch(/✓ met {5}ping\.ms\.p99<1s +12\.0 ms\n/);
+    expect(text).toMatch(/✓ met {5}ping\.ms\.p99<1s +12 ms\n/);
     expect(text).toMatch(/✓ verdict: valid \(/);
     expect(text).not.toMatch(/exit \d/);
   });

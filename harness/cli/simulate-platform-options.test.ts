@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage-error.ts';
 import { platformOptions, type SimulatePlatformArguments } from './simulate-platform-options.ts';
+import { refusal } from './testing/in-process.ts';
 
 const log = pino({ level: 'silent' });
 const read = (args: Partial<SimulatePlatformArguments>) =>
@@ -45,17 +46,12 @@ describe('the options of simulate platform', () => {
   });
 
   it.for([
-    [{ port: 70_000 }, '--port: accepted are whole numbers from 0 to 65535'],
-    [{ devices: 1.5 }, '--devices: accepted are whole numbers from 0 to 10000000'],
-    [{ devices: Number.NaN }, '--devices: accepted are whole numbers'],
-    [{ 'min-key-bits': 1 }, '--min-key-bits: accepted are whole numbers from 512'],
     [{ 'api-key': ['k=devices:fly'] }, '--api-key: unknown scope "devices:fly"; accepted are '],
     [{ 'api-key': ['k=devices:read,releases'] }, '--api-key: unknown scope "releases"; accepted are '],
     [{ 'api-key': ['k=devices'] }, '--api-key: unknown scope "devices"; accepted are '],
     [{ 'api-key': ['k=device:read'] }, '--api-key: unknown scope "device:read"; accepted are '],
     [{ 'api-key': ['k=devices:read,'] }, '--api-key: unknown scope ""; accepted are '],
     [{ 'api-key': ['k', 'k=devices:read'] }, '--api-key: an API key is given twice'],
-    [{ db: '' }, '--db: accepted is the path of a file'],
     [{ mqtt: 'none', 'mqtt-port': 1883 }, '--mqtt and --mqtt-port: '],
     [{ defect: 'default-limit-20', variant: 'created-201' }, '--defect and --variant: give one'],
     [{ 'api-key': ['=devices:read'] }, '--api-key: accepted are KEY and KEY=scope,scope…'],
@@ -70,5 +66,15 @@ describe('the options of simulate platform', () => {
     const refusal = read(args as Partial<SimulatePlatformArguments>);
     await expect(refusal).rejects.toThrow(UsageError);
     await expect(refusal).rejects.toThrow(message);
+  });
+
+  it.each([
+    [['--port', '70000'], '--port: must be a whole number from 0 to 65535'],
+    [['--devices', '1.5'], '--devices: must be a whole number from 0 to 10000000'],
+    [['--devices', 'many'], '--devices: must be a whole number'],
+    [['--min-key-bits', '1'], '--min-key-bits: must be a whole number from 512 to 16384'],
+    [['--db', ''], '--db: needs a value'],
+  ])('%j is refused before anything starts', async (words, message) => {
+    expect(await refusal(['simulate', 'platform', ...words])).toContain(message);
   });
 });

@@ -87,10 +87,10 @@ describe('muster simulate platform', () => {
     expect(await (await get(url, 'k', '/devices')).json()).toMatchObject({ limit: 20 });
   });
 
-  it('refuses wrong use, and says what is right', async () => {
+  it('refuses wrong usage, and says what is accepted', async () => {
     const started = run('--port', '70000');
     expect(await started.exited).toBe(64);
-    expect(started.stderr()).toContain('muster: --port: accepted are whole numbers from 0 to 65535');
+    expect(started.stderr()).toContain('muster: --port: must be a whole number from 0 to 65535');
     // A key that a script left empty is not the absence of the option.
     const keyless = run('--api-key');
     expect(await keyless.exited).toBe(64);

@@ -1,0 +1,107 @@
+/** Everything that a reader of the documentation or the help can copy works: commands, options, imports, scripts and links. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseCommandLine } from './command-line.ts';
+import { COMMANDS } from './commands.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  name: string;
+  exports: Record<string, unknown>;
+  scripts: Record<string, string>;
+};
+
+const DOCUMENTS = [
+  ...globSync(['*.md', '{fixtures,harness,simulators,suites}/**/*.md', '.github/**/*.md'], { cwd: ROOT }),
+].sort();
+/** Files with imports to copy beside those of the documents. */
+const EXAMPLES = globSync(['fixtures/package/user/*', 'harness/cli/{library,vitest}.ts'], { cwd: ROOT });
+
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+const inDocuments = (find: (text: string) => string[]): [file: string, found: string][] =>
+  DOCUMENTS.flatMap((file) => find(read(file)).map((found): [string, string] => [file, found]));
+
+/** Lines in shell blocks, and `code` within a sentence. */
+function shownCode(text: string): string[] {
+  const blocks = [...text.matchAll(/```(?:sh|bash)\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+    block.replaceAll('\\\n', ' ').split('\n'),
+  );
+  const inline = [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/`([^`]+)`/g)];
+  return [...blocks, ...inline.map(([, code = '']) => code.replaceAll('\n', ' '))];
+}
+
+const commandLines = (text: string): string[] =>
+  shownCode(text).filter((line) => /^(?:\w+=\S+ )*(?:npm run (?:-s )?muster -- |muster )/.test(line.trim()));
+
+const npmCommands = (text: string): string[] =>
+  shownCode(text).flatMap((code) => [...code.matchAll(/\bnpm (?:run (?:-s )?)?([\w:-]+)/g)].map(([found]) => found));
+
+/** The words of a shell line after `muster`, with a value in place of what a reader fills in. */
+function wordsOf(line: string): string[] {
+  const command = line.trim().replace(/^.*?\bmuster (?:-- )?/, '');
+  const words = [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, bare]) => single ?? double ?? bare,
+  );
+  const end = words.indexOf('#');
+  const shown = (end === -1 ? words : words.slice(0, end)).filter((word) => word !== undefined);
+  return shown.flatMap((word, at) => {
+    if (word !== '…') return [word];
+    if (at === 1 && COMMANDS.some((entry) => entry.name === shown[0] && 'members' in entry)) return ['device'];
+    return shown[at - 1]?.startsWith('--') ? ['x'] : [];
+  });
+}
+
+async function expectAccepted(line: string): Promise<void> {
+  const words = wordsOf(line);
+  // The name of a group, in a sentence about all of its commands.
+  if (words.length === 1 && COMMANDS.some((entry) => entry.name === words[0] && 'members' in entry)) return;
+  await parseCommandLine(words);
+}
+
+describe('the documents', () => {
+  it('show commands, scripts, imports and links', () => {
+    expect(DOCUMENTS).toContain('README.md');
+    expect(inDocuments(commandLines).length).toBeGreaterThan(15);
+  });
+
+  it.each(inDocuments(commandLines))('%s: %s', async (_file, line) => {
+    await expectAccepted(line);
+  });
+
+  it.each(inDocuments(npmCommands))('%s: %s is a script or a command of npm', (_file, command) => {
+    const [, run, name = ''] = /npm (run (?:-s )?)?(\S+)/.exec(command) ?? [];
+    const own = ['ci', 'pack', 'install', 'i', 'publish'];
+    expect(run === undefined && own.includes(name) ? own : Object.keys(PACKAGE.scripts)).toContain(name);
+  });
+
+  it.each(inDocuments((text) => [...text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(([, link = '']) => link)))(
+    '%s: the link to %s leads somewhere',
+    (file, link) => {
+      expect(existsSync(join(ROOT, dirname(file), link)), link).toBe(true);
+    },
+  );
+});
+
+it.each([...DOCUMENTS, ...EXAMPLES])('%s imports what the package exports', (file) => {
+  const specifiers = [...read(file).matchAll(/(?:from|import) '(muster[^']*)'/g)].map(
+    ([, specifier = '']) => specifier,
+  );
+  const exported = Object.keys(PACKAGE.exports).map((entry) => entry.replace(/^\./, PACKAGE.name));
+  for (const specifier of specifiers) expect(exported).toContain(specifier);
+});
+
+const commands = COMMANDS.flatMap((entry) =>
+  'members' in entry
+    ? entry.members.map((member) => [`${entry.name} ${member.name}`, member] as const)
+    : [[entry.name, entry] as const],
+);
+
+it.each(commands)('the examples in the help of %s work', async (name, entry) => {
+  const { examples = [] } = await entry.load();
+  expect(examples.length).toBeGreaterThan(0);
+  for (const [line] of examples) {
+    expect(line).toContain(`muster ${name}`);
+    await expectAccepted(line);
+  }
+});
