@@ -5,7 +5,7 @@ export class Unreachable extends Error {
   override name = 'Unreachable';
 }
 
-/** A connection was made, and closed, reset or left silent before a whole answer came. That is the target's doing. */
+/** A connection was made, and closed, reset or left silent before a whole answer came. Checks hold it against the target. */
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
 }
@@ -27,7 +27,11 @@ const CONNECT_CODES = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ]);
 
-/** Sorts what node and undici throw; anything else is a fault of ours and is thrown on. */
+/**
+ * Sorts what Node and undici throw: errors of connecting and of TLS are Unreachable, all others NoAnswer.
+ *
+ * @param what the request in words, such as `GET http://localhost/v0.2/health`
+ */
 export function classify(error: unknown, what: string): Unreachable | NoAnswer {
   const code = codeOf(error);
   const reason = describe(error);
@@ -45,7 +49,7 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** In words. */
+/** An error in words; those of the connection without codes that say nothing to a reader. */
 export function describe(error: unknown): string {
   const code = codeOf(error);
   switch (code) {

@@ -1,17 +1,20 @@
-/** The stream as a real client sees it: the `eventsource` package, over whatever transport the target has. */
+/** The event stream as a real client sees it: the `eventsource` package over the transport of the target. */
 import { Readable } from 'node:stream';
 import { EventSource, type FetchLike } from 'eventsource';
+import { Changes } from '../common/changes.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import { StreamTimeout, type Wait } from './sse.ts';
 
+/** An event as the client dispatched it. */
 export interface ClientMessage {
   type: string;
   lastEventId: string;
   data: string;
-  /** Which connection it came on, from 1. */
+  /** Number of the connection on which it came, from 1. */
   connection: number;
 }
 
+/** What the client connects to, and how. */
 export interface OpenClient {
   /** Below the base path, with its query: `/events?after=3`. */
   path: string;
@@ -21,7 +24,7 @@ export interface OpenClient {
   reconnectMs?: number;
 }
 
-/** Drives one EventSource. */
+/** Drives one EventSource. It reconnects by itself until `close()`. */
 export class EventSourceClient {
   readonly messages: ClientMessage[] = [];
   /** `Last-Event-ID` of every request it made; undefined where it sent none. */
@@ -29,7 +32,7 @@ export class EventSourceClient {
   /** Errors that the client raised, in its own words; an ended connection is one. */
   readonly errors: string[] = [];
   readonly #source: EventSource;
-  readonly #changed = new Set<() => void>();
+  readonly #changes = new Changes();
   #open: OpenResponse | undefined;
 
   constructor(http: HttpClient, options: OpenClient) {
@@ -58,21 +61,21 @@ export class EventSourceClient {
       this.#source.addEventListener(type, (event) => {
         const { data, lastEventId } = event as unknown as { data: string; lastEventId: string };
         this.messages.push({ type: event.type, lastEventId, data, connection: this.cursors.length });
-        this.#tell();
+        this.#changes.announce();
       });
     }
     this.#source.addEventListener('error', (event) => {
       this.errors.push((event as { message?: string }).message ?? 'the connection ended');
-      this.#tell();
+      this.#changes.announce();
     });
   }
 
-  /** Whether the client has given up: it reconnects by itself unless the answer was no event stream. */
+  /** Whether the client has given up, which it does when an answer is not an event stream. */
   get closed(): boolean {
     return this.#source.readyState === this.#source.CLOSED;
   }
 
-  /** Resolves when a message fits; those before it are in `messages`. Throws StreamTimeout. */
+  /** Resolves when a message fits, whether it has come already or not. Throws StreamTimeout. */
   async until(fits: (message: ClientMessage) => boolean, wait: Wait): Promise<ClientMessage> {
     const deadline = performance.now() + wait.within;
     for (;;) {
@@ -84,15 +87,7 @@ export class EventSourceClient {
           `waited for ${wait.for}: the client ${this.closed ? 'gave up' : `got nothing of the kind within ${wait.within} ms`} (${this.messages.length} messages${this.errors.length === 0 ? '' : `; ${this.errors.at(-1)}`})`,
         );
       }
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          this.#changed.delete(done);
-          resolve();
-        };
-        const timer = setTimeout(done, left);
-        this.#changed.add(done);
-      });
+      await this.#changes.next(left);
     }
   }
 
@@ -101,19 +96,16 @@ export class EventSourceClient {
     this.#open?.abort();
   }
 
+  /** Ends the client and its connection. */
   close(): void {
     this.#source.close();
     this.#open?.abort();
-  }
-
-  #tell(): void {
-    for (const listener of [...this.#changed]) listener();
   }
 }
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Puts a `retry` block before the body; the server's own, coming later, still decides. */
+/** Puts a `retry` block before the body. A later one from the server still wins. */
 function withRetry(answer: OpenResponse, reconnectMs: number): Readable {
   const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(

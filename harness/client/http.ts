@@ -1,4 +1,4 @@
-/** HTTP to the target, over a unix socket or TCP, with every exchange recorded. */
+/** HTTP to the target, over a unix socket or TCP. Every exchange is recorded. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
@@ -7,16 +7,18 @@ import { classify, NoAnswer } from './errors.ts';
 import { curlLine, type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, flatten, mergeHeaders, parse, type Query, queryText } from './request-parts.ts';
 
+/** Where the target is. */
 export interface Endpoint {
   /** `http://host:port` or `https://…`; with a socket path the host is only a name. */
   origin: string;
   socketPath?: string;
   /** PEM of certificate authorities to trust besides the system's. */
   ca?: string;
-  /** The file that the user named for it, for those who repeat a request. */
+  /** The file that it was read from, for the `curl` lines. */
   caFile?: string | undefined;
 }
 
+/** One request. */
 export interface HttpRequest {
   method?: string;
   /** Below the client's base path unless `absolute`. Already encoded. */
@@ -29,17 +31,18 @@ export interface HttpRequest {
   headers?: Record<string, string | undefined>;
   /** An object is sent as JSON; text and bytes as they are. */
   body?: unknown;
-  /** Whole answer, milliseconds. */
+  /** Milliseconds until the whole answer has come. */
   timeoutMs?: number;
 }
 
+/** A whole answer. */
 export interface HttpResponse {
   status: number;
   /** Names in lower case, repeated ones joined with `, `. */
   headers: Record<string, string>;
   bytes: Buffer;
   text: string;
-  /** The body as JSON; `undefined` when it is none. */
+  /** The body as JSON; `undefined` when it is not JSON. */
   json: unknown;
   durationMs: number;
   recorded: Recorded;
@@ -70,6 +73,7 @@ export interface HttpClientOptions {
 /** Characters of a body in a `curl` line. */
 const CURL_BODY = 2000;
 
+/** HTTP client of the checks. It follows no redirects and retries nothing: a check must see what the target does. */
 export class HttpClient {
   readonly endpoint: Endpoint;
   readonly basePath: string;
@@ -105,10 +109,12 @@ export class HttpClient {
     );
   }
 
+  /** GET; throws as `request` does. */
   get(path: string, options: Omit<HttpRequest, 'path' | 'method'> = {}): Promise<HttpResponse> {
     return this.request({ ...options, path, method: 'GET' });
   }
 
+  /** POST, with a body as JSON unless it is text or bytes; throws as `request` does. */
   post(
     path: string,
     body?: unknown,
@@ -117,6 +123,7 @@ export class HttpClient {
     return this.request({ ...options, path, method: 'POST', ...(body === undefined ? {} : { body }) });
   }
 
+  /** PATCH, likewise. */
   patch(
     path: string,
     body: unknown,
@@ -125,7 +132,7 @@ export class HttpClient {
     return this.request({ ...options, path, method: 'PATCH', body });
   }
 
-  /** Reads the whole answer. Throws Unreachable or NoAnswer. */
+  /** Sends a request and reads the whole answer. Throws Unreachable or NoAnswer. */
   async request(request: HttpRequest): Promise<HttpResponse> {
     const started = performance.now();
     const timeoutMs = request.timeoutMs ?? this.#timeoutMs;
@@ -144,7 +151,7 @@ export class HttpClient {
     return { ...open, bytes, text, json: parse(text), durationMs: open.recorded.duration_ms };
   }
 
-  /** Resolves when the head of the answer is there; `timeoutMs` bounds that alone, the body may go on for ever. */
+  /** Resolves when the head of the answer is there. `timeoutMs` bounds that alone: the body may never end. Throws likewise. */
   open(request: HttpRequest): Promise<OpenResponse> {
     const timeoutMs = request.timeoutMs ?? this.#timeoutMs;
     const head = new AbortController();
@@ -152,7 +159,7 @@ export class HttpClient {
     return this.#dispatch(request, head.signal, timeoutMs, performance.now()).finally(() => clearTimeout(timer));
   }
 
-  /** A bare connection to the target, for bytes that no HTTP client would send. */
+  /** A bare connection to the target, for bytes that no HTTP client would send. Throws Unreachable or NoAnswer. */
   connect(): Promise<Socket> {
     const { origin, socketPath, ca } = this.endpoint;
     const url = new URL(origin);
@@ -165,7 +172,7 @@ export class HttpClient {
             ? connectTls({
                 host: url.hostname,
                 port,
-                // An address has no name to be asked for.
+                // TLS forbids an address as a server name.
                 ...(isIP(url.hostname) === 0 ? { servername: url.hostname } : {}),
                 ...(ca === undefined ? {} : { ca }),
               })
@@ -180,13 +187,14 @@ export class HttpClient {
     });
   }
 
-  /** Where this client talks to, in words. */
+  /** The address of the target in words. */
   describe(): string {
     return this.endpoint.socketPath === undefined
       ? this.endpoint.origin + this.basePath
       : `unix:${this.endpoint.socketPath}`;
   }
 
+  /** Ends all connections, also those of clients made by `with`. */
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
@@ -241,7 +249,7 @@ export class HttpClient {
     recorded.status = answer.statusCode;
     recorded.response_headers = this.recorder.redactor.headers(received);
     recorded.duration_ms = performance.now() - started;
-    // Whoever reads the body sees its errors; aborting before anyone reads must not end the process.
+    // A reader of the body sees its errors; without a reader, an abort must not end the process.
     answer.body.on('error', () => {});
     return { status: answer.statusCode, headers: received, body: answer.body, recorded, abort: () => ended.abort() };
   }

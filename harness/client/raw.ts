@@ -1,8 +1,9 @@
-/** HTTP/1.1 as bytes: for requests that no client would send, sent in pieces, at once, or not to the end. */
+/** HTTP/1.1 as bytes, written by hand because no client sends malformed, split or unfinished requests. */
 import type { Socket } from 'node:net';
 import type { HttpClient } from './http.ts';
 import type { Recorded } from './recorder.ts';
 
+/** A whole answer. Header names are in lower case. */
 export interface RawResponse {
   status: number;
   headers: Record<string, string>;
@@ -12,15 +13,17 @@ export interface RawResponse {
 /** How an exchange of bytes ended. */
 export type RawEnd = 'answered' | 'closed' | 'timeout';
 
+/** What came back. */
 export interface RawExchange {
   /** Whole answers, in order. */
   responses: RawResponse[];
-  /** `answered`: as many as were waited for; `closed`: the server hung up before; `timeout`: neither came in time. */
+  /** `answered`: all that were waited for came; `closed`: the server hung up before; `timeout`: neither happened in time. */
   end: RawEnd;
-  /** Bytes of an answer that is not whole, or of none that can be read. */
+  /** Bytes that are not a whole answer. */
   rest: Buffer;
 }
 
+/** How long to read, and how many answers. */
 export interface RawOptions {
   /** Milliseconds for the whole exchange. */
   within: number;
@@ -30,7 +33,7 @@ export interface RawOptions {
   methods?: readonly string[];
 }
 
-/** Sends each part when the one before it is out, and reads until the answers have come. Throws Unreachable. */
+/** Sends the parts one after the other, and reads until the answers have come. Throws Unreachable. */
 export async function exchange(
   http: HttpClient,
   parts: readonly (string | Buffer)[],
@@ -80,7 +83,7 @@ export async function exchange(
 
 const CREDENTIALS = /^((?:authorization|proxy-authorization|x-api-key|cookie): *).+$/gim;
 
-/** Enters the bytes into the transcript, with a shell line that sends them again. */
+/** Records the bytes with a shell line that sends them again. */
 function record(http: HttpClient, parts: readonly (string | Buffer)[]): Recorded {
   const sent = parts.map((part) => part.toString('latin1')).join('');
   const text = http.recorder.redactor.excerpt(sent.replaceAll(CREDENTIALS, '$1***'), 1500);
@@ -102,14 +105,14 @@ async function send(socket: Socket, parts: readonly (string | Buffer)[]): Promis
   for (const part of parts) {
     if (socket.destroyed) return;
     await new Promise<void>((resolve) => socket.write(part, () => resolve()));
-    // Its own segment on the way, as far as a stream has such things.
+    // Lets each part leave in a segment of its own, as far as a stream allows.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** The first answer in `bytes`, when it is whole. An answer without length is whole when the connection closes. */
+/** The first answer in `bytes` if it is whole. One without a length is whole when the connection closes. */
 function parseResponse(
   bytes: Buffer,
   method: string,
@@ -156,7 +159,7 @@ function dechunk(bytes: Buffer): { content: Buffer; length: number } | undefined
   }
 }
 
-/** A request as text, with the client's own headers (credentials among them). */
+/** A request as text, with the headers that the client sends (credentials among them) and a Host unless one is given. */
 export function requestText(
   http: HttpClient,
   request: { method?: string; target: string; headers?: readonly string[]; version?: string; body?: string },

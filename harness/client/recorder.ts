@@ -1,4 +1,4 @@
-/** Keeps what was sent and received, so that a failure can show its exchanges and a `curl` line that repeats it. */
+/** Records what was sent and received, so that a finding can show its exchanges and a `curl` line that repeats the last. */
 import { Redactor } from './redact.ts';
 
 /** One exchange, already redacted. Bodies are cut to 4096 characters. */
@@ -17,14 +17,15 @@ export interface Recorded {
 }
 
 const BODY_LIMIT = 4096;
-/** Of a long check only the last exchanges are kept. */
+/** A long check keeps its last exchanges only. */
 const KEPT = 50;
 
-/** The mark tells a redactor that a secret may have been cut here too. */
+/** Cuts a text to a number of characters. The mark shows a Redactor where a secret may have been cut too. */
 export function cut(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}…`;
 }
 
+/** A request, as far as `curl` needs it. */
 export interface CurlParts {
   method: string;
   /** With the socket transport the URL's host is `localhost`. */
@@ -32,11 +33,11 @@ export interface CurlParts {
   socketPath?: string | undefined;
   caFile?: string | undefined;
   headers: Record<string, string>;
-  /** As it is shown: a secret has to be masked before the text is cut. */
+  /** Masked before it was cut. */
   body?: string | undefined;
   /** An event stream: curl must not buffer. */
   stream?: boolean;
-  /** Name of the variable that holds a secret; none for one that was made up to be wrong. */
+  /** Name of the environment variable that holds a secret; undefined for a made-up one that is wrong on purpose. */
   variable(secret: string): string | undefined;
 }
 
@@ -44,7 +45,7 @@ const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 
-/** What a credential is written as: the variable that holds it, so that the line can be pasted and the report shared. */
+/** A credential is written as the variable that holds it, so that the line can be pasted and the report shared. */
 function credential(name: string, value: string, { variable }: CurlParts): string | undefined {
   if (!CREDENTIALS.has(name.toLowerCase())) return undefined;
   const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
@@ -52,6 +53,7 @@ function credential(name: string, value: string, { variable }: CurlParts): strin
   return known === undefined ? undefined : `"${name}: ${scheme}$${known}"`;
 }
 
+/** A shell line that repeats a request. */
 export function curlLine(parts: CurlParts): string {
   const words = ['curl', parts.stream === true ? '-sN' : '-s', '-i'];
   if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));
@@ -65,6 +67,7 @@ export function curlLine(parts: CurlParts): string {
   return words.join(' ');
 }
 
+/** The exchanges of one check, redacted. */
 export class Recorder {
   readonly redactor: Redactor;
   readonly #exchanges: Recorded[] = [];
@@ -95,16 +98,17 @@ export class Recorder {
     return clean;
   }
 
-  /** A body as it is kept. `ended: false` for one that was broken off. */
+  /** A body as it is recorded: redacted and cut. `ended: false` for one that was broken off. */
   body(text: string, options?: { ended?: boolean }): string {
     return this.redactor.excerpt(text, BODY_LIMIT, options);
   }
 
+  /** Forgets all exchanges. */
   clear(): void {
     this.#exchanges.length = 0;
   }
 
-  /** Goes back to exchanges that were kept before. */
+  /** Goes back to exchanges that were recorded before. */
   restore(exchanges: readonly Recorded[]): void {
     this.#exchanges.splice(0, this.#exchanges.length, ...exchanges);
   }

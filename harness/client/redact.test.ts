@@ -102,10 +102,11 @@ describe('cuts', () => {
   });
 
   it('of any text with any secret leave no more than a few characters', () => {
+    const redactor = knowing(AWKWARD, PLAIN);
     const piece = fc.oneof(fc.constant(AWKWARD), fc.constant(PLAIN), fc.string({ maxLength: 12, unit: 'binary' }));
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), fc.nat({ max: 200 }), (pieces, limit) => {
-        const said = knowing(AWKWARD, PLAIN).excerpt(pieces.join(''), limit);
+        const said = redactor.excerpt(pieces.join(''), limit);
         // What stands there by chance is no secret told.
         const chance = pieces.filter((text) => text !== AWKWARD && text !== PLAIN).join(' ');
         for (const secret of [AWKWARD, PLAIN]) {

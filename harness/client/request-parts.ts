@@ -1,8 +1,9 @@
-/** The parts of a request and of an answer, as HTTP has them and as a program does. */
+/** Parts of requests and answers between the form that HTTP has and the one that programs use. */
 
 /** Name and value pairs, encoded here; a string is sent as it is. */
 export type Query = Record<string, string | number | readonly string[]> | string;
 
+/** Headers with lower-case names; `undefined` in `change` removes one. */
 export function mergeHeaders(
   base: Record<string, string>,
   change: Record<string, string | undefined> = {},
@@ -15,6 +16,7 @@ export function mergeHeaders(
   return Object.fromEntries(merged);
 }
 
+/** A query with its question mark; empty for none. */
 export function queryText(query: Query | undefined): string {
   if (query === undefined) return '';
   if (typeof query === 'string') return query === '' ? '' : `?${query}`;
@@ -26,6 +28,7 @@ export function queryText(query: Query | undefined): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
+/** The bytes or text to send. Sets `content-type` to JSON unless it is there. */
 export function bodyOf(body: unknown, headers: Record<string, string>): string | Buffer | undefined {
   if (body === undefined) return undefined;
   if (body instanceof Uint8Array) return Buffer.from(body);
@@ -33,6 +36,7 @@ export function bodyOf(body: unknown, headers: Record<string, string>): string |
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
+/** Headers with lower-case names, repeated ones joined with `, `. */
 export function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -41,6 +45,7 @@ export function flatten(headers: Record<string, string | string[] | undefined>):
   );
 }
 
+/** JSON, or undefined when the text is not JSON. */
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text);

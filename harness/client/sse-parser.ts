@@ -1,4 +1,7 @@
-/** Splits the bytes of an event stream into frames and comments, as the WHATWG standard reads them, and keeps what a client drops. */
+/**
+ * Splits the bytes of an event stream into frames and comments, as the WHATWG standard reads them. Written by hand because it keeps
+ * what parsers for clients drop: comments, offsets, line ends, invalid bytes and unfinished blocks.
+ */
 
 /** A block of the stream that holds at least one field. */
 export interface SseFrame {
@@ -21,6 +24,7 @@ export interface SseFrame {
   end: number;
 }
 
+/** A line that begins with a colon. */
 export interface SseComment {
   /** Text after the colon, without one leading space. */
   text: string;
@@ -44,20 +48,23 @@ export interface SseFraming {
   badRetries: number;
 }
 
+/** Receives what was parsed, in order. */
 export interface SseSink {
   frame(frame: SseFrame): void;
   comment(comment: SseComment): void;
 }
 
-/** No line of an honest stream is longer; a server that never ends one must not fill the memory. */
+/** Longer than any line of a conformant stream; a server that never ends a line must not fill the memory. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const LF = 10;
 const CR = 13;
 
+/** A line was longer than the parser takes. */
 export class LineTooLong extends Error {
   override name = 'LineTooLong';
 }
 
+/** Parses one stream. Throws LineTooLong. */
 export class SseParser {
   readonly framing: SseFraming = {
     bom: false,
@@ -97,12 +104,12 @@ export class SseParser {
     return this.#bytes;
   }
 
-  /** True inside a block: a line, or a field without its blank line, has begun. A client drops it if the stream ends here. */
+  /** Whether a line or a block has begun and not ended. A client drops it if the stream ends here. */
   get unfinished(): boolean {
     return this.#carried > 0 || this.#fields.length > 0;
   }
 
-  /** As a client has it after the last whole block. */
+  /** `Last-Event-ID` of a client after the last whole block. */
   get lastEventId(): string {
     return this.#lastEventId;
   }

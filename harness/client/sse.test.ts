@@ -130,7 +130,7 @@ describe('the connection', () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: source.length }), async (bytes) => {
         const stream = await open({ cutAfterBytes: bytes });
-        await stream.cutAfterBytes(bytes, wait('the cut'));
+        await stream.rest(wait('the cut'));
         expect(stream.bytes).toBe(bytes);
         expect(stream.ended?.by).toBe('cut');
         const whole = source.subarray(0, bytes).toString('latin1').split('\n\n').slice(0, -1);

@@ -1,12 +1,14 @@
-/** A subscription to an event stream that owns the bytes: nothing is buffered to the end, and every wait has a bound and a reason. */
+/** A subscription to the event stream (sections 6.1 and 6.2) that owns the bytes: every wait has a bound and a reason. */
+import { Changes } from '../common/changes.ts';
 import { describe } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import { type SseComment, type SseFrame, type SseFraming, SseParser } from './sse-parser.ts';
 
-/** What is waited for, in words that end "waited for …", and for how long at most. */
+/** How long to wait, and for what. */
 export interface Wait {
   /** Milliseconds. */
   within: number;
+  /** In words that complete "waited for …". */
   for: string;
 }
 
@@ -34,16 +36,22 @@ export interface OpenEvents {
   within?: number;
   /** Reads nothing until `resume()`: a subscriber that has stopped reading. */
   paused?: boolean;
-  /** Drops the connection as soon as this many bytes of the body have come; the bytes after them are not looked at. */
+  /** Drops the connection as soon as this many bytes of the body have come; later bytes are ignored. */
   cutAfterBytes?: number;
 }
 
+/** Who ended a stream: the server, a broken connection, `close()`, or a cut after a number of bytes. */
 export type StreamEnd = 'server' | 'error' | 'closed' | 'cut';
 
-/** Unread frames above which reading stops until some are taken: memory stays bounded whatever a server sends. */
+/** Unread frames above which reading stops until some are taken. */
 const MAX_UNREAD = 200_000;
 const MAX_OTHER_BODY = 64 * 1024;
 
+/**
+ * Requests `/events`. Resolves when the head of the answer is there, whatever its status.
+ *
+ * @throws Unreachable or NoAnswer
+ */
 export async function openEvents(http: HttpClient, options: OpenEvents = {}): Promise<EventStream> {
   const response = await http.open({
     path: '/events',
@@ -66,6 +74,7 @@ function eventsQuery({ after, types }: OpenEvents): string {
   return pairs.join('&');
 }
 
+/** An open event stream. Frames are given out one after the other by `next`, `take` and `until`. */
 export class EventStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -77,13 +86,13 @@ export class EventStream {
   readonly #parser: SseParser;
   readonly #response: OpenResponse;
   readonly #redact: (text: string, ended: boolean) => string;
-  readonly #changed = new Set<() => void>();
+  readonly #changes = new Changes();
   readonly #done: Promise<void>;
   readonly #head: Buffer[] = [];
   #headBytes = 0;
   #bytes = 0;
   #read = 0;
-  #cutAt: number;
+  readonly #cutAt: number;
   #ended: { by: StreamEnd; reason: string; at: number } | undefined;
   #resume: (() => void) | undefined;
   #paused: boolean;
@@ -112,7 +121,7 @@ export class EventStream {
     return this.#ended;
   }
 
-  /** Bytes of the body that were looked at. */
+  /** Bytes of the body that were parsed. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -127,7 +136,7 @@ export class EventStream {
     return this.#parser.lastEventId;
   }
 
-  /** Frames that `next` has not given out. */
+  /** Number of frames that have not been given out. */
   get unread(): number {
     return this.frames.length - this.#read;
   }
@@ -140,6 +149,7 @@ export class EventStream {
     return frame;
   }
 
+  /** The next `count` frames, within the time of one wait. */
   async take(count: number, wait: Wait): Promise<SseFrame[]> {
     const deadline = performance.now() + wait.within;
     const taken: SseFrame[] = [];
@@ -187,7 +197,7 @@ export class EventStream {
     }
   }
 
-  /** Resolves when the server has ended the stream, with the beginning of the body; for answers that are no stream. */
+  /** Resolves when the stream has ended, with the beginning of the body. For answers that are not a stream. */
   async rest(wait: Wait): Promise<string> {
     await this.#until(() => (this.#ended === undefined ? undefined : true), wait);
     return this.head();
@@ -196,13 +206,6 @@ export class EventStream {
   /** The first 64 KiB of the body that have come. */
   head(): string {
     return Buffer.concat(this.#head).toString('utf8');
-  }
-
-  /** Drops the connection once `count` bytes of the body have come; resolves when it is dropped. Bytes already read stay read. */
-  async cutAfterBytes(count: number, wait: Wait): Promise<void> {
-    this.#cutAt = count;
-    if (this.bytes >= count) this.#end('cut', `cut after ${this.bytes} bytes`);
-    await this.#until(() => (this.#ended === undefined ? undefined : true), wait);
   }
 
   /** Stops reading; what the kernel and the server's buffers hold stays there. */
@@ -215,7 +218,7 @@ export class EventStream {
     this.#wake();
   }
 
-  /** Drops the connection. Resolves when nothing more will be read. */
+  /** Drops the connection. Resolves when nothing is read any more. */
   async close(): Promise<void> {
     this.#end('closed', 'closed by this client');
     this.#wake();
@@ -247,7 +250,7 @@ export class EventStream {
     }
     if (this.status === 200) this.#parser.push(kept, at);
     if (this.bytes >= this.#cutAt) this.#end('cut', `cut after ${this.bytes} bytes`);
-    this.#tell();
+    this.#changes.announce();
   }
 
   /** Resolves at once, or when reading may go on. */
@@ -270,11 +273,7 @@ export class EventStream {
     const text = this.#redact(this.head(), by === 'server' && this.#bytes <= MAX_OTHER_BODY);
     if (text !== '') this.#response.recorded.response_body = text;
     this.#response.abort();
-    this.#tell();
-  }
-
-  #tell(): void {
-    for (const listener of [...this.#changed]) listener();
+    this.#changes.announce();
   }
 
   async #until<T>(ready: () => T | undefined, wait: Wait): Promise<T> {
@@ -290,20 +289,8 @@ export class EventStream {
         if (late !== undefined) return late;
         throw new StreamTimeout(this.#describe(wait, `nothing of the kind within ${Math.round(wait.within)} ms`));
       }
-      await this.#change(deadline - performance.now());
+      await this.#changes.next(deadline - performance.now());
     }
-  }
-
-  #change(withinMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#changed.delete(done);
-        resolve();
-      };
-      const timer = setTimeout(done, Math.max(0, withinMs));
-      this.#changed.add(done);
-    });
   }
 
   #describe(wait: Wait, reason: string): string {
