@@ -1,7 +1,7 @@
 /** `--control platform`: Muster runs a platform of its own, has the agent under test enrol, and drives it by real deployments. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpClient } from '../../client/http.ts';
 import type { Redactor } from '../../client/redact.ts';
+import { poll } from '../../common/poll.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
 import { type Control, ControlError } from '../../targets/control/control.ts';
 import { PlatformClient } from '../../targets/control/platform-client.ts';
@@ -52,13 +52,13 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
     basePath: base.pathname,
     headers: { 'x-api-key': platform.apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: NEWEST_VERSION },
   });
-  const kit = new PlatformClient(http);
+  const client = new PlatformClient(http);
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopping ??= http.close().finally(() => platform.stop());
     return stopping;
   };
-  const token = await kit.provisioningToken().catch(async (error: unknown) => {
+  const token = await client.provisioningToken().catch(async (error: unknown) => {
     await stop();
     throw error;
   });
@@ -75,23 +75,18 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
     ].join('\n'),
   );
 
-  const awaited = async (): Promise<string> => {
-    const deadline = performance.now() + (options.enrolMs ?? ENROL_MS);
-    for (;;) {
-      options.signal?.throwIfAborted();
-      const [device] = await kit.online();
-      if (device !== undefined) return device.id;
-      if (performance.now() > deadline) {
-        throw new ControlError(
-          `control: no agent enrolled in Muster's platform within ${Math.round((options.enrolMs ?? ENROL_MS) / 1000)} s; it needs MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN from its environment`,
-        );
-      }
-      await sleep(POLL_MS);
-    }
+  const untilEnrolled = (): Promise<string> => {
+    const timeoutMs = options.enrolMs ?? ENROL_MS;
+    const timeoutError = (): Error =>
+      new ControlError(
+        `control: no agent enrolled in Muster's platform within ${Math.round(timeoutMs / 1000)} s; it needs MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN from its environment`,
+      );
+    const look = async () => (await client.online())[0]?.id;
+    return poll('an agent to enrol', look, { timeoutMs, firstPauseMs: POLL_MS, signal: options.signal, timeoutError });
   };
   let enrolling: Promise<string> | undefined;
   const enrolled = (): Promise<string> => {
-    enrolling ??= awaited();
+    enrolling ??= untilEnrolled();
     return enrolling;
   };
   return {
