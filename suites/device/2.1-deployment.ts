@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { deploymentFields } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { mustBeDeployment } from './support/assertions.ts';
+import { expectDeployment } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { sameJson } from './support/events.ts';
 import {
@@ -27,7 +27,7 @@ const shape = requirement({
 const shapeCheck = check(shape, { sharing: 'shared', profile: 'core' }, async (t: Device) => {
   if (meansNoDeployment(await request(t, { path: CURRENT })))
     t.notApplicable('the device has no current deployment, and the specification does not say what it answers then');
-  await mustAnswerDeployment(t);
+  await expectCurrentDeployment(t);
 });
 
 const shapeDrivenCheck = check(
@@ -35,17 +35,17 @@ const shapeDrivenCheck = check(
   { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core' },
   async (t: Device) => {
     await t.control.deploy();
-    await mustAnswerDeployment(t);
+    await expectCurrentDeployment(t);
   },
 );
 
-async function mustAnswerDeployment(t: Device): Promise<void> {
+async function expectCurrentDeployment(t: Device): Promise<void> {
   const response = await request(t, { path: CURRENT }, '200 with a Deployment');
   t.must(response.status === 200 && mediaType(response.headers) === 'application/json', {
     expected: '200 with content-type application/json',
     actual: summary(response),
   });
-  mustBeDeployment(t, response.json ?? response.text, 'GET /deployments/current');
+  expectDeployment(t, response.json ?? response.text, 'GET /deployments/current');
 }
 
 const safe = requirement({
@@ -68,7 +68,7 @@ const safeCheck = check(safe, { sharing: 'exclusive' }, async (t: Device) => {
     expected: `the same created_at of ${first['id']} at every reading: ${first['created_at']}`,
     actual: later?.['created_at'],
   });
-  await t.property(unknownParameters, (query) => mustIgnore(t, query), { runs: 15 });
+  await t.property(unknownParameters, (query) => expectIgnored(t, query), { runs: 15 });
 });
 
 const SOME_MS = 15;
@@ -96,7 +96,7 @@ const unknownParameters = fc.dictionary(fc.stringMatching(/^muster_[a-z]{1,8}$/)
   maxKeys: 3,
 });
 
-async function mustIgnore(t: Device, query: Record<string, string>): Promise<void> {
+async function expectIgnored(t: Device, query: Record<string, string>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const without = await request(t, { path: CURRENT });
     const withQuery = await request(t, { path: CURRENT, query });

@@ -33,7 +33,7 @@ const failedCheck = check(failed, { needs: ['drive'], sharing: 'exclusive' }, as
     });
     if (!left) return;
   }
-  await mustLeave(t, id, files, 'failed');
+  await expectInactive(t, id, files, 'failed');
 });
 
 /** Drives a deployment to failed, as far as control can. */
@@ -56,13 +56,13 @@ const removedCheck = check(removed, { needs: ['drive'], sharing: 'exclusive' }, 
   const files = [configFile('{"c":3}')];
   const { id } = await t.control.deploy({ config_instances: files });
   await t.control.remove(id);
-  await mustLeave(t, id, files, 'removed');
+  await expectInactive(t, id, files, 'removed');
   const after = await currentDeployment(t);
   t.note(`after a removal the current deployment is ${after === undefined ? '404' : after['activity_status']}`);
 });
 
 /** The deployment is no longer active, and its files are gone where the suite can see them. */
-async function mustLeave(t: Device, id: string, files: ConfigFile[], what: string): Promise<void> {
+async function expectInactive(t: Device, id: string, files: ConfigFile[], what: string): Promise<void> {
   let state: string | undefined;
   const inactive = await happens(t, `the ${what} deployment to leave`, async () => {
     state = await activeState(t, id);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../harness/contract/enums.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { mustMergeStatuses } from './support/assertions.ts';
+import { expectMergedStatus } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { ignoreControlError } from './support/drive.ts';
 import { parseObject } from './support/events.ts';
@@ -24,13 +24,13 @@ const mergeCheck = check(merge, { sharing: 'shared', profile: 'core' }, (t: Devi
   withStreams(t, async (streams) => {
     let seen = 0;
     const body = await currentDeployment(t);
-    if (body !== undefined && mustMergeStatuses(t, body, 'the current deployment')) seen += 1;
+    if (body !== undefined && expectMergedStatus(t, body, 'the current deployment')) seen += 1;
     const past = await sampleRetained(t, streams);
     for (const { event, data } of past?.stream.frames ?? []) {
       // The same names may mean something else in events of other resources.
       if (event?.startsWith('deployment.') !== true) continue;
       const payload = parseObject(data ?? '')?.['data'];
-      if (isObject(payload) && mustMergeStatuses(t, payload, `the payload of ${data}`)) seen += 1;
+      if (isObject(payload) && expectMergedStatus(t, payload, `the payload of ${data}`)) seen += 1;
     }
     if (seen === 0)
       t.notApplicable('the device shows no deployment: neither a current one nor one in a retained event');
@@ -50,7 +50,7 @@ const mergeDrivenCheck = check(
         if ((await t.control.deploy(statuses).catch(ignoreControlError)) === undefined) return;
         driven += 1;
         const body = await currentDeployment(t);
-        if (body === undefined || !mustMergeStatuses(t, body, 'the current deployment')) return;
+        if (body === undefined || !expectMergedStatus(t, body, 'the current deployment')) return;
         reached.add(`${body['activity_status']}/${body['error_status']}`);
       },
       { runs: EVERY_PAIR.length, examples: EVERY_PAIR.map((pair): [unknown] => [pair]) },

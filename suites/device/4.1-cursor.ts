@@ -22,7 +22,7 @@ const malformedCheck = check(malformed, { sharing: 'shared', profile: 'core' }, 
     await (await streams.open()).close();
     await t.property(
       fc.tuple(nonsense, fc.constantFrom('after', 'Last-Event-ID')),
-      ([cursor, where]) => mustRefuse(t, streams, cursor, where),
+      ([cursor, where]) => expectRefusal(t, streams, cursor, where),
       {
         runs: 30,
         examples: NONSENSE.flatMap((cursor): [unknown][] => [[[cursor, 'after']], [[cursor, 'Last-Event-ID']]]),
@@ -55,7 +55,7 @@ const nonsense = fc.oneof(
   fc.stringMatching(/^\d{1,6}[a-z%&/ ]{1,3}\d{0,3}$/).filter((text) => !/^\d+\s*$/.test(text)),
 );
 
-async function mustRefuse(t: Device, streams: Streams, cursor: string, where: string): Promise<void> {
+async function expectRefusal(t: Device, streams: Streams, cursor: string, where: string): Promise<void> {
   if (where === 'Last-Event-ID' && (!fitsHeader(cursor) || cursor === '')) return;
   const stream = await streams.try(where === 'after' ? { after: cursor } : { lastEventId: cursor });
   const { status } = stream;

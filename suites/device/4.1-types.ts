@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { mustBeSameEvents } from './support/assertions.ts';
+import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, eventsOf, type SeenEvent, showIds } from './support/events.ts';
@@ -30,7 +30,7 @@ const typesCheck = check(types, { needs: ['drive'], sharing: 'exclusive', profil
 
     await t.property(
       fc.tuple(fc.shuffledSubarray(listable, { minLength: 1 }), fc.constantFrom(...WAYS)),
-      ([listed, way]) => mustFilter(t, streams, listed, way),
+      ([listed, way]) => expectFiltered(t, streams, listed, way),
       {
         runs: 12,
         examples: [
@@ -64,7 +64,7 @@ async function recordEveryType(t: Device, streams: Streams) {
 const typesOf = (events: readonly SeenEvent[]): string[] => [...new Set(events.map(({ type }) => type))];
 
 /** Compares a filtered stream with an unfiltered one, over events before and after both are opened. */
-async function mustFilter(t: Device, streams: Streams, listed: readonly string[], way: Way): Promise<void> {
+async function expectFiltered(t: Device, streams: Streams, listed: readonly string[], way: Way): Promise<void> {
   const { last: from } = await publish(t, 1);
   await publishEveryEventKind(t);
   const all = await streams.open({ after: from });
@@ -79,15 +79,15 @@ async function mustFilter(t: Device, streams: Streams, listed: readonly string[]
     const what = describeOpen(opening);
     await filtered
       .reach(last.id, `event ${last.id} (${last.type}) for ${what}`)
-      .finally(() => mustHaveOnly(t, filtered.events, listed, what));
+      .finally(() => expectOnlyTypes(t, filtered.events, listed, what));
     // Where a stream without a cursor begins is not stated.
-    if (way !== 'none') mustBeSameEvents(t, filtered.events, due, what);
+    if (way !== 'none') expectSameEvents(t, filtered.events, due, what);
   }
   await all.close();
   await filtered.close();
 }
 
-function mustHaveOnly(t: Device, came: readonly SeenEvent[], listed: readonly string[], what: string): void {
+function expectOnlyTypes(t: Device, came: readonly SeenEvent[], listed: readonly string[], what: string): void {
   const other = came.find(({ type }) => !listed.includes(type));
   t.must(other === undefined, {
     expected: `no event of another type for ${what}`,
@@ -106,7 +106,7 @@ const typesEncodedCheck = check(types, { aspect: 'encoded', needs: ['drive'], sh
     const query = `after=${cursor}&types=${percentEncoded(last.type)}`;
     const one = await streams.open({ query });
     await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
-    mustBeSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
+    expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
     if (known.length < 2) return t.note('events of one type alone could be made');
     // An escaped comma need not mean the same (section 2.2 there), though most clients write it so.
     const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
@@ -133,7 +133,7 @@ const typesNearCheck = check(types, { aspect: 'near', needs: ['drive'], sharing:
     if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
     await readUpTo(live, await publish(t, 1));
     await filtered.idle(QUIET_MS, { within: 1000, for: 'what a filter lets through' });
-    mustHaveOnly(t, eventsOf(t, filtered), listed, describeOpen({ after: cursor, types: listed }));
+    expectOnlyTypes(t, eventsOf(t, filtered), listed, describeOpen({ after: cursor, types: listed }));
   }),
 );
 

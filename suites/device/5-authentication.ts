@@ -91,7 +91,7 @@ const bearerCheck = check(bearer, { needs: ['loopback'], sharing: 'shared', prof
     // A device that serves nobody would pass otherwise.
     await (await streams.open()).close();
     await shouldRefuseTokenElsewhere(t, token);
-    await mustRefuseWrongTokens(t, token);
+    await expectWrongTokensRefused(t, token);
   }),
 );
 
@@ -114,14 +114,14 @@ async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<voi
     await shouldRefuse(`/events?${name}=${escaped}`, undefined, `the token as ?${name}=, and not in a header`);
 }
 
-async function mustRefuseWrongTokens(t: Device, token: string): Promise<void> {
+async function expectWrongTokensRefused(t: Device, token: string): Promise<void> {
   const swapped = usesBothCases(token) ? otherCase(token) : undefined;
   const others = [...changedTokens(token), ...(swapped === undefined ? [] : [swapped])];
   const headers = [...headersWithoutToken(token), ...others.map((other) => `Bearer ${other}`)];
   const examples = headers.flatMap((header): [unknown][] => [[[header, CURRENT]], [[header, '/events']]]);
   await t.property(
     fc.tuple(anyWrongHeader(token), fc.constantFrom(CURRENT, '/events')),
-    ([authorization, path]) => mustRefuse(t, path, authorization),
+    ([authorization, path]) => expectRefusal(t, path, authorization),
     {
       runs: examples.length + 12,
       examples,
@@ -132,7 +132,7 @@ async function mustRefuseWrongTokens(t: Device, token: string): Promise<void> {
   );
 }
 
-async function mustRefuse(t: Device, path: string, authorization: string | undefined): Promise<void> {
+async function expectRefusal(t: Device, path: string, authorization: string | undefined): Promise<void> {
   const status = await statusFor(t, path, authorization);
   if (status === undefined) return t.note('a request without the token is dropped without an answer');
   const shown = authorization === undefined ? 'no Authorization' : 'a wrong Authorization';

@@ -3,7 +3,7 @@ import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import type { Requirement } from '../../harness/runner/types.ts';
-import { mustBeDeployedPayload, mustBeEnvelope, mustBeEventFrame, mustHaveTypeForm } from './support/assertions.ts';
+import { expectDeployedPayload, expectEnvelope, expectEventFrame, expectTypeForm } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import {
   ignoreControlError,
@@ -57,7 +57,7 @@ const frame = requirement({
   text: 'Every event frame has id (a decimal integer), event, and data (one JSON envelope), in valid UTF-8.',
 });
 
-const frameChecks = checksOfFrames(frame, mustBeEventFrame);
+const frameChecks = checksOfFrames(frame, expectEventFrame);
 
 const envelope = requirement({
   id: 'device.events.envelope',
@@ -68,7 +68,7 @@ const envelope = requirement({
   text: 'The envelope has object "event", id and type equal to the SSE fields, occurred_at a date-time, and data an object.',
 });
 
-const envelopeChecks = checksOfFrames(envelope, mustBeEnvelope);
+const envelopeChecks = checksOfFrames(envelope, expectEnvelope);
 
 const typeForm = requirement({
   id: 'device.events.type-form',
@@ -79,12 +79,12 @@ const typeForm = requirement({
   text: 'Event types have the form {resource}.{action}, without a version suffix.',
 });
 
-const typeFormChecks = checksOfFrames(typeForm, (t, { event }) => mustHaveTypeForm(t, event ?? ''));
+const typeFormChecks = checksOfFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''));
 
 /** Two checks of a requirement that holds for each frame: events that the check causes, live and replayed; and retained ones. */
-function checksOfFrames(requirement: Requirement, mustHold: (t: Device, frame: SseFrame) => void) {
-  const allMustHold = (t: Device, { stream }: Subscription): void => {
-    for (const each of stream.frames) if (!carriesNoEvent(each)) mustHold(t, each);
+function checksOfFrames(requirement: Requirement, expectOne: (t: Device, frame: SseFrame) => void) {
+  const expectAll = (t: Device, { stream }: Subscription): void => {
+    for (const each of stream.frames) if (!carriesNoEvent(each)) expectOne(t, each);
     t.must(stream.framing.invalidUtf8 === 0, {
       expected: 'a stream of valid UTF-8',
       actual: `${stream.framing.invalidUtf8} lines that are not`,
@@ -96,14 +96,14 @@ function checksOfFrames(requirement: Requirement, mustHold: (t: Device, frame: S
         const { live, cursor } = await subscribeAtKnownCursor(t, streams);
         const published = await publishEveryEventKind(t);
         await readUpTo(live, published);
-        allMustHold(t, live);
+        expectAll(t, live);
         const replay = await streams.open({ after: cursor });
         await readUpTo(replay, published);
-        allMustHold(t, replay);
+        expectAll(t, replay);
       }),
     ),
     check(requirement, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-      withStreams(t, async (streams) => allMustHold(t, await requireRetained(t, streams))),
+      withStreams(t, async (streams) => expectAll(t, await requireRetained(t, streams))),
     ),
   ];
 }
@@ -123,7 +123,7 @@ const payloadCheck = check(payload, { needs: ['drive'], sharing: 'exclusive', pr
     for (let round = 0; round < 3; round += 1) {
       const made = await t.control.deploy();
       const seen = await live.until((event) => isDeployedEvent(event, made.id), `deployment.deployed of ${made.id}`);
-      const { activity_status } = mustDescribe(t, made, seen);
+      const { activity_status } = expectDescribed(t, made, seen);
       t.should(activity_status === 'deployed', {
         expected: 'activity_status deployed in deployment.deployed',
         actual: activity_status,
@@ -147,7 +147,7 @@ const payloadErrorCheck = check(payload, { aspect: 'error', needs: ['drive'], sh
         expected: `deployment.deployed of ${made.id}, which is deployed, with error_status ${error_status}`,
         actual: 'none',
       });
-      if (arrived) mustDescribe(t, made, live.events);
+      if (arrived) expectDescribed(t, made, live.events);
     }
     if (deployed === 0) t.notApplicable('control cannot make a deployment that is deployed with an error');
   }),
@@ -165,13 +165,13 @@ async function deployedEventArrives(t: Device, live: Subscription, id: string): 
 }
 
 /** The payload of the last `deployment.deployed` is valid and describes the deployment that was made. Gives the payload. */
-function mustDescribe(
+function expectDescribed(
   t: Device,
   made: Deployment,
   seen: readonly SeenEvent[],
 ): { release_id?: unknown; activity_status?: unknown } {
   const event = seen.findLast((one) => isDeployedEvent(one, made.id));
-  mustBeDeployedPayload(t, event?.envelope?.['data']);
+  expectDeployedPayload(t, event?.envelope?.['data']);
   const shown: { release_id?: unknown; activity_status?: unknown } = event === undefined ? {} : payloadOf(event);
   t.must(shown.release_id === made.release_id, {
     expected: `release_id ${made.release_id} in deployment.deployed of ${made.id}, which was deployed with it`,
@@ -184,7 +184,7 @@ const payloadRetainedCheck = check(payload, { aspect: 'retained', sharing: 'shar
   withStreams(t, async (streams) => {
     const sample = await sampleRetained(t, streams);
     const deployed = sample?.stream.frames.filter(({ event }) => event === 'deployment.deployed') ?? [];
-    for (const { data } of deployed) mustBeDeployedPayload(t, parseObject(data ?? '')?.['data']);
+    for (const { data } of deployed) expectDeployedPayload(t, parseObject(data ?? '')?.['data']);
     if (deployed.length === 0) t.notApplicable('the device replays no deployment.deployed that it retained');
   }),
 );

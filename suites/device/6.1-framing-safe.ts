@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../code-points.ts';
-import { mustBeEnvelope, mustBeEventFrame } from './support/assertions.ts';
+import { expectEnvelope, expectEventFrame } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { configFile } from './support/config-files.ts';
 import { ignoreControlError, isDeployedEvent, payloadOf, subscribeAtKnownCursor } from './support/drive.ts';
@@ -30,7 +30,7 @@ const framingCheck = check(framing, { needs: ['drive'], sharing: 'exclusive' }, 
         const made = await deployWith(t, value);
         // A device, or a platform in between, may refuse such text.
         if (made?.activity_status !== 'deployed') return;
-        await mustArriveIntact(t, live, from, made);
+        await expectIntact(t, live, from, made);
         if (made.release_id.includes(value)) onStream += 1;
         const body = await currentDeployment(t);
         // Control answers with the deployment as the device took it: a platform in between may have cut or trimmed the text.
@@ -83,17 +83,17 @@ async function deployWith(t: Device, value: string): Promise<Deployment | undefi
 }
 
 /** Every frame after the first `from` is valid, and the event of the deployment carries its release id. */
-async function mustArriveIntact(t: Device, live: Subscription, from: number, made: Deployment): Promise<void> {
-  const mustBeValid = (): void => {
+async function expectIntact(t: Device, live: Subscription, from: number, made: Deployment): Promise<void> {
+  const expectValidFrames = (): void => {
     for (const frame of live.stream.frames.slice(from)) {
-      mustBeEventFrame(t, frame);
-      mustBeEnvelope(t, frame);
+      expectEventFrame(t, frame);
+      expectEnvelope(t, frame);
     }
   };
   const seen = await live
     .until((event) => isDeployedEvent(event, made.id), `deployment.deployed of ${made.id}`)
     // Where the text has broken the frame there is no such event, and the broken frame is the better finding.
-    .finally(mustBeValid);
+    .finally(expectValidFrames);
   const event = seen.at(-1);
   t.must(event !== undefined && payloadOf(event)['release_id'] === made.release_id, {
     expected: `release_id ${JSON.stringify(made.release_id.slice(0, 200))} in deployment.deployed`,

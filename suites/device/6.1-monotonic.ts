@@ -27,17 +27,17 @@ const monotonicCheck = check(monotonic, { needs: ['drive'], sharing: 'exclusive'
     await readUpTo(live, last);
     // An event that is late comes before this one.
     await readUpTo(live, await publish(t, 1));
-    mustRise(t, live);
+    expectRisingIds(t, live);
     await readUpTo(replay, last);
-    mustRise(t, replay);
+    expectRisingIds(t, replay);
   }),
 );
 
 const monotonicRetainedCheck = check(monotonic, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  withStreams(t, async (streams) => mustRise(t, await requireRetained(t, streams))),
+  withStreams(t, async (streams) => expectRisingIds(t, await requireRetained(t, streams))),
 );
 
-function mustRise(t: Device, { stream }: Subscription): void {
+function expectRisingIds(t: Device, { stream }: Subscription): void {
   const seen = new Map<bigint, SeenEvent>();
   let highest: bigint | undefined;
   for (const event of eventsOf(t, stream)) {

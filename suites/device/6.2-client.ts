@@ -35,7 +35,7 @@ const clientCheck = check(client, { needs: ['drive'], sharing: 'exclusive', prof
       const due = distinct(live.events).filter(
         ({ id, type }) => id > BigInt(first.lastEventId) && types.includes(type),
       );
-      for (const event of due) await mustReceive(t, source, event);
+      for (const event of due) await expectReceived(t, source, event);
     } finally {
       source.close();
     }
@@ -61,7 +61,7 @@ async function firstMessage(t: Device, source: EventSourceClient): Promise<Clien
   }
 }
 
-async function mustReceive(t: Device, source: EventSourceClient, event: SeenEvent): Promise<void> {
+async function expectReceived(t: Device, source: EventSourceClient, event: SeenEvent): Promise<void> {
   const what = `event ${event.id} (${event.type})`;
   const isSame = (message: ClientMessage): boolean =>
     message.lastEventId === String(event.id) &&

@@ -6,7 +6,7 @@ import { check, type Device } from './support/check.ts';
 import { restart } from './support/device.ts';
 import { publish } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
-import { awaitHeartbeats, heartbeatsOf, mustKeepCursor, mustStayOpen } from './support/heartbeats.ts';
+import { awaitHeartbeats, expectCursorKept, expectOpenWhileIdle, heartbeatsOf } from './support/heartbeats.ts';
 import { sampleRetained } from './support/retained.ts';
 import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
@@ -90,12 +90,12 @@ const inert = requirement({
 const inertCheck = check(inert, { sharing: 'shared', slow: true }, (t: Device) =>
   withStreams(t, async (streams) => {
     const subscription = await streams.open();
-    await awaitHeartbeats(t, subscription, 1, (frame) => mustBeEvent(t, frame));
-    mustKeepCursor(t, subscription);
+    await awaitHeartbeats(t, subscription, 1, (frame) => expectEvent(t, frame));
+    expectCursorKept(t, subscription);
   }),
 );
 
-function mustBeEvent(t: Device, frame: SseFrame): void {
+function expectEvent(t: Device, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
   t.must(DECIMAL.test(frame.id ?? '') && parseObject(frame.data ?? '') !== undefined, {
     expected: 'nothing on an idle stream but comment lines, which are outside of any block',
@@ -119,7 +119,7 @@ const longLivedCheck = check(longLived, { sharing: 'shared', slow: true }, (t: D
     let subscription = await filteredIdleStream(t, streams, idleMs);
     if (subscription === undefined) {
       subscription = await streams.open();
-      await mustStayOpen(t, subscription, idleMs);
+      await expectOpenWhileIdle(t, subscription, idleMs);
     }
     const { comments, openedAt } = subscription.stream;
     t.note(`watched for ${Math.round(performance.now() - openedAt)} ms, ${comments.length} comments`);

@@ -1,6 +1,6 @@
 /** Section 6.2, rule 5: the event log on the device, and its compaction. */
 import { requirement } from '../../harness/runner/define.ts';
-import { mustBeSameEvents } from './support/assertions.ts';
+import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import {
   compact,
@@ -30,7 +30,7 @@ const jsonlCheck = check(jsonl, { needs: ['log', 'drive'], sharing: 'exclusive' 
     const { live } = await subscribeAtKnownCursor(t, streams);
     await publishEveryEventKind(t);
     await readUpTo(live, await publish(t, eventBudget(t, 5)));
-    mustStoreAsJsonl(t, await readLog(logPath(t)), live.events);
+    expectJsonl(t, await readLog(logPath(t)), live.events);
   }),
 );
 
@@ -38,14 +38,14 @@ const jsonlRetainedCheck = check(jsonl, { aspect: 'retained', needs: ['log'], sh
   withStreams(t, async (streams) => {
     const { stream } = await requireRetained(t, streams);
     const events = eventsOf(t, stream);
-    mustStoreAsJsonl(t, await readLog(logPath(t)), events.slice(-NEWEST));
+    expectJsonl(t, await readLog(logPath(t)), events.slice(-NEWEST));
   }),
 );
 
 /** Of a long log the newest events are enough. */
 const NEWEST = 200;
 
-function mustStoreAsJsonl(t: Device, lines: readonly LogLine[], events: readonly SeenEvent[]): void {
+function expectJsonl(t: Device, lines: readonly LogLine[], events: readonly SeenEvent[]): void {
   const missing = events.filter(({ id }) => !lines.some((line) => storesEvent(line, id)));
   t.must(missing.length === 0, {
     expected: `each of the events ${showIds(events)} on a line of its own in the log`,
@@ -74,7 +74,7 @@ const compactionCheck = check(compaction, { needs: ['drive', 'compact'], sharing
     const { earliest: before } = await compactAway(t, streams);
     const { live, cursor } = await subscribeAtKnownCursor(t, streams);
     t.note(`compaction left the events from ${before} on`);
-    await mustDeliverDuringCompaction(t, live);
+    await expectDeliveryDuringCompaction(t, live);
 
     const { earliest, latest } = await compact(t);
     t.should(earliest <= latest, {
@@ -90,11 +90,11 @@ const compactionCheck = check(compaction, { needs: ['drive', 'compact'], sharing
     const replay = await streams.open({ after: from });
     await readUpTo(replay, last);
     const due = live.events.filter(({ id }) => id > from);
-    mustBeSameEvents(t, replay.events, due, `${describeOpen({ after: from })} after compaction`);
+    expectSameEvents(t, replay.events, due, `${describeOpen({ after: from })} after compaction`);
   }),
 );
 
-async function mustDeliverDuringCompaction(t: Device, live: Subscription): Promise<void> {
+async function expectDeliveryDuringCompaction(t: Device, live: Subscription): Promise<void> {
   const portion = eventBudget(t, 8);
   const rounds = 10;
   for (let round = 0; round < rounds; round += 1) {

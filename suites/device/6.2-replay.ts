@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { EventStream, OpenEvents } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { mustBeSameEvents } from './support/assertions.ts';
+import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import {
   eventBudget,
@@ -81,7 +81,7 @@ const exclusiveFutureCheck = check(
         const stream = await streams.try({ after: beyond });
         await stream.idle(QUIET_MS, { within: 1000, for: 'the end of a replay' });
         if (stream.status !== 200) t.note(`a cursor beyond the newest event gets ${stream.status}`);
-        mustReplayNothing(t, stream, newest, beyond);
+        expectNothingReplayed(t, stream, newest, beyond);
       };
       await Promise.all([replayFrom(newest + 1n), replayFrom(newest + 1_000_000n)]);
     }),
@@ -91,7 +91,7 @@ const exclusiveFutureCheck = check(
 export const QUIET_MS = 150;
 
 /** A stream that was opened with a cursor beyond the newest event gives no event that was there before. */
-export function mustReplayNothing(t: Device, stream: EventStream, newest: bigint, beyond: bigint): void {
+export function expectNothingReplayed(t: Device, stream: EventStream, newest: bigint, beyond: bigint): void {
   if (stream.status !== 200) return;
   const old = eventsOf(t, stream).filter(({ id }) => id <= newest);
   t.must(old.length === 0, {
@@ -122,7 +122,7 @@ const completeCheck = check(complete, { needs: ['drive'], sharing: 'exclusive', 
       async (cursor) => {
         const replay = await streams.open({ after: cursor });
         await readUpTo(replay, published);
-        mustBeSameEvents(t, replay.events, after(recording, cursor), describeOpen({ after: cursor }));
+        expectSameEvents(t, replay.events, after(recording, cursor), describeOpen({ after: cursor }));
         await replay.close();
       },
       { runs: 12 },
@@ -185,7 +185,7 @@ const headerCheck = check(header, { needs: ['drive'], sharing: 'exclusive', prof
         const byHeader = await streams.open({ lastEventId: cursor });
         await readUpTo(byQuery, recording.published);
         await readUpTo(byHeader, recording.published);
-        mustBeSameEvents(t, byHeader.events, byQuery.events, `Last-Event-ID: ${cursor}, as for after=${cursor}`);
+        expectSameEvents(t, byHeader.events, byQuery.events, `Last-Event-ID: ${cursor}, as for after=${cursor}`);
         await byQuery.close();
         await byHeader.close();
       },
@@ -213,7 +213,7 @@ const afterWinsCheck = check(afterWins, { needs: ['drive'], sharing: 'exclusive'
         const opening = { after: cursor, lastEventId };
         const both = await streams.open(opening);
         await readUpTo(both, recording.published);
-        mustBeSameEvents(t, both.events, after(recording, cursor), describeOpen(opening));
+        expectSameEvents(t, both.events, after(recording, cursor), describeOpen(opening));
         await both.close();
       },
       { runs: 10, examples: [[[recording.cursor, late]], [[late, recording.cursor]]] },

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { HttpClient } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { ControlError } from '../../harness/targets/control/control.ts';
-import { mustBeSameEvents } from './support/assertions.ts';
+import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { restart } from './support/device.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from './support/drive.ts';
 import { distinct, type SeenEvent, showIds } from './support/events.ts';
 import { appendTo, lastLine, logPath } from './support/log-file.ts';
-import { earliestServedIn, fillLog, mustReplayStretch } from './support/log-stretch.ts';
+import { earliestServedIn, expectStretchReplayed, fillLog } from './support/log-stretch.ts';
 import { CURRENT, objectOf } from './support/requests.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
@@ -41,8 +41,8 @@ const survivesCheck = check(
       for (let round = 0; round < 2; round += 1) {
         const http = await restart(t);
         const { events, first } = await publishAndReplay(t, streams, http, cursor, 3);
-        mustContinueIds(t, first, before);
-        mustBeSameEvents(t, upTo(events, before), before, `${describeOpen({ after: cursor })} after a restart`);
+        expectContinuedIds(t, first, before);
+        expectSameEvents(t, upTo(events, before), before, `${describeOpen({ after: cursor })} after a restart`);
         before = events;
       }
     }),
@@ -64,7 +64,7 @@ function upTo(events: readonly SeenEvent[], before: readonly SeenEvent[]): SeenE
   return events.filter(({ id }) => id <= newest);
 }
 
-function mustContinueIds(t: Device, first: bigint, before: readonly SeenEvent[]): void {
+function expectContinuedIds(t: Device, first: bigint, before: readonly SeenEvent[]): void {
   const newest = before.at(-1)?.id ?? 0n;
   t.must(first > newest, {
     expected: `ids above ${newest}, the newest before the restart`,
@@ -91,7 +91,7 @@ const survivesWholeCheck = check(
         expected: `events that were retained before a restart, ${before} of them, to be retained after it`,
         actual: `${after} of them are`,
       });
-      await mustReplayStretch(t, streams, stretch, (cursor) => ({ after: cursor }), ' after a restart');
+      await expectStretchReplayed(t, streams, stretch, (cursor) => ({ after: cursor }), ' after a restart');
     }),
 );
 
@@ -107,7 +107,7 @@ const survivesCompactedCheck = check(
       // The log may be empty now, so that the agent finds no last id in it.
       await t.control.compact();
       await restart(t);
-      mustContinueIds(t, (await publish(t, 1)).first, before);
+      expectContinuedIds(t, (await publish(t, 1)).first, before);
     }),
 );
 
@@ -136,8 +136,8 @@ const crashCheck = check(crash, { needs: ['drive', 'restart', 'log'], sharing: '
           seen = distinct(await live.drain());
         });
         const { events, first } = await publishAndReplay(t, streams, http, cursor, 1);
-        mustContinueIds(t, first, seen);
-        mustKeepSeen(t, events, seen, `${describeOpen({ after: cursor })} after a kill`);
+        expectContinuedIds(t, first, seen);
+        expectSeenKept(t, events, seen, `${describeOpen({ after: cursor })} after a kill`);
       },
       { runs: 6 },
     );
@@ -146,14 +146,14 @@ const crashCheck = check(crash, { needs: ['drive', 'restart', 'log'], sharing: '
 
 const MOST_BURSTS = 6;
 
-function mustKeepSeen(t: Device, events: readonly SeenEvent[], seen: readonly SeenEvent[], where: string): void {
+function expectSeenKept(t: Device, events: readonly SeenEvent[], seen: readonly SeenEvent[], where: string): void {
   const lost = seen.filter(({ id }) => !events.some((event) => event.id === id));
   t.must(lost.length === 0, {
     expected: `after a kill, every event that a client saw before it: ${showIds(seen)}`,
     actual: `${showIds(lost)} are lost`,
   });
   const again = events.filter(({ id }) => seen.some((event) => event.id === id));
-  mustBeSameEvents(t, again, seen, where);
+  expectSameEvents(t, again, seen, where);
 }
 
 const tornTail = requirement({
@@ -177,11 +177,11 @@ const tornTailCheck = check(tornTail, { needs: ['drive', 'restart', 'log'], shar
         await live.close();
         const torn = await restartWithTornLine(t, fraction);
         const once = await publishAndReplay(t, streams, torn, cursor, 2);
-        mustContinueIds(t, once.first, before);
-        mustBeSameEvents(t, upTo(once.events, before), before, 'the log after a torn line and 1 restart');
+        expectContinuedIds(t, once.first, before);
+        expectSameEvents(t, upTo(once.events, before), before, 'the log after a torn line and 1 restart');
         const twice = await publishAndReplay(t, streams, await restart(t), cursor, 2);
-        mustContinueIds(t, twice.first, once.events);
-        mustBeSameEvents(t, upTo(twice.events, once.events), once.events, 'the log after a torn line and 2 restarts');
+        expectContinuedIds(t, twice.first, once.events);
+        expectSameEvents(t, upTo(twice.events, once.events), once.events, 'the log after a torn line and 2 restarts');
       },
       { runs: 4, examples: [[0], [1], [0.5]] },
     );

@@ -2,27 +2,27 @@
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { types } from './4.1-types.ts';
-import { afterWins, complete, exclusive, header, mustReplayNothing, QUIET_MS } from './6.2-replay.ts';
-import { mustBeSameEvents } from './support/assertions.ts';
+import { afterWins, complete, exclusive, expectNothingReplayed, header, QUIET_MS } from './6.2-replay.ts';
+import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { distinct, eventsOf, type SeenEvent } from './support/events.ts';
 import { sampleRetained } from './support/retained.ts';
 import { describeAnswer, describeOpen, type Streams, Subscription, withStreams } from './support/streams.ts';
 
 const completeRetainedCheck = check(complete, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  mustReplayFromAnywhere(t, (after) => ({ after })),
+  expectReplayFromAnywhere(t, (after) => ({ after })),
 );
 
 const headerRetainedCheck = check(header, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  mustReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
+  expectReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
 );
 
 const afterWinsRetainedCheck = check(afterWins, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  mustReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
+  expectReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
 );
 
 /** A replay from any retained event holds all later ones. `openAt` may use the id of another retained event. */
-function mustReplayFromAnywhere(t: Device, openAt: (cursor: bigint, other: bigint) => OpenEvents): Promise<void> {
+function expectReplayFromAnywhere(t: Device, openAt: (cursor: bigint, other: bigint) => OpenEvents): Promise<void> {
   return withStreams(t, async (streams) => {
     const events = await requireTwo(t, streams);
     const newest = events.at(-1)?.id ?? 0n;
@@ -32,7 +32,7 @@ function mustReplayFromAnywhere(t: Device, openAt: (cursor: bigint, other: bigin
         const cursor = events[at]?.id ?? 0n;
         const opening = openAt(cursor, events[elsewhere]?.id ?? 0n);
         const came = await replayUpTo(t, streams, cursor, newest, opening);
-        if (came !== undefined) mustBeSameEvents(t, came, events.slice(at + 1), describeOpen(opening));
+        if (came !== undefined) expectSameEvents(t, came, events.slice(at + 1), describeOpen(opening));
       },
       { runs: 6 },
     );
@@ -118,7 +118,7 @@ const exclusiveFutureRetainedCheck = check(exclusive, { aspect: 'future.retained
     const after = newest + 2n ** 40n;
     const stream = await streams.try({ after });
     await stream.idle(QUIET_MS, { within: t.patienceMs, for: 'the end of a replay' });
-    mustReplayNothing(t, stream, newest, after);
+    expectNothingReplayed(t, stream, newest, after);
   }),
 );
 
@@ -132,7 +132,7 @@ const typesRetainedCheck = check(types, { aspect: 'retained', sharing: 'shared' 
         const opening = { after, types: listed };
         const due = later.filter(({ type }) => listed.includes(type));
         const came = await replayUpTo(t, streams, after, due.at(-1)?.id ?? after, opening);
-        if (came !== undefined) mustBeSameEvents(t, came, due, describeOpen(opening));
+        if (came !== undefined) expectSameEvents(t, came, due, describeOpen(opening));
       },
       { runs: 6 },
     );

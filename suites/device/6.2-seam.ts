@@ -1,7 +1,7 @@
 /** Section 6.2, rules 1 and 2: no event is lost between replay and live, or between one connection and the next. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { mustBeSameEvents } from './support/assertions.ts';
+import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, type SeenEvent } from './support/events.ts';
@@ -26,7 +26,7 @@ const seamCheck = check(seam, { needs: ['drive'], sharing: 'exclusive', profile:
     for (const subscription of opened) {
       await readUpTo(subscription, end);
       const what = `${describeOpen({ after: cursor })}, opened while events were published`;
-      mustBeSameEvents(t, subscription.events, live.events, what);
+      expectSameEvents(t, subscription.events, live.events, what);
     }
   }),
 );
@@ -76,7 +76,7 @@ const atLeastOnceCheck = check(atLeastOnce, { needs: ['drive'], sharing: 'exclus
       fc.array(fc.record({ bytes: fc.nat({ max: 2500 }), byHeader: fc.boolean() }), { minLength: 1, maxLength: 6 }),
       async (cuts) => {
         const seen = await readWithCuts(t, streams, cursor, due.at(-1)?.id ?? cursor, cuts);
-        mustBeSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
+        expectSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
       },
       { runs: 15 },
     );

@@ -7,16 +7,16 @@ import { eventBudget, subscribeAtKnownCursor } from './support/drive.ts';
 import { withStreams } from './support/streams.ts';
 
 const sequencesCheck = check(complete, { aspect: 'sequences', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  mustFollowModel(t, { disruptive: false, runs: 20 }),
+  expectModelFollowed(t, { disruptive: false, runs: 20 }),
 );
 
 const historiesCheck = check(
   complete,
   { aspect: 'histories', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive' },
-  (t: Device) => mustFollowModel(t, { disruptive: true, runs: 12 }),
+  (t: Device) => expectModelFollowed(t, { disruptive: true, runs: 12 }),
 );
 
-function mustFollowModel(t: Device, { disruptive, runs }: { disruptive: boolean; runs: number }): Promise<void> {
+function expectModelFollowed(t: Device, { disruptive, runs }: { disruptive: boolean; runs: number }): Promise<void> {
   return t.property(
     logCommands({ disruptive, replayPath: t.replayPath }),
     (commands) =>

@@ -1,7 +1,7 @@
 /** Section 6: several subscribers at once, one of which may not keep up. */
 import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { mustBeSameEvents } from './support/assertions.ts';
+import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import {
   deploy,
@@ -34,7 +34,7 @@ const concurrentCheck = check(concurrent, { needs: ['drive'], sharing: 'exclusiv
     await readUpTo(live, end);
     for (const other of others) {
       await readUpTo(other, end);
-      mustBeSameEvents(t, other.events, live.events, 'one of several subscribers, as another saw it');
+      expectSameEvents(t, other.events, live.events, 'one of several subscribers, as another saw it');
     }
     // When one leaves, the others stay.
     await others[0]?.close();
@@ -113,8 +113,8 @@ const slowReaderCompleteCheck = check(slowReaderComplete, { needs: ['drive'], sh
     );
     const before = due.filter(({ id }) => id <= from);
     const where = 'a subscriber that stopped reading, as far as it read';
-    mustBeSameEvents(t, upTo(seen, last), upTo(before, last), where);
-    if (from < last) await mustCatchUp(t, streams, { due, seen, from, last, dropped });
+    expectSameEvents(t, upTo(seen, last), upTo(before, last), where);
+    if (from < last) await expectCaughtUp(t, streams, { due, seen, from, last, dropped });
   }),
 );
 
@@ -130,7 +130,7 @@ interface Interrupted {
 }
 
 /** The slow reader comes back and gets the rest. */
-async function mustCatchUp(
+async function expectCaughtUp(
   t: Device,
   streams: Streams,
   { due, seen, from, last, dropped }: Interrupted,
@@ -144,7 +144,7 @@ async function mustCatchUp(
   });
   const rest = await streams.follow(again).reach(last);
   const all = upTo([...seen, ...rest], last);
-  mustBeSameEvents(t, all, due, 'a subscriber that stopped reading for a while, and came back');
+  expectSameEvents(t, all, due, 'a subscriber that stopped reading for a while, and came back');
 }
 
 export default [concurrentCheck, slowReaderCheck, slowReaderCompleteCheck];

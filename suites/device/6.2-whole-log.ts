@@ -4,7 +4,7 @@ import { complete } from './6.2-replay.ts';
 import { seam } from './6.2-seam.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish } from './support/drive.ts';
-import { extendStretch, fillLog, mustReplayFrom, mustReplayStretch } from './support/log-stretch.ts';
+import { expectReplay, expectStretchReplayed, extendStretch, fillLog } from './support/log-stretch.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
 
 const TOO_SOON = 'the log is compacted as soon as it is filled';
@@ -14,8 +14,8 @@ const completeWholeCheck = check(complete, { aspect: 'whole', needs: ['drive'], 
     const stretch = await fillLog(t, streams);
     if (stretch === undefined) return t.notApplicable(TOO_SOON);
     t.note(`replays of up to ${stretch.events.length} events were compared`);
-    await mustReplayStretch(t, streams, stretch);
-    await mustReplayStretch(t, streams, stretch, (lastEventId) => ({ lastEventId }));
+    await expectStretchReplayed(t, streams, stretch);
+    await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
   }),
 );
 
@@ -36,7 +36,7 @@ const seamWholeCheck = check(seam, { aspect: 'whole', needs: ['drive'], sharing:
       const what = `${describeOpen(opening)}, opened while events were published`;
       const compared =
         (await extendStretch(t, streams, stretch, 1)) &&
-        (await mustReplayFrom(t, streams, stretch, { cursor, stream, what }));
+        (await expectReplay(t, streams, stretch, { cursor, stream, what }));
       if (!compared) return t.note(TOO_SOON);
     }
   }),

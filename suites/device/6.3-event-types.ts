@@ -32,7 +32,7 @@ const writtenFirstCheck = check(writtenFirst, { needs: ['drive', 'files'], shari
         const files = lengths.map((length, index) =>
           configFile(JSON.stringify({ index, filling: 'x'.repeat(length) })),
         );
-        return mustBeWritten(t, live, files);
+        return expectFilesWritten(t, live, files);
       },
       { runs: 8 },
     );
@@ -49,12 +49,12 @@ const writtenContentCheck = check(
       const { live } = await subscribeAtKnownCursor(t, streams);
       for (const [extension, content] of Object.entries(TEXTS)) {
         const { filepath } = configFile(content);
-        await mustBeWritten(t, live, [{ filepath: filepath.replace(/json$/, extension), content }]);
+        await expectFilesWritten(t, live, [{ filepath: filepath.replace(/json$/, extension), content }]);
       }
       // Another content at the same path takes the place of the first.
       const first = configFile('{"version":1}');
-      await mustBeWritten(t, live, [first]);
-      await mustBeWritten(t, live, [{ ...first, content: '{"version":2,"more":true}' }]);
+      await expectFilesWritten(t, live, [first]);
+      await expectFilesWritten(t, live, [{ ...first, content: '{"version":2,"more":true}' }]);
     }),
 );
 
@@ -64,7 +64,7 @@ const TEXTS = {
   conf: '# größe 😀 日本\r\nfirst = 1\r\n\r\nsecond = "ü"\nlast = 3\n\n',
 };
 
-async function mustBeWritten(t: Device, live: Subscription, files: readonly ConfigFile[]): Promise<void> {
+async function expectFilesWritten(t: Device, live: Subscription, files: readonly ConfigFile[]): Promise<void> {
   const found = await deployAndCompare(t, live, files);
   if (found === undefined) return;
   t.must(found.lost.length === 0, {
@@ -149,14 +149,14 @@ const onlyDeployedCheck = check(onlyDeployed, { needs: ['drive'], sharing: 'excl
       const other = await t.control.deploy({ activity_status: state, target_status }).catch(ignoreControlError);
       if (other?.activity_status !== state) continue;
       tried += 1;
-      await mustNotEmitDeployed(t, live, other.id, state);
+      await expectNoDeployedEvent(t, live, other.id, state);
     }
     if (tried === 0) t.notApplicable('control cannot make a deployment that is not deployed');
   }),
 );
 
 /** Makes a second deployment that is deployed: an event of the first would come before that of the second. */
-async function mustNotEmitDeployed(t: Device, live: Subscription, other: string, state: string): Promise<void> {
+async function expectNoDeployedEvent(t: Device, live: Subscription, other: string, state: string): Promise<void> {
   const { id, before } = await deploy(t, live);
   // A queued deployment may have been deployed by now; then its event shows that state.
   const early = before.find(

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { mustBeSameEvents } from './support/assertions.ts';
+import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { restart } from './support/device.ts';
 import { compactAway, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
@@ -38,13 +38,13 @@ const goneCheck = check(gone, { needs: ['drive', 'compact'], sharing: 'disruptiv
       .map((example): [unknown] => [example]);
     await t.property(
       fc.tuple(fc.constantFrom(...lost), fc.boolean(), fc.constantFrom(...FILTERS)),
-      ([cursor, byHeader, filter]) => mustBeGone(t, streams, { ...openAt(cursor, byHeader), ...filter }),
+      ([cursor, byHeader, filter]) => expectGone(t, streams, { ...openAt(cursor, byHeader), ...filter }),
       { runs: 12, examples },
     );
   }),
 );
 
-async function mustBeGone(t: Device, streams: Streams, options: OpenEvents): Promise<void> {
+async function expectGone(t: Device, streams: Streams, options: OpenEvents): Promise<void> {
   const stream = await streams.try(options);
   const expected = `410 and no stream for ${describeOpen(options)}, which lies before the earliest retained event`;
   t.must(stream.status === 410 && mediaType(stream.headers) !== 'text/event-stream', {
@@ -70,8 +70,8 @@ const goneRestartCheck = check(
         // The stream is served before the cursors are refused. An agent that compacts as it starts may have dropped all other events.
         await (await subscribeAtKnownCursor(t, streams)).live.close();
         for (const cursor of new Set([...lost.slice(0, 1), ...lost.slice(-1)])) {
-          await mustBeGone(t, streams, { after: cursor });
-          await mustBeGone(t, streams, { lastEventId: cursor });
+          await expectGone(t, streams, { after: cursor });
+          await expectGone(t, streams, { lastEventId: cursor });
         }
       }
     }),
@@ -83,9 +83,9 @@ const goneRetainedCheck = check(gone, { aspect: 'retained', sharing: 'shared' },
     if (zero.status !== 410) return t.notApplicable('no cursor is known that is certainly expired');
     // A cursor that is expired stays expired, since compaction only removes events.
     await (await streams.open()).close();
-    await mustBeGone(t, streams, { after: 0 });
-    await mustBeGone(t, streams, { lastEventId: 0 });
-    await mustBeGone(t, streams, { after: 0, types: ['deployment.deployed'] });
+    await expectGone(t, streams, { after: 0 });
+    await expectGone(t, streams, { lastEventId: 0 });
+    await expectGone(t, streams, { after: 0, types: ['deployment.deployed'] });
   }),
 );
 
@@ -114,20 +114,20 @@ const boundaryCheck = check(
           const replay = await streams.open({ after });
           await readUpTo(replay, sentinel);
           const due = reference.events.filter(({ id }) => id > after);
-          mustBeSameEvents(t, replay.events, due, describeOpen({ after }));
+          expectSameEvents(t, replay.events, due, describeOpen({ after }));
           await replay.close();
         },
         { runs: 8, examples: cursors.slice(0, 2).map((after): [unknown] => [after]) },
       );
       for (const filter of FILTERS)
         for (const byHeader of [true, false])
-          await mustNotBeGone(t, streams, { ...openAt(earliest, byHeader), ...filter }, 'the earliest retained event');
+          await expectNotGone(t, streams, { ...openAt(earliest, byHeader), ...filter }, 'the earliest retained event');
       const before = await streams.try({ after: earliest - 1n });
       t.note(`the cursor one before the earliest retained event gets ${before.status}`);
     }),
 );
 
-async function mustNotBeGone(t: Device, streams: Streams, options: OpenEvents, what: string): Promise<void> {
+async function expectNotGone(t: Device, streams: Streams, options: OpenEvents, what: string): Promise<void> {
   const stream = await streams.try(options);
   t.must(stream.status !== 410, {
     expected: `no 410 for ${describeOpen(options)}, ${what}`,
@@ -149,7 +149,7 @@ const onlyCheck = check(only, { sharing: 'shared' }, (t: Device) =>
   withStreams(t, async (streams) => {
     await (await streams.open()).close();
     for (const options of [{ after: 2n ** 62n }, { lastEventId: 2n ** 62n }])
-      await mustNotBeGone(t, streams, options, 'which is not older than any event');
+      await expectNotGone(t, streams, options, 'which is not older than any event');
   }),
 );
 
@@ -184,7 +184,7 @@ const precedenceCheck = check(precedence, { needs: ['drive', 'compact'], sharing
     const old = lost.at(-1) ?? 0n;
     const served = await streams.open({ after: earliest, lastEventId: old });
     await readUpTo(served, await publish(t, 1));
-    await mustBeGone(t, streams, { after: old, lastEventId: earliest });
+    await expectGone(t, streams, { after: old, lastEventId: earliest });
   }),
 );
 

@@ -1,8 +1,8 @@
-/** What the catalogue of requirements has, the suite decides; and what the suite declares is whole. */
+/** The suite decides every requirement of the catalogue, and its declarations are consistent. */
 import { describe, expect, it } from 'vitest';
 import { deviceSuite } from './index.ts';
 
-/** By section of the specification: what its sentences ask for, and the convention named with them. */
+/** By level and section of the specification. */
 const CATALOGUE = {
   MUST: {
     '2.1': 'device.deployment.shape',
@@ -50,15 +50,20 @@ describe('the device suite', () => {
     },
   );
 
-  it('declares each requirement once, whatever number of checks decides it', () => {
+  it('declares each requirement once, however many checks decide it', () => {
     const byId = new Map(checks.map(({ requirement }) => [requirement.id, requirement]));
     for (const { id, requirement } of checks) expect(byId.get(requirement.id), id).toBe(requirement);
   });
 
-  it('says of every check that stops or compacts the device that it does, so that it runs alone', () => {
+  it('runs every check alone that stops or compacts the device', () => {
     for (const { id, needs = [], sharing } of checks) {
       if (needs.includes('restart') || needs.includes('compact')) expect(sharing, id).toBe('disruptive');
     }
+  });
+
+  it('quotes the specification in at most 25 words', () => {
+    for (const { requirement } of checks)
+      expect(requirement.clause?.split(/\s+/).length ?? 0, requirement.id).toBeLessThanOrEqual(25);
   });
 
   it('never writes to a platform', () => {

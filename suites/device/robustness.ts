@@ -25,8 +25,8 @@ const robustCheck = check(robust, { sharing: 'shared' }, (t: Device) =>
     await t.property(
       fc.constantFrom(...requests),
       async (odd) => {
-        mustBeHandled(t, odd, await send(t, odd));
-        await mustServeNext(t, odd.name);
+        expectHandled(t, odd, await send(t, odd));
+        await expectNextServed(t, odd.name);
       },
       {
         runs: requests.length,
@@ -47,7 +47,7 @@ async function send(t: Device, { parts, answers = 1, methods = [] }: OddRequest)
   return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay })).result;
 }
 
-function mustBeHandled(t: Device, odd: OddRequest, { responses, end, rest }: RawExchange): void {
+function expectHandled(t: Device, odd: OddRequest, { responses, end, rest }: RawExchange): void {
   const { name, answers = 1, mayHangUp = false, accepts = rejected } = odd;
   const acceptable = accepts === rejected ? 'a 4xx' : 'an answer below 500';
   const expected = `${answers === 1 ? acceptable : `${answers} answers below 500`}${mayHangUp ? ', or a closed connection,' : ''} for ${name}`;
@@ -65,7 +65,7 @@ function mustBeHandled(t: Device, odd: OddRequest, { responses, end, rest }: Raw
   });
 }
 
-async function mustServeNext(t: Device, after: string): Promise<void> {
+async function expectNextServed(t: Device, after: string): Promise<void> {
   const next = await retryWhileThrottled(t, () => t.http.get(CURRENT, { timeoutMs: t.patienceMs })).catch(
     (error: unknown) => String(error),
   );
@@ -89,11 +89,11 @@ const robustUnfinishedCheck = check(robust, { aspect: 'unfinished', sharing: 'sh
     // On a new connection: one that was open before would show nothing.
     const next = await exchange(t.http, [whole], { within: t.patienceMs, answers: 1 });
     const name = 'a whole request on another connection, beside sixteen requests that were begun and not ended';
-    mustBeHandled(t, { name, parts: [], accepts: noServerError }, next);
+    expectHandled(t, { name, parts: [], accepts: noServerError }, next);
   } finally {
     for (const socket of sockets) socket.destroy();
   }
-  await mustServeNext(t, 'sixteen requests that were broken off');
+  await expectNextServed(t, 'sixteen requests that were broken off');
 });
 
 const robustComeAndGoCheck = check(robust, { aspect: 'come-and-go', sharing: 'shared' }, (t: Device) =>
@@ -104,7 +104,7 @@ const robustComeAndGoCheck = check(robust, { aspect: 'come-and-go', sharing: 'sh
       await Promise.all([first, ...more].map((subscription) => subscription?.close()));
     }
     await streams.open();
-    await mustServeNext(t, 'a hundred subscribers that came and went');
+    await expectNextServed(t, 'a hundred subscribers that came and went');
   }),
 );
 

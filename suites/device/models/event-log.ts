@@ -4,7 +4,7 @@
  */
 import fc, { type AsyncCommand } from 'fast-check';
 import type { StopSignal } from '../../../harness/contract/control.ts';
-import { mustBeSameEvents } from '../support/assertions.ts';
+import { expectSameEvents } from '../support/assertions.ts';
 import { type Device, relocate } from '../support/device.ts';
 import { compact, type Published, publish, readUpTo } from '../support/drive.ts';
 import type { SeenEvent } from '../support/events.ts';
@@ -96,11 +96,11 @@ const read = (which: number): LogCommand =>
       const came = await subscription.drain(model.newest);
       removeClient(model, client);
       const { by } = subscription.stream.ended ?? {};
-      if (by !== 'server' && by !== 'error') mustBeSameEvents(t, known(came), due, name);
+      if (by !== 'server' && by !== 'error') expectSameEvents(t, known(came), due, name);
       return;
     }
     if (lastSeen(client) < model.newest) await subscription.reach(model.newest);
-    mustBeSameEvents(t, known(subscription.events), due, name);
+    expectSameEvents(t, known(subscription.events), due, name);
   });
 
 /** A client is cut off, and comes back with the last id it saw. */

@@ -150,7 +150,7 @@ const isEvent = ({ id, event, data }: SseFrame): boolean =>
  * Only an event moves the cursor of a client: a block without data has the id of the last event. As a stream opens, such a block
  * may say where the stream begins.
  */
-export function mustKeepCursor(t: Device, { stream }: Subscription): void {
+export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
   let last: string | undefined;
   for (const frame of stream.frames) {
@@ -165,7 +165,7 @@ export function mustKeepCursor(t: Device, { stream }: Subscription): void {
 }
 
 /** Stays until the stream has been idle for `idleMs` without a break, or events have kept it busy for three times that. */
-export async function mustStayOpen(t: Device, subscription: Subscription, idleMs: number): Promise<void> {
+export async function expectOpenWhileIdle(t: Device, subscription: Subscription, idleMs: number): Promise<void> {
   const { stream } = subscription;
   const last = stream.openedAt + 3 * idleMs;
   for (;;) {

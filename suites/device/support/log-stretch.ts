@@ -4,7 +4,7 @@
  * back.
  */
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
-import { mustBeSameEvents } from './assertions.ts';
+import { expectSameEvents } from './assertions.ts';
 import { type Device, recordTimeout, timeoutMs } from './device.ts';
 import { eventBudget, publish, subscribeAtKnownCursor } from './drive.ts';
 import { readEvent, type SeenEvent } from './events.ts';
@@ -71,7 +71,7 @@ export async function earliestServedIn(streams: Streams, { cursor, events }: Log
  * The stretch replays as it was read, from the earliest cursor that is served. Nothing is decided when the log is compacted past the
  * cursor meanwhile, several times in a row. `when` completes the words that describe the replay.
  */
-export async function mustReplayStretch(
+export async function expectStretchReplayed(
   t: Device,
   streams: Streams,
   stretch: LogStretch,
@@ -84,13 +84,13 @@ export async function mustReplayStretch(
     const opening = openAt(cursor);
     const stream = await streams.try(opening);
     const replay = { cursor, stream, what: `${describeOpen(opening)}${when}` };
-    if (await mustReplayFrom(t, streams, stretch, replay)) return;
+    if (await expectReplay(t, streams, stretch, replay)) return;
   }
   t.note('the log was compacted too soon to compare the replay of a long stretch of it');
 }
 
 /** The same for a stream that was opened with that cursor. False when it has expired since, so that nothing was compared. */
-export async function mustReplayFrom(
+export async function expectReplay(
   t: Device,
   streams: Streams,
   stretch: LogStretch,
@@ -105,7 +105,7 @@ export async function mustReplayFrom(
     actual: problem,
   });
   const came = events.filter(({ id }) => id <= last);
-  mustBeSameEvents(t, came, due, what);
+  expectSameEvents(t, came, due, what);
   return true;
 }
 

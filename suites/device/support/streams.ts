@@ -57,7 +57,7 @@ export class Streams {
   /** Opens a stream that must be served: 200 and an event stream. */
   async open(options: OpenEvents = {}, http?: HttpClient): Promise<Subscription> {
     const stream = await this.try(options, http);
-    await mustBeServed(this.#t, stream, options);
+    await expectServed(this.#t, stream, options);
     return this.follow(stream, http);
   }
 
@@ -69,7 +69,7 @@ export class Streams {
       this.#t.note(`no more than ${this.#count} streams are served at once (${stream.status})`);
       return undefined;
     }
-    await mustBeServed(this.#t, stream, options);
+    await expectServed(this.#t, stream, options);
     return this.follow(stream);
   }
 
@@ -132,7 +132,7 @@ export class Streams {
   }
 }
 
-async function mustBeServed(t: Device, stream: EventStream, options: OpenEvents): Promise<void> {
+async function expectServed(t: Device, stream: EventStream, options: OpenEvents): Promise<void> {
   if (stream.status === 200 && mediaType(stream.headers) === 'text/event-stream') return;
   t.must(false, {
     expected: `200 with an event stream for ${describeOpen(options)}`,

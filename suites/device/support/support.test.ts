@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import {
-  mustBeEnvelope,
-  mustBeEventFrame,
-  mustBeSameEvents,
-  mustHaveTypeForm,
-  mustMergeStatuses,
+  expectEnvelope,
+  expectEventFrame,
+  expectMergedStatus,
+  expectSameEvents,
+  expectTypeForm,
 } from './assertions.ts';
 import type { Device } from './device.ts';
 import { distinct, integerIn, readEvent, type SeenEvent, sameJson } from './events.ts';
@@ -51,15 +51,15 @@ describe('integers in an envelope', () => {
 describe('frames', () => {
   it('pass with id, event and data, and with ids beyond 2^53', () => {
     const good = frame({ id: '9223372036854775807', event: 'a.b', data: envelope('9223372036854775807') });
-    expect(() => mustBeEventFrame(context, good)).not.toThrow();
-    expect(() => mustBeEnvelope(context, good)).not.toThrow();
+    expect(() => expectEventFrame(context, good)).not.toThrow();
+    expect(() => expectEnvelope(context, good)).not.toThrow();
     expect(readEvent(context, good)?.id).toBe(9223372036854775807n);
   });
 
   it.for([{ retry: '5' }, { id: '1' }, { event: 'a.b' }, { id: '1', event: 'a.b' }])(
     'without data carry no event, since clients dispatch nothing: %o',
     (fields) => {
-      expect(() => mustBeEventFrame(context, frame(fields))).not.toThrow();
+      expect(() => expectEventFrame(context, frame(fields))).not.toThrow();
       expect(readEvent(context, frame(fields))).toBeUndefined();
     },
   );
@@ -70,7 +70,7 @@ describe('frames', () => {
     { id: 'x', event: 'a.b', data: envelope(1) },
     { id: '1', event: 'a.b', data: '[]' },
   ])('fail without id or event: %o', (fields) => {
-    expect(() => mustBeEventFrame(context, frame(fields))).toThrow(Violation);
+    expect(() => expectEventFrame(context, frame(fields))).toThrow(Violation);
   });
 
   it.for([
@@ -79,13 +79,13 @@ describe('frames', () => {
     [{ id: '1', event: 'a.b', data: envelope(1, { data: 'x' }) }, 'data an object'],
     [{ id: '1', event: 'a.b', data: envelope(1, { occurred_at: 'yesterday' }) }, 'occurred_at an ISO 8601'],
   ] as const)('fail when the envelope says otherwise: %o', ([fields, expected]) => {
-    expect(() => mustBeEnvelope(context, frame(fields))).toThrow(expected);
+    expect(() => expectEnvelope(context, frame(fields))).toThrow(expected);
   });
 });
 
 describe('event types', () => {
   it.for(['deployment.deployed', 'config-instance.written', 'disk.mounted_2', 'x.y'])('%s is right', (type) => {
-    expect(() => mustHaveTypeForm(context, type)).not.toThrow();
+    expect(() => expectTypeForm(context, type)).not.toThrow();
   });
   it.for([
     'deployed',
@@ -97,13 +97,13 @@ describe('event types', () => {
     'deployment.deployed2',
     'a b.c',
   ])('%s is wrong', (type) => {
-    expect(() => mustHaveTypeForm(context, type)).toThrow(Violation);
+    expect(() => expectTypeForm(context, type)).toThrow(Violation);
   });
 });
 
 describe('the merged status', () => {
   const merged = (status: string, activity_status: string, error_status: string) => () =>
-    mustMergeStatuses(context, { status, activity_status, error_status }, 'x');
+    expectMergedStatus(context, { status, activity_status, error_status }, 'x');
   it('is the error where there is one', () => {
     expect(merged('retrying', 'deployed', 'retrying')).not.toThrow();
     expect(merged('deployed', 'deployed', 'none')).not.toThrow();
@@ -113,7 +113,7 @@ describe('the merged status', () => {
 });
 
 describe('sequences of events', () => {
-  const same = (actual: SeenEvent[], expected: SeenEvent[]) => () => mustBeSameEvents(context, actual, expected, 'x');
+  const same = (actual: SeenEvent[], expected: SeenEvent[]) => () => expectSameEvents(context, actual, expected, 'x');
   it('are the same with repetitions, and differ by order, missing events, other events and content', () => {
     const [one, two, three] = [seen(1), seen(2), seen(3)] as const;
     expect(distinct([one, two, one]).map(({ id }) => id)).toEqual([1n, 2n]);
