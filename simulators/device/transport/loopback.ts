@@ -41,7 +41,8 @@ export const loopback = {
     return { loopback: { discovery: resolve(discovery) } };
   },
   inFolder: (folder) => ({ loopback: { discovery: join(folder, 'discovery.json') } }),
-  endpoint: ({ loopback: wanted }): Endpoint | undefined => (wanted === undefined ? undefined : new LoopbackEndpoint(wanted.discovery)),
+  endpoint: ({ loopback: wanted }): Endpoint | undefined =>
+    wanted === undefined ? undefined : new LoopbackEndpoint(wanted.discovery),
 } as const satisfies Transport<LoopbackOptions, LoopbackArguments>;
 
 class LoopbackEndpoint implements Endpoint {
