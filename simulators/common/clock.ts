@@ -1,4 +1,4 @@
-/** Time as the simulators see it; tests and clock-skew faults inject another. */
+/** The clock of the simulators; tests and clock-skew faults inject another. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;

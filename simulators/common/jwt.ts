@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 export type JsonObject = Record<string, unknown>;
 
-/** A token that is well-formed. Nothing in it is proven before one of the `verified` functions says so. */
+/** A well-formed token. Nothing in it can be trusted before one of the `verified` functions has confirmed it. */
 export interface Jwt {
   header: JsonObject;
   claims: JsonObject;
@@ -21,7 +21,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 const signingInput = (header: JsonObject, claims: JsonObject) =>
   Buffer.from(`${encode({ typ: 'JWT', ...header })}.${encode(claims)}`);
 
-/** Undefined when `text` is no compact JWS of two JSON objects, or has critical extensions (none is understood here). */
+/** The token in `text`; undefined when it is no compact JWS of two JSON objects, or needs critical extensions. */
 export function parseJwt(text: string): Jwt | undefined {
   const [, head = '', payload = '', signature = ''] = COMPACT.exec(text) ?? [];
   const header = parseObject(head);
@@ -39,11 +39,13 @@ function parseObject(base64url: string): JsonObject | undefined {
   }
 }
 
+/** A compact token with these claims, signed with a shared secret. */
 export function signHs256(claims: JsonObject, secret: Buffer): string {
   const input = signingInput({ alg: 'HS256' }, claims);
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
 }
 
+/** Whether the token was signed with HS256 and this secret. */
 export function verifiedHs256({ header, signed, signature }: Jwt, secret: Buffer): boolean {
   if (header['alg'] !== 'HS256') return false;
   const expected = createHmac('sha256', secret).update(signed).digest();
@@ -52,11 +54,13 @@ export function verifiedHs256({ header, signed, signature }: Jwt, secret: Buffer
 
 const signLater = promisify(sign) as (algorithm: string, data: Buffer, key: KeyObject) => Promise<Buffer>;
 
+/** A compact token with these claims, signed with an RSA key that `kid` names. */
 export async function signRs512(claims: JsonObject, key: KeyObject, kid: string): Promise<string> {
   const input = signingInput({ alg: 'RS512', kid }, claims);
   return `${input}.${(await signLater('sha512', input, key)).toString('base64url')}`;
 }
 
+/** Whether the token was signed with RS512 and the private part of this key. */
 export function verifiedRs512({ header, signed, signature }: Jwt, key: KeyObject): boolean {
   return header['alg'] === 'RS512' && key.asymmetricKeyType === 'rsa' && verify('sha512', signed, key, signature);
 }

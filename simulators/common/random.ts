@@ -1,4 +1,4 @@
-/** Seeded randomness (SplitMix32): small, fast, and a stream of its own for every name, so that no consumer disturbs another. */
+/** Seeded random numbers (SplitMix32). Each name has its own stream, so that no consumer changes the numbers of another. */
 import { createHash } from 'node:crypto';
 
 export interface Random {
@@ -10,10 +10,11 @@ export interface Random {
   chance(probability: number): boolean;
   /** `length` characters of [a-z0-9]. */
   text(length: number): string;
-  /** An independent stream: the same for the same seed and name, whatever was drawn before. */
+  /** An independent stream: the same for the same seed and name, however many numbers were drawn before. */
   fork(name: string | number): Random;
 }
 
+/** The stream of random numbers of a seed: the same numbers for the same seed. */
 export function random(seed: number | string): Random {
   const key = String(seed);
   let state = createHash('sha256').update(key).digest().readUInt32LE(0);

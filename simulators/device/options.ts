@@ -8,7 +8,7 @@ import type { DeploymentPort, Uplink } from './ports.ts';
 import { endpointsOf, type TransportOptions } from './transport/index.ts';
 import type { Endpoint } from './transport/transport.ts';
 
-/** The part of a pino logger that is used; secrets are never passed to it. */
+/** The methods of a pino logger that are used. Secrets are never passed to it. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -21,25 +21,25 @@ export interface Identity {
   name: string;
   /** The robot's own directory, where an uplink may keep its keys. */
   directory: string;
-  /** How it is written; out of reach once the agent is killed. */
+  /** How an uplink writes there; its operations throw once the agent is killed. */
   io?: DiskIo;
 }
 
 export interface DeviceOptions extends TransportOptions {
   /**
-   * The robot's directory: event log, high-water mark, state, and below `root` the config files. When missing it is made with
-   * the first thing to write. One device at a time may use it; another one is refused with DirectoryInUseError.
+   * The robot's directory: event log, high-water mark, state, and below `root` the config files. A missing one is made with the
+   * first thing to write. One device at a time may use it; another one is refused with DirectoryInUseError.
    */
   dir: string;
   /** Endpoints of other transports, to serve on as well. */
   endpoints?: readonly Endpoint[];
-  /** Events kept at most, default 2000; when there are more, the log is compacted to 80 %. */
+  /** Events kept at most, default 2000; the log is compacted to 80 % of it when there are more. */
   retain?: number;
   /** Bytes kept at most, default unlimited. */
   retainBytes?: number;
   /** Milliseconds between heartbeats of a stream, default 30 000, at most a day. */
   heartbeatMs?: number;
-  /** `sync` (default): an event is on the disk before it is delivered; `os`: in the page cache, for load. */
+  /** Where an event is before it is delivered: `sync` (default) on the disk, `os` in the page cache, for load. */
   durability?: 'sync' | 'os';
   /** Serve the control API on a port of 127.0.0.1 (0: any free one) or on a unix socket. */
   control?: { port: number } | { path: string };
@@ -51,7 +51,7 @@ export interface DeviceOptions extends TransportOptions {
   behaviour?: DeviceBehaviour;
   /** Faults by name, off by default; see `FAULTS`. */
   faults?: readonly string[];
-  /** What a crash by a fault does, default `kill()`. It must end the agent before it returns. */
+  /** Called when a fault crashes the agent; must end it before it returns. Default: `kill()`. */
   onCrash?: () => void;
   clock?: Clock;
   /** Drives ids, data and faults. Default: `dir`. */
@@ -63,11 +63,11 @@ export interface DeviceOptions extends TransportOptions {
   retryMs?: number;
   /** How long a deployment driven to `failed` stays in the state asked for before it is archived and removed, default 1000. */
   failedMs?: number;
-  /** Makes the connection to a platform; called at each start. */
+  /** Makes the uplink to a platform; called at each start. */
   uplink?: (port: DeploymentPort, identity: Identity) => Uplink;
 }
 
-/** Options with everything decided. */
+/** Options with all defaults applied. */
 export interface Settings
   extends Required<
     Omit<DeviceOptions, keyof TransportOptions | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults' | 'onCrash'>
@@ -78,7 +78,7 @@ export interface Settings
   uplink: DeviceOptions['uplink'];
 }
 
-/** A day, in milliseconds. A timer that is asked for more than 24 of them ends at once. */
+/** A day in milliseconds. Timers take no more than 24 days. */
 const LONGEST_MS = 86_400_000;
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };

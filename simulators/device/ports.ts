@@ -3,12 +3,12 @@ import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent
 import type { Deployment } from '../../harness/contract/deployment.ts';
 
 export interface ConfigFile {
-  /** As the platform names it; written below the robot's own root, whatever it says. */
+  /** Path as the platform names it; the file is written below the robot's own root in any case. */
   filepath: string;
   content: Uint8Array;
 }
 
-/** A deployment could not be applied. `retryable` false means it can never be (it becomes `failed`). */
+/** A deployment could not be applied. When `retryable` is false it never can be, and becomes `failed`. */
 export class DeployError extends Error {
   override name = 'DeployError';
   readonly retryable: boolean;
@@ -19,24 +19,24 @@ export class DeployError extends Error {
 }
 
 export interface DeploymentPort {
-  /** Deployments that are on the device now (activity `deployed` or `removing`); their config files exist. */
+  /** Deployments that are on the device now (activity `deployed` or `removing`), with their config files. */
   active(): Deployment[];
-  /** A deployment the device knows, whatever its state. */
+  /** A deployment that the device knows, in any state. */
   get(id: string): Deployment | undefined;
   /**
-   * Makes `wanted` the current deployment: writes all files or none, removes the one it replaces (whose id comes back in
-   * `replaced`, archived), and resolves once `deployment.deployed` is in the event log. Rejects with DeployError.
+   * Makes `wanted` the current deployment: writes all files or none, archives and removes the deployment that it replaces (in
+   * `replaced`), and resolves once `deployment.deployed` is in the event log. Rejects with DeployError.
    */
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }>;
   /** Removes the files, archives, publishes `deployment.removed`. */
   remove(id: string): Promise<Deployment>;
-  /** Records an error status; `failed` also archives and removes what was deployed. Creates the record when the device does not hold it yet. */
+  /** Records an error status, also for a deployment that is new to the device; `failed` archives and removes it as well. */
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment>;
   /** Remembers releases (with git commits) for `/releases/*` and `/git_commits/*`. */
   remember(release: AgentRelease): void;
 }
 
-/** What a sync came to, as `POST /device/sync` answers it. */
+/** The result of a sync, as `POST /device/sync` answers it. */
 export interface SyncResult {
   code: 'success' | 'network_connection_error' | 'in_cooldown';
   message: string;
@@ -54,7 +54,7 @@ export interface Uplink extends AsyncDisposable {
   /** Provisions if needed, connects, subscribes and syncs once; resolves when online. Idempotent. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Stops as when the robot is killed: without a goodbye. Default: `stop`. */
+  /** Stops as when the robot is killed, without MQTT's DISCONNECT. Default: `stop`. */
   abandon?(): Promise<void>;
   /** Syncs now; calls at the same time share one sync. */
   sync(): Promise<SyncResult>;

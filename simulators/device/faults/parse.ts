@@ -10,9 +10,9 @@ export type Fault =
 
 /** What each fault does, and how it is written. */
 export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
-  latency: 'latency=50ms or latency=20ms..2s, up to 1d: every answer is late by that much',
+  latency: 'latency=50ms or latency=20ms..2s, up to 1d: every answer is delayed by that much',
   reset: 'reset=1000 or reset=1..5000: an event stream is cut after that many bytes, in the middle of a frame',
-  'half-open': 'half-open=1000: after that many bytes an event stream stays open and says nothing any more',
+  'half-open': 'half-open=1000: after that many bytes an event stream stays open and sends nothing any more',
   'torn-write': 'torn-write=0.01: the chance that the agent crashes in the middle of a write',
   crash: 'crash=before-rename or crash=after-rename:3: the agent crashes there, the third time',
   'clock-skew': 'clock-skew=+2h or clock-skew=-90s, up to 36500d: the clock is wrong by that much',
@@ -20,12 +20,13 @@ export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
 };
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-/** A timer takes no more than 24 days, a date of four digits for the year no more than that. */
+/** Timers take no more than 24 days. */
 const LONGEST_LATENCY_MS = UNITS.d;
+/** Years in dates have four digits. */
 const LARGEST_SKEW_MS = 36_500 * UNITS.d;
 const SIZES = { B: 1, kB: 1_000, KB: 1_000, MB: 1_000_000, GB: 1_000_000_000 } as const;
 
-/** Reads `name=value`. Throws RangeError that says what is accepted. */
+/** The fault in `name=value`. Throws RangeError that lists what is accepted. */
 export function parseFault(spec: string): Fault {
   const [name = '', value = ''] = spec.split('=', 2);
   const fault = isKind(name) ? READERS[name](value) : undefined;
@@ -75,13 +76,13 @@ function range<K extends 'latency' | 'reset' | 'half-open'>(
   return low === undefined || high === undefined || high < low ? undefined : { kind, low, high };
 }
 
-/** Milliseconds in `250ms`, `30s`, `1.5m`, `2h`, `1d`; undefined when it is none. */
+/** Milliseconds of a duration like `250ms`, `30s`, `1.5m`, `2h`, `1d`; undefined for any other text. */
 export function duration(text: string): number | undefined {
   const [, number, unit] = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)$/.exec(text) ?? [];
   return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];
 }
 
-/** Bytes in `500`, `64kB`, `1MB`; undefined when it is none. */
+/** Bytes of a size like `500`, `64kB`, `1MB`; undefined for any other text. */
 export function size(text: string): number | undefined {
   const [, number, unit = 'B'] = /^(\d{1,12})(B|kB|KB|MB|GB)?$/.exec(text) ?? [];
   return number === undefined ? undefined : Number(number) * SIZES[unit as keyof typeof SIZES];

@@ -1,11 +1,12 @@
 /**
- * Compaction: the newest events are copied beside the log, made durable, and renamed over it. A crash before the rename
- * leaves the old log, a crash after it the new one; both are whole.
+ * Compaction: the newest events are copied to a file beside the log, made durable, and renamed over the log. A crash before the
+ * rename leaves the old log, a crash after it the new one; both are whole.
  */
 import { type Generation, gapsWithin, SparseIndex } from './generation.ts';
 import type { DiskIo } from './io.ts';
 import { parseLine, scanLines } from './line.ts';
 
+/** Name of the copy while a compaction is under way. */
 export const compactedName = (name: string): string => `${name}.compact`;
 
 const COPY_BYTES = 1_048_576;
@@ -21,7 +22,7 @@ export interface Tail {
   durable: boolean;
 }
 
-/** Writes the newest events beside the log, durable; undefined when there is nothing to leave out. */
+/** Copies the newest events beside the log. Resolves when the copy is durable, with undefined when no event would be left out. */
 export async function copyTail(tail: Tail): Promise<Generation | undefined> {
   const { io, directory, name, generation, durable } = tail;
   const cut = offsetOf(tail);

@@ -1,6 +1,6 @@
 /**
- * The event log of one robot (specification section 6.2, rule 5): JSONL on disk is the source of truth, an event is durable
- * before `onStored` hears of it, and what stays in memory does not grow with the number of events.
+ * The event log of one robot (specification section 6.2, rule 5). The JSONL file is the source of truth, an event is durable before
+ * it is passed to `onStored`, and the memory needed does not grow with the number of events.
  */
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
@@ -15,25 +15,25 @@ export interface EventLogOptions {
   retain: number;
   /** Bytes kept at most; compaction leaves 80 % of them. */
   retainBytes: number;
-  /** Stored means on the disk; otherwise in the page cache, which outlives the process but not the machine. */
+  /** Whether stored events are on the disk. Otherwise they are in the page cache, which survives the process but not the machine. */
   durable: boolean;
   io: DiskIo;
-  /** The directory is new, and nothing of before is looked for in it. */
+  /** The directory is new, so there is nothing to recover. */
   isNew?: boolean;
   clock: Clock;
   behaviour: DeviceBehaviour;
-  /** Called in order with events that are stored, in the same tick in which they become readable. */
+  /** Called with stored events, in order, in the tick in which they become readable. */
   onStored(events: readonly StoredEvent[]): void;
-  /** Something worth a line in the robot's own log: repairs, failures. */
+  /** Called with repairs and failures, for the robot's own log. */
   onNotice(notice: string, error?: unknown): void;
 }
 
-/** The log cannot take events: disk full, not writable, or the robot is down. Nothing of the attempt was delivered. */
+/** The log cannot take events: the disk is full or not writable, or the robot is down. None of the events was delivered. */
 export class EventLogError extends Error {
   override name = 'EventLogError';
 }
 
-/** There is no agent any more that could store anything. */
+/** The agent that should store the events has ended. */
 export class AgentDownError extends EventLogError {
   override name = 'AgentDownError';
 }
@@ -44,10 +44,11 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** Bytes of one group commit at most. */
+/** Bytes after which a group commit takes no more appends. */
 const BATCH_BYTES = 1_048_576;
 const SHARE_KEPT = 0.8;
 
+/** An open log. All changes wait for each other; appends that wait together are stored by one write. */
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #file: LogFile;
@@ -69,7 +70,7 @@ export class EventLog {
     return this.#file.path;
   }
 
-  /** The file that is being written, for readers. */
+  /** The current file, for readers. */
   get generation(): Generation {
     return this.#file.generation;
   }
@@ -84,7 +85,7 @@ export class EventLog {
     return this.generation.earliest ?? this.latest + 1;
   }
 
-  /** Events retained: exact as long as no line was damaged and the mark was not removed, and never too low. */
+  /** Events retained. Exact unless lines were damaged or the mark was removed, and then never too low. */
   get count(): number {
     const { earliest, latest, gaps } = this.generation;
     return earliest === undefined ? 0 : Math.floor((latest - earliest - givenUp(gaps, earliest)) / this.#step) + 1;
@@ -92,7 +93,7 @@ export class EventLog {
 
   /**
    * Stores events and resolves with their ids once they are durable and delivered. Events of one call are stored together
-   * and in order. Rejects with EventLogError when they could not be stored; then none of them is delivered.
+   * and in order. Rejects with EventLogError when they could not be stored; none of them is delivered then.
    */
   append(drafts: readonly EventDraft[]): Promise<{ first: number; last: number }> {
     if (this.#state !== 'open') return Promise.reject(new AgentDownError('the robot is down, its log takes no events'));
@@ -110,7 +111,7 @@ export class EventLog {
     });
   }
 
-  /** Compacts now to 80 % of what there is (never below one event), whatever the retention; resolves when it is done. */
+  /** Compacts to 80 % of the retained events (never below one), whatever the retention. Resolves when it has ended. */
   compact(): Promise<void> {
     if (this.#state !== 'open')
       return Promise.reject(new AgentDownError('the robot is down, its log is not compacted'));
@@ -120,7 +121,7 @@ export class EventLog {
     return compaction.promise;
   }
 
-  /** Stores what is pending and writes the exact mark. */
+  /** Stores pending events and writes the exact mark. */
   async close(): Promise<void> {
     if (this.#state === 'open') this.#state = 'closing';
     await this.#working;
@@ -136,7 +137,7 @@ export class EventLog {
     }
   }
 
-  /** Ends as a crash does: whatever is not on disk now never will be, and nothing more is delivered. */
+  /** Ends as a crash does: events that are not on the disk are lost, and none is delivered any more. */
   abandon(): void {
     if (this.#state === 'down') return;
     this.#state = 'down';
@@ -163,7 +164,7 @@ export class EventLog {
 
   async #drain(): Promise<void> {
     this.#file.busy = true;
-    await undefined; // whatever is appended in this tick shares the first commit
+    await undefined; // appends of this tick share the first commit
     while (this.#appends.length > 0 && !this.#down) {
       const batch = this.#takeBatch();
       try {
@@ -173,7 +174,7 @@ export class EventLog {
         this.#refuse(error);
         continue;
       }
-      // Whoever published finds the log within its bounds.
+      // Compacts first, so that a publisher that got its answer finds the log within its limits.
       await this.#bound();
       for (const { events, resolve } of batch) {
         resolve({ first: events[0]?.id ?? this.latest + 1, last: events.at(-1)?.id ?? this.latest });
@@ -226,7 +227,7 @@ export class EventLog {
     generation.latest = events.at(-1)?.id ?? generation.latest;
   }
 
-  /** Nothing that waits can be stored either: its ids follow those that failed. */
+  /** Rejects the waiting appends as well: their ids follow those that failed. */
   #refuse(error: unknown): void {
     if (this.#down) {
       this.#fail(killed());
@@ -248,7 +249,7 @@ export class EventLog {
     if (this.#down) for (const { reject } of this.#compactions.splice(0)) reject(error);
   }
 
-  /** Compacts when there are more events, or bytes, than the log may keep. */
+  /** Compacts when the log has more events, or bytes, than it may keep. */
   async #bound(): Promise<void> {
     const { retain, retainBytes } = this.#options;
     const { bytes } = this.generation;

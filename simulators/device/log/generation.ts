@@ -1,25 +1,25 @@
 /** One file of the log as it is known in memory: its bounds, the ids it lacks, and a sparse index. */
 
 /**
- * One file of the log, from the compaction that made it to the one that supersedes it. A reader holds on to the generation
- * it began with and so reads the same file to its end, whatever happens to the name.
+ * One file of the log, from the compaction that made it to the one that replaces it. A reader keeps the generation it began
+ * with, and so reads the same file to its end, even when the name leads to another file.
  */
 export interface Generation {
-  /** Bytes that are durable; nothing beyond is ever read. */
+  /** Bytes that are durable; readers stop there. */
   bytes: number;
   /** Id of the first event, undefined while there is none. */
   earliest: number | undefined;
-  /** Highest id ever given out, even when its event is gone. 0 before the first. */
+  /** Highest id ever assigned, even when its event is gone. 0 before the first. */
   latest: number;
   /** Among the ids from `earliest` to `latest`, oldest first. */
   gaps: readonly Gap[];
   readonly index: SparseIndex;
 }
 
-/** Every how many bytes the index has an entry. */
+/** Bytes between two entries of the index. */
 export const INDEX_SPACING = 65_536;
 
-/** Where some events start: one entry for about 64 KiB, so that an idle log of any length costs next to nothing. */
+/** Offsets of some events, one for about 64 KiB, so that a long log needs little memory. */
 export class SparseIndex {
   readonly #ids: number[] = [];
   readonly #offsets: number[] = [];
@@ -29,7 +29,7 @@ export class SparseIndex {
     return this.#ids.length;
   }
 
-  /** Notes that event `id` starts at `offset`, unless an entry is near. Ids and offsets must ascend. */
+  /** Adds event `id` at `offset`, unless an entry is near. Ids and offsets must ascend. */
   note(id: number, offset: number): void {
     const last = this.#offsets.at(-1);
     if (last !== undefined && offset - last < INDEX_SPACING) return;
@@ -49,7 +49,7 @@ export class SparseIndex {
     return this.#offsets[low - 1] ?? 0;
   }
 
-  /** Takes over what `older` knows from `cut` on, where the file now begins. */
+  /** Adds the entries of `older` from offset `cut` on, where the new file begins. */
   takeOver(older: SparseIndex, cut: number): void {
     older.#offsets.forEach((offset, at) => {
       if (offset > cut) this.note(older.#ids[at] ?? 0, offset - cut);
@@ -58,8 +58,8 @@ export class SparseIndex {
 }
 
 /**
- * Ids that were given up after damage. They belong to no event, so they must not count as retained: a log that took them for
- * events would throw away real ones to stay within its bound.
+ * Ids that were given up after damage. They belong to no event, so they must not count as retained: otherwise the log would
+ * drop real events to stay within its limit.
  */
 export interface Gap {
   /** Last id before it. */
@@ -77,14 +77,14 @@ export function givenUp(gaps: readonly Gap[], earliest: number): number {
   return ids;
 }
 
-/** The lowest of the newest `ids` ids up to `latest`, those that were given up left out. */
+/** The lowest of the newest `ids` ids up to `latest`, not counting those that were given up. */
 export function lowestOf(ids: number, latest: number, gaps: readonly Gap[]): number {
   let from = latest - ids + 1;
   for (const { after, through } of gaps.toReversed()) if (through >= from) from -= through - after;
   return from;
 }
 
-/** Those among the events from `earliest` on; of one beyond `latest` it is not known any more where it began. */
+/** The gaps from `earliest` on. One that ends beyond `latest` is left out: where it began is no longer known. */
 export function gapsWithin(gaps: readonly Gap[], earliest: number, latest = Number.POSITIVE_INFINITY): readonly Gap[] {
   const within = gaps.filter(({ after, through }) => after >= earliest && through < latest);
   return within.length > 0 ? within : NO_GAPS;

@@ -1,16 +1,17 @@
 /**
- * Open log files. A robot keeps its log open while it is busy and closes it soon after, so that thousands of idle robots
- * hold no descriptor; one timer serves them all and runs only while a log is open.
+ * Open log files of all devices of the process. A busy robot keeps its log open and closes it soon after, so that thousands of
+ * idle robots hold no descriptors. One timer serves all of them, and runs only while a log is open.
  */
 import type { DiskIo } from './io.ts';
 
 const SWEEP_MS = 1_000;
-/** Logs open at once in this process; the least recently used idle one gives way. */
+/** Logs open at once in this process; beyond that, the idle one that was used longest ago is closed. */
 const OPEN_AT_MOST = 512;
 
 const open = new Set<LogHandle>();
 let sweeper: NodeJS.Timeout | undefined;
 
+/** The open file of one log. */
 export class LogHandle {
   readonly fd: number;
   readonly #io: DiskIo;
@@ -18,14 +19,14 @@ export class LogHandle {
   #used = 0;
   #closed = false;
 
-  /** `mayClose` is asked before an idle handle is closed, and gives it up by answering true. */
+  /** `mayClose` is asked before an idle handle is closed; with true its owner gives the handle up. */
   constructor(io: DiskIo, fd: number, mayClose: () => boolean) {
     this.#io = io;
     this.fd = fd;
     this.#mayClose = mayClose;
   }
 
-  /** Marks it as used. */
+  /** Marks the handle as used now. */
   touch(): void {
     this.#used = performance.now();
     open.delete(this);
@@ -34,7 +35,7 @@ export class LogHandle {
     sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
   }
 
-  /** Whether it was unused since `moment`, and is closed now. */
+  /** Closes the handle if it was not used since `moment`. Whether it did. */
   closeIdle(moment: number): boolean {
     if (this.#used > moment || !this.#mayClose()) return false;
     this.close();

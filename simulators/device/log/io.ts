@@ -1,9 +1,9 @@
 /**
- * The file operations of a robot's disk. Everything that must survive a crash goes through here, so that a fault can tear a
- * write, fill the disk or stop the process between two steps.
+ * The file operations of a robot. Everything that must survive a crash goes through here, so that a fault can tear a write, fill
+ * the disk or stop the process between two steps.
  *
- * Writes and renames are synchronous: they only reach the page cache, in microseconds. What waits for the disk is asynchronous,
- * so that one robot's disk never holds up another's.
+ * Writes and renames are synchronous: they reach only the page cache, within microseconds. Operations that wait for the disk are
+ * asynchronous, so that the disk of one robot does not delay the others.
  */
 import fs from 'node:fs';
 import process from 'node:process';
@@ -22,11 +22,11 @@ export interface DiskIo {
   store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
-  /** Makes a directory and those above it, unless they are there. */
+  /** Makes a directory and its parents, unless they exist. */
   makeDirectory(path: string, mode?: number): void;
   /** Makes a symbolic link at `path`. */
   link(target: string, path: string): void;
-  /** Removes what is there, if anything: a file, a link, a directory with all that is in it. */
+  /** Removes a file, a link or a directory with its content; does nothing when `path` does not exist. */
   remove(path: string): void;
   /** Resolves once the file's data is on the disk. */
   sync(fd: number): Promise<void>;
@@ -38,10 +38,10 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 const fsync = promisify(fs.fsync);
 
-/** A write to a file that is opened so ends when it is on the disk: one wait instead of two. Elsewhere that promises less. */
+/** With O_DSYNC a write ends when it is on the disk: one wait instead of two. Other systems than Linux promise less for it. */
 const SYNCS_BY_ITSELF = process.platform === 'linux';
 
-/** Flags for a file that is written by `store`. */
+/** Flags to open a file that `store` writes. */
 export const DURABLE = fs.constants.O_RDWR | (SYNCS_BY_ITSELF ? fs.constants.O_DSYNC : 0);
 
 export const disk: DiskIo = {
@@ -65,7 +65,7 @@ export const disk: DiskIo = {
   makeDirectory: (path, mode = 0o777) => void fs.mkdirSync(path, { recursive: true, mode }),
   link: (target, path) => fs.symlinkSync(target, path),
   remove: (path) => {
-    // Cheaper than an error, or than rmSync, for thousands of robots that have nothing to remove.
+    // Usually there is nothing to remove. For thousands of robots this is cheaper than an error, or than rmSync.
     const found = fs.lstatSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) fs.rmSync(path, { recursive: true, force: true });
     else if (found) fs.unlinkSync(path);
@@ -88,10 +88,10 @@ export function errorCode(error: unknown): string | undefined {
 
 const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT']);
 
-/** Whether a disk takes nothing now: full, read-only, or not ours. What is on it may still be read. */
+/** Whether the disk takes no writes now: it is full, read-only, or not ours. It can still be read. */
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE.has(errorCode(error) ?? '');
 
-/** Runs `read` when there is something at `path`, and gives undefined otherwise. Cheaper than an error for thousands of new robots. */
+/** The result of `read`, undefined when nothing exists at `path`. Cheaper than an error for thousands of new robots. */
 export function ifPresent<T>(path: string, read: () => T): T | undefined {
   if (!fs.existsSync(path)) return undefined;
   try {
@@ -103,8 +103,8 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
 }
 
 /**
- * Replaces `path` by `content` in one step: a reader, or a crash at any moment, sees the old file or the new one, whole.
- * With `durable` it has also reached the disk.
+ * Replaces a file in one step: a reader, or a crash at any moment, leaves either the whole old file or the whole new one. With
+ * `durable`, the result resolves when the new one is on the disk.
  */
 export async function replaceFile(
   io: DiskIo,

@@ -7,7 +7,7 @@ export interface EventDraft {
   data: object;
 }
 
-/** An event as it lies in the log. */
+/** An event as the log stores it. */
 export interface StoredEvent {
   readonly id: number;
   readonly type: string;
@@ -18,14 +18,15 @@ export interface StoredEvent {
 const HEAD = '{"object":"event","id":';
 const PLAIN_TYPE = /^[\w.-]+$/;
 
+/** The stored form of a new event. */
 export function eventLine(id: number, type: string, occurredAt: string, data: object): StoredEvent {
   const json = `${HEAD}${id},"type":${JSON.stringify(type)},"occurred_at":${JSON.stringify(occurredAt)},"data":${JSON.stringify(data)}}`;
   return { id, type, json };
 }
 
 /**
- * Reads a line of the log; undefined when it is not a whole event. Lines of our own making are not parsed, only recognised;
- * whatever could be a torn line with another one glued to it is parsed in full.
+ * The event in a line of the log; undefined when it is not a whole event. Lines that this module wrote are recognised by their
+ * form and not parsed. Any other line is parsed in full; it may be a torn one with the next one appended to it.
  */
 export function parseLine(line: string): StoredEvent | undefined {
   const comma = line.startsWith(HEAD) ? line.indexOf(',', HEAD.length) : -1;
@@ -55,9 +56,9 @@ const NEWLINE = 10;
 let shared: Buffer | undefined;
 
 /**
- * Calls `visit` with every whole line (its text without the line break, the offset where it starts) that begins in
- * [`from`, `to`) and ends before `to`, until `visit` returns false. Returns the offset after the last line visited.
- * `visit` must not scan.
+ * Calls `visit` for every whole line between the offsets `from` and `to`, with its text (without the line break) and its offset,
+ * until `visit` returns false. Returns the offset after the last visited line. `visit` must not call `scanLines`: the process has
+ * one buffer for all scans.
  */
 export function scanLines(
   io: DiskIo,
@@ -84,7 +85,7 @@ export function scanLines(
     offset += start;
     if (start > 0) continue;
     if (got < size) return offset;
-    // A line longer than the buffer: a larger one for this scan only.
+    // The line is longer than the buffer, so this scan gets a larger one.
     size *= 2;
     if (size > buffer.length) buffer = Buffer.allocUnsafe(size);
   }

@@ -1,4 +1,4 @@
-/** The file of an event log: opened when it is needed, written at its durable end, replaced by compaction. */
+/** The file of an event log: opened when needed, written at its durable end, replaced by compaction. */
 import { constants, existsSync } from 'node:fs';
 import type { LogBehaviour } from '../behaviour.ts';
 import { compactedName, copyTail } from './compaction.ts';
@@ -19,23 +19,24 @@ export interface LogFileOptions {
   onNotice(notice: string, error?: unknown): void;
 }
 
+/** The current file of one log, with its high-water mark. */
 export class LogFile {
   readonly path: string;
   generation: Generation;
-  /** Set while the file is being worked on; an idle handle may be closed at any time. */
+  /** Set while an operation is under way; an idle handle may be closed at any time. */
   busy = false;
   readonly #options: LogFileOptions;
   #handle: LogHandle | undefined;
   #reserved = 0;
   #block = 0;
-  /** Behind the last stored event may be anything: a torn line, or what a write that failed has left. */
+  /** There may be more behind the last stored event: a torn line, or the rest of a failed write. */
   #uncut = false;
   /** The last stored event lacks its line break. */
   #unended = false;
   /** The name leads to a new file, and the disk may not know that yet. */
   #unsynced = false;
 
-  /** Throws the system's error when there is a log that cannot be read or repaired. */
+  /** Throws the system's error when the log exists and cannot be read or repaired. */
   constructor(options: LogFileOptions) {
     const { directory, io } = options;
     this.#options = options;
@@ -63,7 +64,7 @@ export class LogFile {
     }
   }
 
-  /** Makes sure that ids up to `id` are never given out again, whatever happens to the log. */
+  /** Makes sure that ids up to `id` are never assigned again, whatever happens to the log. */
   async reserve(id: number): Promise<void> {
     if (id <= this.#reserved) return;
     const { io, directory, durable } = this.#options;
@@ -74,7 +75,7 @@ export class LogFile {
     this.#reserved = mark.highest;
   }
 
-  /** Writes `lines` behind what is stored and waits until they are as durable as the log promises; they are not read yet. */
+  /** Writes `lines` behind the stored events. Resolves when they are as durable as promised; readers do not see them yet. */
   async write(lines: Buffer): Promise<void> {
     const fd = await this.#open();
     this.#repair(fd);
@@ -85,7 +86,7 @@ export class LogFile {
     this.#uncut = false;
   }
 
-  /** Cuts off whatever a failed write has left behind the last stored event; until that succeeds nothing more is written. */
+  /** Cuts off what a failed write has left. Throws when it cannot; the next write tries again first. */
   cutBack(): void {
     if (this.#handle) this.#repair(this.#handle.fd);
   }
@@ -98,14 +99,14 @@ export class LogFile {
     const next = await copyTail({ io, directory, name: LOG_FILE, fd, generation: this.generation, from, durable });
     if (!next) return;
     io.rename(`${directory}/${compactedName(LOG_FILE)}`, this.path);
-    // In the tick of the rename: whoever opens the name next must know which file it leads to.
+    // In the same tick as the rename, so that a reader that opens the name next knows which file it leads to.
     this.generation = next;
     this.#unsynced = true;
-    this.release(); // what is open is the old file, which has no name any more
+    this.release(); // the open file is the old one, which has no name any more
     await this.#syncDirectory();
   }
 
-  /** Writes down the exact highest id, if any was given out since the log was opened. */
+  /** Writes the exact highest id to the mark, if ids were assigned since the log was opened. */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;
@@ -133,8 +134,8 @@ export class LogFile {
   }
 
   /**
-   * Tidies up after a crash. A torn end stays until the next write: it tells every start that ids were given up, until the
-   * mark does.
+   * Tidies up after a crash. A torn end stays until the next write, which records the lost ids in the mark: until then the torn
+   * end is what tells a start about them.
    */
   #tidy(): void {
     const { io, directory } = this.#options;
@@ -174,7 +175,7 @@ export class LogFile {
     return fd;
   }
 
-  /** A new file. If there was one before, someone has removed it, and its events with it. */
+  /** Begins a new file. If there was one before, a user has removed it with its events. */
   #begin(): void {
     this.#unsynced = true;
     const { bytes, latest } = this.generation;
@@ -183,7 +184,7 @@ export class LogFile {
     this.generation = emptyAfter(latest);
   }
 
-  /** Nothing counts as stored in a file whose name the disk may not have yet. */
+  /** An event counts as stored only when the name of its file is on the disk as well. */
   async #syncDirectory(): Promise<void> {
     const { io, directory, durable } = this.#options;
     if (!this.#unsynced) return;

@@ -1,4 +1,4 @@
-/** Opens whatever a stop, a crash or a hand has left of a log: finds its events, its torn end, and the next id. */
+/** Finds the events, the torn end and the next id of a log, whatever a stop, a crash or a user has left of it. */
 import type { LogBehaviour } from '../behaviour.ts';
 import { type Generation, gapsWithin, INDEX_SPACING, NO_GAPS, SparseIndex } from './generation.ts';
 import type { DiskIo } from './io.ts';
@@ -7,15 +7,15 @@ import type { Mark } from './mark.ts';
 
 export interface Recovered {
   generation: Generation;
-  /** The last event is whole but its line break is missing. */
+  /** The last event is whole except for its line break. */
   unended: boolean;
-  /** What was found wrong, for the robot's own log. */
+  /** Damage that was found, for the robot's own log. */
   notices: string[];
 }
 
 const PROBE_BYTES = 1_024;
 
-/** Reads a window at every index entry and the end of the file, never the whole of it; changes nothing. */
+/** Reads a part of the file at each index entry, and its end; changes nothing. */
 export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour): Recovered {
   const size = io.size(fd);
   const notices: string[] = [];
@@ -36,7 +36,7 @@ export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviou
 function probe(io: DiskIo, fd: number, size: number) {
   const found = { index: new SparseIndex(), earliest: undefined as number | undefined, last: 0, offset: 0 };
   for (let from = 0; from < size; from += INDEX_SPACING) {
-    let partial = from > 0; // a window begins somewhere in a line
+    let partial = from > 0; // `from` is somewhere in the middle of a line
     const visit = (line: string, at: number): boolean => {
       const event = partial ? undefined : parseLine(line);
       partial = false;

@@ -21,6 +21,7 @@ export interface BookOptions {
   behaviour: DeploymentBehaviour;
 }
 
+/** The book of one incarnation. Its callers see to it that changes happen one at a time. */
 export class DeploymentBook {
   readonly #options: BookOptions;
   #state: StoredState;

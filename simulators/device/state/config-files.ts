@@ -1,6 +1,6 @@
 /**
- * Config files on the robot's disk, all or none: a set is written to a directory of its own, made durable, and put in place by
- * renaming one symbolic link over another. A reader sees the old set or the new one, also after a crash at any moment.
+ * Config files on the robot's disk, all or none. A set is written to its own directory, made durable, and put in place by renaming
+ * one symbolic link over another. A reader sees either the old set or the new one, also after a crash at any moment.
  */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,8 +10,9 @@ import { relativePaths } from './filepath.ts';
 
 const SETS = 'sets';
 
+/** The config files of one robot. */
 export class ConfigFiles {
-  /** What applications read. */
+  /** The link that applications read through. */
   readonly root: string;
   readonly #directory: string;
   readonly #io: DiskIo;
@@ -24,14 +25,14 @@ export class ConfigFiles {
     this.#durable = durable;
   }
 
-  /** The set in place, undefined before the first. */
+  /** Name of the set in place; undefined before the first. */
   get current(): string | undefined {
     const found = lstatSync(this.root, { throwIfNoEntry: false });
     return found?.isSymbolicLink() ? readlinkSync(this.root) : undefined;
   }
 
   /**
-   * Writes `files` beside the set in place and gives the new set's name, for `swap`. Nothing has changed until then. Throws
+   * Writes `files` as a new set, and resolves with its name for `swap`; the set in place does not change. Rejects with
    * DeployError: not retryable when a path is not acceptable, retryable when the disk did not take the files.
    */
   async stage(files: readonly ConfigFile[]): Promise<string> {
@@ -53,7 +54,7 @@ export class ConfigFiles {
     return name;
   }
 
-  /** Puts a set in place of the one before, in one step. */
+  /** Puts a set in place, in one step. */
   async swap(name: string): Promise<void> {
     const beside = `${this.root}.new`;
     this.#io.remove(beside);
@@ -63,7 +64,7 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
-  /** Goes back to the set that the robot's state names, if a crash came between the two; undefined is none. */
+  /** After a crash between files and state: puts the set in place that the state names; undefined for none. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
       if (name === undefined) this.#io.remove(this.root);
@@ -72,7 +73,7 @@ export class ConfigFiles {
     this.prune();
   }
 
-  /** Removes every set but the one in place. */
+  /** Removes all sets except the one in place. */
   prune(): void {
     const keep = this.current;
     for (const set of this.#sets()) {
@@ -94,7 +95,7 @@ export class ConfigFiles {
     }
   }
 
-  /** A link that someone has planted below the root is never followed, and not silently dropped either. */
+  /** A link that a user has made below the root is neither followed nor silently replaced. */
   #refuseLinks(path: string): void {
     let at = this.root;
     for (const name of path.split('/')) {
@@ -108,7 +109,7 @@ export class ConfigFiles {
     }
   }
 
-  /** A root that is a directory (made by hand) becomes a set like any other. */
+  /** A root that is a directory, made by a user, becomes a set like any other. */
   #adopt(): void {
     const found = lstatSync(this.root, { throwIfNoEntry: false });
     if (!found || found.isSymbolicLink()) return;

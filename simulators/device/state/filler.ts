@@ -1,8 +1,9 @@
-/** Events that a suite or a load asks for by number: deployments that come and go and leave the current one as it is. */
+/** Events that suites and load ask for by number: deployments that come and go while the current one stays. */
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { EventDraft } from '../log/line.ts';
 import { deployedEvent, removedEvent } from './payloads.ts';
 
+/** `count` events for a log whose newest id is `latest`; each pair deploys and removes one deployment. */
 export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
   const now = timestamp(clock);
   return Array.from({ length: count }, (_, at) => {

@@ -1,4 +1,4 @@
-/** Deployments and their events as they go over the wire (specification sections 2.1 and 2.4), releases without what only platforms tell. */
+/** Deployments, their events (specification sections 2.1 and 2.4) and releases, as a device shows them. */
 import type { AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import type { DeployedPayload, RemovedPayload } from '../../../harness/contract/events.ts';
@@ -6,6 +6,7 @@ import type { DeploymentBehaviour } from '../behaviour.ts';
 import type { EventDraft } from '../log/line.ts';
 import type { DeploymentRecord } from './stored-state.ts';
 
+/** The deployment of a record. */
 export function deploymentOf(record: DeploymentRecord, { mergeStatus }: DeploymentBehaviour): Deployment {
   return {
     object: 'deployment',
@@ -25,17 +26,19 @@ function common({ id, release_id, status, activity_status, error_status, target_
   return { deployment_id: id, release_id, status, activity_status, error_status, target_status };
 }
 
+/** The event of a deployment that was deployed at that time. */
 export const deployedEvent = (deployment: Deployment, deployed_at: string): EventDraft => ({
   type: 'deployment.deployed',
   data: { ...common(deployment), deployed_at } satisfies DeployedPayload,
 });
 
+/** The event of a deployment that was removed at that time. */
 export const removedEvent = (deployment: Deployment, archived_at: string): EventDraft => ({
   type: 'deployment.removed',
   data: { ...common(deployment), archived_at } satisfies RemovedPayload,
 });
 
-/** A platform tells more of a release and its git commit than a device shows. */
+/** A release with the fields that a device shows; a platform sends more. */
 export function releaseOf({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): AgentRelease {
   const release = { object, id, version, git_commit_id, created_at };
   return git_commit == null ? release : { ...release, git_commit: gitCommitOf(git_commit) };

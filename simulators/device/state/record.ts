@@ -1,10 +1,10 @@
-/** What is remembered of one deployment, and how it begins. */
+/** Records of deployments: how they begin, and how they end. */
 import type { AgentDeployment } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { DeploymentTargetStatus } from '../../../harness/contract/enums.ts';
 import type { DeploymentRecord } from './stored-state.ts';
 
-/** The desired state that goes with an activity when none is asked for. */
+/** The target status of each activity, when none is asked for. */
 const TARGET_OF: Record<DeploymentRecord['activity_status'], DeploymentTargetStatus> = {
   drifted: 'staged',
   staged: 'staged',
@@ -14,13 +14,13 @@ const TARGET_OF: Record<DeploymentRecord['activity_status'], DeploymentTargetSta
   archived: 'archived',
 };
 
-/** A deployment as the platform tells of it. */
+/** The record of a deployment that the platform sent. */
 export function recordFrom(wanted: AgentDeployment): DeploymentRecord {
   const { id, description, activity_status, error_status, target_status, device_id, release_id, created_at } = wanted;
   return { id, description, activity_status, error_status, target_status, device_id, release_id, created_at };
 }
 
-/** A deployment as the control API wants it. */
+/** The record of a deployment that the control API asks for. */
 export function recordOf(
   wanted: ControlDeployment,
   ids: { id: string; release: string; device: string },
@@ -45,6 +45,7 @@ export const isActive = ({ deployed_at, archived_at }: DeploymentRecord): boolea
   return deployed_at !== undefined && archived_at === undefined;
 };
 
+/** Ends a deployment: archived at that time. */
 export function markArchived(record: DeploymentRecord, now: string): void {
   record.activity_status = 'archived';
   record.target_status = 'archived';

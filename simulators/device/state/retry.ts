@@ -8,6 +8,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
+/** The retries of one robot. */
 export class Retries {
   readonly #firstMs: number;
   readonly #waiting = new Map<string, Waiting>();

@@ -1,4 +1,4 @@
-/** What a robot remembers of its deployments, in one small JSON file that is replaced as a whole. */
+/** What a robot remembers of its deployments: one small JSON file that is replaced as a whole. */
 import { readFileSync } from 'node:fs';
 import type { AgentRelease } from '../../../harness/contract/agent.ts';
 import type {
@@ -31,15 +31,16 @@ export interface StoredState {
   records: DeploymentRecord[];
   /** Newest last. */
   releases: AgentRelease[];
-  /** Events that belong to this state and were not in the log yet when it was written; `after` was the newest id then. */
+  /** Events of this state that were not in the log yet when it was saved; `after` is the newest id of that time. */
   unpublished: { after: number; events: EventDraft[] } | undefined;
 }
 
 export const STATE_FILE = 'state.json';
 
-/** Deployments and releases that are remembered beside the active ones. */
+/** Archived deployments, and releases, that are remembered. */
 const REMEMBERED = 64;
 
+/** The state of a new robot. */
 export const emptyState = (): StoredState => ({
   current: undefined,
   set: undefined,
@@ -48,7 +49,7 @@ export const emptyState = (): StoredState => ({
   unpublished: undefined,
 });
 
-/** The state in `directory`, undefined when there is none. Throws when there is one that cannot be read. */
+/** The state in `directory`; undefined when there is none. Throws when the file cannot be read. */
 export function readState(directory: string): StoredState | undefined {
   const path = `${directory}/${STATE_FILE}`;
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
@@ -60,6 +61,7 @@ export function readState(directory: string): StoredState | undefined {
   }
 }
 
+/** Replaces the file in one step. Drops from `state` the oldest archived deployments and releases. */
 export async function writeState(io: DiskIo, directory: string, state: StoredState, durable: boolean): Promise<void> {
   const done = state.records.filter(({ activity_status }) => activity_status === 'archived');
   const forgotten = new Set(

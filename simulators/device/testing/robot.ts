@@ -11,6 +11,7 @@ export interface Scratch extends Disposable {
   readonly path: string;
 }
 
+/** Makes a temporary directory. */
 export function scratch(): Scratch {
   const path = mkdtempSync(join(tmpdir(), 'muster-device-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };

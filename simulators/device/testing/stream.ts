@@ -27,6 +27,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** An open stream; `events` and `comments` grow as they arrive. */
 export class EventStream {
   readonly events: Received[] = [];
   readonly comments: string[] = [];

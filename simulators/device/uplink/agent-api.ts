@@ -1,4 +1,4 @@
-/** The agent's side of `/agent/v1`: provisioning, tokens, and the calls a sync makes. One for each robot, so it keeps little. */
+/** The agent's side of `/agent/v1`: provisioning, tokens, and the requests of a sync. */
 import {
   AGENT_BASE_PATH,
   type AgentConfigInstance,
@@ -25,6 +25,7 @@ const LIST_QUERY =
   `limit=${PAGE}&activity_status=${encodeURIComponent('queued|deployed')}` +
   '&expand=config_instances&expand=release.git_commit';
 
+/** The agent API as one robot uses it. */
 export class AgentApi implements DeploymentSource {
   readonly #hub: AgentHub;
   readonly #dir: string;
@@ -40,7 +41,7 @@ export class AgentApi implements DeploymentSource {
     this.#io = io;
   }
 
-  /** Makes sure that the platform knows this robot, once: its identity is kept on disk. Rejects with ApiError when refused. */
+  /** Provisions the robot unless its identity is on disk already. Rejects with ApiError when the platform refuses. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     if (this.device) return;
     this.device = await loadDevice(this.#dir);
@@ -60,7 +61,7 @@ export class AgentApi implements DeploymentSource {
       const request = this.#request('POST', '/devices/provision', token, signal);
       return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
-      // An earlier attempt may have been granted, and its answer lost with the connection or with the process.
+      // An earlier attempt may have succeeded, and its answer was lost with the connection or the process.
       const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
       const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;
@@ -87,7 +88,7 @@ export class AgentApi implements DeploymentSource {
     return await this.#minting;
   }
 
-  /** The platform did not take the token. */
+  /** The platform refused this token. */
   dropToken(token: string): void {
     if (token === this.#token) this.#expiresAt = 0;
   }
@@ -114,7 +115,7 @@ export class AgentApi implements DeploymentSource {
     return this.#request(method, path, await this.token(signal), signal);
   }
 
-  /** Sends with the device token; when the platform no longer takes it, once more with a new one. */
+  /** Sends with the device token, and once more with a new one when the platform refuses it. */
   async #send<T>(
     method: ApiRequest['method'],
     path: string,

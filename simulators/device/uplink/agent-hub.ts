@@ -1,4 +1,4 @@
-/** What all robots with an agent uplink share beside HTTP: the broker's address, keep-alive, and how they introduce themselves. */
+/** Options of agent uplinks, and what all their robots share: the broker's address, keep-alive, and identifying headers. */
 import { arch, hostname, platform } from 'node:os';
 import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
 import type { MqttEndpoint } from './mqtt/connection.ts';
@@ -10,11 +10,11 @@ export interface AgentUplinkOptions extends CommonOptions {
   /** URL of the platform. Only its host counts: the agent API lies at `/agent/v1`. */
   platform: string;
   /**
-   * Provisioning token, needed until the robot has an identity on disk; or where to get one, as they live for minutes only (its
-   * rejection is that of `start`).
+   * Provisioning token, needed until the robot has an identity on disk. A function is called when one is needed, because tokens
+   * are valid for minutes only; `start` rejects with its rejection.
    */
   token?: string | (() => string | Promise<string>);
-  /** `mqtt://host:port` or `mqtts://…`. Default: the platform's host, port 8883 with TLS; 1883 without where it is a loopback address. */
+  /** `mqtt://host:port` or `mqtts://…`. Default: the platform's host, with TLS at port 8883; without TLS at 1883 on a loopback address. */
   mqtt?: string;
   /** Size of the RSA key to make. Default 2048. */
   keyBits?: number;
@@ -36,7 +36,7 @@ export interface AgentHub extends Shared {
   readonly agentVersion: string;
 }
 
-/** Throws when an address in the options is none. */
+/** Throws when an option is not a valid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   const { agentVersion = DEFAULT_AGENT_VERSION, ca, dialect = 'spec', keyBits = DEFAULT_KEY_BITS, token } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
@@ -62,7 +62,7 @@ function mqttAddress(mqtt: string | undefined, platformHost: string): { host: st
   return { host: bare(url.hostname), port: Number(url.port || (tls ? MQTT_TLS_PORT : MQTT_PORT)), tls };
 }
 
-/** `[::1]` as sockets take it. */
+/** A host without the brackets of an IPv6 address in a URL. */
 const bare = (host: string) => host.replace(/^\[|\]$/g, '');
 
 function agentHeaders(dialect: Dialect, agentVersion: string): Record<string, string> {

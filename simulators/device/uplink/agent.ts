@@ -9,6 +9,7 @@ import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
 import { BrokerError, MqttConnection, type MqttListener } from './mqtt/connection.ts';
 import type { Timer } from './time.ts';
 
+/** An uplink over the agent protocol. */
 export class AgentUplink extends UplinkLifecycle implements MqttListener {
   readonly #hub: AgentHub;
   readonly #api: AgentApi;

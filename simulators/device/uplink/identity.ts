@@ -1,4 +1,4 @@
-/** Who a robot is, kept on its disk: an RSA key, and the device that the platform knows it as. */
+/** A robot's identity, kept on its disk: an RSA key, and the device as which the platform knows the robot. */
 import {
   createHash,
   createPrivateKey,
@@ -24,13 +24,13 @@ const PRIVATE_DIRECTORY = 0o700;
 const DEVICE_JWT_LIFETIME = 120;
 
 const storedDevice = shape('device.json', Type.Object({ device_id: Type.String(), session_id: Type.String() }));
-/** What provisioning yielded. */
+/** The result of provisioning. */
 export type StoredDevice = Static<typeof storedDevice.schema>;
 
 /** Where a robot's identity lies below its directory. */
 export const identityDirectory = (dir: string): string => join(dir, 'identity');
 
-/** The device of an earlier run; undefined before provisioning. Rejects when the file is there and cannot be used. */
+/** The device of an earlier run; undefined before provisioning. Rejects when the file exists and cannot be used. */
 export async function loadDevice(dir: string): Promise<StoredDevice | undefined> {
   const path = join(identityDirectory(dir), DEVICE_FILE);
   const text = await readIfThere(path);
@@ -44,6 +44,7 @@ export async function loadDevice(dir: string): Promise<StoredDevice | undefined>
   return value;
 }
 
+/** Keeps the result of provisioning. */
 export async function saveDevice(dir: string, device: StoredDevice, io = disk): Promise<void> {
   await writeWhole(io, identityDirectory(dir), DEVICE_FILE, `${JSON.stringify(device)}\n`);
 }
@@ -64,7 +65,7 @@ export async function publicKeyPem(dir: string): Promise<string> {
     .toString();
 }
 
-/** The JWT that proves possession of the key. The key is read for each: it is rarely needed, and costs memory to keep. */
+/** The JWT that proves possession of the key. The key is read each time: it is rarely needed, and costs memory to keep. */
 export async function mintDeviceJwt(dir: string, clock: Clock): Promise<string> {
   const key = await privateKey(dir);
   const der = createPublicKey(key).export({ type: 'spki', format: 'der' });
@@ -92,7 +93,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Readable by the owner only, and never half-written. */
+/** Writes a file that only the owner can read, in one step. */
 async function writeWhole(io: DiskIo, directory: string, name: string, text: string): Promise<void> {
   io.makeDirectory(directory, PRIVATE_DIRECTORY);
   await replaceFile(io, directory, name, text, false, PRIVATE);

@@ -1,4 +1,4 @@
-/** Uplinks of a simulated device: how it hears from a platform what to deploy. */
+/** Uplinks of a simulated device: how it learns from a platform what to deploy. */
 import type { DeploymentPort, Uplink } from '../ports.ts';
 import { AgentUplink } from './agent.ts';
 import { type AgentUplinkOptions, createAgentHub } from './agent-hub.ts';
@@ -15,10 +15,10 @@ export type { UplinkLogger } from './shared.ts';
 /** `agent`: the published agent protocol (HTTP and MQTT). `polling`: the public Platform API alone. */
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
 
-/** Makes the uplinks of one or of thousands of robots; those made by one factory share connections and timers. */
+/** Makes an uplink for each robot. The uplinks of one factory share connections and timers. */
 export type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
 
-/** Throws when an address in the options is none. */
+/** A factory for uplinks to one platform. Throws when an option is not a valid address. */
 export function createUplink(options: UplinkOptions): UplinkFactory {
   if (options.kind === 'polling') {
     const hub = createPollingHub(options);

@@ -21,6 +21,7 @@ interface Platform extends DeploymentSource {
   enrol(name: string, signal: AbortSignal): Promise<void>;
 }
 
+/** An uplink of either kind. */
 export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected readonly name: string;
   protected readonly scheduler: Scheduler;

@@ -32,12 +32,13 @@ const instancesWithContent = shape(
   }),
 );
 
+/** The public API as one robot uses it. */
 export class PollingApi implements DeploymentSource {
   readonly #hub: PollingHub;
   readonly #directory: string;
   readonly #io: DiskIo;
   deviceId: string | undefined;
-  /** The public API has no way to be told. */
+  /** The public API offers no way to report. */
   readonly report = undefined;
 
   constructor(hub: PollingHub, directory: string, io = disk) {
@@ -47,7 +48,7 @@ export class PollingApi implements DeploymentSource {
     this.deviceId = hub.deviceId;
   }
 
-  /** The device this robot is: given, remembered on disk, found by its name, or created. */
+  /** Finds out which device this robot is: the one given, the one remembered on disk, the one of its name, or a new one. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     this.deviceId ??= (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;
@@ -70,7 +71,7 @@ export class PollingApi implements DeploymentSource {
     );
   }
 
-  /** By one list where the platform expands content, by a download each where it does not. */
+  /** Reads contents from the list where the platform expands them, and downloads the others one by one. */
   async contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]> {
     const held = new Map<string, Uint8Array>();
     for (let start = 0; start < instances.length; start += PAGE) {

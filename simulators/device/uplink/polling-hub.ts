@@ -1,4 +1,4 @@
-/** What all robots with a polling uplink share: the platform's public API and the key to it. */
+/** Options of polling uplinks, and what all their robots share: the platform's public API and the key to it. */
 import {
   DIALECT_NAMES,
   type Dialect,
@@ -30,7 +30,7 @@ export interface PollingHub extends Shared {
   readonly intervalMs: number;
 }
 
-/** Throws when an address in the options is none. */
+/** Throws when an option is not a valid address. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   const { apiKey, apiVersion = NEWEST_VERSION, deviceId, dialect = 'spec', intervalMs = DEFAULT_INTERVAL_MS } = options;
   const baseUrl = parseUrl('platform', options.platform, ['http:', 'https:']);

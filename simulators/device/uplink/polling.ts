@@ -11,6 +11,7 @@ import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
 import { PollingApi } from './polling-api.ts';
 import type { PollingHub } from './polling-hub.ts';
 
+/** An uplink that polls. */
 export class PollingUplink extends UplinkLifecycle {
   readonly #hub: PollingHub;
   readonly #api: PollingApi;

@@ -4,7 +4,7 @@ import { PlatformHttp } from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
 import { pause, systemTime, type Time, timeOf, transientDelay } from './time.ts';
 
-/** The subset of a pino logger that is used; secrets are never passed to it. */
+/** The methods of a pino logger that are used. Secrets are never passed to it. */
 export interface UplinkLogger {
   debug(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -63,7 +63,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
   };
 }
 
-/** Throws an error that names the option when `text` is no URL with one of these schemes. */
+/** The URL in an option. Throws an error that names the option when it has none of these schemes. */
 export function parseUrl(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && schemes.includes(url.protocol)) return url;

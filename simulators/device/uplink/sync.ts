@@ -23,6 +23,7 @@ interface BackOff {
   contents?: Uint8Array[];
 }
 
+/** The syncs of one robot; it remembers failed deployments and unsent reports from one to the next. */
 export class Syncer {
   readonly #port: DeploymentPort;
   readonly #source: DeploymentSource;

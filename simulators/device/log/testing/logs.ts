@@ -5,6 +5,7 @@ import { LogReader } from '../../stream/reader.ts';
 import { EventLog, type EventLogOptions } from '../event-log.ts';
 import { disk } from '../io.ts';
 
+/** Drafts with `size` bytes of text. */
 export const drafts = (count: number, size = 10) =>
   Array.from({ length: count }, () => ({ type: 'deployment.deployed', data: { text: 'x'.repeat(size) } }));
 
@@ -39,4 +40,5 @@ export function idsIn(log: EventLog, after = 0): number[] {
   return ids;
 }
 
+/** The integers from `from` to `to`. */
 export const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);

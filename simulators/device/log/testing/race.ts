@@ -43,6 +43,7 @@ export class HeldDisk {
   }
 }
 
+/** Drafts of 200 bytes. */
 export const drafts = (count: number) =>
   Array.from({ length: count }, () => ({ type: 'deployment.deployed', data: { text: 'x'.repeat(200) } }));
 
@@ -75,6 +76,7 @@ export class Client {
   }
 }
 
+/** A log whose notices fail the test. */
 export function open(directory: string, io: DiskIo, retain: number): EventLog {
   const fails = (notice: string): never => {
     throw new Error(notice);

@@ -1,20 +1,20 @@
-/** Keeps the idle connections of a whole fleet alive with a single timer. */
+/** Keeps the idle connections of a whole fleet alive with one timer. */
 import type { Time, Timer } from '../time.ts';
 
 /** Seconds, as sent in CONNECT. */
 export const KEEP_ALIVE_SECONDS = 20;
-/** A little sooner than promised, so that no broker ever sees a late one. */
+/** Two seconds less than promised, so that no PINGREQ is late. */
 const SLOTS = KEEP_ALIVE_SECONDS - 2;
 const TICK_MS = 1000;
 
-export interface Beating {
+export interface KeepAliveMember {
   /** Called every 18 s. */
   beat(): void;
 }
 
-/** A wheel of one slot a second; a connection sits in the slot of the second in which it was made. */
+/** A wheel with a slot for each second; a connection is in the slot of the second in which it was made. */
 export class KeepAlive {
-  readonly #slots: Set<Beating>[] = Array.from({ length: SLOTS }, () => new Set());
+  readonly #slots: Set<KeepAliveMember>[] = Array.from({ length: SLOTS }, () => new Set());
   readonly #time: Time;
   #position = 0;
   #members = 0;
@@ -24,8 +24,8 @@ export class KeepAlive {
     this.#time = time;
   }
 
-  /** Returns the slot, to give back to `delete`. */
-  add(member: Beating): number {
+  /** Calls `beat` every 18 s from now on. The result is the slot, for `delete`. */
+  add(member: KeepAliveMember): number {
     const slot = this.#position;
     this.#slots[slot]?.add(member);
     this.#members++;
@@ -33,7 +33,7 @@ export class KeepAlive {
     return slot;
   }
 
-  delete(member: Beating, slot: number): void {
+  delete(member: KeepAliveMember, slot: number): void {
     if (!this.#slots[slot]?.delete(member)) return;
     this.#members--;
     if (this.#members > 0) return;

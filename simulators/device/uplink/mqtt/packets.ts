@@ -1,7 +1,7 @@
-/** Cuts a byte stream into MQTT packets. One parser serves every connection, because it only ever sees whole packets. */
+/** Cuts a byte stream into MQTT packets. One parser serves all connections of the process, because it gets whole packets only. */
 import { type Packet, parser } from 'mqtt-packet';
 
-/** Nothing the platform sends comes near; more is a broken or hostile broker. */
+/** The platform sends far less; a larger packet comes from a broken or hostile broker. */
 const MAX_PACKET_BYTES = 256 * 1024;
 
 let shared: { parse(bytes: Buffer): Packet } | undefined;
@@ -32,13 +32,13 @@ function parse(bytes: Buffer): Packet {
   try {
     return shared.parse(bytes);
   } catch (error) {
-    // It may hold on to half a packet, which must not reach any other connection.
+    // The parser may keep half a packet, which must not reach another connection.
     shared = undefined;
     throw error;
   }
 }
 
-/** Total length of the packet that starts at `start`; undefined while its length is not complete. Throws when it cannot be one. */
+/** Total length of the packet at `start`; undefined while the length field is not complete. Throws when it is malformed. */
 function packetLength(bytes: Buffer, start: number): number | undefined {
   let length = 0;
   for (let index = 0; index < 4; index++) {
@@ -55,8 +55,8 @@ function packetLength(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * Hands each whole packet of `rest` + `chunk` to `onPacket`, and returns a copy of the bytes that are left over. Packets are
- * views of the input: valid during the call only. Throws when the stream is not MQTT.
+ * Passes each whole packet of `rest` + `chunk` to `onPacket`, and returns a copy of the bytes that are left over. Packets are
+ * views of the input, valid during the call only. Throws when the stream is not MQTT.
  */
 export function readPackets(
   rest: Buffer | undefined,

@@ -6,6 +6,7 @@ interface Pending extends Timer {
   task(): void;
 }
 
+/** Time whose timers run in `advance`. */
 export class ManualTime implements Time {
   #now: number;
   #pending: Pending[] = [];

@@ -3,6 +3,7 @@ import type { AgentDeployment, AgentRelease } from '../../../../harness/contract
 import type { Deployment } from '../../../../harness/contract/deployment.ts';
 import type { ConfigFile, DeployError, DeploymentPort } from '../../ports.ts';
 
+/** A device that keeps files, events and deployments in memory. */
 export class MemoryDevice implements DeploymentPort {
   /** What is on the robot's disk. */
   readonly files = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** A robot with an agent uplink against an agent side, both on real sockets, with time that the test moves. For tests only. */
+/** A robot with an agent uplink, and the agent side of a platform, on real sockets, with time that the test moves. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ export interface TestRobot extends AsyncDisposable {
   /** Requests that the agent side got, `GET /deployments` and so on, without the query. */
   requests: string[];
   uplink: Uplink;
-  /** Another run of the same robot: the one before is forgotten, not stopped. */
+  /** Another run of the same robot; the run before is not stopped. */
   anotherRun(options?: Partial<AgentUplinkOptions>): Uplink;
   /** The device's id on the platform. */
   id(): string;
@@ -31,6 +31,7 @@ export const KEY_BITS = 1024;
 
 type HostOptions = Parameters<typeof agentHost>[0];
 
+/** Starts an agent side and makes an uplink for it, which the test starts. */
 export async function testRobot(
   options: { host?: HostOptions; uplink?: Partial<AgentUplinkOptions> } = {},
 ): Promise<TestRobot> {

@@ -1,4 +1,4 @@
-/** A TCP server that speaks MQTT exactly as a test tells it to, right or wrong. For tests only. */
+/** A TCP server that answers MQTT packets as a test asks, correctly or not. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { generate, type Packet, parser } from 'mqtt-packet';
@@ -10,13 +10,14 @@ export interface ScriptedBroker extends AsyncDisposable {
   sockets: Set<Socket>;
 }
 
-/** Answers CONNECT and SUBSCRIBE as a broker does that lets everybody in. */
+/** Answers CONNECT and SUBSCRIBE as a broker that accepts every client. */
 export function welcoming(packet: Packet): Packet | undefined {
   if (packet.cmd === 'connect') return { cmd: 'connack', returnCode: 0, sessionPresent: false };
   if (packet.cmd === 'subscribe') return { cmd: 'suback', messageId: packet.messageId ?? 0, granted: [1, 1] };
   return undefined;
 }
 
+/** Serves on a free port; `answer` gives the packet or bytes to send for each received packet. */
 export async function scriptedBroker(
   answer: (packet: Packet, socket: Socket) => Packet | Buffer | undefined,
 ): Promise<ScriptedBroker> {
