@@ -1,9 +1,7 @@
-/** What may have been meant: the known word closest to one that is not known. */
-
-/** The closest of `known`, when it is close enough to be what was meant. `*` in `text` stands for anything. */
+/** For "did you mean …?": the word of `known` that is closest to `text`, if any is close enough. `*` in `text` stands for anything. */
 export function nearest(text: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  // What a pattern leaves open would make up for much.
+  // A pattern fits more words, so it has to be closer.
   let least = text.includes('*') ? 2 : Math.max(2, Math.floor(text.length / 3));
   for (const candidate of known) {
     const distance = editDistance(text, candidate);

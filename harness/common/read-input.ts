@@ -1,12 +1,12 @@
-/** Reads a file that was named on the command line: a regular file whole, and what comes through a pipe until its end. */
+/** Reads a file that was named on the command line: a regular file, or a pipe until its end. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 
 const PIECE = 65_536;
-/** Nothing that is read from a pipe is nearly as large; /dev/zero has no end. */
+/** Far more bytes than any input has; /dev/zero has no end. */
 const MOST = 67_108_864;
 const PAUSE_MS = 5;
 
-/** Throws an error in words, and never waits for somebody to open the other end of a pipe. */
+/** All bytes of a file. Throws Error with the reason, and never waits for someone to open the other end of a pipe. */
 export function readInput(path: string): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -22,9 +22,10 @@ export function readInput(path: string): Buffer {
 }
 
 /** The file as UTF-8 text. Throws what `readInput` throws. */
+/** The file as UTF-8 text. Throws likewise. */
 export const readInputText = (path: string): string => readInput(path).toString('utf8');
 
-/** Why something could not be read, for a message that names it already. */
+/** Why a file could not be read, for a message that names it already. */
 export function whyNot(error: unknown): string {
   return error instanceof Error ? error.message.replace(/, \w+ '.*'$/, '') : String(error);
 }
@@ -42,7 +43,7 @@ function readPipe(file: number): Buffer {
   }
 }
 
-/** Bytes read, 0 at the end; waits while somebody holds the other end open and says nothing. */
+/** Number of bytes read, 0 at the end. Waits while the other end is open and writes nothing. */
 function some(file: number, piece: Buffer): number {
   for (;;) {
     try {

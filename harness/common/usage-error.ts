@@ -1,4 +1,4 @@
-/** Wrong use of the command line: the message names the option and what is accepted; the exit code is 64. */
+/** Wrong use of the command line (exit code 64). The message names the option and what is accepted. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }

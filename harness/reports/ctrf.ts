@@ -8,7 +8,7 @@ import { bySection } from './groups.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 
-/** A warning passes. What is undecided or stale is `other`, so that nobody counts it as passed or skipped. */
+/** A warning passes. What is undecided or stale is `other`, which nobody counts as passed or skipped. */
 const STATUS: Record<Outcome, Status> = {
   pass: 'passed',
   warn: 'passed',
@@ -90,7 +90,7 @@ function test(result: CheckResult): Record<string, unknown> {
   };
 }
 
-/** A UUID (version 8, RFC 9562) that depends on nothing but the report. */
+/** A UUID (version 8, RFC 9562) made of the report alone. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

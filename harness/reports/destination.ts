@@ -1,4 +1,4 @@
-/** Where a report goes: a stream, or a file that is there whole or not at all. */
+/** Files that are written whole or not at all. */
 import {
   accessSync,
   closeSync,
@@ -15,15 +15,21 @@ import {
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../common/usage-error.ts';
 
-/** Makes the folder and tries it before the run: a report that can't be written is better known at once. */
+/**
+ * Makes the folder of a file and tries to write there, so that a wrong place is refused before a run and not after it.
+ *
+ * @param option the option that named the file, for the message
+ * @returns the absolute path
+ * @throws UsageError
+ */
 export function prepareFile(option: string, path: string): string {
   const file = resolve(path);
   try {
     makeFolder(dirname(file));
-    if (!statSync(dirname(file)).isDirectory()) throw new Error('it is no folder');
+    if (!statSync(dirname(file)).isDirectory()) throw new Error('it is not a folder');
     const there = statSync(file, { throwIfNoEntry: false });
     if (there?.isDirectory() === true) throw new Error(`${file} is a folder`);
-    // A file is replaced by one that is written beside it: a file system may refuse that which says it may be written (/proc).
+    // Tried for real: some file systems (/proc) refuse new files in folders that they call writable.
     if (there === undefined || there.isFile()) {
       const beside = `${there === undefined ? file : realpathSync(file)}.${process.pid}.tmp`;
       closeSync(openSync(beside, 'w'));
@@ -36,19 +42,19 @@ export function prepareFile(option: string, path: string): string {
   return file;
 }
 
-/** Step by step: where a kernel answers ENOENT to a new folder in one that exists (/proc), `recursive` never ends. */
+/** Step by step, since `recursive` never ends where a kernel answers ENOENT to a new folder in one that exists (/proc). */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   mkdirSync(folder);
 }
 
-/** Whether it keeps only the last thing that was written: not so a pipe or a terminal. */
+/** Whether a second text would replace the first. In a pipe or a terminal it would not. */
 export function isOneFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() !== false;
 }
 
-/** Renamed into place. What is no regular file (a pipe, /dev/stderr) is written to as it is, and never replaced. */
+/** Writes a file beside it and renames that into place. A pipe or a device is written to directly, and never replaced. */
 export function writeWhole(file: string, text: string): void {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there !== undefined && !there.isFile()) {

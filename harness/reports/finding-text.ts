@@ -30,10 +30,10 @@ export function counterexample(result: CheckResult): string | undefined {
 }
 
 const LINES = 6;
-/** Of a line of a body, unless there is less room. */
+/** Longest line of a body, in characters. */
 const COLUMNS = 160;
 const PATH = 200;
-/** Nobody reads a longer line, and a shell may not take it. */
+/** Longest command; a shell may not take a longer one. */
 const TRY = 4000;
 
 /** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
@@ -56,21 +56,21 @@ export function bodyLines(exchange: Recorded, columns: number = COLUMNS): string
   ];
 }
 
-/** The line that repeats a request, as far as it can be read; the JSON report has it whole. */
+/** The `curl` line that repeats the last request, shortened. */
 export const tryLine = ({ curl }: CheckResult): string | undefined =>
   curl === undefined ? undefined : printable(shortened(curl, TRY));
 
 const shortened = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, PATH)}… (${text.length} characters)`;
 
-/** Empty lines, as between the frames of a stream, tell nothing. */
+/** Leaves out empty lines, such as those between the frames of a stream. */
 function excerpt(body: string | undefined, columns: number): string[] {
   if (body === undefined || body === '') return [];
   const lines = printable(body.replaceAll('\r\n', '\n'))
     .split('\n')
     .filter((line) => line.trim() !== '');
   const fit = (line: string): string => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
-  // A line that says that one is missing takes the room of that one.
+  // "1 more line" would take the place of that line.
   if (lines.length <= LINES + 1) return lines.slice(0, LINES + 1).map(fit);
   return [...lines.slice(0, LINES).map(fit), `… ${lines.length - LINES} more lines`];
 }

@@ -1,4 +1,4 @@
-/** GitHub Actions: annotations on standard output, and the job summary. */
+/** GitHub Actions: annotations on standard output, and the summary of the job. */
 import { appendFileSync } from 'node:fs';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { writeWhole } from './destination.ts';
@@ -7,7 +7,7 @@ import type { LiveFormat } from './format.ts';
 import { verdict } from './groups.ts';
 import { markdownReport } from './markdown.ts';
 
-/** GitHub shows at most this many annotations of a kind from one step; more are dropped in silence. */
+/** GitHub shows this many annotations of a kind from one step, and drops the others silently. */
 const LIMIT = 10;
 
 /** A file takes the summary instead of `$GITHUB_STEP_SUMMARY`. */
@@ -23,7 +23,7 @@ export const githubFormat: LiveFormat = {
   }),
 };
 
-/** Worst first: failed MUSTs, what is undecided, what is stale; then the SHOULDs. The last one counts what the limit leaves out. */
+/** Workflow commands: errors worst first, then warnings, then the verdict. Where the limit leaves some out, the last counts them. */
 export function annotations(report: Report): string[] {
   const errors = (['fail', 'blocked', 'fixed'] as const).flatMap((outcome) =>
     report.checks.filter((check) => check.outcome === outcome),
@@ -53,7 +53,7 @@ function notice(report: Report): string {
   return command('notice', `muster: ${word.toLowerCase()}`, meaning);
 }
 
-/** Workflow command; data and properties are escaped as the runner expects. */
+/** A workflow command, with data and properties escaped as the runner expects. */
 function command(kind: string, title: string, message: string): string {
   const data = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');

@@ -1,18 +1,18 @@
-/** Orderings and wordings that the human-readable reports share. */
-
+/** Orders and words that the reports for people share. */
 import { sectionTitle } from '../contract/sections.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 
-/** So many failures are told at length at once; of more, the first, and the others in a line each. */
+/** Up to this many failures are all open; of more, the first is, and the others take a line each. */
 export const AT_ONCE = 3;
 
+/** The checks of one section of the specification. */
 export interface SectionGroup {
   section: string;
   title: string;
   checks: CheckResult[];
 }
 
-/** Checks by section of the specification, in its order. Entries without a section (a stale baseline) come last. */
+/** Checks by section, in the order of the specification. Stale baseline entries have no section and come last. */
 export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
   const groups = Map.groupBy(checks, (check) => check.section);
   return [...groups]
@@ -24,7 +24,7 @@ export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
     }));
 }
 
-/** Results of one outcome, by the reason they give; the most frequent reason first. */
+/** Ids of the results of one outcome by their reason, the most frequent reason first. */
 export function byReason(checks: readonly CheckResult[], outcome: Outcome): [reason: string, ids: string[]][] {
   const groups = Map.groupBy(
     checks.filter((check) => check.outcome === outcome),
@@ -35,6 +35,7 @@ export function byReason(checks: readonly CheckResult[], outcome: Outcome): [rea
     .sort(([, a], [, b]) => b.length - a.length);
 }
 
+/** Outcomes as reports name them. */
 export const OUTCOME_WORDS: Record<Outcome, string> = {
   pass: 'passed',
   fail: 'failed',
@@ -45,6 +46,7 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
   fixed: 'stale in the baseline',
 };
 
+/** One character for each outcome. */
 export const SYMBOLS: Record<Outcome, string> = {
   pass: '✓',
   fail: '✗',
@@ -55,9 +57,10 @@ export const SYMBOLS: Record<Outcome, string> = {
   fixed: '⚑',
 };
 
-/** Worst first. */
+/** Outcomes, worst first. */
 export const BY_WEIGHT = ['fail', 'blocked', 'fixed', 'warn', 'known', 'pass', 'not_applicable'] as const;
 
+/** The worst outcome among checks. */
 export function worst(checks: readonly CheckResult[]): Outcome {
   return BY_WEIGHT.find((outcome) => checks.some((check) => check.outcome === outcome)) ?? 'not_applicable';
 }
@@ -71,6 +74,7 @@ export function counts(summary: Partial<Summary>, separator = ' · '): string {
   );
 }
 
+/** What a run shows about its target. */
 export interface Verdict {
   word: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'NO FAILURE FOUND';
   good: boolean;
@@ -78,6 +82,7 @@ export interface Verdict {
   meaning: string;
 }
 
+/** The verdict of a report. It claims nothing about what did not run. */
 export function verdict(report: Report): Verdict {
   const { summary } = report;
   const musts = report.checks.filter((check) => check.outcome === 'fail').length;

@@ -9,11 +9,11 @@ import type { CheckResult } from '../runner/types.ts';
 import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts';
 import { SYMBOLS } from './groups.ts';
 
-/** Characters of a counterexample that needs no block of its own, and of what a closed card tells. */
+/** Characters of a counterexample that needs no block of its own, and of the line that a closed card shows. */
 const SHORT = 120;
 const BRIEF = 120;
 
-/** `open`: told at length at once; otherwise in a line, until it is asked for. */
+/** `open`: shown at length at once, otherwise as one line until it is clicked. */
 export function findingCard(result: CheckResult, open: boolean): Markup {
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
@@ -31,7 +31,7 @@ ${again === undefined ? NOTHING : html`<p class="soft">Run it again</p>${copied(
 `;
 }
 
-/** A narrow screen breaks an id between its words. */
+/** Lets a narrow screen break an id between its words. */
 const breakable = (id: string): Markup =>
   html`${id.split('.').map((word, at) => (at === 0 ? html`${word}` : html`.<wbr>${word}`))}`;
 

@@ -1,4 +1,4 @@
-/** The report as one HTML file that needs nothing else: no network, no script to be read. */
+/** The report as one HTML file. It loads nothing, and can be read without its script. */
 
 import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING, trusted } from '../common/html.ts';

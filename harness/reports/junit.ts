@@ -1,7 +1,7 @@
 /**
  * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case for each check.
- * A MUST that does not hold is a failure; what could not be decided, or is stale in the baseline, is an error; what does not
- * apply or is excused is skipped. A warning passes, with its finding in the output.
+ * A failed MUST is a failure. Blocked checks and stale baseline entries are errors. What is not applicable or known is skipped. A
+ * warning passes, with its finding in the output.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
@@ -83,7 +83,7 @@ function totals(checks: readonly CheckResult[]): Record<string, string | number>
   };
 }
 
-/** Local time without an offset is what readers of the format expect; UTC is the one that misleads nobody. */
+/** Without an offset, as readers of the format expect it; the time is UTC. */
 const stamp = (report: Report): string => report.started_at.slice(0, 19);
 
 /** Escaped text. Characters that XML 1.0 cannot write at all are spelled out. */
@@ -97,7 +97,7 @@ const writable = (text: string): string => printable(text.toWellFormed()).replac
 
 type Attributes = Record<string, string | number | undefined>;
 
-/** An element on lines of its own; text content is kept on the line of its tags. */
+/** An element on lines of its own. Text stays on the line of its tags. */
 function element(name: string, attributes: Attributes, content: readonly string[] | string = []): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)

@@ -8,11 +8,12 @@ import type { CheckResult, Report } from '../runner/types.ts';
 import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts';
 import { AT_ONCE, byReason, bySection, counts, SYMBOLS, verdict, worst } from './groups.ts';
 
-/** GitHub cuts a step's summary off at 1 MiB. */
+/** GitHub drops what exceeds 1 MiB of a step's summary. */
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
 
+/** The whole report; of many failures the first 50. */
 export function markdownReport(report: Report): string {
   const { word, good, meaning } = verdict(report);
   const reds = report.checks.filter((check) => check.outcome === 'fail');
@@ -78,7 +79,7 @@ function one(result: CheckResult, open: boolean): string[] {
   ];
 }
 
-/** What a closed one tells. */
+/** What the line of a closed finding says. */
 const brief = ({ actual, reason }: CheckResult, open: boolean): string =>
   open ? '' : ` · ${escapeText(cutTo(printable(actual ?? reason ?? ''), BRIEF))}`;
 
@@ -95,7 +96,7 @@ function grouped(heading: string, report: Report, outcome: 'blocked' | 'fixed' |
   ];
 }
 
-/** Text that a target may have chosen: neither markup nor a mention, on one line. */
+/** Text of a target on one line, in which nothing is markup or a mention. */
 function cell(text: string): string {
   return escapeText(printable(text))
     .replaceAll(/[\\`*_[\]|#~!]/g, (character) => `\\${character}`)

@@ -1,5 +1,4 @@
-/** How one check that did not hold reads in a terminal. */
-
+/** How a finding reads in a terminal. */
 import { readableDuration } from '../common/durations.ts';
 import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
@@ -14,6 +13,7 @@ export interface FindingStyle {
   columns: number;
 }
 
+/** A finding in full. */
 export function findingLines(result: CheckResult, style: FindingStyle): string[] {
   const { paint, columns } = style;
   const mark = result.outcome === 'fail' ? paint(['red', 'bold'], '✗') : paint(['yellow', 'bold'], '!');
@@ -48,7 +48,7 @@ export function findingLines(result: CheckResult, style: FindingStyle): string[]
   ];
 }
 
-/** The same in three lines, for those that come after many others. */
+/** A finding in three lines, for those that come after many others. */
 export function briefLines(result: CheckResult, { paint, columns }: FindingStyle): string[] {
   const mark = result.outcome === 'fail' ? paint(['red', 'bold'], '✗') : paint(['yellow', 'bold'], '!');
   return [

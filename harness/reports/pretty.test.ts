@@ -31,7 +31,7 @@ test('a failure reads: requirement with section, expected, actual, smallest coun
   }
 });
 
-test('of many failures the first are told in full, the others so that they can be run again', () => {
+test('of many failures the first are shown in full, the others so that they can be run again', () => {
   const failing = Array.from({ length: 8 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
   const text = prettyText(sampleReport(failing), plain);
   expect(text.match(/^ {4}expected /gm)).toHaveLength(5);
@@ -40,9 +40,9 @@ test('of many failures the first are told in full, the others so that they can b
   expect(prettyText(sampleReport(failing), { ...plain, verbose: true }).match(/^ {4}expected /gm)).toHaveLength(8);
 });
 
-test('a line to try is told to need what the run has ended', () => {
+test('a line to try says when it needs what the run has stopped', () => {
   const { target } = sampleReport();
-  const ended = /What was started for this run has ended: 'try' needs it running/;
+  const ended = /What was started for this run has ended: 'try' needs it to run/;
   expect(prettyText(sampleReport(undefined, { target: { ...target, kind: 'command' } }), plain)).toMatch(ended);
   expect(prettyText(sampleReport(undefined, { target: { ...target, kind: 'unix' } }), plain)).not.toMatch(ended);
 });

@@ -1,4 +1,4 @@
-/** The report a person reads in a terminal. What matters most stands last, nearest to the prompt. */
+/** The report for a person at a terminal. What matters most comes last, nearest to the prompt. */
 import { randomUUID } from 'node:crypto';
 import { readableDuration } from '../common/durations.ts';
 import { cutTo, hanging, type Output, type Paint, painter, printable, wrap } from '../common/terminal.ts';
@@ -12,9 +12,9 @@ import { Progress } from './progress.ts';
 
 const WIDEST = 110;
 const NAMED = 6;
-/** Findings told in full; of the rest only what is needed to go on. */
+/** Findings shown in full; the others take three lines. */
 const WHOLE = 5;
-/** Observations shown of one check; all are in the JSON and HTML reports. */
+/** Observations shown of one check. The JSON and HTML reports have all. */
 const NOTED = 2;
 
 const COLOURS = {
@@ -159,10 +159,10 @@ function reasons(
 const named = (ids: readonly string[]): string =>
   ids.slice(0, NAMED).join(' ') + (ids.length > NAMED ? ` and ${ids.length - NAMED} more` : '');
 
-/** Kinds of targets that Muster starts, and ends with the run. */
+/** Kinds of targets that Muster starts for a run and stops after it. */
 const STARTED: ReadonlySet<string> = new Set(['command', 'image']);
 const ENDED =
-  "What was started for this run has ended: 'try' needs it running at that place, 'again' starts it by itself.";
+  "What was started for this run has ended: 'try' needs it to run at that address, 'again' starts it by itself.";
 
 function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptions): string[] {
   const found = report.checks.filter((check) => check.outcome === outcome);
@@ -176,7 +176,7 @@ function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptio
       ...(index < WHOLE || options.verbose === true ? findingLines(result, options) : briefLines(result, options)),
     ]),
     ...(found.length > WHOLE && options.verbose !== true
-      ? ['', paint('dim', `  The first ${WHOLE} are told in full; for the others add --report html=FILE.`)]
+      ? ['', paint('dim', `  The first ${WHOLE} are shown in full; for the others add --report html=FILE.`)]
       : []),
     ...(STARTED.has(report.target.kind) && found.some(({ curl }) => curl !== undefined)
       ? ['', ...wrap(ENDED, options.columns - 2).map((line) => paint('dim', `  ${line}`))]
@@ -193,7 +193,7 @@ function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
   ];
 }
 
-/** A workflow's runner obeys lines that start with `::`; text that a target chose must not be able to command it. */
+/** A workflow's runner obeys lines that start with `::`; text of a target must not command it. */
 function inert(text: string): string {
   const token = randomUUID();
   return `::stop-commands::${token}\n${text}::${token}::\n`;

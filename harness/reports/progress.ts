@@ -1,4 +1,4 @@
-/** What is going on right now: one line that is drawn again on a terminal, a line now and then elsewhere. */
+/** What is going on right now: one line drawn again on a terminal, a line now and then elsewhere. */
 import { LiveArea, type Output, type Paint, spinner, width } from '../common/terminal.ts';
 import type { CheckResult } from '../runner/types.ts';
 
@@ -7,6 +7,7 @@ const REMIND_MS = 15_000;
 /** Room for the spinner, and for what says that more is going on. */
 const SPARE = 8;
 
+/** Progress of one run of checks. */
 export class Progress {
   readonly #output: Output;
   readonly #area: LiveArea;

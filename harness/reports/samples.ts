@@ -1,9 +1,9 @@
-/** A report with every outcome in it, for the tests of the reporters. */
-
+/** A report with every outcome in it, for the tests of the reports. */
 import type { Recorded } from '../client/recorder.ts';
 import { exitCode, summarise } from '../runner/run.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 
+/** An exchange of a request for events. */
 export function sampleExchange(change: Partial<Recorded> = {}): Recorded {
   return {
     method: 'GET',
@@ -18,6 +18,7 @@ export function sampleExchange(change: Partial<Recorded> = {}): Recorded {
   };
 }
 
+/** The result of a check that passed. */
 export function sampleResult(change: Partial<CheckResult> = {}): CheckResult {
   const id = change.id ?? 'device.events.frame';
   return {
@@ -32,6 +33,7 @@ export function sampleResult(change: Partial<CheckResult> = {}): CheckResult {
   };
 }
 
+/** The result of a property that failed, with all that a finding can have. */
 export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
   const exchange = sampleExchange();
   return sampleResult({
@@ -54,6 +56,7 @@ export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
   });
 }
 
+/** Results of every outcome. */
 export const sampleChecks = (): CheckResult[] => [
   sampleResult({ id: 'device.deployment.shape', section: '2.1' }),
   sampleResult({ id: 'device.socket.no-token', section: '5' }),
@@ -110,6 +113,7 @@ export const sampleChecks = (): CheckResult[] => [
   }),
 ];
 
+/** A report of these results. */
 export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Partial<Report> = {}): Report {
   const summary = summarise(checks);
   return {

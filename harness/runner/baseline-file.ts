@@ -1,4 +1,4 @@
-/** The baseline as a file (YAML, so JSON too). Published shape: `fixtures/schemas/baseline.schema.json`. */
+/** The baseline as a file: YAML or JSON. Its shape is published as `fixtures/schemas/baseline.schema.json`. */
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import Type from 'typebox';
 import { LineCounter, parseDocument, stringify } from 'yaml';
@@ -7,6 +7,7 @@ import { UsageError } from '../common/usage-error.ts';
 import { shape } from '../contract/shape.ts';
 import type { Baseline } from './baseline.ts';
 
+/** Shape of the file. */
 export const baselineFile = shape(
   'baseline',
   Type.Object(
@@ -16,7 +17,7 @@ export const baselineFile = shape(
         Type.Object(
           {
             check: Type.String({ minLength: 1, description: 'Id of a check (`muster list`)' }),
-            reason: Type.String({ minLength: 1, description: 'Why it fails, for whoever reads the report' }),
+            reason: Type.String({ minLength: 1, description: 'Why it fails, for the readers of reports' }),
             expires: Type.String({
               pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
               description: 'Last day on which it is excused (YYYY-MM-DD)',
@@ -34,7 +35,7 @@ export const baselineFile = shape(
   ),
 );
 
-/** Throws UsageError that names the place. A missing file is an empty baseline only when it is about to be written. */
+/** Reads a baseline. Throws UsageError with the line. A missing file is an empty baseline only when it is about to be written. */
 export function readBaseline(path: string, options: { mayBeMissing?: boolean } = {}): Baseline {
   if (!existsSync(path)) {
     if (options.mayBeMissing === true) return { known: [] };
@@ -47,7 +48,7 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0]);
     throw new UsageError(
-      `--baseline ${path}:${line}:${col}: ${error.message.split(/ at line \d+|\n/)[0] ?? 'no YAML'}`,
+      `--baseline ${path}:${line}:${col}: ${error.message.split(/ at line \d+|\n/)[0] ?? 'not YAML'}`,
     );
   }
   const content: unknown = document.toJS();
@@ -70,11 +71,11 @@ function textOf(path: string): string {
   }
 }
 
-const HEADING = `# Checks that are known to fail. Each is excused until the day it expires; one that holds again, or is unknown, is red.
+const HEADING = `# Checks that are known to fail. Each is excused until the day it expires; an entry whose check passes is an error.
 # Written by: muster check … --baseline THIS --update-baseline
 `;
 
-/** Whole or not at all. A path that ends in .json is written as JSON. */
+/** Writes a baseline, whole or not at all. A path that ends in .json gets JSON. */
 export function writeBaseline(path: string, baseline: Baseline): void {
   const content = { known: baseline.known };
   const text = path.endsWith('.json')

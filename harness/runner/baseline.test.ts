@@ -15,13 +15,13 @@ const suite = { api: 'device', ids } as const;
 const entry = (check: string, expires = '2026-12-31'): BaselineEntry => ({ check, reason: 'until 1.4', expires });
 const code = (results: readonly CheckResult[]) => exitCode(summarise(results));
 
-test('a failure that is excused is known, and no longer red', () => {
+test('a failure that is excused is known, and no failure of the run', () => {
   const results = applyBaseline([sampleFailure({ id: 'device.a' })], { known: [entry('device.a')] }, TODAY, suite);
   expect(results).toMatchObject([{ outcome: 'known', reason: 'until 1.4 (excused until 2026-12-31)' }]);
   expect(code(results)).toBe(0);
 });
 
-test('it is excused on its last day, and not on the next', () => {
+test('it is excused on its last day, and no longer on the next', () => {
   const failing = [sampleFailure({ id: 'device.a' })];
   const at = (today: string) => applyBaseline(failing, { known: [entry('device.a', TODAY)] }, today, suite);
   expect(at(TODAY)[0]?.outcome).toBe('known');
@@ -29,13 +29,13 @@ test('it is excused on its last day, and not on the next', () => {
   expect(code(at('2026-11-22'))).toBe(1);
 });
 
-test('an entry whose check holds is red', () => {
+test('an entry whose check passes is an error', () => {
   const results = applyBaseline([sampleResult({ id: 'device.a' })], { known: [entry('device.a')] }, TODAY, suite);
   expect(results[0]?.outcome).toBe('fixed');
   expect(code(results)).toBe(2);
 });
 
-test('an entry that names no check is red, one of another API is not', () => {
+test('an entry that names no check is an error, one of another API is not', () => {
   const known = [entry('device.typo'), entry('platform.list.walk')];
   const results = applyBaseline([sampleResult({ id: 'device.a' })], { known }, TODAY, suite);
   expect(results.map(({ id, outcome }) => [id, outcome])).toEqual([
@@ -45,7 +45,7 @@ test('an entry that names no check is red, one of another API is not', () => {
   expect(code(results)).toBe(2);
 });
 
-test('an ended excuse of a warning is red too', () => {
+test('an expired entry of a warning is an error too', () => {
   const warned = [sampleFailure({ id: 'device.a', outcome: 'warn', level: 'SHOULD' })];
   const results = applyBaseline(warned, { known: [entry('device.a', '2026-01-01')] }, TODAY, suite);
   expect(results.map(({ outcome }) => outcome)).toEqual(['warn', 'fixed']);
@@ -61,7 +61,7 @@ test('an entry about which nothing was decided changes nothing', () => {
   expect(applyBaseline(results, { known }, TODAY, suite)).toEqual(results);
 });
 
-test('after an update nothing is red by the baseline, and no undecided entry is lost', () => {
+test('after an update the baseline has no errors, and no undecided entry is lost', () => {
   const outcome = fc.constantFrom(...OUTCOMES.filter((name) => name !== 'known' && name !== 'fixed'));
   const day = fc.constantFrom('2026-01-01', TODAY, '2027-01-01');
   fc.assert(

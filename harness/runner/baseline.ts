@@ -1,6 +1,7 @@
-/** Known failures: excused by name, with a reason and for a time. What is excused in vain is red. */
+/** Known failures: each is excused by name, with a reason and until a day. An entry whose check passes is an error. */
 import type { Api, CheckResult } from './types.ts';
 
+/** One excused check. */
 export interface BaselineEntry {
   /** Id of a check. */
   check: string;
@@ -9,14 +10,15 @@ export interface BaselineEntry {
   expires: string;
 }
 
+/** The excused checks of all APIs. */
 export interface Baseline {
   known: readonly BaselineEntry[];
 }
 
 /**
- * Settles results by a baseline. A failure that an entry names becomes `known`. Red are: an entry whose check passes (`fixed`), one
- * whose time is over, and one that names no check (both as a line of their own). An entry of a check that was left out or
- * blocked stays undecided, and so does one of another API. Pure.
+ * Applies a baseline to results. A failure that an entry names becomes `known`. These are errors: an entry whose check passes
+ * (`fixed`), one that has expired, and one that names no check (the last two as results of their own). Entries of checks that were
+ * left out or blocked change nothing, and neither do those of another API. Pure.
  *
  * @param ids every check of the suite, also those that a narrowed run left out
  * @param today YYYY-MM-DD
@@ -37,7 +39,7 @@ export function applyBaseline(
     if (apiOf(entry.check) !== suite.api) return [];
     if (!suite.ids.includes(entry.check)) return [complaint(entry, 'no check has this id: correct or remove it')];
     const outcome = seen.get(entry.check)?.outcome;
-    // A failure that is no longer excused is red by itself; a warning would hide that the entry is over.
+    // A failure that is no longer excused is an error by itself; a warning would hide that the entry has expired.
     return outcome === 'warn' && isOver(entry, today) ? [complaint(entry, over(entry))] : [];
   });
   return [...settled, ...extra];
@@ -81,8 +83,8 @@ const apiOf = (id: string): string => id.split('.', 1)[0] ?? '';
 const EXCUSED_DAYS = 30;
 
 /**
- * The baseline that excuses exactly what fails in `results`: reasons and expiries that still stand are kept, new entries get what was
- * found and thirty days. Entries of other APIs, and of checks about which this run decided nothing, stay. Pure.
+ * The baseline that excuses exactly what fails in `results`. Entries that still apply keep their reason and day; new ones get the
+ * finding as reason, and thirty days. Entries of other APIs, and of checks that this run did not decide, stay. Pure.
  */
 export function updatedBaseline(
   results: readonly CheckResult[],

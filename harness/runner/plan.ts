@@ -1,14 +1,15 @@
-/** Which checks run, and why the others do not. Nothing is left out in silence. */
+/** Which checks of a suite run, and why the others do not. */
 import { nearest } from '../common/nearest.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { requirementSet } from './requirements.ts';
 import type { Capability, Check, Requirement, RequirementSet, Suite } from './types.ts';
 
+/** What narrows a run. */
 export interface PlanOptions {
   capabilities: ReadonlySet<Capability>;
-  /** Ids of requirements or checks; `*` stands for anything. */
+  /** Ids of requirements or checks, or the beginnings of some; `*` stands for anything. */
   only?: readonly string[];
-  /** Sections of the specification; `6` takes in `6.2`. */
+  /** Sections of the specification; `6` includes `6.2`. */
   sections?: readonly string[];
   fast?: boolean;
   readOnly?: boolean;
@@ -17,6 +18,7 @@ export interface PlanOptions {
   requirements?: string;
 }
 
+/** A check, and whether it runs. */
 export interface Planned<Context> {
   check: Check<Context>;
   /** Why it does not run; absent when it does. */
@@ -51,7 +53,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   if (only.length > 0) narrowed.add(`--only ${only.join(' ')}`);
   if (sections.length > 0) narrowed.add(`--section ${sections.join(' ')}`);
   const planned = chosen.map((check): Planned<Context> => {
-    // First, since a target that may only be read declares nothing that writes: it's the option that leaves this out.
+    // Before the capabilities: a target opened read-only declares none that writes, but the option is the reason.
     if (options.readOnly === true && check.writes === true) {
       narrowed.add('--read-only');
       return { check, skip: 'not run: --read-only leaves out what writes' };
@@ -67,7 +69,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   return { checks: planned, requirements, narrowedBy: [...narrowed] };
 }
 
-/** Whether `--only PATTERN` takes in a check: its id, its requirement's, the beginning of one, or with `*` for anything. */
+/** Whether `--only PATTERN` means a check: by its id, its requirement's, the beginning of its id, or with `*` for anything. */
 export function isNamed(pattern: string, id: string, requirementId: string): boolean {
   if (pattern === id || pattern === requirementId) return true;
   if (!pattern.includes('*')) return id.startsWith(`${pattern}.`);

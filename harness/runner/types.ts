@@ -1,4 +1,4 @@
-/** What a check is, what it may say, and what a run of checks yields. No requirement is known here. */
+/** What a check is, what it is given, and what a run of checks yields. No requirement is known here. */
 import type { Recorded } from '../client/recorder.ts';
 import type { Capability } from '../contract/capabilities.ts';
 
@@ -10,7 +10,7 @@ export type Level = (typeof LEVELS)[number];
 export const APIS = ['device', 'platform', 'system'] as const;
 export type Api = (typeof APIS)[number];
 
-/** One sentence of the specification that an implementation can be held to. */
+/** One sentence of the specification that an implementation must, or should, keep to. */
 export interface Requirement {
   /** Stable slug, e.g. `device.events.replay.exclusive`. */
   id: string;
@@ -19,7 +19,7 @@ export interface Requirement {
   section: string;
   /** Date of the first requirement set that holds it (YYYY-MM-DD). */
   since: string;
-  /** The words of the specification that it rests on, quoted; absent where the specification says nothing. */
+  /** The sentence of the specification that it rests on, quoted; absent where the specification says nothing. */
   clause?: string;
   /** The requirement in one sentence, in Muster's words. */
   text: string;
@@ -76,7 +76,7 @@ export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'k
  */
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What a check finds wrong, in the words of the report. */
+/** What a check found wrong. Field names are those of the JSON report. */
 export interface Finding {
   /** Every acceptable answer. */
   expected: string;
@@ -93,15 +93,15 @@ export interface Finding {
 
 /** What the runner gives to every check, beside the context of its API. */
 export interface CheckContext {
-  /** Ends the check with `fail` (or `warn` when its requirement is a SHOULD) unless `holds`. */
+  /** Ends the check unless `holds`: as `fail`, or as `warn` when its requirement is a SHOULD. */
   must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
-  /** Notes a convention that does not hold, and goes on: a check that passes otherwise ends as `warn`. */
+  /** Records a convention that does not hold, and goes on. A check that passes otherwise ends as `warn`. */
   should(holds: unknown, finding: { expected: string; actual: unknown }): void;
   /** Records what the target does where the specification is silent. Never changes the outcome. */
   note(observation: string): void;
   /** Ends the check as `not_applicable`, with the reason. */
   notApplicable(reason: string): never;
-  /** Ends the check as `blocked`: the set-up failed, nothing is decided. */
+  /** Ends the check as `blocked`: its set-up failed, so nothing is decided. */
   blocked(reason: string): never;
   /**
    * Runs a property: fast-check with the run's seed and number of runs, shrinking to the smallest counterexample; the finding
@@ -112,7 +112,7 @@ export interface CheckContext {
     predicate: (value: T) => Promise<void>,
     options?: PropertyOptions,
   ): Promise<void>;
-  /** Injected randomness: the same for the same `--seed` and check id, whatever else runs. */
+  /** Seed of this check: the same for the same `--seed` and check id, whatever else runs. */
   readonly seed: number;
   /** Aborts when the run is interrupted or the check exceeds its time. */
   readonly signal: AbortSignal;
@@ -122,11 +122,12 @@ export interface CheckContext {
   readonly replayPath: string | undefined;
 }
 
+/** How a property is run. */
 export interface PropertyOptions {
   /** Runs at `--runs 1` scale. Default 25. */
   runs?: number;
   examples?: [unknown][];
-  /** How a counterexample is written in the report. Default: fast-check's own. */
+  /** How a counterexample is written in the report. Default: as fast-check writes it. */
   describe?: (value: never) => string;
 }
 

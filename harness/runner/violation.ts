@@ -1,8 +1,8 @@
-/** How a check ends early. Anything else that is thrown is trouble with set-up or harness, and ends as `blocked`. */
+/** How a check ends early. Anything else that it throws, but NoAnswer, is a fault of the set-up or of Muster: `blocked`. */
 import type { Redactor } from '../client/redact.ts';
 import type { Finding } from './types.ts';
 
-/** The requirement does not hold. */
+/** Ends a check as `fail`, `warn` or an observation, by the level of its requirement. */
 export class Violation extends Error {
   override name = 'Violation';
   readonly finding: Finding;
@@ -12,17 +12,19 @@ export class Violation extends Error {
   }
 }
 
+/** Ends a check as `not_applicable`; the message is the reason. */
 export class NotApplicable extends Error {
   override name = 'NotApplicable';
 }
 
+/** Ends a check as `blocked`: its set-up failed, so nothing is decided. The message is the reason. */
 export class Blocked extends Error {
   override name = 'Blocked';
 }
 
 /**
- * A value as a report shows it: JSON, with what JSON can't say spelled out, cut to a readable length. Where the value may hold a
- * secret, `redactor` masks it before the text is cut.
+ * A value as a report shows it: text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks secrets before the
+ * text is cut.
  */
 export function show(value: unknown, limit = 600, redactor?: Pick<Redactor, 'excerpt'>): string {
   const text =

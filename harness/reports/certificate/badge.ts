@@ -1,4 +1,4 @@
-/** An SVG badge of a run, for a README. It says no more than the run did. */
+/** An SVG badge of a run, for a README. It claims no more than the run showed. */
 import { html, type Markup } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
 import type { Report } from '../../runner/types.ts';
@@ -18,6 +18,7 @@ const WORDS = {
 };
 const HEIGHT = 20;
 
+/** The badge as an SVG document. */
 export function badge(report: Report): string {
   const { word, meaning } = verdict(report);
   const left = `muster ${report.api}`;
@@ -36,5 +37,5 @@ export function badge(report: Report): string {
 `.markup;
 }
 
-/** Near enough to the average letter; `textLength` makes it exact. */
+/** By the average width of a letter; `textLength` makes it exact. */
 const widthOf = (text: string): number => Math.round(text.length * 6.6) + 12;

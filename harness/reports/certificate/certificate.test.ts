@@ -145,7 +145,7 @@ test.each<[string, (statement: Statement) => void, RegExp]>([
   [
     'a statement of another kind',
     (statement) => void Object.assign(statement, { predicateType: 'x' }),
-    /no certificate/,
+    /not a certificate/,
   ],
 ])('though signed, %s is refused', (_, change, words) => {
   expect(() => verifyCertificate(forged(change), publicKey)).toThrow(words);

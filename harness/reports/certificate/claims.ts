@@ -53,14 +53,14 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
             `${left.length} checks did not apply, and nothing is said about them:`,
             ...reasons(left).map((line) => `  ${line}`),
           ]),
-      ...(declared ? ['Nothing shows which build was tested: the name and the version are the tester’s word.'] : []),
+      ...(declared ? ['Nothing shows which build was tested: the tester declared its name and version.'] : []),
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
       ...(sameSuites
         ? []
         : [
-            `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not compared with this muster’s.`,
+            `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not compared with those of this muster.`,
           ]),
-      'It is no proof of the absence of faults: properties were tried on samples, drawn from the seed.',
+      'It does not prove the absence of faults: properties were tried on samples drawn from the seed.',
       'It says nothing about security, performance, or any other version of what was tested.',
     ],
   };

@@ -1,6 +1,6 @@
 /**
- * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement, in one written form only: a file
- * that is not byte for byte what would be written is refused, so that nothing in it can change unnoticed.
+ * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement. There is one written form: a file
+ * that differs from it by a byte is refused, so nothing in it can change unnoticed.
  */
 import { type KeyObject, sign, verify } from 'node:crypto';
 import Type, { type Static } from 'typebox';
@@ -38,6 +38,7 @@ export function preAuthenticationEncoding(payloadType: string, payload: Buffer):
   return Buffer.concat([Buffer.from(head), payload]);
 }
 
+/** The envelope of a payload, signed. */
 export function seal(payload: Buffer, privateKey: KeyObject): string {
   const sig = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), privateKey);
   return written({
@@ -47,12 +48,12 @@ export function seal(payload: Buffer, privateKey: KeyObject): string {
   });
 }
 
-/** The payload, once its signature by `publicKey` is known to be good. Throws Refused. */
+/** The payload of an envelope, after its signature by `publicKey` was verified. Throws Refused. */
 export function open(text: string, publicKey: KeyObject): Buffer {
   const parsed = parse(text);
-  if (!envelope.is(parsed)) throw new Refused(`no DSSE envelope: ${envelope.problems(parsed)[0]?.message ?? ''}`);
+  if (!envelope.is(parsed)) throw new Refused(`not a DSSE envelope: ${envelope.problems(parsed)[0]?.message ?? ''}`);
   if (parsed.payloadType !== PAYLOAD_TYPE)
-    throw new Refused(`the payload is no in-toto statement but ${parsed.payloadType}`);
+    throw new Refused(`the payload is not an in-toto statement but ${parsed.payloadType}`);
   if (written(parsed) !== text) throw new Refused('the file was changed after it was written');
   const payload = bytes(parsed.payload, 'payload');
   const id = keyId(publicKey);
@@ -76,11 +77,11 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Refused(`no JSON (${error instanceof Error ? error.message : error})`, { cause: error });
+    throw new Refused(`not JSON (${error instanceof Error ? error.message : error})`, { cause: error });
   }
 }
 
-/** Decoders forgive much; only the one canonical spelling is taken. */
+/** Accepts only canonical base64; decoders accept much more. */
 function bytes(base64: string, what: string): Buffer {
   const decoded = Buffer.from(base64, 'base64');
   if (decoded.toString('base64') !== base64) throw new Refused(`the ${what} is not in canonical base64`);

@@ -9,12 +9,13 @@ import { keyId, readPrivateKey } from './keys.ts';
 import { statementOf } from './statement.ts';
 import { suitesDigest } from './suites-digest.ts';
 
+/** Certifies runs with one key, into one file. */
 export interface Issuer {
   /** Writes the certificate; throws Refused, and writes nothing, when the run was not complete. */
   issue(report: Report): { file: string; keyId: string; result: string; verdict: string };
 }
 
-/** Reads the key and tries the place before the run. Throws UsageError. */
+/** Reads the key and tries the file before the run. Throws UsageError. */
 export function certificateIssuer(file: string, keyFile: string | undefined): Issuer {
   if (keyFile === undefined)
     throw new UsageError('--certificate needs --key FILE, a private key (`muster keygen FILE` makes one)');

@@ -1,10 +1,10 @@
-/** Ed25519 keys that sign certificates: made, kept, read, named. */
+/** Ed25519 keys that sign certificates. */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { readInputText, whyNot } from '../../common/read-input.ts';
 import { UsageError } from '../../common/usage-error.ts';
 
-/** Lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
+/** The name of a key: lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
 export function keyId(key: KeyObject): string {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return createHash('sha256')
@@ -12,7 +12,7 @@ export function keyId(key: KeyObject): string {
     .digest('hex');
 }
 
-/** Writes `file` (private, readable by its owner alone) and `file.pub`. Never overwrites. Throws UsageError. */
+/** Makes a key pair and writes `file` (private, readable by its owner alone) and `file.pub`. Never overwrites. Throws UsageError. */
 export function generateKey(file: string): { keyId: string; publicFile: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const publicFile = `${file}.pub`;
@@ -36,10 +36,12 @@ function whyNotMade(place: string, error: unknown): string {
     : 'is there already, and is not overwritten';
 }
 
+/** A private key in PEM form. Throws UsageError. */
 export function readPrivateKey(file: string): KeyObject {
   return read(file, '--key', 'private', (pem) => createPrivateKey(pem));
 }
 
+/** A public key in PEM form. Throws UsageError, also for a private one. */
 export function readPublicKey(file: string): KeyObject {
   return read(file, '--key', 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');

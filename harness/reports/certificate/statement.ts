@@ -100,14 +100,14 @@ export function whyNotCertifiable(report: Report): string | undefined {
   return undefined;
 }
 
-/** Throws Refused when the run cannot be certified. */
+/** The statement about a run. Throws Refused when it cannot be certified. */
 export function statementOf(report: Report, suites: SuitesDigest): Statement {
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
   const { target } = report;
   const named = (...outcomes: string[]): string[] =>
     report.checks.filter((check) => outcomes.includes(check.outcome)).map((check) => check.id);
-  // What a baseline excuses does not hold all the same.
+  // A check that the baseline excuses failed all the same.
   const failedTests = named('fail', 'known');
   const warnedTests = named('warn');
   return {
@@ -169,12 +169,12 @@ function subjectOf(target: TargetDescription): Statement['subject'][number] {
   };
 }
 
-/** A subject must have a digest; a declared one has that of its own words: SHA-256 of `{"name":…,"version":…}`. */
+/** The digest of a subject that is known by name and version only: SHA-256 of `{"name":…,"version":…}`. */
 export function declaredDigest(name: string, version: string): string {
   return createHash('sha256').update(JSON.stringify({ name, version })).digest('hex');
 }
 
-/** Reasons stay, evidence does not: a certificate is for those who were not there. */
+/** Without evidence: a certificate is for readers who cannot repeat the run. */
 function verdictOf({
   id,
   level,

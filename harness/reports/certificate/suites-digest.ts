@@ -1,8 +1,9 @@
-/** Which suites judged: a digest over their files, so that a certificate names them exactly. */
+/** A digest over the files of the suites, by which a certificate names them exactly. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** The suites of one Muster. */
 export interface SuitesDigest {
   /** Lowercase hex SHA-256. */
   sha256: string;
@@ -11,16 +12,16 @@ export interface SuitesDigest {
   form: 'source' | 'package';
 }
 
-/** What judges: the suites, and the part of the harness that decides outcomes. */
-const JUDGES = ['suites', 'harness/runner', 'harness/client', 'harness/contract'];
+/** The suites, and the part of the harness that decides outcomes. */
+const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract'];
 
 /** The directory above `harness/`: of the checkout, or of `dist/`. */
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** `find … | sort | sha256sum | sha256sum` over the files that judge, tests left out. */
+/** As by `find … | sort | sha256sum | sha256sum` over those files, without tests. */
 export function suitesDigest(root: string = ROOT): SuitesDigest {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
-  const files = JUDGES.filter((folder) => existsSync(join(root, folder)))
+  const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => `${folder}/${file}`))
     .map((file) => file.replaceAll('\\', '/'))
     .filter((file) => file.endsWith(form === 'source' ? '.ts' : '.js') && !/\.test\.|\.d\.ts$|\/testing\//.test(file))

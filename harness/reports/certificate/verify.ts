@@ -18,7 +18,7 @@ export interface OwnSuites {
 
 export interface VerifyOptions {
   own?: OwnSuites;
-  /** `sha256:…` or hex of what the reader holds in hands. */
+  /** `sha256:…` or hex of the subject that the reader has. */
   digest?: string;
 }
 
@@ -53,7 +53,7 @@ export function verifyCertificate(file: string, publicKey: KeyObject, options: V
   const content: unknown = JSON.parse(payload.toString('utf8'));
   if (!statement.is(content)) {
     const [problem] = statement.problems(content);
-    throw new Refused(`signed, but no certificate: ${problem?.path || '/'} ${problem?.message ?? ''}`);
+    throw new Refused(`signed, but not a certificate: ${problem?.path || '/'} ${problem?.message ?? ''}`);
   }
   consistent(content);
   complete(content);
