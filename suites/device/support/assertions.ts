@@ -3,7 +3,7 @@ import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployment } from '../../../harness/contract/deployment.ts';
 import { deployedPayload, eventEnvelope } from '../../../harness/contract/events.ts';
 import type { Problem, Shape } from '../../../harness/contract/shape.ts';
-import type { Device } from './device.ts';
+import type { Assertions } from './device.ts';
 import {
   carriesNoEvent,
   DECIMAL,
@@ -26,7 +26,7 @@ export function problemsOf(shape: Shape, value: unknown): string | undefined {
 const readable = ({ path, message }: Problem): string => `${path === '' ? 'it' : path} ${message}`;
 
 /** Section 2.1. */
-export function expectDeployment(t: Device, body: unknown, where: string): void {
+export function expectDeployment(t: Assertions, body: unknown, where: string): void {
   const problems = problemsOf(deployment, body);
   t.must(problems === undefined, {
     expected: `a Deployment in ${where}: every field of section 2.1 with its type, prefix, enumeration and ISO 8601 timestamp`,
@@ -35,7 +35,7 @@ export function expectDeployment(t: Device, body: unknown, where: string): void 
 }
 
 /** Section 2.2: the merged status. False when the object does not carry the statuses, so that nothing was compared. */
-export function expectMergedStatus(t: Device, fields: Record<string, unknown>, where: string): boolean {
+export function expectMergedStatus(t: Assertions, fields: Record<string, unknown>, where: string): boolean {
   const { status, activity_status: activity, error_status: error } = fields;
   if (typeof activity !== 'string' || typeof error !== 'string') return false;
   const merged = error === 'none' ? activity : error;
@@ -47,7 +47,7 @@ export function expectMergedStatus(t: Device, fields: Record<string, unknown>, w
 }
 
 /** Section 6.1. */
-export function expectEventFrame(t: Device, frame: SseFrame): void {
+export function expectEventFrame(t: Assertions, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
   const expected =
     'every event frame has id (a decimal integer), event (a type) and data (one JSON object, the envelope)';
@@ -62,7 +62,7 @@ export function expectEventFrame(t: Device, frame: SseFrame): void {
 }
 
 /** Section 2.3, for a frame that has passed `expectEventFrame`. */
-export function expectEnvelope(t: Device, frame: SseFrame): void {
+export function expectEnvelope(t: Assertions, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
   const text = frame.data ?? '';
   const envelope = parseObject(text);
@@ -91,7 +91,7 @@ const VERSION_SUFFIX = /([._@:/-]v\d+([._]\d+)*|[@:]\d+([._]\d+)*)$/i;
 const KNOWN_WITH_MORE = /^deployment\.(deployed|removed)[._@:/-]?v?\d+$/i;
 
 /** Sections 6.1 and 6.2, rule 4. */
-export function expectTypeForm(t: Device, type: string): void {
+export function expectTypeForm(t: Assertions, type: string): void {
   t.must(TYPE_FORM.test(type), {
     expected: 'an event type of the form {resource}.{action}',
     actual: JSON.stringify(type),
@@ -103,7 +103,7 @@ export function expectTypeForm(t: Device, type: string): void {
 }
 
 /** Section 2.4. `data` is the envelope's. */
-export function expectDeployedPayload(t: Device, data: unknown): void {
+export function expectDeployedPayload(t: Assertions, data: unknown): void {
   const problems = problemsOf(deployedPayload, data);
   t.must(problems === undefined, {
     expected: 'the payload of deployment.deployed: every field of section 2.4, deployed_at an ISO 8601 date-time',
@@ -114,7 +114,7 @@ export function expectDeployedPayload(t: Device, data: unknown): void {
 
 /** The same events in the same order with the same content, apart from repetitions. */
 export function expectSameEvents(
-  t: Device,
+  t: Assertions,
   actual: readonly SeenEvent[],
   expected: readonly SeenEvent[],
   where: string,

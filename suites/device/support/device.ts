@@ -6,6 +6,9 @@ import type { DeviceContext } from '../../../harness/targets/contexts.ts';
 
 export type Device = DeviceContext & CheckContext;
 
+/** As much of it as an assertion needs. */
+export type Assertions = Pick<CheckContext, 'must'>;
+
 /** Checks that have timed out, by their signal: every copy of a check's context has the same one. */
 const timedOut = new WeakSet<AbortSignal>();
 const TIMEOUT_FACTOR_AFTER_FAILURE = 0.1;

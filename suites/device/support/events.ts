@@ -1,7 +1,7 @@
 /** An event as it came over the wire, read far enough to follow and compare it: its number, its type, its envelope. */
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { isIso8601 } from '../../../harness/contract/shape.ts';
-import type { Device } from './device.ts';
+import type { Assertions } from './device.ts';
 import { isObject } from './requests.ts';
 
 export interface SeenEvent {
@@ -19,7 +19,7 @@ export interface SeenEvent {
 export const DECIMAL = /^-?\d{1,40}$/;
 
 /** Undefined for a frame that carries no event, such as a block with nothing but `retry`. */
-export function readEvent(t: Device, frame: SseFrame): SeenEvent | undefined {
+export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined {
   if (carriesNoEvent(frame)) return undefined;
   t.must(frame.id !== undefined && DECIMAL.test(frame.id) && frame.data !== undefined, {
     expected: 'an event frame with id (a decimal integer), event and data',
@@ -35,7 +35,7 @@ export function readEvent(t: Device, frame: SseFrame): SeenEvent | undefined {
 }
 
 /** Every event that has come on a stream, read or not. */
-export const eventsOf = (t: Device, { frames }: { readonly frames: readonly SseFrame[] }): SeenEvent[] =>
+export const eventsOf = (t: Assertions, { frames }: { readonly frames: readonly SseFrame[] }): SeenEvent[] =>
   frames.flatMap((frame) => readEvent(t, frame) ?? []);
 
 /** A client dispatches nothing for a block without data (HTML standard, section 9.2.6): it carries `retry`, or an id alone. */

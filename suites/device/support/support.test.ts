@@ -8,16 +8,15 @@ import {
   expectSameEvents,
   expectTypeForm,
 } from './assertions.ts';
-import type { Device } from './device.ts';
+import type { Assertions } from './device.ts';
 import { distinct, integerIn, readEvent, type SeenEvent, sameJson } from './events.ts';
 import { type LogLine, storesEvent } from './log-file.ts';
 
-/** As much of a context as the assertions need. */
-const context = {
-  must(holds: unknown, finding: { expected: string; actual: unknown }) {
-    if (!holds) throw new Violation({ expected: finding.expected, actual: String(finding.actual) });
+const t: Assertions = {
+  must(holds, { expected, actual }): asserts holds {
+    if (!holds) throw new Violation({ expected, actual: String(actual) });
   },
-} as unknown as Device;
+};
 
 const frame = (fields: Partial<Record<'id' | 'event' | 'data' | 'retry', string>>): SseFrame => ({
   ...fields,
@@ -51,16 +50,16 @@ describe('integers in an envelope', () => {
 describe('frames', () => {
   it('pass with id, event and data, and with ids beyond 2^53', () => {
     const good = frame({ id: '9223372036854775807', event: 'a.b', data: envelope('9223372036854775807') });
-    expect(() => expectEventFrame(context, good)).not.toThrow();
-    expect(() => expectEnvelope(context, good)).not.toThrow();
-    expect(readEvent(context, good)?.id).toBe(9223372036854775807n);
+    expect(() => expectEventFrame(t, good)).not.toThrow();
+    expect(() => expectEnvelope(t, good)).not.toThrow();
+    expect(readEvent(t, good)?.id).toBe(9223372036854775807n);
   });
 
   it.for([{ retry: '5' }, { id: '1' }, { event: 'a.b' }, { id: '1', event: 'a.b' }])(
     'without data carry no event, since clients dispatch nothing: %o',
     (fields) => {
-      expect(() => expectEventFrame(context, frame(fields))).not.toThrow();
-      expect(readEvent(context, frame(fields))).toBeUndefined();
+      expect(() => expectEventFrame(t, frame(fields))).not.toThrow();
+      expect(readEvent(t, frame(fields))).toBeUndefined();
     },
   );
 
@@ -70,7 +69,7 @@ describe('frames', () => {
     { id: 'x', event: 'a.b', data: envelope(1) },
     { id: '1', event: 'a.b', data: '[]' },
   ])('fail without id or event: %o', (fields) => {
-    expect(() => expectEventFrame(context, frame(fields))).toThrow(Violation);
+    expect(() => expectEventFrame(t, frame(fields))).toThrow(Violation);
   });
 
   it.for([
@@ -79,13 +78,13 @@ describe('frames', () => {
     [{ id: '1', event: 'a.b', data: envelope(1, { data: 'x' }) }, 'data an object'],
     [{ id: '1', event: 'a.b', data: envelope(1, { occurred_at: 'yesterday' }) }, 'occurred_at an ISO 8601'],
   ] as const)('fail when the envelope says otherwise: %o', ([fields, expected]) => {
-    expect(() => expectEnvelope(context, frame(fields))).toThrow(expected);
+    expect(() => expectEnvelope(t, frame(fields))).toThrow(expected);
   });
 });
 
 describe('event types', () => {
   it.for(['deployment.deployed', 'config-instance.written', 'disk.mounted_2', 'x.y'])('%s is right', (type) => {
-    expect(() => expectTypeForm(context, type)).not.toThrow();
+    expect(() => expectTypeForm(t, type)).not.toThrow();
   });
   it.for([
     'deployed',
@@ -97,13 +96,13 @@ describe('event types', () => {
     'deployment.deployed2',
     'a b.c',
   ])('%s is wrong', (type) => {
-    expect(() => expectTypeForm(context, type)).toThrow(Violation);
+    expect(() => expectTypeForm(t, type)).toThrow(Violation);
   });
 });
 
 describe('the merged status', () => {
   const merged = (status: string, activity_status: string, error_status: string) => () =>
-    expectMergedStatus(context, { status, activity_status, error_status }, 'x');
+    expectMergedStatus(t, { status, activity_status, error_status }, 'x');
   it('is the error where there is one', () => {
     expect(merged('retrying', 'deployed', 'retrying')).not.toThrow();
     expect(merged('deployed', 'deployed', 'none')).not.toThrow();
@@ -113,7 +112,7 @@ describe('the merged status', () => {
 });
 
 describe('sequences of events', () => {
-  const same = (actual: SeenEvent[], expected: SeenEvent[]) => () => expectSameEvents(context, actual, expected, 'x');
+  const same = (actual: SeenEvent[], expected: SeenEvent[]) => () => expectSameEvents(t, actual, expected, 'x');
   it('are the same with repetitions, and differ by order, missing events, other events and content', () => {
     const [one, two, three] = [seen(1), seen(2), seen(3)] as const;
     expect(distinct([one, two, one]).map(({ id }) => id)).toEqual([1n, 2n]);
