@@ -21,7 +21,7 @@ import type { UplinkKind } from './scenario/scenario.ts';
 /** Options of `startFleet`. Durations are texts such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
   robots: number;
-  /** Default: none, and robots without an uplink. */
+  /** Without it, robots have no uplink. */
   platform?: PlatformAddress;
   /** How robots reach the platform. Default `agent`. */
   uplink?: UplinkKind;

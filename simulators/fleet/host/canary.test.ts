@@ -9,17 +9,17 @@ import { Deadlines } from './deadlines.ts';
 const coded = (code: string): Error => Object.assign(new Error(`connect ${code}`), { code });
 const broker = (cause: Error): Error => new BrokerError({ host: 'broker.example', port: 8883, tls: true }, cause);
 const never = new Promise<void>(() => {});
-/** Only its state is looked at. */
+/** The canary reads only its state. */
 const robot = { state: 'connecting' } as Robot;
 
 describe('a canary', () => {
   it.each([
     ['nobody listens at the broker', broker(coded('ECONNREFUSED')), 'broker'],
     ['all addresses of the broker refuse', broker(new AggregateError([coded('ECONNREFUSED')], '')), 'broker'],
-    ['the broker does not take the token', broker(new MqttRefused(5)), 'broker'],
-    ['something else than a broker answers', broker(new NotMqtt(new Error('Invalid header'))), 'broker'],
+    ['the broker rejects the token', broker(new MqttRefused(5)), 'broker'],
+    ['the server is not a broker', broker(new NotMqtt(new Error('Invalid header'))), 'broker'],
     ['the agent API has no such host', new NetworkError('POST /agent', { cause: coded('ENOTFOUND') }), 'agent API'],
-  ])('is fatal when, more than once, %s', async (_what, error, step) => {
+  ])('is fatal when, repeatedly, %s', async (_what, error, step) => {
     const canary = new Canary(undefined);
     canary.failed(error);
     canary.failed(error);
@@ -30,7 +30,7 @@ describe('a canary', () => {
     ['the broker is not ready', broker(new MqttRefused(3))],
     ['the connection breaks', broker(coded('ECONNRESET'))],
     ['an answer takes long', new NetworkError('POST /agent: timeout')],
-  ])('says nothing against a platform where %s', async (_what, error) => {
+  ])('is slow when %s', async (_what, error) => {
     const [canary, deadlines] = [new Canary(undefined), new Deadlines()];
     for (let attempt = 0; attempt < 5; attempt += 1) canary.failed(error);
     const outcome = canary.outcomeOf(robot, never, deadlines);
@@ -38,7 +38,7 @@ describe('a canary', () => {
     expect(await outcome).toMatchObject({ end: 'slow', message: error.message });
   });
 
-  it.each([429, 500, 503])('says nothing against a platform that answers %i', async (status) => {
+  it.each([429, 500, 503])('is slow when the platform answers %i', async (status) => {
     const started = Promise.reject(new PlatformFailure(status, 'busy'));
     expect(await new Canary(undefined).outcomeOf(robot, started, new Deadlines())).toMatchObject({
       end: 'slow',
@@ -46,7 +46,7 @@ describe('a canary', () => {
     });
   });
 
-  it('is fatal when the platform refuses the provisioning token, and names no secret', async () => {
+  it('is fatal when the platform refuses a provisioning token, and hides the API key', async () => {
     const started = Promise.reject(new PlatformFailure(403, 'POST /provisioning_tokens was answered 403: key s3cret'));
     const platform = { url: '', agentUrl: '', apiKey: 's3cret' };
     const outcome = await new Canary(platform).outcomeOf(robot, started, new Deadlines());

@@ -129,6 +129,7 @@ export class RobotHost implements Host {
   async finish(): Promise<void> {
     const running = [...this.#robots.values()].filter(({ state }) => state !== 'stopped');
     const done = (): boolean => this.#deadlines.ended || running.every((robot) => robot.caughtUp);
+    // After the timeout, `finish` reports what was not read.
     await poll('subscribers to catch up', () => done() || undefined, {
       timeoutMs: CATCH_UP_MS,
       firstPauseMs: 50,

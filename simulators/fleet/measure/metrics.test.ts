@@ -6,7 +6,7 @@ import { Metrics, mergeSnapshots, summariesOf } from './metrics.ts';
 const sample = fc.tuple(fc.constantFrom('a.ms', 'b.ms'), fc.double({ min: 0, max: 4_000_000, noNaN: true }));
 
 describe('merging', () => {
-  it('of parts equals the whole, however the samples are split', () => {
+  it('equals the whole, however the samples are split', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(sample, fc.nat(3)), { maxLength: 200 }), (samples) => {
         const whole = new Metrics();
@@ -38,7 +38,7 @@ describe('merging', () => {
 });
 
 describe('a histogram', () => {
-  it('keeps three significant digits and survives its text', () => {
+  it('keeps three significant digits, also when encoded and decoded', () => {
     const from = histogram();
     for (let ms = 1; ms <= 10_000; ms += 1) recordMs(from, ms);
     const read = decode(encode(from));
@@ -48,7 +48,7 @@ describe('a histogram', () => {
     expect(read.totalCount).toBe(10_001);
   });
 
-  it('takes what is negative as 0 and more than an hour as an hour', () => {
+  it('records negative durations as 0, and those over an hour as an hour', () => {
     const from = histogram();
     recordMs(from, -5);
     recordMs(from, 1e12);
@@ -58,7 +58,7 @@ describe('a histogram', () => {
 });
 
 describe('a warm-up', () => {
-  it('leaves nothing, also from actions that end after it', () => {
+  it('is not measured, even when an action ends after it', () => {
     const metrics = new Metrics({ intervals: true });
     metrics.measuring = false;
     const warm = metrics.current;
@@ -69,8 +69,10 @@ describe('a warm-up', () => {
     expect(metrics.summaries()['ping.ms']?.count).toBe(1);
     expect(metrics.snapshot().counters).toEqual({});
   });
+});
 
-  it('intervals hold what is new since the last one', () => {
+describe('an interval', () => {
+  it('contains only what is new since the last one', () => {
     const metrics = new Metrics({ intervals: true });
     metrics.time('ping.ms', 1);
     expect(Object.keys(metrics.takeInterval().histograms)).toEqual(['ping.ms']);

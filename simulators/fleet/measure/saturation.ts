@@ -1,4 +1,4 @@
-/** Samples the load of this process, to tell whether it kept up. */
+/** Samples the load of this process, to decide whether it kept up. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createHistogram } from 'node:perf_hooks';
 

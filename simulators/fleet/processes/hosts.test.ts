@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import type { HostConfig } from '../host/host.ts';
 import { Hosts } from './hosts.ts';
 
-it('starts hosts one by one, and no more of them once it is stopped', async () => {
+it('starts hosts one by one, and no further ones after a stop', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'muster-ft-'));
   const configs = Array.from(
     { length: 50 },

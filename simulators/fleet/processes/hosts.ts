@@ -14,7 +14,7 @@ interface Entry {
 
 export interface HostsOptions {
   configs: readonly HostConfig[];
-  /** Whether each host has a process of its own. */
+  /** Whether each host is a separate process. */
   processes: boolean;
   eventsOf(config: HostConfig): HostEvents;
   /** Called when a host died or failed; it is left out from then on. */

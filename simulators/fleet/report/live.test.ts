@@ -44,7 +44,7 @@ describe('the live view', () => {
     expect(on.text.slice(first.length).startsWith(`\r\u001b[${first.split('\n').length - 1}A`)).toBe(true);
   });
 
-  it('writes plain lines, not too many, where there is no terminal', () => {
+  it('writes a plain line every few seconds where there is no terminal', () => {
     const on = screen(false);
     const view = new LiveView(on);
     for (let second = 0; second < 11; second += 1) view.show(state(second * 1000));
@@ -63,14 +63,14 @@ describe('the live view', () => {
     }
   });
 
-  it('shows a long preparation now and then where there is no terminal', () => {
+  it('writes progress every few seconds where there is no terminal', () => {
     const on = screen(false);
     const view = new LiveView(on);
     for (let done = 1; done <= 12; done += 1) view.progress('keys', done, 12, done * 1000);
     expect(on.text.match(/\d+\/12/g)).toEqual(['6/12', '11/12', '12/12']);
   });
 
-  it('shows progress of a preparation', () => {
+  it('shows progress of a preparation on a terminal', () => {
     const on = screen(true);
     const view = new LiveView(on);
     view.progress('keys', 5, 10);

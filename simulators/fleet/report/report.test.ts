@@ -50,32 +50,32 @@ describe('the report page', () => {
     expect(page).not.toContain('<script>alert');
   });
 
-  it('has a place for every plot and a plot for every place', () => {
+  it('has one place for each plot and one plot for each place', () => {
     const places = [...page.matchAll(/<div class="plot" id="([^"]+)"/g)].map(([, id]) => id);
     expect(places.sort()).toEqual(data.map(({ id }) => id).sort());
     expect(places).toEqual(expect.arrayContaining(['reach', 'legs', 'percentiles', 'rates', 'states', 'load']));
   });
 
-  it('every plot ascends in x and has a value, or a gap, at each x', () => {
+  it('has plots that ascend in x and have a value or a gap at each x', () => {
     for (const { at, series } of data) {
       expect(at.every((x, index) => index === 0 || x > (at[index - 1] ?? 0))).toBe(true);
       for (const { values } of series) expect(values).toHaveLength(at.length);
     }
   });
 
-  it('shows how many robots were reached after which time', () => {
+  it('shows the share of robots reached by each time', () => {
     const reach = data.find(({ id }) => id === 'reach');
     const half = reach?.series[0]?.values.indexOf(50) ?? -1;
     expect((reach?.at[half] ?? 0) / 500).toBeCloseTo(1, 1);
   });
 
-  it('has no heading above nothing for a run that measured nothing', () => {
+  it('has no headings for a run that measured nothing', () => {
     const bare = reportHtml(resultWith());
     expect(bare).toContain('</html>');
     expect(bare).not.toContain('<h2');
   });
 
-  it('says nothing good of a run that is not complete', () => {
+  it('gives no good verdict to a run that is not complete', () => {
     const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
     const cut = reportHtml(
       resultWith({ complete: false, incomplete_reasons: ['the run was interrupted'], thresholds }),
@@ -86,7 +86,7 @@ describe('the report page', () => {
     expect(body.split('<script')[0]).not.toMatch(/class="[^"]*good|✓|valid/);
   });
 
-  it('lets a table that is wider than the page scroll by itself', () => {
+  it('lets a wide table scroll by itself', () => {
     expect(page.match(/<table/g)?.length).toBeGreaterThan(1);
     expect(page.match(/<table/g)).toHaveLength(page.match(/<div class="scroll"><table class="data"/g)?.length ?? 0);
   });

@@ -17,7 +17,7 @@ const shard = (index: number, count: number, samples: number[], more: Parameters
 };
 
 describe('merging shards', () => {
-  it('equals the whole, whatever the split', () => {
+  it('equals the whole run, however it is split', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.double({ min: 0, max: 100_000, noNaN: true }), fc.nat(3)), {
@@ -43,7 +43,7 @@ describe('merging shards', () => {
     );
   });
 
-  it('evaluates thresholds over all of it, and takes new ones', () => {
+  it('evaluates thresholds over all shards, and adds new ones', () => {
     const good = { thresholds: [{ expr: 'rollout.ms.p99<1s', value: 10, ok: true }] };
     const slow = Array.from({ length: 20 }, () => 5000);
     const merged = mergeResults([shard(1, 2, [10], good), shard(2, 2, slow, good)], {
@@ -65,7 +65,7 @@ describe('merging shards', () => {
     expect(exitCode(merged)).toBe(2);
   });
 
-  it('keeps what made a shard incomplete, and the worst verdict', () => {
+  it('keeps the reasons of an incomplete shard, and the worst verdict', () => {
     const merged = mergeResults([
       shard(1, 2, [1], { verdict: 'suspect', verdict_reasons: ['late'] }),
       shard(2, 2, [1], { complete: false, incomplete_reasons: ['worker 2 is lost'] }),
@@ -86,13 +86,13 @@ describe('merging shards', () => {
     expect(() => mergeResults([shard(1, 2, [1]), shard(2, 2, [1], change)])).toThrow(message);
   });
 
-  it('refuses the same shard twice, and another number of shards', () => {
+  it('refuses a shard that is there twice, and a wrong number of shards', () => {
     expect(() => mergeResults([shard(1, 2, [1]), shard(1, 2, [1])])).toThrow(/both shard 1\/2/);
     expect(() => mergeResults([shard(1, 2, [1])], { expect: 3 })).toThrow(/3 shards were expected/);
     expect(() => mergeResults([])).toThrow(/no result/);
   });
 
-  it('puts the seconds of shards side by side', () => {
+  it('joins the seconds of the shards', () => {
     const tick = (rate: number, p99: number) => ({
       at_ms: 1000,
       phase: 'hold',

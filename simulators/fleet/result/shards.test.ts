@@ -15,7 +15,7 @@ const part = (index: number, count = 2) => resultWith({ shard: { index, count } 
 const sign = (index: number, beat: number) => ({ shard: { index, count: 2 }, beat, phase: 'hold' });
 
 describe('results on disk', () => {
-  it('are found in a directory and in those below it, without merged ones', () => {
+  it('are found in a folder and the folders in it, except merged ones', () => {
     writeResult(join(dir, 'b'), part(2));
     writeResult(join(dir, 'a'), part(1));
     writeResult(dir, resultWith({ merged_from: ['a', 'b'] }));
@@ -25,7 +25,7 @@ describe('results on disk', () => {
     ]);
   });
 
-  it('end the sign of life, and leave nothing half-written', () => {
+  it('end the sign of life, and leave no partial file', () => {
     writeAlive(join(dir, 'a'), sign(1, 1));
     expect(findShards([dir]).alive).toMatchObject([{ sign: { beat: 1 } }]);
     writeResult(join(dir, 'a'), part(1));
@@ -35,7 +35,7 @@ describe('results on disk', () => {
   it.each([
     ['{', /is not the result of a fleet: .*JSON/],
     ['{}', /is not the result of a fleet: +lacks "muster"/],
-  ])('are refused by name when they are none: %s', (text, message) => {
+  ])('are refused with the name of the file when they are malformed: %s', (text, message) => {
     mkdirSync(join(dir, 'a'));
     writeFileSync(join(dir, 'a', 'result.json'), text);
     expect(() => findShards([dir])).toThrow(ResultError);
@@ -69,7 +69,7 @@ describe('watching for shards', () => {
     expect(looks).toBeGreaterThan(3);
   });
 
-  it('takes a shard for dead when its sign of life stays the same, and not before', async () => {
+  it('counts a shard as dead when its sign of life stays the same, and not before', async () => {
     writeResult(join(dir, 'a'), part(1));
     let beat = 0;
     const { parts, dead } = await watch({
@@ -84,7 +84,7 @@ describe('watching for shards', () => {
     expect(dead.get(2)).toMatch(/no sign of life in .*b for .* in phase hold/);
   });
 
-  it('gives up at its time limit, with what there is', async () => {
+  it('gives up at its time limit, with the results so far', async () => {
     writeResult(join(dir, 'a'), part(1));
     const { parts, dead } = await watch({ timeoutMs: 20 });
     expect([parts.length, dead.size]).toEqual([1, 0]);

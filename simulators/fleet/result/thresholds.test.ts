@@ -28,7 +28,7 @@ describe('thresholds', () => {
     expect(check(expr)).toMatchObject({ value, ok });
   });
 
-  it('is not met when nothing was measured', () => {
+  it('are missed when nothing was measured', () => {
     expect(check('empty.ms.p99<5s')).toMatchObject({
       value: null,
       ok: false,
@@ -57,7 +57,7 @@ describe('thresholds', () => {
     expect(() => parseThreshold(expr)).toThrow(message);
   });
 
-  it('reads every unit of time', () => {
+  it('accept every unit of time', () => {
     const bounds = ['1ns', '1us', '1ms', '1s', '1m'].map((time) => parseThreshold(`a.ms.p99<${time}`).bound);
     expect(bounds).toEqual([1e-6, 1e-3, 1, 1000, 60_000]);
   });
@@ -76,11 +76,11 @@ describe('a threshold that a person wrote', () => {
     ['http.errors.p99<5s', /'http\.errors' is a counter: only count and rate/],
     ['sse.events.rate<1%', /attempts of 'sse\.events' are not counted/],
     ['rollout.ms.p99<-5s', /never below 0, but '-5s' is/],
-  ])('may not be %s', (expr, why) => {
+  ])('cannot be %s', (expr, why) => {
     expect(() => checkThreshold(expr)).toThrow(why);
   });
 
-  it('is not met by a run that measured nothing, in a short message', () => {
+  it('is missed by a run that measured nothing, with a short message', () => {
     const nothing = { metrics: {}, counters: {}, measuredSeconds: 0 };
     expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
   });

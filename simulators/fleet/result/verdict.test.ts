@@ -40,7 +40,7 @@ describe('the saturation verdict', () => {
       graded([{ ...calm, descriptors: 19_990 }]),
       /file descriptors were in use; raise 'ulimit -n'/,
     ],
-  ])('turns suspect, then invalid, by %s, and says what to change', (_what, suspect, invalid, reason) => {
+  ])('turns suspect, then invalid, because of %s, and says what to change', (_what, suspect, invalid, reason) => {
     expect(suspect.verdict).toBe('suspect');
     expect(invalid.verdict).toBe('invalid');
     expect(suspect.reasons).toEqual([expect.stringMatching(reason)]);

@@ -93,7 +93,7 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
   ];
 }
 
-/** Explains other findings, and is none by itself. */
+/** An explanation for other findings; it does not make the verdict worse. */
 function crowdedFindings(samples: Evidence['samples']): Finding[] {
   const crowded = [...samples].flatMap(([worker, taken]) => {
     const longest = Math.max(0, ...taken.map((sample) => sample.cpu_wait));

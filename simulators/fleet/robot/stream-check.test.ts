@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StreamCheck } from './stream-check.ts';
 
-/** Feeds ids, `|` standing for a reconnect; returns the faults. */
+/** Feeds ids to the check, and returns the faults; `|` is a reconnect. */
 const feed = (check: StreamCheck, stream: (number | '|')[]): string[] =>
   stream.flatMap((id) => {
     if (id === '|') {
@@ -14,7 +14,7 @@ const feed = (check: StreamCheck, stream: (number | '|')[]): string[] =>
   });
 
 describe('a checked stream', () => {
-  it('has no fault when whole, also over reconnects that repeat events', () => {
+  it('has no fault when it is whole, even when reconnects repeat events', () => {
     expect(feed(new StreamCheck(0), ['|', 1, 2, 3, '|', 3, 4, '|', 5])).toEqual([]);
   });
 
@@ -27,7 +27,7 @@ describe('a checked stream', () => {
     ]);
   });
 
-  it('names what was lost across a reconnect, also before the first event', () => {
+  it('names events lost across a reconnect, even before the first event', () => {
     expect(feed(new StreamCheck(0), ['|', 1, '|', 4])).toEqual([
       'loss: ids 2 to 3 lost across a reconnect: after id 1 came id 4',
     ]);
@@ -40,7 +40,7 @@ describe('a checked stream', () => {
     expect(feed(check, [2])).toEqual(['reorder: id 2 came after id 11']);
   });
 
-  it('tells a renumbered event from a repeated one', () => {
+  it('distinguishes a renumbered event from a repeated one', () => {
     const check = new StreamCheck(0);
     feed(check, ['|', 1, 2]);
     check.connecting();
@@ -50,18 +50,18 @@ describe('a checked stream', () => {
     });
   });
 
-  it('goes on after an expired cursor', () => {
+  it('continues after an expired cursor', () => {
     const check = new StreamCheck(3);
     expect(check.expired({ earliest: 40, latest: 100 })).toBeUndefined();
     expect(feed(check, ['|', 101])).toEqual([]);
   });
 
-  it('finds a cursor refused that could have been served', () => {
+  it('finds a refused cursor that could have been served', () => {
     expect(new StreamCheck(40).expired({ earliest: 40, latest: 100 })).toEqual({
       kind: 'loss',
       message: 'the cursor at id 40 was answered 410 although ids 40 to 100 are retained',
     });
-    // Nothing after it is lost, yet the specification lets it be refused.
+    // No event after it is lost, but the specification allows the refusal.
     expect(new StreamCheck(39).expired({ earliest: 40, latest: 100 })).toBeUndefined();
   });
 
@@ -74,14 +74,14 @@ describe('a checked stream', () => {
     expect(feed(check, [260])).toEqual(['gap: id 259 missing within a connection: after id 258 came id 260']);
   });
 
-  it('misses at the end what was published and never read', () => {
+  it('reports at the end events that were published and never read', () => {
     const check = new StreamCheck(0);
     feed(check, ['|', 1, 2]);
     expect(check.finish(2)).toBeUndefined();
     expect(check.finish(4)).toEqual({ kind: 'loss', message: 'ids 3 to 4 were published and never read' });
   });
 
-  it('finds exactly the streams in which an event is left out', () => {
+  it('finds exactly the streams that lack an event', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 30 }), fc.nat(29), fc.boolean(), (length, drop, reconnect) => {
         const ids = Array.from({ length }, (_, index) => index + 1);

@@ -3,7 +3,7 @@ import type { Violation } from '../result/result.ts';
 
 export type StreamFault = Pick<Violation, 'kind' | 'message'>;
 
-/** Events kept to tell a repeated event, which is allowed, from a renumbered one, which is not. */
+/** Events kept to distinguish a repeated event, which is allowed, from a renumbered one, which is not. */
 const KEPT = 8;
 
 export class StreamCheck {

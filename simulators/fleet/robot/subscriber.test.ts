@@ -12,7 +12,7 @@ const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Enc
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 const frame = (id: number): string => `id: ${id}\nevent: deployment.deployed\ndata: {"id":${id}}\n\n`;
 
-describe('the reader of a stream', () => {
+describe('the reader of an event stream', () => {
   const read = (pieces: Buffer[]): { status: number; frames: SseFrame[]; comments: number; ended: boolean } => {
     const seen = { status: 0, frames: [] as SseFrame[], comments: 0 };
     const reader = new SseReader({
@@ -44,7 +44,7 @@ describe('the reader of a stream', () => {
     expect(read([answer])).toEqual(expected);
   });
 
-  it('reads the same however the bytes are cut', () => {
+  it('reads the same frames however the bytes are split', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(answer.length), { maxLength: 12 }), (cuts) => {
         const at = [0, ...cuts.sort((a, b) => a - b), answer.length];
@@ -124,7 +124,7 @@ describe('a subscriber', () => {
     ]);
   });
 
-  it('comes back with its cursor after a lost connection, and finds what is lost then', async () => {
+  it('reconnects with its cursor, and finds events that were lost in between', async () => {
     serve = (socket, request) => {
       if (request.includes('after=4 ')) socket.end(HEAD + chunk(frame(5) + frame(6)));
       else socket.write(HEAD + chunk(frame(8)));
@@ -134,7 +134,7 @@ describe('a subscriber', () => {
     expect(seen).toContain('loss: id 7 lost across a reconnect: after id 6 came id 8');
   });
 
-  it('goes on from the newest event after a 410', async () => {
+  it('continues with the newest event after a 410', async () => {
     serve = (socket, request) => {
       if (request.includes('after=4 ')) socket.end('HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n');
       else socket.write(HEAD + chunk(frame(41)));

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../../common/testing/eventually.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { PlatformClient } from '../platform/client.ts';
 import type { FleetOptions } from './options.ts';
@@ -7,10 +8,10 @@ import { useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 
-describe('a fleet before its ramp', () => {
+describe('the canary of a fleet', () => {
   const create = (options: Partial<FleetOptions> = {}) => fleets.create('', { robots: 4, ...options });
 
-  it('says that its keys are too short, and how to make longer ones', async () => {
+  it('reports that keys are too short, and the option for longer ones', async () => {
     await using strict = await simulatePlatform();
     await using fleet = create({ platform: strict });
     const message = await fleet.runCanary([]);
@@ -18,7 +19,7 @@ describe('a fleet before its ramp', () => {
     expect(message).toMatch(/--key-bits 2048 .*--min-key-bits 1024/);
   });
 
-  it('says where it looked for the broker, and how to name another', async () => {
+  it('reports the address of the broker, and the option for another', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => closed.once('listening', resolve));
     const address = closed.address();
@@ -30,7 +31,7 @@ describe('a fleet before its ramp', () => {
     );
   });
 
-  it('goes on with the robot it tried, which is one of its own, and measures nothing of the trial', async () => {
+  it('is a robot of the fleet, which starts again with the others, and is not measured', async () => {
     const client = new PlatformClient(fleets.platform);
     try {
       const before = await client.listDevices(100, 0);
@@ -48,7 +49,7 @@ describe('a fleet before its ramp', () => {
     }
   });
 
-  it('goes on when only one robot is refused', async () => {
+  it('does not stop the fleet when only one robot is refused', async () => {
     const namePrefix = 'taken';
     await using first = create({ robots: 1, namePrefix });
     await first.prepare();
@@ -60,13 +61,11 @@ describe('a fleet before its ramp', () => {
     expect(second.record.notStarted).toBe(1);
   });
 
-  it('tells of a robot that stays away why it does', async () => {
+  it('is followed by a progress that says why a robot stays away', async () => {
     await using fleet = create({ platform: { ...fleets.platform, mqttUrl: 'mqtt://127.0.0.1:1' } });
     await fleet.prepare();
     const ramp = fleet.run({ do: 'ramp', over: '0s' });
-    await expect
-      .poll(() => fleet.record.progress.trouble, { timeout: 10_000 })
-      .toMatch(/MQTT broker at mqtt:.*ECONNREFUSED/);
+    await eventually(() => expect(fleet.record.progress.trouble).toMatch(/MQTT broker at mqtt:.*ECONNREFUSED/));
     await fleet.stop('abandon');
     await ramp.catch(() => {});
   });

@@ -21,7 +21,7 @@ export async function runCanary(hosts: Hosts, options: CanaryOptions): Promise<s
   const { defects, nameOf, warnings } = options;
   const { host, members } = hosts.first();
   const sound = members.filter((robot) => defects[robot] === undefined);
-  // A second canary, because the first may fail for a reason of its own, e.g. a name that is taken.
+  // A second canary, because the first may fail for a reason that concerns it alone, e.g. a name that is taken.
   const candidates = [...new Set([sound.at(0), sound.at(-1)])].filter((robot) => robot !== undefined);
   let failure: string | undefined;
   for (const robot of candidates) {

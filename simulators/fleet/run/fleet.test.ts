@@ -8,7 +8,7 @@ import { actionsOf, runAll, useFleets } from './testing/fleets.ts';
 const fleets = useFleets();
 
 describe('a scenario', () => {
-  it('is carried out without a violation, through storms, kills, partitions and skewed clocks', async () => {
+  it('runs without a violation through storms, kills, partitions and skewed clocks', async () => {
     await using fleet = fleets.create(`
   - { do: rollout, share: 50%, over: 100ms }
   - { do: storm, over: 100ms }
@@ -27,7 +27,7 @@ describe('a scenario', () => {
     expect(metrics['reconnect.ms']?.count).toBe(12 + 6 + 3);
   });
 
-  it('pings and lists at its rate, warm-up excluded', async () => {
+  it('pings and lists at its rate, and does not count a warm-up', async () => {
     await using fleet = fleets.create(`
   - { do: hold, for: 200ms, ping: 100/s, lists: 50/s, arrivals: constant, measure: false }
   - { do: hold, for: 400ms, ping: 100/s, lists: 50/s, arrivals: constant }`);
@@ -37,7 +37,7 @@ describe('a scenario', () => {
     expect(metrics['ping.ms']?.count).toBe(40);
     expect(metrics['schedule.lateness.ms']?.count).toBe(12 + 60);
     expect(measured_seconds).toBeLessThan(fleet.record.elapsedMs / 1000);
-    // Seconds are kept although nobody listens to them.
+    // Seconds are kept even without a listener.
     expect(fleet.record.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
   });
 
@@ -68,7 +68,7 @@ describe('a scenario', () => {
     },
   );
 
-  it('rolls out over a polling uplink, which uses the public API alone', async () => {
+  it('rolls out over a polling uplink, which uses only the public API', async () => {
     await using fleet = fleets.create('  - { do: rollout, over: 100ms }\nuplink: polling\npoll_every: 100ms\n', {
       robots: 4,
     });
@@ -76,12 +76,12 @@ describe('a scenario', () => {
     expect(fleet.record.missed).toEqual([]);
     const { metrics } = await fleet.measured();
     expect(metrics['rollout.ms']?.count).toBe(4);
-    // Nobody tells the platform, so nothing is claimed about it.
+    // A polling uplink reports nothing to the platform.
     expect(metrics['rollout.report.ms']).toBeUndefined();
     expect(fleet.record.phases.at(-1)?.rollouts.map(({ report_ms }) => report_ms)).toEqual([null, null, null, null]);
   });
 
-  it('names robots that read no event of their roll-out in time', async () => {
+  it('names robots that miss their roll-out', async () => {
     await using fleet = fleets.create(
       '  - { do: rollout, over: 10ms, within: 200ms }\nuplink: polling\npoll_every: 1h\n',
       {
@@ -93,7 +93,7 @@ describe('a scenario', () => {
     expect((await fleet.measured()).counters['rollout.missed']).toBe(2);
   });
 
-  it('finds the one robot of five hundred whose stream has a gap, and names it and the ids', async () => {
+  it('finds the one robot in five hundred whose stream has a gap, and names it and the ids', async () => {
     await using fleet = fleets.create('uplink: none\n', { robots: 500, platform: undefined });
     await fleet.prepare();
     await fleet.run({ do: 'ramp', over: '0s' });
@@ -145,7 +145,7 @@ describe('a worker process', () => {
 });
 
 describe('a shard', () => {
-  it('hosts its exact part of the same fleet', async () => {
+  it('hosts its part of the same fleet', async () => {
     await using fleet = fleets.create('', { robots: 10, shard: { index: 2, count: 4 }, platform: undefined });
     expect(fleet.layout.members).toEqual([1, 5, 9]);
     expect(fleet.layout.robotName(5)).toMatch(/-000005$/);

@@ -7,7 +7,7 @@ import { type Collected, findShards, type WatchOptions, watchShards } from '../r
 import { writeOutputs } from './outputs.ts';
 
 export interface MergeShardsOptions {
-  /** Folders of shards, or folders that hold such. */
+  /** Folders of shards, or folders that contain them. */
   dirs: readonly string[];
   /** Number of shards. Default: the number that the shards name. */
   expect?: number | undefined;
@@ -48,7 +48,7 @@ function folderApart(dirs: readonly string[], wanted: readonly string[]): string
   );
 }
 
-/** The same name for a folder whatever links lead to it. */
+/** The name of a folder without links. */
 const canonical = (folder: string): string => (existsSync(folder) ? realpathSync(folder) : folder);
 
 /** The results that are there now. A shard without a result counts as dead. */

@@ -45,7 +45,7 @@ const resultFrom = (record: FleetRecord, interrupted: boolean) => {
   return resultOf(options, fleet, record.measured(), run);
 };
 
-it('says why the first robot stayed away, and lists other failures beside it', () => {
+it('says why a robot stayed away, and notes other failures', () => {
   const record = recordWith({ trouble: true });
   record.notStarted = 499;
   record.errors.push('ping of robot-1: HTTP 500', `start of robot-7: not online after 120 s: ${REFUSED}`);
@@ -55,7 +55,7 @@ it('says why the first robot stayed away, and lists other failures beside it', (
   });
 });
 
-it('says what has kept robots away until an interrupt', () => {
+it('says what kept robots away until an interrupt', () => {
   expect(resultFrom(recordWith({ trouble: true }), true).incomplete_reasons).toEqual([
     'the run was interrupted',
     `499 of 500 robots were not online: ${REFUSED}`,

@@ -22,7 +22,7 @@ describe('preflight', () => {
     });
   });
 
-  it('names each resource that is too small and what to change', () => {
+  it('names each resource that is too small, and what to change', () => {
     const { problems } = preflight(30_000, 2, cost, { ...limits, memoryBytes: 1e9, diskBytes: 1e8 });
     expect(problems).toEqual([
       "30,000 robots do not fit: descriptors of this machine hold 8,300; use --workers 8 or more, or raise 'ulimit -n' (now 20000 per process)",
@@ -32,12 +32,12 @@ describe('preflight', () => {
     ]);
   });
 
-  it('counts what workers take themselves', () => {
+  it('includes the memory of the workers', () => {
     const { problems } = preflight(1000, 400, cost, limits);
     expect(problems).toEqual([expect.stringMatching(/memory of this machine holds 0; .*fewer --workers \(now 400\)/)]);
   });
 
-  it('does not check what the system does not tell', () => {
+  it('does not check limits that the system does not report', () => {
     const unknown = { ...limits, descriptors: 0, ports: 0 };
     expect(preflight(100_000, 1, cost, unknown).capacity).toMatchObject({
       descriptors: Number.POSITIVE_INFINITY,

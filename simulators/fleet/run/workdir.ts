@@ -7,7 +7,7 @@ const MEMORY_DISK = '/dev/shm';
 /** Share of the free space that a fleet may fill. */
 const USABLE = 0.5;
 
-/** A folder for temporary files with room for `bytes`; `named`, if given, whatever its room. */
+/** A folder for temporary files with room for `bytes`. A folder `named` by the caller is not checked. */
 export function baseDirFor(bytes: number, named?: string): string {
   if (named !== undefined) return named;
   try {

@@ -68,7 +68,7 @@ describe('a bad scenario file', () => {
     ]);
   });
 
-  it('names all phases where one does not say what it does', () => {
+  it('names all kinds of phases when one lacks its kind', () => {
     expect(problemsOf('name: x\nphases:\n  - { over: 1s }\n')).toEqual([
       'x.yaml:3:5: the phase lacks "do"; accepted: ramp, hold, rollout, storm, partition, kill, kill-worker, clock-skew, stop',
     ]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ratePerSecond, shareOf } from './units.ts';
 
 describe('units', () => {
-  it('reads rates as events a second', () => {
+  it('reads rates as events per second', () => {
     expect(['50/s', '300/m', '3600/h'].map(ratePerSecond)).toEqual([50, 5, 1]);
   });
 

@@ -9,7 +9,7 @@ export const RATE_WORDS = 'a number per time unit over the whole fleet, e.g. 50/
 export const SHARE_FORM = '^(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)%$';
 export const SHARE_WORDS = 'a percentage of the fleet, 0% to 100%';
 
-/** Events a second. Throws RangeError that says what is accepted. */
+/** Events per second. Throws RangeError that says what is accepted. */
 export function ratePerSecond(text: string): number {
   if (!new RegExp(RATE_FORM).test(text)) throw new RangeError(`'${text}' is not a rate: ${RATE_WORDS}`);
   const [number, unit] = text.split('/');

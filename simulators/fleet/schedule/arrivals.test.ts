@@ -59,8 +59,8 @@ describe('a rate over the whole fleet', () => {
   });
 });
 
-describe('something each robot of a share does once', () => {
-  it('takes exactly the first of the shuffle, within the time', () => {
+describe('an action of each robot of a share', () => {
+  it('is carried out by the first robots of the shuffle, within the time', () => {
     for (const arrivals of ARRIVALS) {
       const at = Array.from({ length: 100 }, (_, rank) =>
         once({ of: 25, rank, overMs: 1000, arrivals, draw: random(rank) }),
@@ -73,7 +73,7 @@ describe('something each robot of a share does once', () => {
 });
 
 describe('the shuffle', () => {
-  it('is a permutation, the same for the same seed, another for another', () => {
+  it('is a permutation that depends on the seed alone', () => {
     const rank = ranks(1000, random(1));
     expect([...rank].sort((a, b) => a - b)).toEqual(Array.from({ length: 1000 }, (_, index) => index));
     expect(ranks(1000, random(1))).toEqual(rank);

@@ -12,7 +12,7 @@ export interface Draw {
 
 /** The times of one robot's actions, ascending, milliseconds after the phase began. */
 export interface Moments {
-  /** The next time; `undefined` when there is none left. */
+  /** The next time; `undefined` after the last. */
   next(): number | undefined;
 }
 

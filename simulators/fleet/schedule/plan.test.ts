@@ -54,7 +54,7 @@ describe('the plan of a fleet', () => {
     expect(actions({ seed: 1, robots: 20 }, 1)).not.toEqual(actions({ seed: 2, robots: 20 }, 1));
   });
 
-  it('takes exactly the share', () => {
+  it('includes exactly the share of robots', () => {
     const kinds = (robots: number) =>
       Object.groupBy(actions({ seed: 3, robots }, 1), (line) => line.split(' ')[2] ?? '');
     const of = kinds(100);
@@ -69,7 +69,7 @@ describe('the plan of a fleet', () => {
     });
   });
 
-  it('another phase takes another share', () => {
+  it('chooses other robots in another phase', () => {
     const robotsIn = (kind: string) =>
       actions({ seed: 3, robots: 200 }, 1)
         .filter((line) => line.split(' ')[2] === kind)
@@ -79,7 +79,7 @@ describe('the plan of a fleet', () => {
 });
 
 describe('the parts of a fleet', () => {
-  it('are disjoint and whole', () => {
+  it('are disjoint and complete', () => {
     fc.assert(
       fc.property(fc.nat(300), fc.integer({ min: 1, max: 12 }), (robots, count) => {
         const all = Array.from({ length: count }, (_, part) => membersOf(robots, { index: part + 1, count })).flat();

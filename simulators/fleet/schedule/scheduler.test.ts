@@ -8,7 +8,7 @@ const moments = (at: number[]): Moments => {
 };
 
 describe('open-loop schedule', () => {
-  it('starts everything in the order of its moments, streams breaking ties', async () => {
+  it('starts actions in the order of their times, and of streams at equal times', async () => {
     const seen: [number, number][] = [];
     await runSchedule({
       epoch: 1000,
@@ -41,7 +41,7 @@ describe('open-loop schedule', () => {
     expect(late).toEqual([0, 15, 30]);
   });
 
-  it('never starts anything early', async () => {
+  it('never starts an action early', async () => {
     const epoch = monotonicMs() + 5;
     const late: number[] = [];
     await runSchedule({

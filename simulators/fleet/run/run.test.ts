@@ -1,0 +1,66 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { parseScenario } from '../scenario/scenario-file.ts';
+import type { RunOptions } from './options.ts';
+import { PreflightError, runFleet } from './run.ts';
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'muster-run-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const optionsWith = (change: Partial<RunOptions>): RunOptions => ({
+  scenario: parseScenario('name: test\nuplink: none\nphases: [{ do: ramp, over: 0s }]\n', 'test.yaml'),
+  robots: 2,
+  workers: 0,
+  platform: undefined,
+  seed: 1,
+  keyBits: 1024,
+  stateDir: join(root, 'state'),
+  dir: join(root, 'robots'),
+  out: join(root, 'out'),
+  thresholds: [],
+  screen: { write: () => {} },
+  version: '0.0.0',
+  signal: new AbortController().signal,
+  ...change,
+});
+
+it('resolves with a result, writes it, and leaves no file of a robot', async () => {
+  const result = await runFleet(optionsWith({ thresholds: ['start.ms.count==2'] }));
+  expect(result).toMatchObject({ complete: true, robots: 2, thresholds: [{ value: 2, ok: true }] });
+  expect(readdirSync(join(root, 'out')).sort()).toEqual(['report.html', 'result.json', 'rollouts.jsonl']);
+  expect(readdirSync(join(root, 'robots'))).toEqual([]);
+});
+
+it('rejects when it is interrupted while it reaches the platform', async () => {
+  const stop = new AbortController();
+  const server = createServer((_request, response) => {
+    stop.abort(new Error('interrupted'));
+    response.end('{"data":[]}');
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const platform = { url, agentUrl: url, apiKey: 'key' };
+    await expect(runFleet(optionsWith({ platform, signal: stop.signal }))).rejects.toThrow('interrupted');
+    expect(readdirSync(join(root, 'robots'))).toEqual([]);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+it('rejects, and creates no folder, when the machine is too small', async () => {
+  const scenario = parseScenario(
+    'name: test\nuplink: none\nsubscribers: 100\nphases: [{ do: ramp, over: 0s }]\n',
+    'test.yaml',
+  );
+  await expect(runFleet(optionsWith({ scenario, robots: 1_000_000 }))).rejects.toThrow(PreflightError);
+  expect(readdirSync(root)).toEqual([]);
+});
