@@ -129,7 +129,7 @@ function mustFitActivity(t: Platform, item: Item): void {
   const { past, future } = HISTORIES[activity] ?? { past: [], future: [] };
   const early = future.find((timing) => typeof timestampOf(item, timing) === 'string');
   t.must(early === undefined, {
-    expected: `no time at which it was ${early}, in a deployment that is ${activity} and was never more`,
+    expected: `no time at which it was ${early}, in a deployment that is ${activity} and has gone no further`,
     actual: JSON.stringify(item),
   });
   const missing = past.find((timing) => typeof timestampOf(item, timing) !== 'string');

@@ -62,7 +62,8 @@ const givenCheck = check(parent, { ...options, aspect: 'accepted' }, (t: Platfor
     if (replaced) await shouldBeReplaced(everglades, first, second);
     await mustCreateWithoutParent(stage, current);
     const [ofOtherDevice] = created;
-    const { answers } = await tryDeployment(everglades, fixtures, device, ofOtherDevice?.id);
+    const { deployment, answers } = await tryDeployment(everglades, fixtures, device, ofOtherDevice?.id);
+    if (deployment !== undefined) created.add(deployment);
     t.note(`parent_id of a deployment of another device (current is ${current.id}): ${answers.at(-1)}`);
   }),
 );
@@ -87,7 +88,7 @@ const atOnceCheck = check(parent, { ...options, aspect: 'at-once' }, (t: Platfor
 );
 
 interface Stage {
-  /** The platform in the first version that has `parent_id`. */
+  /** The platform in the version that introduces this rule. */
   everglades: Platform;
   /** Two releases: at least one of them is not the device's current one. */
   fixtures: [ReleaseFixture, ReleaseFixture];
