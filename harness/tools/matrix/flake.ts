@@ -10,8 +10,8 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { TRANSPORTS, type TransportName } from '../../../simulators/device/transport/index.ts';
+import { readableDuration } from '../../common/durations.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
-import { seconds } from '../../reports/style.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { startRobot } from './robot.ts';
 import { scratch } from './scratch.ts';
@@ -131,10 +131,10 @@ try {
 }
 for (const { course } of courses) {
   const checks = first.get(course)?.checks.filter(({ outcome }) => outcome === 'pass').length ?? 0;
-  const slowest = seconds(longest.get(course) ?? 0);
+  const slowest = readableDuration(longest.get(course) ?? 0);
   process.stdout.write(`${course.name.padEnd(34)} ${checks} checks pass in the first run; slowest run ${slowest}\n`);
 }
 process.stdout.write(
-  `${runs.length} runs beside ${loops.length} busy loops in ${seconds(performance.now() - started)}: ${changed} with a change of any outcome\n`,
+  `${runs.length} runs beside ${loops.length} busy loops in ${readableDuration(performance.now() - started)}: ${changed} with a change of any outcome\n`,
 );
 process.exitCode = changed > 0 ? 1 : 0;

@@ -1,7 +1,7 @@
 /** The matrix must be able to fail: in each of the ways in which a suite can be wrong. */
 import { describe, expect, it } from 'vitest';
+import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/samples.ts';
-import { painter } from '../../reports/style.ts';
 import type { CheckResult } from '../../runner/types.ts';
 import { judge } from './judge.ts';
 import { closingTable, markdownTable } from './table.ts';

@@ -8,7 +8,8 @@ import { parseArgs } from 'node:util';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
-import { painter, seconds } from '../../reports/style.ts';
+import { readableDuration } from '../../common/durations.ts';
+import { painter } from '../../common/terminal.ts';
 import { APIS } from '../../runner/types.ts';
 import { deviceSubjects } from './device-subjects.ts';
 import { judge } from './judge.ts';
@@ -77,7 +78,7 @@ function row({ subject: { api, kind, name }, passed, red, problems, durationMs }
   const caught = red.length === 0 ? 'NOT CAUGHT' : red.map(({ id }) => id).join(' ');
   const said = kind === 'defect' ? caught : `${passed} pass, ${red.length} red`;
   const mark = problems.length === 0 ? '✓' : '✗';
-  return `${mark} ${api.padEnd(8)} ${kind.padEnd(7)} ${name.padEnd(32)} ${seconds(durationMs).padStart(7)}  ${said}\n`;
+  return `${mark} ${api.padEnd(8)} ${kind.padEnd(7)} ${name.padEnd(32)} ${readableDuration(durationMs).padStart(7)}  ${said}\n`;
 }
 
 const everyDefect = only === undefined && (values.kind ?? 'defect') === 'defect';

@@ -1,6 +1,7 @@
 /** The matrix as a person reads it: one line an API on a terminal, every row in Markdown. */
 
-import { type Paint, seconds, width } from '../../reports/style.ts';
+import { readableDuration } from '../../common/durations.ts';
+import { type Paint, width } from '../../common/terminal.ts';
 import type { Api } from '../../runner/types.ts';
 import { neverRed } from './judge.ts';
 import type { Problem, SubjectKind, Verdict } from './types.ts';
@@ -73,7 +74,7 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
       `${paint('red', '✗')} ${where}: ${what}`,
       paint('dim', `  → ${todo}`),
     ]),
-    `${end}: ${subjects} subjects in ${seconds(durationMs)}`,
+    `${end}: ${subjects} subjects in ${readableDuration(durationMs)}`,
     '',
   ].join('\n');
 }
