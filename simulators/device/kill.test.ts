@@ -1,7 +1,175 @@
+/** A killed incarnation changes nothing any more, whatever was under way: the next one may be up already. */
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { systemClock } from '../common/clock.ts';
+import { Agent } from './agent.ts';
+import { DeviceDirectory } from './device-directory.ts';
+import { type DiskIo, disk } from './log/io.ts';
+import { settle } from './options.ts';
+import { fillerEvents } from './state/filler.ts';
 import { killLoop } from './testing/kill-loop.ts';
+import { robot, scratch } from './testing/robot.ts';
 
-test('an agent that is killed under load loses and renumbers no event that anyone saw', async () => {
+/** Everything below a directory, with its content. */
+function everything(path: string): string[] {
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .map((entry) => {
+      const at = `${entry.parentPath}/${entry.name}`;
+      const { ino, size, mtimeMs } = lstatSync(at);
+      const content = entry.isFile() ? readFileSync(at, 'latin1') : entry.isSymbolicLink() ? readlinkSync(at) : '';
+      return `${at} ${ino} ${entry.isDirectory() ? '' : `${size} ${mtimeMs} ${content}`}`;
+    })
+    .toSorted();
+}
+
+const CHANGING = [
+  'open',
+  'write',
+  'store',
+  'truncate',
+  'rename',
+  'sync',
+  'syncDirectory',
+  'makeDirectory',
+  'link',
+  'remove',
+];
+
+/** A disk whose syncs take a turn or two, and which calls `after` when an operation that may change something has begun. */
+function watched(after: () => void): DiskIo {
+  const quick: DiskIo = {
+    ...disk,
+    sync: () => turn(),
+    // Begun is done, as for a process that is killed.
+    store: async (fd, buffer, position) => {
+      disk.write(fd, buffer, position);
+      await turn();
+    },
+    syncDirectory: async () => {
+      await turn();
+      await turn();
+    },
+  };
+  const operations = Object.entries(quick).map(([name, operation]: [string, (...args: never[]) => unknown]) => [
+    name,
+    (...args: never[]) => {
+      const result = operation(...args);
+      if (CHANGING.includes(name)) after();
+      return result;
+    },
+  ]);
+  return Object.fromEntries(operations) as DiskIo;
+}
+
+/** Everything an agent does, at once, whatever comes of it. */
+async function busy({ events, deployments }: Agent): Promise<void> {
+  const publish = (count: number) => events.append(fillerEvents(0, count, systemClock));
+  const files = (name: string) => [
+    { filepath: `/etc/${name}`, content: name },
+    { filepath: '/both', content: name },
+  ];
+  const first = await deployments.drive({ config_instances: files('a') });
+  await Promise.allSettled([
+    ...[1, 5, 30, 2].map(publish),
+    deployments.drive({ config_instances: files('b') }),
+    deployments.remove(first.id),
+    deployments.drive({ error_status: 'failed' }),
+    events.compact(),
+    deployments.drive({ config_instances: files('c') }),
+    publish(40),
+  ]);
+}
+
+test('a kill after any step of any write leaves the disk as it was at that moment', async () => {
+  for (let fatal = 1; ; fatal += 1) {
+    using home = scratch();
+    const dir = `${home.path}/robot`;
+    let step = 0;
+    let then: string[] | undefined;
+    const io = watched(() => {
+      step += 1;
+      if (step !== fatal) return;
+      agent.kill();
+      then = everything(home.path);
+    });
+    const settings = settle({ dir, socket: `${home.path}/s`, retain: 60, seed: 1, failedMs: 0 });
+    const identity = () => ({ deviceId: 'dvc_1', name: 'robot', directory: dir });
+    const env = {
+      io,
+      clock: systemClock,
+      write: (socket: Socket, bytes: Buffer) => socket.write(bytes),
+      latency: () => 0,
+    };
+    const agent: Agent = new Agent(settings, identity, env, new DeviceDirectory(dir, io));
+    await agent.start().catch(() => undefined);
+    await busy(agent).catch(() => undefined);
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    if (then === undefined) {
+      agent.kill();
+      expect(step).toBeGreaterThan(80);
+      return;
+    }
+    expect(everything(home.path), `after step ${fatal}`).toEqual(then);
+  }
+});
+
+test('a kill while the agent starts ends that start, and the next one comes up', async () => {
+  for (let turns = 0; turns < 6; turns += 1) {
+    await using on = await robot();
+    await on.device.publish(3);
+    await on.device.deploy();
+    await on.device.stop();
+    const starting = on.device.start();
+    for (let at = 0; at < turns; at += 1) await Promise.resolve();
+    on.device.kill();
+    const started = await starting.then(
+      () => true,
+      (error: Error) => error.message,
+    );
+    expect(started === true || /killed/.test(String(started))).toBe(true);
+    if (started !== true) expect(on.device.running).toBe(false);
+    await on.device.start();
+    expect((await on.ask('/health')).status).toBe(200);
+  }
+});
+
+test('publishers that run through kills and restarts are refused or served, and never meet the one before', async () => {
+  await using on = await robot({ retain: 200 });
+  let over = false;
+  const reasons = new Set<string>();
+  let published = 0;
+  const publishers = [1, 2, 3].map(async (count) => {
+    while (!over) {
+      await on.device.publish(count).then(
+        () => (published += 1),
+        (error: Error) => reasons.add(error.message),
+      );
+      await turn();
+    }
+  });
+  for (let round = 0; round < 40; round += 1) {
+    // In the middle of a write, and after many writes.
+    const enough = published + Math.floor(round / 4);
+    if (round % 2 === 0) while (published < enough) await turn();
+    else for (let turns = 0; turns < round; turns += 1) await turn();
+    on.device.kill();
+    await on.device.start();
+  }
+  over = true;
+  await Promise.all(publishers);
+  await on.device.publish(1);
+  expect([...reasons].filter((reason) => !/killed|down/.test(reason))).toEqual([]);
+  const { earliestId, latestId } = on.device.stats();
+  const stream = await on.listen(`?after=${earliestId - 1}`);
+  await stream.reach(latestId);
+  const { ids } = stream;
+  expect(ids.length).toBeGreaterThan(10);
+  expect(ids.every((id, at) => at === 0 || id > (ids[at - 1] ?? 0))).toBe(true);
+});
+
+test('an agent that is killed under load loses and renumbers no event that a client saw', async () => {
   const { problems, kills, seen, acknowledged } = await killLoop({ rounds: 4, seed: 1 });
   expect(problems).toEqual([]);
   expect(kills).toBe(4);

@@ -1,74 +1,18 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AgentDeployment } from '../../../harness/contract/agent.ts';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
-import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
-import { PlatformError } from '../../platform/ports.ts';
 import { DeployError } from '../ports.ts';
 import { type DeploymentSource, Syncer } from './sync.ts';
-import { ManualTime } from './testing/manual-time.ts';
-import { MemoryDevice } from './testing/memory-device.ts';
+import { syncSetup } from './testing/sync-setup.ts';
 
-type Operation = 'list' | 'contents' | 'report';
 const FILES = { '/a.json': '1' };
-
-/** A syncer between a platform and a device in memory; `trouble` makes an operation fail before it takes effect, or after. */
-function setUp() {
-  const time = new ManualTime();
-  const platform = new MemoryPlatform(time);
-  const { id } = platform.provision(platform.provisioningToken(), {
-    name: 'r',
-    agent_version: 'v1',
-    public_key_pem: '',
-    fingerprint: '',
-  });
-  const device = new MemoryDevice();
-  const downloads: string[] = [];
-  const state: { trouble: (operation: Operation, when: 'before' | 'after') => Error | undefined } = {
-    trouble: () => undefined,
-  };
-  const attempt = async <T>(operation: Operation, act: () => T): Promise<T> => {
-    const before = state.trouble(operation, 'before');
-    if (before) throw before;
-    try {
-      const result = act();
-      const after = state.trouble(operation, 'after');
-      if (after) throw after;
-      return result;
-    } catch (error) {
-      throw error instanceof PlatformError ? new ApiError(error.status, error.code, error.message) : error;
-    }
-  };
-  const source: DeploymentSource = {
-    list: () =>
-      attempt('list', () => {
-        const activity = ['queued', 'deployed'];
-        return structuredClone(platform.deployments(id, { activity, limit: 1000, offset: 0 }).items);
-      }),
-    contents: (instances) =>
-      attempt('contents', () =>
-        instances.map((instance) => {
-          downloads.push(instance.id);
-          return platform.content(id, instance.id).data;
-        }),
-      ),
-    report: (deploymentId, report) =>
-      attempt('report', () => {
-        platform.report(id, deploymentId, report);
-      }),
-  };
-  const never = new AbortController().signal;
-  const restarted = () => new Syncer(device, source, time);
-  const syncer = restarted();
-  return { time, platform, device, downloads, state, syncer, restarted, id, sync: () => syncer.run(never), never };
-}
 
 const status = ({ activity_status, error_status, target_status }: AgentDeployment) =>
   `${activity_status}/${error_status} → ${target_status}`;
 
 describe('a sync', () => {
   it('deploys what is queued, with its files, and reports it', async () => {
-    const { platform, device, sync, id, time } = setUp();
+    const { platform, device, sync, id, time } = syncSetup();
     const deployment = platform.deploy(id, { '/a.json': '1', '/b.json': '2' });
     await sync();
     expect([...device.files]).toEqual([
@@ -83,7 +27,7 @@ describe('a sync', () => {
   });
 
   it('changes and reports nothing when nothing has changed', async () => {
-    const { platform, device, sync, id, downloads } = setUp();
+    const { platform, device, sync, id, downloads } = syncSetup();
     platform.deploy(id, FILES);
     await sync();
     await sync();
@@ -93,7 +37,7 @@ describe('a sync', () => {
   });
 
   it('replaces, and reports both', async () => {
-    const { platform, device, sync, id } = setUp();
+    const { platform, device, sync, id } = syncSetup();
     const one = platform.deploy(id, { '/a.json': '1' });
     await sync();
     const two = platform.deploy(id, { '/b.json': '2' });
@@ -106,7 +50,7 @@ describe('a sync', () => {
   });
 
   it('removes what is no longer wanted', async () => {
-    const { platform, device, sync, id } = setUp();
+    const { platform, device, sync, id } = syncSetup();
     const one = platform.deploy(id, FILES);
     await sync();
     platform.archive(one.id);
@@ -116,7 +60,7 @@ describe('a sync', () => {
   });
 
   it('takes the newest of several that are wanted', async () => {
-    const { platform, device, sync, id, time } = setUp();
+    const { platform, device, sync, id, time } = syncSetup();
     const one = platform.deploy(id, { '/a.json': '1' });
     time.advance(1000);
     const two = platform.deploy(id, { '/b.json': '2' });
@@ -126,7 +70,7 @@ describe('a sync', () => {
   });
 
   it('remembers releases', async () => {
-    const { platform, device, sync, id } = setUp();
+    const { platform, device, sync, id } = syncSetup();
     const deployment = platform.deploy(id, FILES);
     const release = { object: 'release' as const, id: 'rls_1', version: '1', git_commit_id: null, created_at: '' };
     platform.stored(deployment.id).release = release;
@@ -135,7 +79,7 @@ describe('a sync', () => {
   });
 
   it('ends a deployment that can never be applied as failed, and still removes what the platform archived for it', async () => {
-    const { platform, device, sync, id, syncer } = setUp();
+    const { platform, device, sync, id, syncer } = syncSetup();
     const one = platform.deploy(id, { '/a.json': '1' });
     await sync();
     device.beforeDeploy = () => new DeployError('no such place', false);
@@ -149,7 +93,7 @@ describe('a sync', () => {
   });
 
   it('retries a deployment that cannot be applied now, ever more rarely, without downloading it again', async () => {
-    const { platform, device, sync, id, syncer, time, downloads } = setUp();
+    const { platform, device, sync, id, syncer, time, downloads } = syncSetup();
     const one = platform.deploy(id, { '/a.json': '1' });
     await sync();
     device.beforeDeploy = () => new DeployError('the disk is full', true);
@@ -174,7 +118,7 @@ describe('a sync', () => {
   });
 
   it('gives up what it retries when something newer is wanted', async () => {
-    const { platform, device, sync, id, syncer } = setUp();
+    const { platform, device, sync, id, syncer } = syncSetup();
     device.beforeDeploy = ({ id: wanted }) => (wanted === one.id ? new DeployError('no', true) : undefined);
     const one = platform.deploy(id, { '/a.json': '1' });
     await sync();
@@ -185,7 +129,7 @@ describe('a sync', () => {
   });
 
   it('counts content that the platform does not give as a failure of that deployment', async () => {
-    const { platform, sync, id, syncer, time } = setUp();
+    const { platform, sync, id, syncer, time } = syncSetup();
     const one = platform.deploy(id, FILES);
     platform.loseContent(one.id);
     await sync();
@@ -197,7 +141,7 @@ describe('a sync', () => {
     ['the network', new NetworkError('unplugged')],
     ['a token that is not taken', new ApiError(401, 'unauthorized', 'who are you')],
   ])('fails as a whole, and counts nothing against the deployment, for %s', async (_, trouble) => {
-    const { platform, state, sync, id, syncer } = setUp();
+    const { platform, state, sync, id, syncer } = syncSetup();
     const one = platform.deploy(id, FILES);
     state.trouble = (operation) => (operation === 'contents' ? trouble : undefined);
     await expect(sync()).rejects.toBe(trouble);
@@ -206,7 +150,7 @@ describe('a sync', () => {
   });
 
   it('reports with the next sync what it could not report with this one, as of when it happened', async () => {
-    const { platform, state, sync, id, time } = setUp();
+    const { platform, state, sync, id, time } = syncSetup();
     const one = platform.deploy(id, FILES);
     const deployedAt = new Date(time.now()).toISOString();
     state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
@@ -218,7 +162,7 @@ describe('a sync', () => {
   });
 
   it('reports that something was deployed even when it is gone by the time it can report', async () => {
-    const { platform, state, sync, id, time } = setUp();
+    const { platform, state, sync, id, time } = syncSetup();
     const one = platform.deploy(id, FILES);
     const [deployed_at, archived_at] = [0, 60_000].map((later) => new Date(time.now() + later).toISOString());
     state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
@@ -233,7 +177,7 @@ describe('a sync', () => {
   });
 
   it('goes on applying while one report is not taken', async () => {
-    const { platform, device, state, sync, id } = setUp();
+    const { platform, device, state, sync, id } = syncSetup();
     platform.deploy(id, { '/a.json': '1' });
     state.trouble = (operation) => (operation === 'report' ? new ApiError(503, 'busy', 'busy') : undefined);
     await expect(sync()).rejects.toThrow('busy');
@@ -243,7 +187,7 @@ describe('a sync', () => {
   });
 
   it('reports after a restart what was removed before', async () => {
-    const { platform, state, sync, id, restarted, never } = setUp();
+    const { platform, state, sync, id, restarted, never } = syncSetup();
     const one = platform.deploy(id, FILES);
     await sync();
     platform.archive(one.id);
@@ -255,7 +199,7 @@ describe('a sync', () => {
   });
 
   it('reports after a restart what was not reported before', async () => {
-    const { platform, state, sync, id, restarted, never } = setUp();
+    const { platform, state, sync, id, restarted, never } = syncSetup();
     const one = platform.deploy(id, FILES);
     state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
     await expect(sync()).rejects.toThrow('unplugged');
@@ -265,7 +209,7 @@ describe('a sync', () => {
   });
 
   it('does not insist on a report that the platform refuses', async () => {
-    const { platform, state, sync, id } = setUp();
+    const { platform, state, sync, id } = syncSetup();
     platform.deploy(id, FILES);
     let refusals = 0;
     state.trouble = (operation) => {
@@ -278,7 +222,7 @@ describe('a sync', () => {
   });
 
   it('without a way to report still applies', async () => {
-    const { device, platform, id, time, never } = setUp();
+    const { device, platform, id, time, never } = syncSetup();
     const one = platform.deploy(id, FILES);
     const source: DeploymentSource = {
       list: async () => platform.deployments(id, { activity: ['queued'], limit: 9, offset: 0 }).items,
@@ -290,62 +234,5 @@ describe('a sync', () => {
     await syncer.run(never);
     expect(device.events).toEqual([`deployed ${one.id}`]);
     expect(platform.reports).toEqual([]);
-  });
-});
-
-describe('after any trouble', () => {
-  const step = fc.oneof(
-    { weight: 3, arbitrary: fc.constant({ kind: 'deploy' as const }) },
-    fc.constant({ kind: 'archive' as const }),
-    fc.constant({ kind: 'restart' as const }),
-    fc.record({
-      kind: fc.constant('sync' as const),
-      operation: fc.constantFrom<Operation>('list', 'contents', 'report'),
-      when: fc.constantFrom('before' as const, 'after' as const),
-      error: fc.constantFrom<'none' | 'network' | 'server'>('none', 'network', 'server'),
-      /** How the device takes a deployment. */
-      device: fc.constantFrom<'takes' | 'later' | 'never'>('takes', 'later', 'never'),
-    }),
-  );
-
-  it('device and platform agree, each event happened once, and files are those of the current deployment', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        const { platform, device, state, id, time, restarted, never } = setUp();
-        let syncer = restarted();
-        let latest: string | undefined;
-        const run = async () => {
-          await syncer.run(never).catch(() => {});
-          time.advance(86_400_000);
-        };
-        for (const [index, each] of steps.entries()) {
-          if (each.kind === 'deploy') latest = platform.deploy(id, { [`/${index}.json`]: String(index) }).id;
-          else if (each.kind === 'archive' && latest) platform.archive(latest);
-          else if (each.kind === 'restart') syncer = restarted();
-          else if (each.kind === 'sync') {
-            const error = each.error === 'network' ? new NetworkError('x') : new ApiError(503, 'x', 'x');
-            const hit = (operation: Operation, when: string) => operation === each.operation && when === each.when;
-            state.trouble = (...at) => (each.error !== 'none' && hit(...at) ? error : undefined);
-            const refusal = new DeployError('x', each.device === 'later');
-            device.beforeDeploy = () => (each.device === 'takes' ? undefined : refusal);
-            await run();
-          }
-        }
-        state.trouble = () => undefined;
-        device.beforeDeploy = () => undefined;
-        for (let pass = 0; pass < 3; pass++) await run();
-
-        const stored = latest === undefined ? undefined : platform.stored(latest);
-        const current = stored?.target_status === 'deployed' && stored.error_status === 'none' ? [stored.id] : [];
-        expect(device.active().map(({ id: active }) => active)).toEqual(current);
-        expect([...device.files.keys()]).toEqual(current.length ? [stored?.config_instances?.[0]?.filepath] : []);
-        expect(new Set(device.events).size).toBe(device.events.length);
-        for (const { id: each, activity_status } of platform.deployments(id, { activity: [], limit: 99, offset: 0 })
-          .items) {
-          expect(activity_status).toBe(current.includes(each) ? 'deployed' : 'archived');
-        }
-      }),
-      { numRuns: 1000 },
-    );
   });
 });
