@@ -1,6 +1,6 @@
-/** `npm run bench`: every figure beside the floor that the same run measured. Options: `--only NAME,NAME…` . */
+/** `npm run bench`: every figure beside the floor that the same run measured. */
 import process from 'node:process';
-import { parseArgs } from 'node:util';
+import { onlyOf, toolOptions } from '../options.ts';
 import type { Figure } from './figure.ts';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
@@ -16,13 +16,13 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
 /** Minutes to half an hour, or most of the machine's memory: only when named. */
 const LONG = new Set(['fleet.interrupt', 'fleet.many', 'fleet.soak']);
 
-const { values } = parseArgs({ options: { only: { type: 'string' } } });
-const only = values.only?.split(',');
+const HELP = `npm run bench -- [options]
+  --only NAME,NAME…   these of ${Object.keys(BENCHES).join(', ')}
+                      (${[...LONG].join(', ')} run only when they are named)
+`;
+const values = toolOptions(HELP, { only: { type: 'string' } });
+const only = onlyOf(values.only, Object.keys(BENCHES), HELP);
 const wanted = Object.keys(BENCHES).filter((name) => (only === undefined ? !LONG.has(name) : only.includes(name)));
-if (wanted.length === 0) {
-  process.stderr.write(`--only ${values.only}: the benches are ${Object.keys(BENCHES).join(', ')}\n`);
-  process.exit(64);
-}
 const number = (value: number | undefined): string =>
   value === undefined ? '–' : value >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
 const row = (cells: string[]): string =>

@@ -1,6 +1,6 @@
 /**
- * `npm run flake`: the right simulators checked again and again by the command itself, while busy loops keep every core from them. No outcome
- * may change. `-- --help` lists the options.
+ * `npm run flake`: the reference simulators, checked again and again by the command itself while busy loops take up every core. No
+ * outcome may change.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,11 +8,11 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { TRANSPORTS, type TransportName } from '../../../simulators/device/transport/index.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
+import { countOf, inParallel, toolOptions } from '../options.ts';
 import { startRobot } from './robot.ts';
 import { scratch } from './scratch.ts';
 import { KEY, LIMITED_KEY, startWorkspace } from './workspace.ts';
@@ -25,21 +25,14 @@ const HELP = `npm run flake -- [options]
 `;
 const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '50' },
-    busy: { type: 'string', default: String(availableParallelism()) },
-    'at-once': { type: 'string', default: '2' },
-    api: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const values = toolOptions(HELP, {
+  runs: { type: 'string', default: '50' },
+  busy: { type: 'string', default: String(availableParallelism()) },
+  'at-once': { type: 'string', default: '2' },
+  api: { type: 'string' },
 });
-if (values.help) {
-  process.stdout.write(HELP);
-  process.exit();
-}
 
-/** One way to be checked. Every run of it must come to the same. */
+/** One target and way to check it. Every run of it must have the same outcomes. */
 interface Course {
   name: string;
   run(seed: number): Promise<Report>;
@@ -82,7 +75,7 @@ async function check(api: string, words: readonly string[]): Promise<Report> {
   }
 }
 
-/** Everything that is not what it was in the first run of its course, and everything red. */
+/** Results that differ from the first run of the course, and everything red. */
 function changes(first: Report | undefined, report: Report): CheckResult[] {
   const before = new Map(first?.checks.map(({ id, outcome }) => [id, outcome]));
   return report.checks.filter(
@@ -96,12 +89,15 @@ const courses = [
 ].filter(({ api }) => (values.api ?? api) === api);
 const runs = [...new Set(courses.map(({ api }) => api))].flatMap((api) => {
   const own = courses.filter((each) => each.api === api);
-  return Array.from({ length: Number(values.runs) }, (_, seed) => ({ seed, course: own[seed % own.length]?.course }));
+  return Array.from({ length: countOf('runs', values.runs, HELP) }, (_, seed) => ({
+    seed,
+    course: own[seed % own.length]?.course,
+  }));
 });
 
-/** Ends by itself when this process has gone, however that came. */
+/** Ends by itself when this process is gone. */
 const BUSY = 'const { ppid } = process; while (process.ppid === ppid) for (let i = 0; i < 1e8; i++);';
-const loops = Array.from({ length: Number(values.busy) }, () =>
+const loops = Array.from({ length: countOf('busy', values.busy, HELP) }, () =>
   spawn(process.execPath, ['-e', BUSY], { stdio: 'ignore' }),
 );
 const started = performance.now();
@@ -109,23 +105,18 @@ const first = new Map<Course, Report>();
 const longest = new Map<Course, number>();
 let changed = 0;
 try {
-  const queue = runs.values();
-  await Promise.all(
-    Array.from({ length: Number(values['at-once']) }, async () => {
-      for (const { seed, course } of queue) {
-        if (course === undefined) continue;
-        const report = await course.run(seed);
-        const found = changes(first.get(course), report);
-        if (!first.has(course)) first.set(course, report);
-        longest.set(course, Math.max(longest.get(course) ?? 0, report.duration_ms));
-        changed += found.length > 0 ? 1 : 0;
-        for (const { id, outcome, expected, actual, reason, counterexample } of found) {
-          const why = reason ?? `expected ${expected}; actual: ${actual}; counterexample: ${String(counterexample)}`;
-          process.stdout.write(`✗ ${course.name}, seed ${seed}: ${outcome} ${id}: ${why}\n`);
-        }
-      }
-    }),
-  );
+  await inParallel(runs, countOf('at-once', values['at-once'], HELP), async ({ seed, course }) => {
+    if (course === undefined) return;
+    const report = await course.run(seed);
+    const found = changes(first.get(course), report);
+    if (!first.has(course)) first.set(course, report);
+    longest.set(course, Math.max(longest.get(course) ?? 0, report.duration_ms));
+    changed += found.length > 0 ? 1 : 0;
+    for (const { id, outcome, expected, actual, reason, counterexample } of found) {
+      const why = reason ?? `expected ${expected}; actual: ${actual}; counterexample: ${String(counterexample)}`;
+      process.stdout.write(`✗ ${course.name}, seed ${seed}: ${outcome} ${id}: ${why}\n`);
+    }
+  });
 } finally {
   for (const loop of loops) loop.kill('SIGKILL');
 }

@@ -1,65 +1,60 @@
-/** A simulated platform and a device enrolled in it, either of them wrong or differing, judged together by the system suite. */
+/** Subjects of the system suite: a simulated platform with a device enrolled in it, either of them with a defect or a variant. */
 import { deviceVariants } from '../../../simulators/defects/device/index.ts';
-import { NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
+import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformVariants } from '../../../simulators/defects/platform/index.ts';
 import { systemDefects } from '../../../simulators/defects/system/index.ts';
-import { type DeviceBehaviour, referenceBehaviour as rightDevice } from '../../../simulators/device/index.ts';
-import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
+import { type DeviceBehaviour, referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
+import { type PlatformBehaviour, referenceBehaviour as referencePlatform } from '../../../simulators/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
 import { Redactor } from '../../client/redact.ts';
 import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
-import { makePlan } from '../../runner/plan.ts';
-import { runSuite } from '../../runner/run.ts';
 import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
+import { type Only, PATIENCE_MS, runOn, subjectsOf } from './subjects.ts';
 import type { Subject } from './types.ts';
 import { KEY, startWorkspace } from './workspace.ts';
 
-const SEED = 11;
 /** An effect that never comes is waited for four times as long. */
-const IMPATIENT_MS = 1500;
-const PATIENCE_MS = 10_000;
+const DEFECT_PATIENCE_MS = 1500;
 
-interface Choice {
-  platform?(right: PlatformBehaviour): PlatformBehaviour;
-  device?(right: DeviceBehaviour): DeviceBehaviour;
+interface System {
+  platform?(reference: PlatformBehaviour): PlatformBehaviour;
+  device?(reference: DeviceBehaviour): DeviceBehaviour;
   version?: SupportedVersion;
-  /** A platform that does nothing takes the place of the one that the device is enrolled in. */
+  /** A null server takes the place of the platform that the device is enrolled in. */
   instead?: NullServerName;
   patienceMs?: number;
-  only?: readonly string[] | undefined;
 }
 
-async function judgeSystem(choice: Choice): Promise<Report> {
-  const { platform: makePlatform, device: makeDevice, version, instead, only, patienceMs = PATIENCE_MS } = choice;
+async function runOnSystem(choice: System, only?: Only): Promise<Report> {
+  const { version, instead, patienceMs = PATIENCE_MS } = choice;
   await using stack = new AsyncDisposableStack();
   const workspace = stack.use(
     await startWorkspace({
-      ...(makePlatform === undefined ? {} : { platform: makePlatform(referenceBehaviour) }),
-      ...(makeDevice === undefined ? {} : { device: makeDevice(rightDevice) }),
+      ...(choice.platform === undefined ? {} : { platform: choice.platform(referencePlatform) }),
+      ...(choice.device === undefined ? {} : { device: choice.device(referenceDevice) }),
     }),
   );
-  const nothing = instead === undefined ? undefined : stack.use(await nullServer(instead, { port: 0 }));
-  const redactor = new Redactor();
+  const server = instead === undefined ? undefined : stack.use(await nullServer(instead, { port: 0 }));
   const { socket, control, deviceId, links } = workspace;
-  const device = stack.use(await openDeviceTarget({ socket, control, env: {}, redactor, patienceMs }));
+  const redactor = new Redactor();
+  const common = { env: {}, redactor, patienceMs };
+  const device = stack.use(await openDeviceTarget({ ...common, socket, control }));
   const platform = stack.use(
     await openPlatformTarget({
-      url: nothing === undefined ? workspace.platform.url : `${nothing.address}/beta`,
+      ...common,
+      url: server === undefined ? workspace.platform.url : `${server.address}/beta`,
       apiKey: KEY,
       onlineDevice: deviceId,
-      env: {},
-      redactor,
-      patienceMs,
       ...(version === undefined ? {} : { apiVersion: version }),
     }),
   );
   const capabilities = new Set([...device.capabilities, ...platform.capabilities, 'write'] as const);
-  return await runSuite(systemSuite, {
-    plan: makePlan(systemSuite, { capabilities, ...(only === undefined ? {} : { only }) }),
-    target: { ...device.description, kind: 'system', capabilities: [...capabilities] },
-    context: (recorder, signal) => ({
+  const target = {
+    description: { ...device.description, kind: 'system', capabilities: [...capabilities] },
+    unreachable: undefined,
+    context: (...[recorder, signal]: Parameters<typeof device.context>) => ({
       device: device.context(recorder, signal),
       platform: platform.context(recorder, signal),
       deviceId,
@@ -70,13 +65,11 @@ async function judgeSystem(choice: Choice): Promise<Report> {
         for (const link of links) link.restore();
       },
     }),
-    redactor,
-    seed: SEED,
-    version: 'matrix',
-  });
+  };
+  return await runOn(systemSuite, target, { redactor, capabilities, only });
 }
 
-/** Those that the way from the platform to an event and back could be tripped by. */
+/** Variants that could disturb the way from the platform to an event and back. */
 const PLATFORM_VARIANTS = [
   'created-201',
   'fields-beyond-the-published',
@@ -96,45 +89,32 @@ const DEVICE_VARIANTS = [
   'times-with-offset',
 ];
 
-function variants(): Subject[] {
-  const variant = (name: string, summary: string, choice: Choice): Subject => ({
-    ...{ api: 'system', kind: 'variant', name, summary },
-    judge: (only) => judgeSystem({ ...choice, only }),
+export const systemSubjects = (): Subject[] =>
+  subjectsOf('system', {
+    references: SUPPORTED_VERSIONS.map((version) => ({
+      name: version,
+      summary: 'The simulated platform with a simulated device.',
+      run: (only) => runOnSystem({ version }, only),
+    })),
+    defects: systemDefects.map(({ name, summary, breaks, file, behaviour: platform }) => ({
+      ...{ name, summary, breaks, file },
+      run: (only) => runOnSystem({ platform, patienceMs: DEFECT_PATIENCE_MS }, only),
+    })),
+    variants: [
+      ...platformVariants
+        .filter(({ name }) => PLATFORM_VARIANTS.includes(name))
+        .map(({ name, summary, behaviour: platform }) => ({
+          name: `platform ${name}`,
+          summary,
+          run: (only: Only) => runOnSystem({ platform }, only),
+        })),
+      ...deviceVariants
+        .filter(({ name }) => DEVICE_VARIANTS.includes(name))
+        .map(({ name, summary, behaviour: device }) => ({
+          name: `device ${name}`,
+          summary,
+          run: (only: Only) => runOnSystem({ device }, only),
+        })),
+    ],
+    runNull: (instead) => runOnSystem({ instead, patienceMs: DEFECT_PATIENCE_MS }),
   });
-  return [
-    ...platformVariants
-      .filter(({ name }) => PLATFORM_VARIANTS.includes(name))
-      .map(({ name, summary, behaviour: platform }) => variant(`platform ${name}`, summary, { platform })),
-    ...deviceVariants
-      .filter(({ name }) => DEVICE_VARIANTS.includes(name))
-      .map(({ name, summary, behaviour: device }) => variant(`device ${name}`, summary, { device })),
-  ];
-}
-
-export function systemSubjects(): Subject[] {
-  const common = { api: 'system' as const };
-  return [
-    ...SUPPORTED_VERSIONS.map(
-      (version): Subject => ({
-        ...common,
-        ...{ kind: 'right', name: version, summary: 'The simulated platform with a simulated device.' },
-        judge: (only) => judgeSystem({ version, only }),
-      }),
-    ),
-    ...systemDefects.map(
-      ({ name, summary, breaks, file, behaviour: platform }): Subject => ({
-        ...common,
-        ...{ kind: 'defect', name, summary, breaks, file },
-        judge: (only) => judgeSystem({ platform, only, patienceMs: IMPATIENT_MS }),
-      }),
-    ),
-    ...variants(),
-    ...(Object.keys(NULL_SERVERS) as NullServerName[]).map(
-      (name): Subject => ({
-        ...common,
-        ...{ kind: 'null', name, summary: NULL_SERVERS[name] },
-        judge: () => judgeSystem({ instead: name, patienceMs: IMPATIENT_MS }),
-      }),
-    ),
-  ];
-}

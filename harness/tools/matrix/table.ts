@@ -1,16 +1,16 @@
-/** The matrix as a person reads it: one line an API on a terminal, every row in Markdown. */
+/** The matrix for readers: one line an API on a terminal, every row in Markdown. */
 
 import { readableDuration } from '../../common/durations.ts';
 import { type Paint, width } from '../../common/terminal.ts';
 import type { Api } from '../../runner/types.ts';
-import { neverRed } from './judge.ts';
-import type { Problem, SubjectKind, Verdict } from './types.ts';
+import { neverRed } from './evaluate.ts';
+import { type Problem, SUBJECT_KINDS, type SubjectKind, type Verdict } from './types.ts';
 
 /** One API with its subjects, and the ids of those of its checks that can turn red. */
 export interface Part {
   api: Api;
   verdicts: readonly Verdict[];
-  /** Left out when only some of the defects were judged. */
+  /** Left out when only some of the defects were run. */
   checks?: readonly string[];
 }
 
@@ -25,13 +25,13 @@ const HEADINGS = [
   'conformant',
   'defects caught',
   'checks proven',
-  'legal choices kept',
-  'nothing for nothing',
+  'variants accepted',
+  'null servers rejected',
 ];
 
-/** Counts, `what is as it must be/all`. A dash: was not judged. */
+/** Counts by column: how many are ok, of how many. */
 function counts(part: Part): [done: number, all: number][] {
-  const kinds = (['right', 'defect', 'variant', 'null'] as const).map((kind): [number, number] => {
+  const kinds = SUBJECT_KINDS.map((kind): [number, number] => {
     const subjects = of(part, kind);
     return [good(subjects), subjects.length];
   });
@@ -63,10 +63,9 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
       ),
     ),
   ];
-  const wrong = shortcomings(parts);
+  const wrong = problemsOf(parts);
   const subjects = parts.reduce((sum, { verdicts }) => sum + verdicts.length, 0);
-  const end =
-    wrong.length === 0 ? paint('green', 'All as it must be') : paint('red', `${wrong.length} not as it must be`);
+  const end = wrong.length === 0 ? paint('green', 'All ok') : paint('red', `${wrong.length} problems`);
   return [
     ...lines,
     '',
@@ -79,12 +78,12 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
   ].join('\n');
 }
 
-interface Shortcoming extends Problem {
+interface TableProblem extends Problem {
   where: string;
 }
 
-/** Of a test run's result in JSON what `.ci/tally.mjs` adds up: each shortcoming counts as one failed test. */
-export function asTestResults(passed: number, wrong: readonly Shortcoming[]): object {
+/** Of a test run's result in JSON what `.ci/tally.mjs` adds up: each problem counts as one failed test. */
+export function asTestResults(passed: number, wrong: readonly TableProblem[]): object {
   return {
     numPassedTests: passed,
     numFailedTests: wrong.length,
@@ -101,8 +100,8 @@ export function asTestResults(passed: number, wrong: readonly Shortcoming[]): ob
   };
 }
 
-/** Everything that is not as it must be, in the order of the table. */
-export function shortcomings(parts: readonly Part[]): Shortcoming[] {
+/** Every problem, in the order of the table. */
+export function problemsOf(parts: readonly Part[]): TableProblem[] {
   return parts.flatMap((part) => [
     ...part.verdicts.flatMap(({ subject, problems }) =>
       problems.map((problem) => ({ where: `${subject.api} ${subject.kind} ${subject.name}`, ...problem })),
@@ -116,10 +115,10 @@ export function shortcomings(parts: readonly Part[]): Shortcoming[] {
 }
 
 const TITLES: Record<SubjectKind, string> = {
-  right: 'Right',
+  reference: 'Reference',
   defect: 'Defects',
-  variant: 'Legal choices',
-  null: 'Servers that do nothing',
+  variant: 'Variants',
+  null: 'Null servers',
 };
 const LONGEST = 160;
 

@@ -1,24 +1,24 @@
-/** What the kill matrix is made of: subjects (a deviation, a legal choice, a server that does nothing) and what the suite said of each. */
+/** What the kill matrix is made of: its subjects, and the verdict on each. */
 import type { Api, Level, Report } from '../../runner/types.ts';
 
-export const SUBJECT_KINDS = ['right', 'defect', 'variant', 'null'] as const;
+export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
-/** One implementation to judge. */
+/** One implementation that a suite is run against. */
 export interface Subject {
   api: Api;
   kind: SubjectKind;
   name: string;
   summary: string;
-  /** Requirements that a defect breaks; each of them must be seen to be broken. */
+  /** Requirements that a defect breaks; a check of each of them must turn red. */
   breaks?: readonly string[];
   /** The file that declares it, where that is not the matrix. */
   file?: string;
   /** Starts it, runs the suite against it, stops it. `only`: these requirements; all when left out. */
-  judge(only?: readonly string[]): Promise<Report>;
+  run(only?: readonly string[]): Promise<Report>;
 }
 
-/** A check that turned red, in its own words. */
+/** What a red check reported. */
 export interface Red {
   id: string;
   level: Level;
@@ -33,7 +33,7 @@ export interface Verdict {
   passed: number;
   red: readonly Red[];
   durationMs: number;
-  /** What is wrong with this row, each with what to do about it; empty when the matrix is as it must be. */
+  /** What is wrong with this row, each with what to do about it; empty when the row is ok. */
   problems: readonly Problem[];
 }
 

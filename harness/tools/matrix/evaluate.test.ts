@@ -1,9 +1,9 @@
-/** The matrix must be able to fail: in each of the ways in which a suite can be wrong. */
+/** The matrix must be able to fail, in each of the ways in which a suite can be wrong. */
 import { describe, expect, it } from 'vitest';
 import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/samples.ts';
 import type { CheckResult } from '../../runner/types.ts';
-import { judge } from './judge.ts';
+import { evaluateSubject } from './evaluate.ts';
 import { closingTable, markdownTable } from './table.ts';
 import type { Subject, SubjectKind, Verdict } from './types.ts';
 
@@ -13,60 +13,60 @@ const warns = { ...fails, level: 'SHOULD', outcome: 'warn' } as const;
 const blocked = sampleResult({ outcome: 'blocked', reason: 'no such socket' });
 const plain = painter({ write: () => {} }, {});
 
-function judged(kind: SubjectKind, checks: CheckResult[], breaks?: string[]): Promise<Verdict> {
+function verdictOn(kind: SubjectKind, checks: CheckResult[], breaks?: string[]): Promise<Verdict> {
   const subject: Subject = {
     ...{ api: 'device', kind, name: 'some-subject', summary: 'Does something.', file: 'some-subject.ts' },
-    judge: async () => sampleReport(checks, {}),
+    run: async () => sampleReport(checks, {}),
     ...(breaks === undefined ? {} : { breaks }),
   };
-  return judge(subject);
+  return evaluateSubject(subject);
 }
 
-const problems = async (...given: Parameters<typeof judged>): Promise<string[]> =>
-  (await judged(...given)).problems.map(({ what, todo }) => `${what} → ${todo}`);
+const problems = async (...given: Parameters<typeof verdictOn>): Promise<string[]> =>
+  (await verdictOn(...given)).problems.map(({ what, todo }) => `${what} → ${todo}`);
 
 describe('a subject', () => {
   it.for([
-    ['right', [passes], undefined],
+    ['reference', [passes], undefined],
     ['variant', [passes, warns], undefined],
     ['null', [fails, blocked, { ...passes, level: 'SHOULD' }], undefined],
     ['defect', [passes, fails], ['device.events.types']],
     ['defect', [warns], ['device.events.types']],
-  ] as [SubjectKind, CheckResult[], string[] | undefined][])('is as it must be: %s', async ([kind, checks, breaks]) => {
+  ] as [SubjectKind, CheckResult[], string[] | undefined][])('is ok: %s', async ([kind, checks, breaks]) => {
     expect(await problems(kind, checks, breaks)).toEqual([]);
   });
 
   it.for([
-    ['right', [passes, warns], undefined, /device.events.types: expected .* blames wrongly/],
-    ['right', [blocked], undefined, /blocked: device.events.frame: no such socket/],
+    ['reference', [passes, warns], undefined, /device.events.types: expected .* is wrong/],
+    ['reference', [blocked], undefined, /blocked: device.events.frame: no such socket/],
     ['variant', [fails], undefined, /device.events.types: expected .* leaves this open/],
     ['variant', [blocked], undefined, /blocked/],
-    ['null', [passes], undefined, /does nothing passes device.events.frame/],
+    ['null', [passes], undefined, /null server passes device.events.frame/],
     ['defect', [passes], ['device.events.frame'], /not caught by device.events.frame → .*`breaks` in some-subject.ts/],
     ['defect', [passes, fails], ['device.events.frame', 'device.events.types'], /not caught by device.events.frame/],
     ['defect', [blocked], ['device.events.frame'], /not caught .*blocked: device.events.frame: no such socket/],
   ] as [SubjectKind, CheckResult[], string[] | undefined, RegExp][])(
-    'is not as it must be: %s',
+    'is not ok: %s',
     async ([kind, checks, breaks, said]) => {
       expect((await problems(kind, checks, breaks)).join('\n')).toMatch(said);
     },
   );
 
   it('that does not start is a problem, and ends nothing', async () => {
-    const { problems: found } = await judge({
-      ...{ api: 'device', kind: 'right', name: 'x', summary: 'X.' },
-      judge: () => Promise.reject(new Error('no port')),
+    const { problems: found } = await evaluateSubject({
+      ...{ api: 'device', kind: 'reference', name: 'x', summary: 'X.' },
+      run: () => Promise.reject(new Error('no port')),
     });
     expect(found).toEqual([expect.objectContaining({ what: expect.stringContaining('no port') })]);
   });
 });
 
 describe('the table', () => {
-  it('counts what is as it must be, and names what is not with what to do', async () => {
+  it('counts what is ok, and names each problem with what to do', async () => {
     const verdicts = [
-      await judged('right', [passes]),
-      await judged('defect', [passes, fails], ['device.events.types']),
-      await judged('defect', [passes], ['device.events.frame']),
+      await verdictOn('reference', [passes]),
+      await verdictOn('defect', [passes, fails], ['device.events.types']),
+      await verdictOn('defect', [passes], ['device.events.frame']),
     ];
     const parts = [{ api: 'device' as const, verdicts, checks: ['device.events.types', 'device.events.frame'] }];
     const text = closingTable(parts, 1500, plain);
@@ -74,7 +74,7 @@ describe('the table', () => {
     expect(text).toMatch(/^device +1\/1 +1\/2 +1\/2 +– +–$/m);
     expect(text).toContain('✗ device defect some-subject: not caught by device.events.frame\n  → ');
     expect(text).toContain('✗ device check device.events.frame: red on no defect');
-    expect(text).toContain('2 not as it must be: 3 subjects in 1.5 s');
+    expect(text).toContain('2 problems: 3 subjects in 1.5 s');
     const whole = markdownTable(parts);
     expect(whole).toContain('| ✓ | some-subject | Does something. | `device.events.types` | a first event with an id');
     expect(whole).toContain('| ✗ | some-subject | Does something. | **nothing** |');
@@ -82,7 +82,7 @@ describe('the table', () => {
   });
 
   it('says so when all is well', async () => {
-    const text = closingTable([{ api: 'device', verdicts: [await judged('right', [passes])] }], 900, plain);
-    expect(text).toMatch(/All as it must be: 1 subjects in 900 ms/);
+    const text = closingTable([{ api: 'device', verdicts: [await verdictOn('reference', [passes])] }], 900, plain);
+    expect(text).toMatch(/All ok: 1 subjects in 900 ms/);
   });
 });

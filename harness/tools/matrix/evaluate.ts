@@ -1,9 +1,9 @@
-/** Judges one subject, and the matrix as a whole. */
+/** Evaluates what a suite found on one subject, and what the matrix proves as a whole. */
 import type { CheckResult, Report } from '../../runner/types.ts';
 import type { Problem, Red, Subject, Verdict } from './types.ts';
 
-/** A defect is judged by the checks of the requirements it breaks, or with `whole` by all of them. */
-export async function judge(subject: Subject, whole = false): Promise<Verdict> {
+/** On a defect only the checks of the requirements that it breaks are run, or with `whole` all of them. */
+export async function evaluateSubject(subject: Subject, whole = false): Promise<Verdict> {
   const started = performance.now();
   const ended = (verdict: Omit<Verdict, 'subject' | 'durationMs'>): Verdict => ({
     subject,
@@ -11,21 +11,21 @@ export async function judge(subject: Subject, whole = false): Promise<Verdict> {
     ...verdict,
   });
   try {
-    const report = await subject.judge(subject.kind === 'defect' && !whole ? subject.breaks : undefined);
+    const report = await subject.run(subject.kind === 'defect' && !whole ? subject.breaks : undefined);
     return ended({
       passed: report.checks.filter(({ outcome }) => outcome === 'pass').length,
-      red: report.checks.filter(isRed).map(inItsWords),
+      red: report.checks.filter(isRed).map(reported),
       problems: PROBLEMS[subject.kind](subject, report),
     });
   } catch (error) {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const problem = { what: `could not be judged: ${reason}`, todo: 'mend the matrix, or the simulator' };
+    const problem = { what: `could not be run: ${reason}`, todo: 'repair the matrix or the simulator' };
     return ended({ passed: 0, red: [], problems: [problem] });
   }
 }
 
 const isRed = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
-const inItsWords = ({ id, level, requirement_id, expected = '', actual = '' }: CheckResult): Red => ({
+const reported = ({ id, level, requirement_id, expected = '', actual = '' }: CheckResult): Red => ({
   id,
   level,
   requirement: requirement_id,
@@ -35,10 +35,10 @@ const inItsWords = ({ id, level, requirement_id, expected = '', actual = '' }: C
 const why = ({ id, expected, actual }: CheckResult): string => `${id}: expected ${expected}; actual: ${actual}`;
 
 const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Problem[]> = {
-  right: (_, report) => [
+  reference: (_, report) => [
     ...report.checks.filter(isRed).map((check) => ({
       what: why(check),
-      todo: 'read the specification: the check blames wrongly, or the simulator is wrong',
+      todo: 'read the specification: either the check or the simulator is wrong',
     })),
     ...blocked(report),
   ],
@@ -52,17 +52,17 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
     report.checks
       .filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass')
       .map(({ id }) => ({
-        what: `a server that does nothing passes ${id}`,
-        todo: 'have the check see first that the target works',
+        what: `a null server passes ${id}`,
+        todo: 'have the check make sure first that the target works',
       })),
   defect: ({ breaks = [], file }, report) =>
     breaks
       .filter((broken) => !report.checks.some((check) => isRed(check) && concerns(check, broken)))
       .map((broken) => {
         const stuck = report.checks.filter((check) => check.outcome === 'blocked' && concerns(check, broken));
-        const hindered = stuck.map(({ id, reason }) => `; blocked: ${id}: ${reason}`).join('');
+        const because = stuck.map(({ id, reason }) => `; blocked: ${id}: ${reason}`).join('');
         return {
-          what: `not caught by ${broken}${hindered}`,
+          what: `not caught by ${broken}${because}`,
           todo: `sharpen that check, or correct \`breaks\`${file === undefined ? '' : ` in ${file}`}`,
         };
       }),
@@ -71,12 +71,12 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
 const blocked = (report: Report): Problem[] =>
   report.checks
     .filter(({ outcome }) => outcome === 'blocked')
-    .map(({ id, reason }) => ({ what: `blocked: ${id}: ${reason}`, todo: 'nothing was decided: mend the set-up' }));
+    .map(({ id, reason }) => ({ what: `blocked: ${id}: ${reason}`, todo: 'nothing was decided: repair the set-up' }));
 
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);
 
-/** Checks that stay green on every defect: they can't be shown to fail. */
+/** Checks that stay green on every defect: nothing proves that they can fail. */
 export function neverRed(verdicts: readonly Verdict[], ids: readonly string[]): string[] {
   const red = new Set(
     verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red.map(({ id }) => id)),

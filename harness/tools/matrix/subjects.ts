@@ -1,0 +1,59 @@
+/** Puts the subjects of one API together, and runs its suite against one of them. */
+import { NULL_SERVERS, type NullServerName } from '../../../simulators/defects/null.ts';
+import type { Redactor } from '../../client/redact.ts';
+import { makePlan } from '../../runner/plan.ts';
+import { runSuite } from '../../runner/run.ts';
+import type { Api, Capability, Report, Suite } from '../../runner/types.ts';
+import type { OpenedTarget } from '../../targets/opened.ts';
+import type { Subject } from './types.ts';
+
+export const SEED = 11;
+export const PATIENCE_MS = 10_000;
+/** A null server never answers what is waited for. */
+export const NULL_PATIENCE_MS = 1000;
+
+/** Ids of requirements to check; all when undefined. */
+export type Only = readonly string[] | undefined;
+
+type Run = (only: Only) => Promise<Report>;
+type Described = Pick<Subject, 'name' | 'summary'> & { run: Run };
+
+export interface Subjects {
+  /** The reference simulator, in every form that it has. */
+  references: readonly Described[];
+  defects: readonly (Described & { breaks: readonly string[]; file: string })[];
+  variants: readonly Described[];
+  /** Runs the suite against a null server. */
+  runNull(name: NullServerName): Promise<Report>;
+  /** Null servers that prove nothing about this API. */
+  withoutNull?: readonly NullServerName[];
+}
+
+export function subjectsOf(api: Api, all: Subjects): Subject[] {
+  const nulls = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !all.withoutNull?.includes(name));
+  return [
+    ...all.references.map((subject): Subject => ({ api, kind: 'reference', ...subject })),
+    ...all.defects.map((subject): Subject => ({ api, kind: 'defect', ...subject })),
+    ...all.variants.map((subject): Subject => ({ api, kind: 'variant', ...subject })),
+    ...nulls.map(
+      (name): Subject => ({ api, kind: 'null', name, summary: NULL_SERVERS[name], run: () => all.runNull(name) }),
+    ),
+  ];
+}
+
+/** `capabilities`: what the target is taken to have, whatever was detected. */
+export function runOn<Context>(
+  suite: Suite<Context>,
+  target: Pick<OpenedTarget<Context>, 'description' | 'context' | 'unreachable'>,
+  { redactor, capabilities, only }: { redactor: Redactor; capabilities: ReadonlySet<Capability>; only: Only },
+): Promise<Report> {
+  return runSuite(suite, {
+    plan: makePlan(suite, { capabilities, ...(only === undefined ? {} : { only }) }),
+    target: target.description,
+    context: target.context,
+    redactor,
+    seed: SEED,
+    version: 'matrix',
+    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+  });
+}

@@ -1,0 +1,51 @@
+/** Options of the tools: parsed by node:util, so that help and wrong usage are the same everywhere. */
+import process from 'node:process';
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { EXIT } from '../common/exit-codes.ts';
+
+/** The values of the options. `--help` prints `help` and ends the process; wrong usage ends it with 64. */
+export function toolOptions<const T extends ParseArgsOptionsConfig>(help: string, options: T) {
+  try {
+    const { values } = parseArgs({ options: { ...options, help: { type: 'boolean' } } as T });
+    if ((values as { help?: boolean }).help !== true) return values;
+    process.stdout.write(help);
+  } catch (error) {
+    refuse(error instanceof Error ? error.message : String(error), help);
+  }
+  return process.exit();
+}
+
+/** Ends the process: what was typed is wrong. */
+export function refuse(message: string, help: string): never {
+  process.stderr.write(`${message}\n\n${help}`);
+  process.exit(EXIT.usage);
+}
+
+/** The names in `--only NAME,NAME`, of those that are known; undefined when it was not given. */
+export function onlyOf(text: string | undefined, known: readonly string[], help: string): string[] | undefined {
+  if (text === undefined) return undefined;
+  const names = text.split(',');
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) refuse(`--only ${unknown.join(',')}: unknown; known are ${known.join(', ')}`, help);
+  return names;
+}
+
+/** A positive whole number. */
+export function countOf(option: string, text: string, help: string): number {
+  const count = Number(text);
+  if (!Number.isSafeInteger(count) || count < 0) refuse(`--${option}: must be a whole number from 0 on`, help);
+  return count;
+}
+
+/** Works through the items, `width` at a time. */
+export async function inParallel<T>(
+  items: Iterable<T>,
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = items[Symbol.iterator]();
+  const worker = async (): Promise<void> => {
+    for (let next = queue.next(); next.done !== true; next = queue.next()) await work(next.value);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
