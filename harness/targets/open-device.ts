@@ -6,7 +6,7 @@ import type { Redactor } from '../client/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import { CommandControl } from './control/command-control.ts';
-import { type Control, ControlError, noControl } from './control/control.ts';
+import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
 import { HttpControl } from './control/http-control.ts';
 import { RestartControl } from './control/restart-control.ts';
 import { identityOf, isCapability } from './declared.ts';
@@ -93,6 +93,14 @@ async function reach(
   return { connection, http, problem: await whyUnreachable(http, connection.hint) };
 }
 
+interface Reached {
+  settings: DeviceSettings;
+  options: DeviceTargetOptions;
+  started: Started | undefined;
+  http: HttpClient;
+  problem: string | undefined;
+}
+
 interface Driven {
   control: Control;
   info: ControlInfo;
@@ -100,13 +108,7 @@ interface Driven {
 }
 
 /** Finds out how the agent can be driven, unless a `problem` keeps it from being reached at all. */
-async function drive(reached: {
-  settings: DeviceSettings;
-  options: DeviceTargetOptions;
-  started: Started | undefined;
-  http: HttpClient;
-  problem: string | undefined;
-}): Promise<Driven> {
+async function drive(reached: Reached): Promise<Driven> {
   const { settings, started, problem } = reached;
   const none: Driven = { control: noControl, info: { capabilities: [] }, problem };
   if (problem !== undefined) return none;
@@ -114,7 +116,9 @@ async function drive(reached: {
   try {
     const own = await controlFor(reached);
     control = started?.restart === undefined ? own : new RestartControl(own, started.restart);
-    return { control, info: withDeclared(await control.info(), settings.file.control ?? {}), problem };
+    // A target file may name limits and paths that a control API does not.
+    const { http: _, drive, compact, stop, start, ...declared } = settings.file.control ?? {};
+    return { control, info: withDeclared(await control.info(), declared), problem };
   } catch (error) {
     if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
     return {
@@ -125,17 +129,7 @@ async function drive(reached: {
   }
 }
 
-async function controlFor({
-  settings,
-  options,
-  started,
-  http,
-}: {
-  settings: DeviceSettings;
-  options: DeviceTargetOptions;
-  started: Started | undefined;
-  http: HttpClient;
-}): Promise<Control> {
+async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
   if (options.attach !== undefined) return options.attach(http);
   const address = settings.control ?? started?.control;
   if (address !== undefined) return new HttpControl(address);
@@ -143,20 +137,4 @@ async function controlFor({
   if (!['drive', 'compact', 'stop', 'start'].some((name) => name in commands)) return noControl;
   const { folder, startOptions } = settings;
   return new CommandControl(commands, { env: startOptions.env, ...(folder === undefined ? {} : { cwd: folder }) });
-}
-
-/** Adds what a target file says and control does not: limits, and the paths of the log and of config files. */
-function withDeclared(info: ControlInfo, file: Partial<ControlInfo>): ControlInfo {
-  const { retention, heartbeat_seconds, event_log, config_root } = file;
-  const capabilities = new Set(info.capabilities);
-  if (event_log !== undefined) capabilities.add('log');
-  if (config_root !== undefined) capabilities.add('files');
-  return {
-    ...(retention === undefined ? {} : { retention }),
-    ...(heartbeat_seconds === undefined ? {} : { heartbeat_seconds }),
-    ...(event_log === undefined ? {} : { event_log }),
-    ...(config_root === undefined ? {} : { config_root }),
-    ...info,
-    capabilities: [...capabilities],
-  };
 }

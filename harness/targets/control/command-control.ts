@@ -13,7 +13,7 @@ import {
 import type { Deployment } from '../../contract/deployment.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { OutputTail } from '../launch/output-tail.ts';
-import { type Control, ControlError, type Exact, parseExact } from './control.ts';
+import { type Control, ControlError, type Exact, parseExact, withDeclared } from './control.ts';
 
 /** The `control` of a target file, but for `http`. */
 export interface ControlCommands {
@@ -49,21 +49,12 @@ export class CommandControl implements Control {
   }
 
   info(): Promise<ControlInfo> {
-    const { drive, compact, stop, start, ...rest } = this.#commands;
+    const { drive, compact, stop, start, ...declared } = this.#commands;
     const capabilities: ControlCapability[] = [];
     if (drive !== undefined) capabilities.push('drive');
     if (compact !== undefined) capabilities.push('compact');
     if (stop !== undefined && start !== undefined) capabilities.push('restart');
-    if (rest.event_log !== undefined) capabilities.push('log');
-    if (rest.config_root !== undefined) capabilities.push('files');
-    const { retention, heartbeat_seconds, event_log, config_root } = rest;
-    return Promise.resolve({
-      capabilities,
-      ...(retention === undefined ? {} : { retention }),
-      ...(heartbeat_seconds === undefined ? {} : { heartbeat_seconds }),
-      ...(event_log === undefined ? {} : { event_log }),
-      ...(config_root === undefined ? {} : { config_root }),
-    });
+    return Promise.resolve(withDeclared({ capabilities }, declared));
   }
   async deploy(request: ControlDeployment = {}): Promise<Deployment> {
     return this.#deployment(await this.#run('drive', { MUSTER_ACTION: 'deploy' }, request));

@@ -46,6 +46,14 @@ export const parseExact = (text: string): unknown =>
       : value,
   );
 
+/** Adds limits and paths that are declared beside a control; a path to the log or to config files is a capability. */
+export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'capabilities'>): ControlInfo {
+  const capabilities = new Set(info.capabilities);
+  if (declared.event_log !== undefined) capabilities.add('log');
+  if (declared.config_root !== undefined) capabilities.add('files');
+  return { ...declared, ...info, capabilities: [...capabilities] };
+}
+
 const refuse = (): Promise<never> =>
   Promise.reject(new ControlError('the target has no control: give --control, or commands in a target file'));
 
