@@ -1,11 +1,11 @@
 /** What a check leaves beside its reports: a baseline that is kept up, a certificate, a badge. All are prepared before the run. */
 
 import { EXIT } from '../common/exit-codes.ts';
+import { prepareFile, writeWhole } from '../common/output-file.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { badge } from '../reports/certificate/badge.ts';
 import { Refused } from '../reports/certificate/dsse.ts';
 import { certificateIssuer, type Issuer } from '../reports/certificate/issue.ts';
-import { prepareFile, writeWhole } from '../reports/destination.ts';
 import { applyBaseline, type Baseline, updatedBaseline } from '../runner/baseline.ts';
 import { readBaseline, writeBaseline } from '../runner/baseline-file.ts';
 import type { CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';

@@ -25,7 +25,7 @@ export function readInput(path: string): Buffer {
 /** The file as UTF-8 text. Throws likewise. */
 export const readInputText = (path: string): string => readInput(path).toString('utf8');
 
-/** Why a file could not be read, for a message that names it already. */
+/** Why a file could not be read or written, for a message that names it already. */
 export function whyNot(error: unknown): string {
   return error instanceof Error ? error.message.replace(/, \w+ '.*'$/, '') : String(error);
 }

@@ -1,8 +1,8 @@
 /** From `--report FORMAT[=FILE]` to reporters. */
 import type { Redactor } from '../client/redact.ts';
+import { isOneFile, prepareFile, writeWhole } from '../common/output-file.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { ctrfFormat } from './ctrf.ts';
-import { isOneFile, prepareFile, writeWhole } from './destination.ts';
 import type { DocumentFormat, Reporter, ReporterOptions, ReportFormat } from './format.ts';
 import { githubFormat } from './github.ts';
 import { htmlFormat } from './html.ts';

@@ -1,7 +1,7 @@
 /** GitHub Actions: annotations on standard output, and the summary of the job. */
 import { appendFileSync } from 'node:fs';
+import { writeWhole } from '../common/output-file.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { writeWhole } from './destination.ts';
 import { tryLine } from './finding-text.ts';
 import type { LiveFormat } from './format.ts';
 import { verdict } from './groups.ts';

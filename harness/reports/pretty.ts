@@ -1,10 +1,10 @@
 /** The report for a person at a terminal. What matters most comes last, nearest to the prompt. */
 import { randomUUID } from 'node:crypto';
 import { readableDuration } from '../common/durations.ts';
+import { writeWhole } from '../common/output-file.ts';
 import { cutTo, hanging, type Output, type Paint, painter, printable, wrap } from '../common/terminal.ts';
 import { summarise } from '../runner/run.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { writeWhole } from './destination.ts';
 import type { LiveFormat, Reporter, ReporterOptions } from './format.ts';
 import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, verdict, worst } from './groups.ts';
 import { briefLines, findingLines } from './pretty-finding.ts';

@@ -1,7 +1,8 @@
 /** The baseline as a file: YAML or JSON. Its shape is published as `fixtures/schemas/baseline.schema.json`. */
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import Type from 'typebox';
 import { LineCounter, parseDocument, stringify } from 'yaml';
+import { writeWhole } from '../common/output-file.ts';
 import { readInputText, whyNot } from '../common/read-input.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { shape } from '../contract/shape.ts';
@@ -81,7 +82,5 @@ export function writeBaseline(path: string, baseline: Baseline): void {
   const text = path.endsWith('.json')
     ? `${JSON.stringify(content, null, 2)}\n`
     : HEADING + stringify(content, { lineWidth: 120 });
-  const beside = `${path}.${process.pid}.tmp`;
-  writeFileSync(beside, text);
-  renameSync(beside, path);
+  writeWhole(path, text);
 }

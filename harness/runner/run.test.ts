@@ -8,6 +8,7 @@ import { checks, requirement, suite } from './define.ts';
 import { makePlan } from './plan.ts';
 import { type RunOptions, runSuite } from './run.ts';
 import type { Capability, Check, CheckContext, CheckResult, Level, Report, TargetDescription } from './types.ts';
+import { Blocked } from './violation.ts';
 
 const target: TargetDescription = { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' };
 const define = checks<object>();
@@ -86,6 +87,25 @@ describe('outcomes', () => {
     ]);
     expect(report.checks[0]).toMatchObject({ outcome: 'blocked', reason: expect.stringContaining('harness:') });
     expect(report.exit_code).toBe(2);
+  });
+
+  it('blocks a check whose control fails in the middle, and shows what came before', async () => {
+    class ControlFailed extends Blocked {}
+    const context = (recorder: Recorder): object => {
+      recorder.add({ method: 'GET', url: 'http://x/', request_headers: {}, duration_ms: 0, curl: 'curl x' });
+      return {};
+    };
+    const check = one(async (tools) => {
+      tools.should(false, { expected: 'a', actual: 'b' });
+      throw new ControlFailed('control: POST /publish answered 500');
+    });
+    const report = await run([check, one(async () => {}, 'SHOULD')], { context });
+    expect(report.checks).toMatchObject([
+      { outcome: 'blocked', reason: 'control: POST /publish answered 500', curl: 'curl x' },
+      { outcome: 'pass' },
+    ]);
+    expect(report.checks[0]?.observations).toHaveLength(1);
+    expect(report).toMatchObject({ exit_code: 2, complete: false });
   });
 
   it('blocks a check that never ends once the run is interrupted', async () => {

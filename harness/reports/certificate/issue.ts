@@ -1,8 +1,8 @@
 /** `--certificate FILE --key FILE`: from a finished run to a signed file. */
 import type { KeyObject } from 'node:crypto';
+import { prepareFile, writeWhole } from '../../common/output-file.ts';
 import { UsageError } from '../../common/usage-error.ts';
 import type { Report } from '../../runner/types.ts';
-import { prepareFile, writeWhole } from '../destination.ts';
 import { verdictOf } from './claims.ts';
 import { seal } from './dsse.ts';
 import { keyId, readPrivateKey } from './keys.ts';

@@ -1,4 +1,4 @@
-/** Files that are written whole or not at all. */
+/** Files that were named on the command line to be written: tried before the work, and written whole or not at all. */
 import {
   accessSync,
   closeSync,
@@ -13,7 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { UsageError } from '../common/usage-error.ts';
+import { whyNot } from './read-input.ts';
+import { UsageError } from './usage-error.ts';
 
 /**
  * Makes the folder of a file and tries to write there, so that a wrong place is refused before a run and not after it.
@@ -36,8 +37,7 @@ export function prepareFile(option: string, path: string): string {
       rmSync(beside);
     } else accessSync(file, constants.W_OK);
   } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/, \w+ '.*'$/, '') : String(error);
-    throw new UsageError(`${option}: cannot write ${file} (${reason})`);
+    throw new UsageError(`${option}: cannot write ${file} (${whyNot(error)})`);
   }
   return file;
 }
