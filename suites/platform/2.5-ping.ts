@@ -109,6 +109,7 @@ async function mustNotSucceed(t: Platform, device: string, response: HttpRespons
 }
 
 const LATENCY_SAMPLES = 5;
+const TOLERANCE = { baseMs: 1500, latencies: 20, shareOfTimeout: 1 / 4 };
 
 /** How late an answer may come, milliseconds: more on a platform whose other answers are slow too. */
 async function measureTolerance(t: Platform): Promise<number> {
@@ -116,7 +117,9 @@ async function measureTolerance(t: Platform): Promise<number> {
   for (let sample = 0; sample < LATENCY_SAMPLES; sample += 1) {
     slowest = Math.max(slowest, (await getList(t, 'devices', { limit: 1 })).durationMs);
   }
-  return Math.round(Math.min(t.patienceMs / 4, 1500 + 20 * slowest));
+  return Math.round(
+    Math.min(t.patienceMs * TOLERANCE.shareOfTimeout, TOLERANCE.baseMs + TOLERANCE.latencies * slowest),
+  );
 }
 
 const TIMEOUT_ATTEMPTS = 3;
@@ -152,11 +155,13 @@ const limit = requirement({
   clause: 'maximum is 10 seconds',
   text: 'A timeout_nanos above 10 seconds is refused or clamped: no ping waits longer than 10 seconds.',
 });
+/** Share of the run's timeout by which the answer may be late. */
+const LIMIT_TOLERANCE = 1 / 2;
 const limitCheck = check(limit, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
   await servedCollections(t);
   await requirePing(t);
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
-  const withinMs = LONGEST_PING_MS + t.patienceMs / 2;
+  const withinMs = LONGEST_PING_MS + t.patienceMs * LIMIT_TOLERANCE;
   const response = await pingWithin(t, device, { timeout_nanos: 60 * SECOND_NANOS }, withinMs);
   t.must(response !== 'no answer', {
     expected: 'an answer within 10 s (and a tolerance) to a ping with timeout_nanos of 60 s',

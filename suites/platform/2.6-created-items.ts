@@ -3,7 +3,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { pollWithin } from '../poll-within.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, createDevice } from './support/create.ts';
-import { type Collection, walk } from './support/lists.ts';
+import { type Collection, SEARCHED_AT_MOST, walk } from './support/lists.ts';
 
 const created = requirement({
   id: 'platform.list.created',
@@ -22,7 +22,7 @@ async function mustBeListed(t: Platform, collection: Collection, id: string): Pr
   const found = await pollWithin(
     `${id} in ${collection}`,
     async () => {
-      const { items, whole } = await walk(t, collection, { limit: 100, pages: 20 });
+      const { items, whole } = await walk(t, collection, SEARCHED_AT_MOST);
       listed = items.length;
       if (items.some((item) => item.id === id)) return 'listed';
       return whole ? undefined : 'too many items';

@@ -4,7 +4,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { inVersion } from './support/context.ts';
 import { createConfigType, createdItem, uniqueName } from './support/create.ts';
-import { type Item, readItem, walk } from './support/lists.ts';
+import { type Item, readItem, SEARCHED_AT_MOST, walk } from './support/lists.ts';
 import { createSchema, schemaBody } from './support/releases.ts';
 import { send, summary } from './support/requests.ts';
 
@@ -83,7 +83,7 @@ async function mustKeepSlot(t: Platform): Promise<void> {
     expected: 'instance_slots instead of instance_filepath',
     actual: `instance_filepath ${JSON.stringify(schema['instance_filepath'])}`,
   });
-  const { items } = await walk(t, 'config_schemas', { limit: 100, pages: 20 });
+  const { items } = await walk(t, 'config_schemas', SEARCHED_AT_MOST);
   const listed = items.find((item) => item.id === id);
   // A list may show less of a schema than a single read does, but nothing else.
   if (!Array.isArray(listed?.['instance_slots'])) return;

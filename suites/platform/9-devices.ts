@@ -160,7 +160,7 @@ const archivedCheck = check(archived, { needs: ['everglades', 'tetons', 'rainier
 async function archivedDevice(t: Platform, codename: SupportedCodename): Promise<Item | undefined> {
   const versioned = inVersion(t, codename);
   if (!(await servedCollections(versioned)).includes('devices')) t.notApplicable('the platform lists no devices');
-  const { items } = await walk(versioned, 'devices', { limit: 100, pages: 10 });
+  const { items } = await walk(versioned, 'devices', LISTED_AT_MOST);
   return items.find((device) => device['status'] === 'archived');
 }
 

@@ -28,6 +28,7 @@ import robustnessNames from './robustness-names.ts';
 import robustnessReferences from './robustness-references.ts';
 import robustnessRoutes from './robustness-routes.ts';
 
+/** Every check of the Platform API; `suite` refuses two checks with one id. */
 export const platformSuite: Suite<PlatformContext> = suite('platform', [
   deployments,
   ping,

@@ -93,6 +93,7 @@ function malformedBodies(mark: string): MalformedBody[] {
 
 /** Bodies longer than this may make a server close the connection instead of reading them. */
 const LARGE_BODY = 1_000_000;
+const UPLOAD_MS = 10_000;
 
 /** Returns undefined if the server closed the connection on a large body. */
 async function postMalformed(t: Platform, malformed: MalformedBody): Promise<HttpResponse | undefined> {
@@ -103,7 +104,7 @@ async function postMalformed(t: Platform, malformed: MalformedBody): Promise<Htt
       path: '/config_types',
       body,
       headers: { 'content-type': contentType },
-      timeoutMs: 10_000 + t.patienceMs,
+      timeoutMs: UPLOAD_MS + t.patienceMs,
     });
   } catch (error) {
     if (error instanceof NoAnswer && body.length > LARGE_BODY) return undefined;

@@ -7,7 +7,7 @@ import { check, type Platform } from './support/check.ts';
 import { speaksAtLeast } from './support/context.ts';
 import { createDevice, createdItem, uniqueName } from './support/create.ts';
 import { archiveAll, tryDeployment } from './support/deployments.ts';
-import { type Item, servedCollections, walk } from './support/lists.ts';
+import { type Item, SEARCHED_AT_MOST, servedCollections, walk } from './support/lists.ts';
 import { createReleaseFixture, type ReleaseFixture, schemaBody } from './support/releases.ts';
 import { refused, send, summary } from './support/requests.ts';
 
@@ -58,7 +58,7 @@ const writtenCheck = check(
         counterexample: { method: 'POST', path, body },
       });
     }
-    const { items } = await walk(t, 'deployments', { limit: 100, pages: 20 });
+    const { items } = await walk(t, 'deployments', SEARCHED_AT_MOST);
     const created = items.find((item) => item['device_id'] === device.id);
     t.must(created === undefined, {
       expected: `no deployment of ${device.id}, since every request for one was refused`,

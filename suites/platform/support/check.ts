@@ -11,6 +11,7 @@ export type { Platform } from './context.ts';
 const declare = checks<PlatformContext>();
 type Declare = typeof declare;
 
+/** Declares a check of one requirement. A check that was never decided because others kept writing ends as blocked. */
 export const check: Declare = (requirement, options, run) =>
   declare(requirement, options, async (t) => {
     await run({ ...t, property: withBoundedShrinking(t.property) });

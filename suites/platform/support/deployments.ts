@@ -6,9 +6,10 @@ import { type Item, servedCollections, walk } from './lists.ts';
 import { createReleaseFixture, type ReleaseFixture } from './releases.ts';
 import { send } from './requests.ts';
 
-/** The newest deployments, enough to see every state without reading thousands of pages. */
+/** The newest items, enough to see every state without reading thousands of pages. */
 export const LISTED_AT_MOST = { limit: 100, pages: 10 };
 
+/** The newest deployments. Ends the check as not applicable if the platform does not list deployments. */
 export async function listDeployments(t: Platform): Promise<Item[]> {
   const collections = await servedCollections(t);
   if (!collections.includes('deployments')) t.notApplicable('the platform lists no deployments');
@@ -36,6 +37,7 @@ export interface DeploymentRequest {
   parent?: string | null;
 }
 
+/** Asks for one deployment of a device; the answer may be a refusal. */
 export function postDeployment(
   t: Platform,
   fixture: ReleaseFixture,

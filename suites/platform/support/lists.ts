@@ -1,6 +1,6 @@
 /** Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that reads it. */
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
-import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS, type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
 import type { Platform } from './context.ts';
 import { ok, send, summary } from './requests.ts';
 
@@ -54,6 +54,7 @@ function whyNoList(response: HttpResponse): string {
   return problems.length === 0 ? summary(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
 }
 
+/** The answer to GET of a collection, whatever it is. A query given as text is sent as it is. */
 export function getList(
   t: Platform,
   collection: string,
@@ -73,6 +74,7 @@ export async function getPage(
   return pageFrom(t, collection, await getList(t, collection, query, http));
 }
 
+/** The page in an answer. Fails the check unless it is 200 with a list envelope. */
 export function pageFrom(t: Platform, collection: string, response: HttpResponse): Page {
   t.must(response.status === 200, {
     expected: `200 with a list from GET /${collection}`,
@@ -118,6 +120,9 @@ export interface Walk {
   whole: boolean;
 }
 
+/** How much of a collection is searched for one item. */
+export const SEARCHED_AT_MOST = { limit: LIST_LIMITS.limitMaximum, pages: 20 };
+
 /** Reads page after page by rule 3 of section 8: `offset = offset + limit` until `has_more` is false. */
 export async function walk(t: Platform, collection: string, options: WalkOptions): Promise<Walk> {
   const { limit, pages = 100 } = options;
@@ -153,6 +158,6 @@ export async function readItem(
     t.must(item?.id === id, { expected: `${id} from GET /${collection}/${id}`, actual: summary(response) });
     return item;
   }
-  const listed = (await walk(t, collection, { limit: 100, pages: 20 })).items.find((other) => other.id === id);
+  const listed = (await walk(t, collection, SEARCHED_AT_MOST)).items.find((other) => other.id === id);
   return listed ?? t.blocked(`GET /${collection}/${id} answered ${summary(response)}, and the list does not show it`);
 }

@@ -26,6 +26,7 @@ export async function countItems(t: Platform, least = 0): Promise<Map<Collection
   return new Map(counted.filter(([, items]) => items >= least));
 }
 
+/** How many items one collection has. */
 export async function itemCount(t: Platform, collection: Collection): Promise<number> {
   const items = await countByPages(t, collection, COUNTED_BY_PAGES);
   return items < COUNTED_BY_PAGES ? items : ((await totalCount(t, collection)) ?? items);

@@ -3,9 +3,10 @@ import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import type { Platform } from './context.ts';
 import { createDevice, mayWrite } from './create.ts';
-import { envelopeProblems, getList, type Page, walk } from './lists.ts';
+import { envelopeProblems, getList, type Page, SEARCHED_AT_MOST, walk } from './lists.ts';
 import { NOT_SERVED, ok, send, summary } from './requests.ts';
 
+/** Durations in the unit of `timeout_nanos`. */
 export const SECOND_NANOS = 1_000_000_000;
 export const MILLISECOND_NANOS = 1_000_000;
 /** Section 8: no ping may wait longer. */
@@ -45,6 +46,7 @@ export function ping(t: Platform, device: string, body: unknown, options: PingOp
   );
 }
 
+/** A ping whose whole answer has to come within `timeoutMs`. */
 export async function pingWithin(
   t: Platform,
   device: string,
@@ -80,7 +82,7 @@ export async function pingAnyDevice(t: Platform): Promise<{ device: string; resp
 /** Can neither be read by its id nor is listed. */
 async function isDeleted(t: Platform, device: string): Promise<boolean> {
   if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
-  const { items, whole } = await walk(t, 'devices', { limit: 100, pages: 20 });
+  const { items, whole } = await walk(t, 'devices', SEARCHED_AT_MOST);
   return whole && !items.some(({ id }) => id === device);
 }
 

@@ -10,6 +10,7 @@ export type System = SystemContext & CheckContext;
 const declare = checks<SystemContext>();
 type Declare = typeof declare;
 
+/** Declares a check of one requirement. */
 export const check: Declare = (requirement, options, run) =>
   declare(requirement, options, (t) => run({ ...t, property: withBoundedShrinking(t.property) }));
 

@@ -15,6 +15,7 @@ export interface DeviceEvent {
 const RECONNECT_PAUSE_MS = 100;
 const EVENTS_SHOWN = 5;
 
+/** Reads events until one that a check waits for has come, and counts them. */
 export class EventFollower implements AsyncDisposable {
   /** Every event once, by its id. */
   readonly #events = new Map<number, DeviceEvent>();

@@ -17,6 +17,7 @@ import {
   tryDeployment,
 } from './platform-side.ts';
 
+/** A deployment that is the target of the device, and what it was made of. */
 export interface RollOut {
   id: string;
   deployment: Item;
@@ -53,6 +54,7 @@ export function untilCurrent(t: System, id: string): Promise<Item> {
   });
 }
 
+/** The four statuses of a deployment, for a finding. */
 export const statuses = (item: Item): string =>
   `status ${item['status']}, activity ${item['activity_status']}, error ${item['error_status']}, target ${item['target_status']}`;
 
