@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { StartError, simulateDevice } from './index.ts';
 import { ask, scratch } from './testing/robot.ts';
 
-test('a device without options serves in a folder of its own, which goes with it', async () => {
+test('a device without options serves in a temporary folder, which is removed with it', async () => {
   const device = await simulateDevice();
   const socket = device.socketPath ?? '';
   await device.deploy({ config_instances: [{ filepath: '/etc/robot/speed.json', content: '{"max":2}' }] });
@@ -14,7 +14,7 @@ test('a device without options serves in a folder of its own, which goes with it
   expect(existsSync(dirname(socket))).toBe(false);
 });
 
-test('two of them share nothing, and a kill leaves nothing behind either', async () => {
+test('two devices without options share nothing, and leave nothing behind after a kill', async () => {
   const [one, two] = await Promise.all([simulateDevice(), simulateDevice()]);
   expect(one.socketPath).not.toBe(two.socketPath);
   one.kill();
@@ -22,7 +22,7 @@ test('two of them share nothing, and a kill leaves nothing behind either', async
   for (const { socketPath } of [one, two]) expect(existsSync(dirname(socketPath ?? ''))).toBe(false);
 });
 
-test('a socket that is named is kept, a directory that is named stays', async () => {
+test('a socket that is named is used, a directory that is named stays', async () => {
   using home = scratch();
   const socket = `${home.path}/own.sock`;
   {
@@ -38,7 +38,7 @@ test('a socket that is named is kept, a directory that is named stays', async ()
   expect(existsSync(dir)).toBe(true);
 });
 
-test('a place that cannot be used is named by its option', async () => {
+test('an address that cannot be used is reported with its option', async () => {
   using home = scratch();
   const file = `${home.path}/file`;
   writeFileSync(file, '');
@@ -48,6 +48,6 @@ test('a place that cannot be used is named by its option', async () => {
   await expect(starting).rejects.toMatchObject({ option: 'socket', message: expect.stringContaining('not a socket') });
 });
 
-test.each(['heartbeatMs', 'retryMs', 'failedMs'])('%s has to be what a timer takes', async (option) => {
+test.each(['heartbeatMs', 'retryMs', 'failedMs'])('%s has the limits of a timer', async (option) => {
   await expect(simulateDevice({ [option]: 3e9 })).rejects.toThrow(`${option} must be a number from`);
 });

@@ -82,7 +82,7 @@ async function busy({ events, deployments }: Agent): Promise<void> {
   ]);
 }
 
-test('a kill after any step of any write leaves the disk as it was at that moment', async () => {
+test('a kill after any step of any write leaves the disk as it is at that moment', async () => {
   for (let fatal = 1; ; fatal += 1) {
     using home = scratch();
     const dir = `${home.path}/robot`;
@@ -135,7 +135,7 @@ test('a kill while the agent starts ends that start, and the next one comes up',
   }
 });
 
-test('publishers that run through kills and restarts are refused or served, and never meet the one before', async () => {
+test('publishers that run through kills and restarts are refused or served, never by an earlier incarnation', async () => {
   await using on = await robot({ retain: 200 });
   let over = false;
   const reasons = new Set<string>();

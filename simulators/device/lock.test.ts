@@ -91,7 +91,7 @@ test('a device of another thread keeps its lock while the process lives', () => 
   expect(() => lockDirectory(home.path)).toThrow(DirectoryInUseError);
 });
 
-test('a file named lock that is none is left alone', async () => {
+test('a file named lock that is not a lock is left alone', async () => {
   using home = scratch();
   writeFileSync(`${home.path}/lock`, 'precious');
   await expect(simulateDevice({ dir: home.path })).rejects.toThrow(/lock is not a lock; remove it/);

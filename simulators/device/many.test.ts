@@ -31,7 +31,7 @@ test('three hundred start, serve, are driven and stop', async () => {
   expect(readdirSync(home.path).filter((name) => name.endsWith('.sock'))).toEqual([]);
 });
 
-test('starting and stopping twice is starting and stopping once', async () => {
+test('starting and stopping twice has the effect of once', async () => {
   using home = scratch();
   const device = await simulateDevice({ dir: home.path, socket: `${home.path}/s` });
   await Promise.all([device.start(), device.start()]);
@@ -46,7 +46,7 @@ test('starting and stopping twice is starting and stopping once', async () => {
 });
 
 test.for([{ retain: 0 }, { retain: Number.NaN }, { heartbeatMs: -1 }, { faults: ['nonsense'] }])(
-  'options that make no sense are refused: %j',
+  'invalid options are refused: %j',
   async (options) => {
     using home = scratch();
     await expect(simulateDevice({ dir: home.path, ...options })).rejects.toThrow(RangeError);

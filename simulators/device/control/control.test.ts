@@ -61,7 +61,7 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
     });
   }
 
-  test('says what it can do, for its owner only', async () => {
+  test('lists its capabilities, on a socket for its owner only', async () => {
     const { status, json } = await control('GET', '/');
     expect(status).toBe(200);
     expect(controlInfo.problems(json)).toEqual([]);

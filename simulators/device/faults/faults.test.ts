@@ -65,14 +65,14 @@ describe('written as text', () => {
   });
 });
 
-test('latency: an answer is late', async () => {
+test('latency: an answer is delayed', async () => {
   await using on = await robot({ faults: ['latency=120ms'] });
   const before = performance.now();
   await on.ask('/health');
   expect(performance.now() - before).toBeGreaterThan(100);
 });
 
-test('reset: a stream is cut in the middle of a frame, and the client that comes back misses nothing', async () => {
+test('reset: a stream is cut in the middle of a frame, and a client that comes back misses nothing', async () => {
   await using on = await robot({ faults: ['reset=100..2000'] });
   await on.device.publish(40);
   const ids: number[] = [];
@@ -85,7 +85,7 @@ test('reset: a stream is cut in the middle of a frame, and the client that comes
   expect(ids).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
 });
 
-test('half-open: a stream stays open and says nothing any more', async () => {
+test('half-open: a stream stays open and sends nothing any more', async () => {
   await using on = await robot({ faults: ['half-open=500'] });
   const stream = await on.listen();
   await on.device.publish(1);
@@ -97,7 +97,7 @@ test('half-open: a stream stays open and says nothing any more', async () => {
   expect(stream.over).toBe(false);
 });
 
-test('clock-skew: events bear the wrong time', async () => {
+test('clock-skew: events have the wrong time', async () => {
   await using on = await robot({ faults: ['clock-skew=-2h'] });
   const stream = await on.listen();
   await on.device.publish(1);
@@ -106,7 +106,7 @@ test('clock-skew: events bear the wrong time', async () => {
   expect(late).toBeGreaterThan(7_100_000);
 });
 
-test('enospc: publishing stops with a clear error, and what was stored goes on being served', async () => {
+test('enospc: publishing stops with a clear error, and stored events are still served', async () => {
   await using on = await robot({ faults: ['enospc=10kB'] });
   let published = 0;
   const filling = async () => {
@@ -119,7 +119,7 @@ test('enospc: publishing stops with a clear error, and what was stored goes on b
   expect(stream.ids).toHaveLength(published);
 });
 
-test('torn-write: the agent crashes in the middle of a write, and loses nothing that anyone saw', async () => {
+test('torn-write: the agent crashes in the middle of a write, and loses no event that a client saw', async () => {
   await using on = await robot({ faults: ['torn-write=0.2'], retain: 1_000 });
   const seen: number[] = [];
   let crashes = 0;

@@ -21,7 +21,7 @@ function talk(path: string, bytes: string, enough: (text: string) => boolean = (
 
 const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
-describe('what an agent serves beside the specification', () => {
+describe('resources beside the specification', () => {
   test('health, version, device', async () => {
     await using on = await robot({ deviceId: 'dvc_7', name: 'Seven' });
     expect((await on.ask('/health')).json).toEqual({ status: 'ok' });
@@ -109,7 +109,7 @@ describe('connections', () => {
     expect(on.device.stats().subscribers).toBe(0);
   });
 
-  test('a client that has no more to say gets its answer', async () => {
+  test('a client that has closed its side gets its answer', async () => {
     await using on = await robot();
     const text = await new Promise<string>((resolve) => {
       const socket = net.connect({ path: on.socket, allowHalfOpen: true });
@@ -133,7 +133,7 @@ describe('connections', () => {
   });
 });
 
-test('a fault of ours is 500, and says nothing of what went wrong', async () => {
+test('an error of ours is answered with 500, without its message', async () => {
   const broken = {
     ...referenceBehaviour,
     http: {

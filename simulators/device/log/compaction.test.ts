@@ -6,7 +6,7 @@ import { type DiskIo, disk } from './io.ts';
 import { drafts, idsIn, open, range } from './testing/logs.ts';
 
 describe('compaction', () => {
-  test('keeps 80 % of the retention when there are more', async () => {
+  test('keeps 80 % of the retention when the log exceeds it', async () => {
     using home = scratch();
     const { log } = open(home.path, { retain: 100 });
     await log.append(drafts(100));
@@ -19,7 +19,7 @@ describe('compaction', () => {
     expect([again.log.earliest, again.log.latest]).toEqual([22, 101]);
   });
 
-  test('bounds the bytes as well', async () => {
+  test('limits the bytes as well', async () => {
     using home = scratch();
     const { log } = open(home.path, { retainBytes: 20_000 });
     for (let at = 0; at < 300; at += 1) {
@@ -30,7 +30,7 @@ describe('compaction', () => {
     await log.close();
   });
 
-  test('on request leaves 80 %, and never nothing', async () => {
+  test('on request leaves 80 %, and at least one event', async () => {
     using home = scratch();
     const { log } = open(home.path);
     await log.append(drafts(10));
@@ -43,7 +43,7 @@ describe('compaction', () => {
     await log.close();
   });
 
-  test('a reader that began before goes on through any number of them', async () => {
+  test('a reader that began before a compaction reads on through any number of them', async () => {
     using home = scratch();
     const { log } = open(home.path, { retain: 3_000 });
     await log.append(drafts(2_500, 100));
@@ -105,7 +105,7 @@ describe('compaction', () => {
     },
   );
 
-  test('one that fails leaves the log as it is', async () => {
+  test('a compaction that fails leaves the log as it is', async () => {
     using home = scratch();
     const io: DiskIo = {
       ...disk,

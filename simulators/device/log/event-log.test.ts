@@ -69,7 +69,7 @@ describe('appending', () => {
     await log.close();
   });
 
-  test('keeps nothing for each event in memory: the index has an entry for about 64 KiB', async () => {
+  test('needs no memory for each event: the index has an entry for about 64 KiB', async () => {
     using home = scratch();
     const { log } = open(home.path);
     await log.append(drafts(5_000, 100));
@@ -115,7 +115,7 @@ describe('a log that cannot be written', () => {
   });
 
   test.for(['a torn line', 'no line break', 'an unfinished compaction'])(
-    'is opened and read on a disk that takes nothing, although it ends with %s, and repaired when it does',
+    'is opened and read on a read-only disk, although it ends with %s, and repaired when the disk is writable',
     async (end) => {
       using home = scratch();
       const before = open(home.path);
@@ -176,7 +176,7 @@ describe('a log that cannot be written', () => {
   });
 });
 
-test('a log that is removed while nobody writes begins anew, and gives no id twice', async () => {
+test('a log that is removed between two writes begins again, and assigns no id twice', async () => {
   using home = scratch();
   const { log, notices } = open(home.path);
   await log.append(drafts(5));

@@ -23,7 +23,7 @@ describe('opening', () => {
     await expect(log.append(drafts(1))).resolves.toEqual({ first: 6, last: 6 });
   });
 
-  test.for([true, false])('never gives an id out again when the log was deleted (clean stop: %s)', async (clean) => {
+  test.for([true, false])('assigns no id again when the log was deleted (clean stop: %s)', async (clean) => {
     using home = scratch();
     const first = open(home.path);
     await first.log.append(drafts(5));
@@ -36,7 +36,7 @@ describe('opening', () => {
     expect((await log.append(drafts(1))).first).toBeGreaterThan(5);
   });
 
-  test('cuts a torn line off, over two restarts, and damages nothing written after it', async () => {
+  test('cuts off a torn line, over two restarts, and damages nothing written after it', async () => {
     using home = scratch();
     const first = open(home.path);
     await first.log.append(drafts(5));
@@ -52,7 +52,7 @@ describe('opening', () => {
   });
 
   test.for(['crash', 'stop', 'compact and crash', 'compact and stop'])(
-    'ids that were given up after damage stay given up, whatever comes first: %s',
+    'ids that were given up after damage are not assigned later, after three times: %s',
     async (first) => {
       using home = scratch();
       const before = open(home.path);
@@ -71,7 +71,7 @@ describe('opening', () => {
     },
   );
 
-  test('ids that were given up do not count as events, so that a crash costs no event that may be kept', async () => {
+  test('ids that were given up do not count as events, so a crash costs no retained event', async () => {
     using home = scratch();
     const kept: number[] = [];
     for (let crash = 0; crash < 4; crash += 1) {
@@ -93,7 +93,7 @@ describe('opening', () => {
     expect(open(home.path).log.count).toBe(16);
   });
 
-  test('keeps an event that lacks nothing but its line break', async () => {
+  test('keeps an event that lacks only its line break', async () => {
     using home = scratch();
     const first = open(home.path);
     await first.log.append(drafts(5));
@@ -104,7 +104,7 @@ describe('opening', () => {
     expect(idsIn(log)).toEqual(range(1, 6));
   });
 
-  test('skips lines that are no events, wherever they are', async () => {
+  test('skips lines that are not events', async () => {
     using home = scratch();
     const first = open(home.path);
     await first.log.append(drafts(2));
@@ -121,7 +121,7 @@ describe('opening', () => {
     expect(ids).toHaveLength(3);
   });
 
-  test('a high-water mark that is garbage is as none', async () => {
+  test('ignores a high-water mark that is garbage', async () => {
     using home = scratch();
     const first = open(home.path);
     await first.log.append(drafts(2));
@@ -138,7 +138,7 @@ describe('opening', () => {
     expect(existsSync(`${home.path}/events.jsonl.compact`)).toBe(false);
   });
 
-  test('finds events behind lines that are longer than any buffer', async () => {
+  test('finds events behind lines that are longer than the buffer', async () => {
     using home = scratch();
     const first = open(home.path);
     for (let at = 0; at < 6; at += 1) await first.log.append(drafts(1, at % 2 === 0 ? 300_000 : 10));

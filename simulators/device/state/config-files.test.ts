@@ -67,7 +67,7 @@ test.for(['open', 'write', 'sync'] as const)(
   },
 );
 
-describe('a link that someone has planted below the root', () => {
+describe('a link that a user has made below the root', () => {
   test.for(['/link/x', '/link', '/dir/link/y/z'])('is not followed to %s', async (path) => {
     using home = scratch();
     const files = new ConfigFiles(home.path, disk, false);
@@ -82,7 +82,7 @@ describe('a link that someone has planted below the root', () => {
   });
 });
 
-test('a root that someone has made is taken over', async () => {
+test('a root that a user has made becomes a set', async () => {
   using home = scratch();
   const files = new ConfigFiles(home.path, disk, false);
   mkdirSync(`${files.root}/etc`, { recursive: true });

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { AgentDeployment } from '../../../harness/contract/agent.ts';
 import { deployment as deploymentShape } from '../../../harness/contract/deployment.ts';
@@ -26,7 +25,7 @@ const wanted = (id: string, fields: Partial<AgentDeployment> = {}): AgentDeploym
 const file = (filepath: string, content = 'x') => ({ filepath, content: Buffer.from(content) });
 
 describe('through the port', () => {
-  test('deploying puts the files in place, then tells of it; the one before is replaced and archived', async () => {
+  test('deploying puts the files in place, then publishes the event; the deployment before is archived', async () => {
     await using on = await robot();
     const stream = await on.listen();
     const { port } = on.device;
@@ -67,7 +66,7 @@ describe('through the port', () => {
     await expect(port.remove('dpl_none')).rejects.toThrow(/no deployment "dpl_none"/);
   });
 
-  test('a path that leads astray leaves everything as it was', async () => {
+  test('a path that leads upwards changes nothing', async () => {
     await using on = await robot();
     const { port } = on.device;
     await port.deploy(wanted('dpl_1'), [file('/a')]);
@@ -82,7 +81,7 @@ describe('through the port', () => {
     expect(on.device.stats().latestId).toBe(1);
   });
 
-  test('retrying is remembered until it works; failing takes what was deployed off the device', async () => {
+  test('retrying is remembered until it works; failing removes the deployment', async () => {
     await using on = await robot();
     const { port } = on.device;
     expect(await port.fail(wanted('dpl_1'), 'retrying')).toMatchObject({
@@ -96,7 +95,7 @@ describe('through the port', () => {
     expect(existsSync(`${on.dir}/root/a`)).toBe(false);
   });
 
-  test('an event that cannot be stored is told when it can, once', async () => {
+  test('an event that cannot be stored is published later, once', async () => {
     await using on = await robot();
     const isEvent = (bytes: string) => bytes.startsWith('{"object":"event"');
     await withFullDisk(isEvent, async (free) => {
@@ -111,7 +110,7 @@ describe('through the port', () => {
     });
   });
 
-  test('a state that cannot be saved is saved before its event is told', async () => {
+  test('a state that cannot be saved is saved before its event is published', async () => {
     await using on = await robot();
     const isState = (bytes: string) => bytes.startsWith('{"current"');
     await withFullDisk(isState, async (free) => {
@@ -218,13 +217,15 @@ describe('driven', () => {
     }
   });
 
-  test('to failed it ends archived and off the device', async () => {
+  test('a deployment driven to failed ends archived and removed', async () => {
     await using on = await robot({ failedMs: 10 });
+    const stream = await on.listen();
     const { id } = await on.device.deploy({
       error_status: 'failed',
       config_instances: [{ filepath: '/a', content: '1' }],
     });
-    while (on.device.port.get(id)?.activity_status !== 'archived') await sleep(5);
+    const [, removed] = await stream.count(2);
+    expect(removed?.type).toBe('deployment.removed');
     expect((await on.ask('/deployments/current')).json).toMatchObject({
       id,
       status: 'failed',
@@ -233,7 +234,7 @@ describe('driven', () => {
     expect(existsSync(`${on.dir}/root/a`)).toBe(false);
   });
 
-  test('with files that can never be written it fails', async () => {
+  test('a deployment with files that can never be written fails', async () => {
     await using on = await robot();
     mkdirSync(`${on.dir}/outside`, { recursive: true });
     await on.device.deploy({ config_instances: [{ filepath: '/ok', content: '1' }] });
@@ -252,7 +253,7 @@ describe('driven', () => {
     expect(on.device.stats().latestId).toBe(1);
   });
 
-  test('with a disk that is full for now it is retried, until it works', async () => {
+  test('a deployment is retried while the disk is full, until it works', async () => {
     const content = 'too large for now';
     await withFullDisk(
       (bytes) => bytes === content,
@@ -272,7 +273,7 @@ describe('driven', () => {
     );
   });
 
-  test('its ids do not repeat, over restarts either', async () => {
+  test('ids of deployments do not repeat, also after restarts', async () => {
     await using on = await robot();
     const ids = new Set<string>();
     for (let round = 0; round < 5; round += 1) {
@@ -284,7 +285,7 @@ describe('driven', () => {
     expect(ids.size).toBe(15);
   });
 
-  test('removing it archives it, and shows what is on the device then', async () => {
+  test('removing a deployment archives it, and shows the one on the device', async () => {
     await using on = await robot();
     const { id } = await on.device.deploy({ config_instances: [{ filepath: '/a', content: '1' }] });
     const staged = await on.device.deploy({ activity_status: 'staged' });

@@ -48,7 +48,7 @@ describe('the stream', () => {
     expect(stream.events).toEqual([]);
   });
 
-  test('filters in replay and live, and leaves ids as they are', async () => {
+  test('filters in replay and live, and does not change ids', async () => {
     await using on = await robot();
     await on.device.publish(6);
     const removed = await on.listen('?after=0&types=deployment.removed');
@@ -203,7 +203,7 @@ describe('a subscriber that does not read', () => {
     expect(slow.ids).toEqual(range(1, 20_000));
   });
 
-  test('is dropped when it is too far behind, and replays', async () => {
+  test('is dropped when it is too far behind, and replays after it comes back', async () => {
     await using on = await robot({ durability: 'os', retain: 100_000, subscriberBytes: 100_000 });
     const slow = await on.listen('?after=0');
     await on.device.publish(1);
@@ -220,7 +220,7 @@ describe('a subscriber that does not read', () => {
   });
 });
 
-test('a log that cannot be read cuts the stream that wants it, and nothing else', async () => {
+test('a log that cannot be read cuts only the stream that reads it', async () => {
   await using on = await robot();
   await on.device.publish(5);
   const live = await on.listen();
@@ -234,7 +234,7 @@ test('a log that cannot be read cuts the stream that wants it, and nothing else'
   expect((await on.ask('/health')).status).toBe(200);
 });
 
-test('a cursor that was good is overtaken by a compaction before its turn: the stream is cut', async () => {
+test('a stream is cut when compaction overtakes its cursor after the answer', async () => {
   await using on = await robot({ retain: 100 });
   await on.device.publish(100);
   // The second request is checked while the answer to the first is still on its way.

@@ -7,7 +7,7 @@ describe('an event id', () => {
     expect(parseCursor(text)).toBe(Number(text));
   });
 
-  test('up to the largest 64-bit one is one, though no event can have it', () => {
+  test('is any number up to the largest 64-bit one', () => {
     expect(parseCursor('9223372036854775807')).toBe(Number.MAX_SAFE_INTEGER);
   });
 
@@ -34,36 +34,36 @@ describe('an event id', () => {
     expect(parseCursor(text)).toBeUndefined();
   });
 
-  test('ten thousand digits are none', () => {
+  test('is not a number of ten thousand digits', () => {
     expect(parseCursor('9'.repeat(10_000))).toBeUndefined();
   });
 
-  test('any number that JavaScript can count comes back as it was written', () => {
+  test('is read exactly up to the largest safe integer', () => {
     fc.assert(fc.property(fc.maxSafeNat(), (id) => parseCursor(String(id)) === id));
   });
 });
 
 describe('of two cursors', () => {
-  test('after wins, whatever the header says', () => {
+  test('after takes precedence over the header', () => {
     expect(chooseCursor({ after: ['3'], lastEventId: '9' })).toBe(3);
     expect(chooseCursor({ after: ['9'], lastEventId: '3' })).toBe(9);
     expect(chooseCursor({ after: ['3'], lastEventId: 'nonsense' })).toBe(3);
     expect(chooseCursor({ after: [''], lastEventId: '3' })).toBe('malformed');
   });
 
-  test('the header counts alone', () => {
+  test('the header counts without after', () => {
     expect(chooseCursor({ after: [], lastEventId: '7' })).toBe(7);
     expect(chooseCursor({ after: [], lastEventId: 'x' })).toBe('malformed');
     expect(chooseCursor({ after: [], lastEventId: undefined })).toBe('none');
   });
 
-  test('a parameter that contradicts itself is malformed', () => {
+  test('different values of after are malformed', () => {
     expect(chooseCursor({ after: ['1', '2'], lastEventId: undefined })).toBe('malformed');
     expect(chooseCursor({ after: ['1', '1'], lastEventId: undefined })).toBe(1);
   });
 });
 
-describe('what a cursor gets', () => {
+describe('the events after a cursor', () => {
   const retained = { earliest: 10, latest: 20 };
 
   test.for<[number | 'none', number | 'expired']>([
@@ -79,7 +79,7 @@ describe('what a cursor gets', () => {
     expect(resolveCursor(cursor, retained)).toBe(after);
   });
 
-  test('0 is everything as long as nothing was compacted away', () => {
+  test('0 gets every event as long as the log was not compacted', () => {
     expect(resolveCursor(0, { earliest: 1, latest: 5 })).toBe(0);
     expect(resolveCursor(0, { earliest: 1, latest: 0 })).toBe(0);
   });

@@ -46,7 +46,7 @@ describe('the unix socket', () => {
     expect(readFileSync(`${home.path}/file`, 'utf8')).toBe('precious');
   });
 
-  test('with a path that is too long, or in no directory, is refused in words', async () => {
+  test('with a path that is too long, or in no directory, is refused with a clear message', async () => {
     using home = scratch();
     const long = `${home.path}/${'x'.repeat(120)}`;
     await expect(simulateDevice({ dir: home.path, socket: long })).rejects.toThrow(/at most 106/);
@@ -84,7 +84,7 @@ describe('loopback', () => {
     };
   };
 
-  test('says in the discovery file where it is, for its owner only', async () => {
+  test('writes port and token to the discovery file, which only its owner can read', async () => {
     await using on = await loopback();
     const { port, token } = JSON.parse(readFileSync(on.discovery, 'utf8'));
     expect(on.device.url).toBe(`http://127.0.0.1:${port}`);
@@ -93,7 +93,7 @@ describe('loopback', () => {
     expect(mode(on.discovery)).toBe('600');
   });
 
-  test('wants the whole token; the socket beside it wants none', async () => {
+  test('needs the whole token; the unix socket needs none', async () => {
     await using on = await loopback();
     const { token = '' } = on.device;
     expect(await on.get(`Bearer ${token}`)).toBe(200);
@@ -112,7 +112,7 @@ describe('loopback', () => {
     expect((await ask(on.socket, '/health')).status).toBe(200);
   });
 
-  test('serves nothing without a token, not even that a path is unknown', async () => {
+  test('answers every path with 401 without a token, also unknown ones', async () => {
     await using on = await loopback();
     const socket = net.connect(Number(new URL(on.device.url ?? '').port), '127.0.0.1');
     let text = '';
@@ -123,7 +123,7 @@ describe('loopback', () => {
     expect(text).not.toContain(on.device.token);
   });
 
-  test('removes its file at the end, unless another agent has written it since', async () => {
+  test('removes its file at the end, unless another agent has replaced it', async () => {
     await using on = await loopback();
     await on.device.stop();
     expect(existsSync(on.discovery)).toBe(false);
@@ -133,7 +133,7 @@ describe('loopback', () => {
     expect(readFileSync(on.discovery, 'utf8')).toContain('of another');
   });
 
-  test('that cannot write its file does not start, and leaves no socket behind', async () => {
+  test('does not start when it cannot write its file, and leaves no socket behind', async () => {
     using home = scratch();
     mkdirSync(`${home.path}/agent.json`);
     const socket = `${home.path}/a.sock`;

@@ -12,8 +12,8 @@ import { KEY_BITS, testRobot } from './testing/robot.ts';
 const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
 const portOf = (url: string) => Number(new URL(url).port);
 
-describe('the agent uplink and its tokens', () => {
-  it('gets a new one before the old expires', async () => {
+describe('the token of the agent uplink', () => {
+  it('is replaced before it expires', async () => {
     await using robot = await testRobot({ host: { tokenLifetimeMs: 120_000 } });
     const { host, time } = robot;
     await robot.uplink.start();
@@ -25,7 +25,7 @@ describe('the agent uplink and its tokens', () => {
     }
   });
 
-  it('gets a new one when the platform no longer takes the old, for HTTP and for MQTT', async () => {
+  it('is replaced when the platform refuses it, for HTTP and for MQTT', async () => {
     await using robot = await testRobot();
     const { host, uplink } = robot;
     await uplink.start();
@@ -39,7 +39,7 @@ describe('the agent uplink and its tokens', () => {
     expect(await next.side.messenger.ping(robot.id(), 5e9)).toMatchObject({ code: 'success' });
   });
 
-  it('stays away, and keeps trying, when its device is gone', async () => {
+  it('is asked for again and again when the device is gone', async () => {
     await using robot = await testRobot();
     const { host, uplink } = robot;
     await uplink.start();
@@ -64,7 +64,7 @@ describe('the agent uplink cannot start', () => {
     expect(robot.host.platform.devices.size).toBe(0);
   });
 
-  it('with an address that is none', () => {
+  it('with an option that is no address', () => {
     const options = { kind: 'agent' as const, platform: 'http://127.0.0.1:1' };
     expect(() => createUplink({ ...options, platform: 'nowhere' })).toThrow(/platform is no address: http:/);
     expect(() => createUplink({ ...options, mqtt: 'http://127.0.0.1:1' })).toThrow(/mqtt is no address: mqtt:/);
@@ -85,7 +85,7 @@ describe('the agent uplink cannot start', () => {
 });
 
 describe('asked to sync', () => {
-  it('before the platform knows it, a robot says so, and is not held up by that afterwards', async () => {
+  it('before the platform knows it, a robot says so, and syncs without delay afterwards', async () => {
     await using robot = await testRobot();
     expect(await robot.uplink.sync()).toMatchObject({ code: 'network_connection_error' });
     await robot.uplink.start();
@@ -177,7 +177,7 @@ describe('the agent uplink stops', () => {
     expect(device.events).toHaveLength(1);
   });
 
-  it('once, however often it is asked, leaving no socket', async () => {
+  it('once, however often `stop` is called, and leaves no socket', async () => {
     await using robot = await testRobot();
     const device = new MemoryDevice();
     await robot.uplink.start();

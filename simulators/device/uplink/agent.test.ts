@@ -13,7 +13,7 @@ import { scriptedBroker, welcoming } from './testing/scripted-broker.ts';
 const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
 
 describe('the agent uplink', () => {
-  it('enrols, says its version, connects, deploys what is wanted, reports it, and answers pings', async () => {
+  it('enrols, sends its version, connects, deploys, reports, and answers pings', async () => {
     await using robot = await testRobot({ uplink: { agentVersion: 'v9.9.9' } });
     const { host, uplink, device } = robot;
     expect([uplink.status, uplink.deviceId, uplink.lastSyncedAt]).toEqual(['starting', undefined, undefined]);
@@ -54,7 +54,7 @@ describe('the agent uplink', () => {
     expect(count(robot.requests, 'POST /devices/provision')).toBe(1);
   });
 
-  it('is the same device even if the run that was provisioned ended before it could write that down', async () => {
+  it('is the same device when its first run ended before it could store its identity', async () => {
     await using robot = await testRobot();
     await robot.uplink.start();
     await robot.uplink.stop();
@@ -65,7 +65,7 @@ describe('the agent uplink', () => {
     await expect(access(`${robot.directory}/identity/device.json`)).resolves.toBeUndefined();
   });
 
-  it('deploys what was queued while it was away, once, and only the latest', async () => {
+  it('deploys the latest of the deployments that were queued while it was away, once', async () => {
     await using robot = await testRobot();
     const { host, device } = robot;
     await robot.uplink.start();
@@ -121,7 +121,7 @@ describe('the agent uplink', () => {
     expect(uplink.status).toBe('online');
   });
 
-  it('tells the broker that it is synced, and listens neither to itself nor to what was retained', async () => {
+  it('publishes that it is synced, and ignores its own and retained messages', async () => {
     const topic = (packet: Packet) => (packet.cmd === 'publish' ? packet.topic : undefined);
     await using broker = await scriptedBroker(welcoming);
     await using robot = await testRobot({ uplink: { mqtt: `mqtt://127.0.0.1:${broker.port}` } });
@@ -143,7 +143,7 @@ describe('the agent uplink', () => {
     expect(count(robot.requests, 'GET /deployments')).toBe(2);
   });
 
-  it('reads every page of what is wanted', async () => {
+  it('reads every page of the list', async () => {
     await using robot = await testRobot();
     const { host, device, time } = robot;
     await robot.uplink.start();
@@ -158,7 +158,7 @@ describe('the agent uplink', () => {
     expect(count(robot.requests, 'GET /deployments')).toBe(1 + 3);
   });
 
-  it('tells of a deployment that failed, and of one that it retries until it works', async () => {
+  it('reports a deployment that failed, and one that it retries until it works', async () => {
     await using robot = await testRobot();
     const { host, device } = robot;
     await robot.uplink.start();
@@ -174,7 +174,7 @@ describe('the agent uplink', () => {
     expect([...device.files.keys()]).toEqual(['/b.json']);
   });
 
-  it('polls twice a day when nobody tells it anything', async () => {
+  it('syncs twice a day without any request', async () => {
     await using robot = await testRobot();
     await robot.uplink.start();
     const { id } = robot.host.platform.deploy(robot.id(), { '/a.json': '1' });
@@ -182,7 +182,7 @@ describe('the agent uplink', () => {
     await eventually(() => expect(robot.host.platform.stored(id).status).toBe('deployed'));
   });
 
-  it('works over TLS, with a certificate it trusts', async () => {
+  it('works over TLS with a trusted certificate', async () => {
     await using robot = await testRobot({ host: { tls: localhostTls }, uplink: { ca: localhostTls.cert } });
     await robot.uplink.start();
     expect(robot.host.url).toMatch(/^https:/);

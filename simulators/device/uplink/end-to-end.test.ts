@@ -115,7 +115,7 @@ describe('a deployment', () => {
     expect(robot.device.uplink?.deviceId).toBe(id);
   });
 
-  it('that can never be applied ends failed and archived, with nothing left on the robot', async () => {
+  it('that can never be applied ends failed and archived, with no files on the robot', async () => {
     const { robot, id } = await onlineRobot();
     const slug = unique('type');
     const type = await platform.create('/config_types', { name: slug, slug });
@@ -160,7 +160,7 @@ describe('a ping', () => {
 });
 
 describe('a polling robot', () => {
-  it('applies what the public API says, and cannot say so', async () => {
+  it('applies deployments of the public API, and cannot report them', async () => {
     const uplink = createUplink({ kind: 'polling', platform: platform.url, apiKey: platform.apiKey, intervalMs: 20 });
     const robot = stack.use(await startRobot({ name: unique('polling'), uplink }));
     await robot.device.uplink?.start();

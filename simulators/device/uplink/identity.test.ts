@@ -16,7 +16,7 @@ afterEach(async () => {
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
 describe('the identity of a robot', () => {
-  it('is made once and kept for its owner’s eyes only', async () => {
+  it('is made once, and only its owner can read it', async () => {
     expect(await ensureKey(dir, 2048)).toBe('made');
     const pem = await publicKeyPem(dir);
     await saveDevice(dir, { device_id: 'dvc_1', session_id: 'dvc_sess_1' });
@@ -43,7 +43,7 @@ describe('the identity of a robot', () => {
     },
   );
 
-  it('is refused when the key is none, without showing it', async () => {
+  it('is refused when the file holds no key, without showing its content', async () => {
     await ensureKey(dir, 2048);
     const path = join(identityDirectory(dir), 'private-key.pem');
     const secret = (await readFile(path, 'utf8')).split('\n')[1] ?? '';

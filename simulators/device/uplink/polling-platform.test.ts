@@ -34,8 +34,8 @@ const robotOf = async (platform: TestPlatform, apiKey = LIMITED) => {
   return stack.use(await startRobot({ name: unique('polling'), uplink }));
 };
 
-describe('with the scopes that it needs and no other', () => {
-  it('enrols, and puts what is deployed on disk and stream, then what replaces it', async () => {
+describe('a polling uplink with the scopes that it needs', () => {
+  it('enrols, and applies a deployment and its replacement', async () => {
     const platform = await platformFor(NEEDED);
     const kit = await createKit(platform);
     const robot = await robotOf(platform);

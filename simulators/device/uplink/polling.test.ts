@@ -87,7 +87,7 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
 }
 
 describe('the polling uplink', () => {
-  it('sends key and version, and creates the device of its name once', async () => {
+  it('sends key and version, and creates the device with its name once', async () => {
     await using robot = await setUp();
     await robot.uplink.start();
     expect(robot.uplink).toMatchObject({ deviceId: 'dvc_7', status: 'online' });
@@ -104,7 +104,7 @@ describe('the polling uplink', () => {
     expect(robot.time.waiting).toEqual([]);
   });
 
-  it('takes the device of its name, or the one it is given', async () => {
+  it('uses the device with its name, or the one it is given', async () => {
     await using found = await setUp({ devices: [{ ...ROBOT, id: 'dvc_8', name: 'robot 2' }, ROBOT] });
     await found.uplink.start();
     expect(found.lines()).toEqual(['GET /beta/devices', 'GET /beta/deployments']);
@@ -126,7 +126,7 @@ describe('the polling uplink', () => {
     expect(robot.lines().filter((line) => line.endsWith('/content'))).toHaveLength(expandsContent ? 0 : 2);
   });
 
-  it('polls at its interval, and removes what is gone', async () => {
+  it('polls at its interval, and removes a deployment that is gone', async () => {
     await using robot = await setUp({}, { intervalMs: 5_000 });
     const { id } = robot.platform.deploy(ROBOT.id, { '/a.json': '1' });
     await robot.uplink.start();
@@ -143,7 +143,7 @@ describe('the polling uplink', () => {
     expect(String(failure)).not.toContain('key_secret');
   });
 
-  it('is offline while the platform is in trouble, and goes on trying', async () => {
+  it('is offline while the platform fails, and tries again', async () => {
     await using robot = await setUp({ status: 503 });
     const starting = robot.uplink.start();
     await eventually(() => expect(robot.uplink.status).toBe('offline'));

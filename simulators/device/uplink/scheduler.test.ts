@@ -39,7 +39,7 @@ function setUp() {
 }
 
 describe('the sync scheduler', () => {
-  it('shares one sync among all who ask for it', async () => {
+  it('answers all callers with one sync', async () => {
     const { scheduler, runs, end, events } = setUp();
     const results = [scheduler.sync(), scheduler.sync()];
     await end();
@@ -64,7 +64,7 @@ describe('the sync scheduler', () => {
     expect(events).toEqual(['started', 'started', 'reached', 'synced']);
   });
 
-  it('syncs every twelve hours when nobody tells it to', async () => {
+  it('syncs every twelve hours without any request', async () => {
     const { scheduler, runs, end, time } = setUp();
     scheduler.syncRequested();
     await end();
@@ -74,7 +74,7 @@ describe('the sync scheduler', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('tries again when a deployment may, and does not call itself synced before', async () => {
+  it('tries again when a deployment is due, and is not synced before', async () => {
     const { scheduler, runs, end, time, syncer, events } = setUp();
     scheduler.syncRequested();
     syncer.nextAttemptAt = START + 15_000;
@@ -89,7 +89,7 @@ describe('the sync scheduler', () => {
     expect(events.at(-1)).toBe('synced');
   });
 
-  it('goes on trying to reach the platform, does not refuse to try at once, and counts no failure', async () => {
+  it('retries to reach the platform, also on request, and counts no failure', async () => {
     const { scheduler, end, time } = setUp();
     const delays: number[] = [];
     for (let attempt = 0; attempt < 7; attempt++) {
@@ -105,7 +105,7 @@ describe('the sync scheduler', () => {
     expect(time.waiting).toEqual([15_000]);
   });
 
-  it('backs off after other failures, and meanwhile neither asks nor tells make it sync', async () => {
+  it('backs off after other failures, and ignores requests meanwhile', async () => {
     const { scheduler, runs, end, time, events } = setUp();
     scheduler.syncRequested();
     await end(new ApiError(500, 'x', 'broken'));
@@ -138,7 +138,7 @@ describe('the sync scheduler', () => {
     expect(events).toEqual(['started']);
   });
 
-  it('stops while it rests', async () => {
+  it('stops between two syncs', async () => {
     const { scheduler, abort, time, end } = setUp();
     scheduler.syncRequested();
     await end();

@@ -49,7 +49,7 @@ describe('a sync', () => {
     expect(status(platform.stored(two.id))).toBe('deployed/none → deployed');
   });
 
-  it('removes what is no longer wanted', async () => {
+  it('removes a deployment that is no longer wanted', async () => {
     const { platform, device, sync, id } = syncSetup();
     const one = platform.deploy(id, FILES);
     await sync();
@@ -92,7 +92,7 @@ describe('a sync', () => {
     expect(syncer.nextAttemptAt).toBeUndefined();
   });
 
-  it('retries a deployment that cannot be applied now, ever more rarely, without downloading it again', async () => {
+  it('retries a deployment that cannot be applied now, with growing delays, without downloading it again', async () => {
     const { platform, device, sync, id, syncer, time, downloads } = syncSetup();
     const one = platform.deploy(id, { '/a.json': '1' });
     await sync();
@@ -117,7 +117,7 @@ describe('a sync', () => {
     expect(syncer.nextAttemptAt).toBeUndefined();
   });
 
-  it('gives up what it retries when something newer is wanted', async () => {
+  it('stops its retries when a newer deployment is wanted', async () => {
     const { platform, device, sync, id, syncer } = syncSetup();
     device.beforeDeploy = ({ id: wanted }) => (wanted === one.id ? new DeployError('no', true) : undefined);
     const one = platform.deploy(id, { '/a.json': '1' });
@@ -128,7 +128,7 @@ describe('a sync', () => {
     expect(syncer.nextAttemptAt).toBeUndefined();
   });
 
-  it('counts content that the platform does not give as a failure of that deployment', async () => {
+  it('counts content that the platform does not serve as a failure of that deployment', async () => {
     const { platform, sync, id, syncer, time } = syncSetup();
     const one = platform.deploy(id, FILES);
     platform.loseContent(one.id);
@@ -149,7 +149,7 @@ describe('a sync', () => {
     expect(syncer.nextAttemptAt).toBeUndefined();
   });
 
-  it('reports with the next sync what it could not report with this one, as of when it happened', async () => {
+  it('sends a report that failed with the next sync, with its original time', async () => {
     const { platform, state, sync, id, time } = syncSetup();
     const one = platform.deploy(id, FILES);
     const deployedAt = new Date(time.now()).toISOString();
@@ -161,7 +161,7 @@ describe('a sync', () => {
     expect(platform.stored(one.id)).toMatchObject({ activity_status: 'deployed', deployed_at: deployedAt });
   });
 
-  it('reports that something was deployed even when it is gone by the time it can report', async () => {
+  it('reports a deployment even when it was removed before the report could be sent', async () => {
     const { platform, state, sync, id, time } = syncSetup();
     const one = platform.deploy(id, FILES);
     const [deployed_at, archived_at] = [0, 60_000].map((later) => new Date(time.now() + later).toISOString());
@@ -176,7 +176,7 @@ describe('a sync', () => {
     expect(platform.stored(one.id)).toMatchObject({ activity_status: 'archived', deployed_at, archived_at });
   });
 
-  it('goes on applying while one report is not taken', async () => {
+  it('applies deployments while the platform does not accept a report', async () => {
     const { platform, device, state, sync, id } = syncSetup();
     platform.deploy(id, { '/a.json': '1' });
     state.trouble = (operation) => (operation === 'report' ? new ApiError(503, 'busy', 'busy') : undefined);
@@ -186,7 +186,7 @@ describe('a sync', () => {
     expect(device.active().map((deployment) => deployment.id)).toEqual([two.id]);
   });
 
-  it('reports after a restart what was removed before', async () => {
+  it('reports a removal from before a restart', async () => {
     const { platform, state, sync, id, restarted, never } = syncSetup();
     const one = platform.deploy(id, FILES);
     await sync();
@@ -198,7 +198,7 @@ describe('a sync', () => {
     expect(status(platform.stored(one.id))).toBe('archived/none → archived');
   });
 
-  it('reports after a restart what was not reported before', async () => {
+  it('sends reports from before a restart that were not sent', async () => {
     const { platform, state, sync, id, restarted, never } = syncSetup();
     const one = platform.deploy(id, FILES);
     state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
@@ -208,7 +208,7 @@ describe('a sync', () => {
     expect(status(platform.stored(one.id))).toBe('deployed/none → deployed');
   });
 
-  it('does not insist on a report that the platform refuses', async () => {
+  it('drops a report that the platform refuses', async () => {
     const { platform, state, sync, id } = syncSetup();
     platform.deploy(id, FILES);
     let refusals = 0;
@@ -221,7 +221,7 @@ describe('a sync', () => {
     expect(refusals).toBe(1);
   });
 
-  it('without a way to report still applies', async () => {
+  it('applies deployments without a way to report', async () => {
     const { device, platform, id, time, never } = syncSetup();
     const one = platform.deploy(id, FILES);
     const source: DeploymentSource = {

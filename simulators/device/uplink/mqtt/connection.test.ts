@@ -33,7 +33,7 @@ const message = (topic: string, payload: string, retain = false): Packet => {
 };
 
 describe('an MQTT connection', () => {
-  it('says who it is, subscribes, and hands over and acknowledges what arrives', async () => {
+  it('authenticates, subscribes, and passes on and acknowledges messages', async () => {
     await using broker = await scriptedBroker(welcoming);
     const { open, messages } = client(broker);
     const connection = await open();
@@ -91,7 +91,7 @@ describe('an MQTT connection', () => {
     expect(time.waiting).toEqual([]);
   });
 
-  it('is none without its subscriptions', async () => {
+  it('fails when the broker refuses a subscription', async () => {
     await using broker = await scriptedBroker((packet) => {
       return packet.cmd === 'subscribe'
         ? { cmd: 'suback', messageId: packet.messageId ?? 0, granted: [1, 128] }
@@ -121,7 +121,7 @@ describe('an MQTT connection', () => {
     }
   });
 
-  it('can be given up while the broker does not answer', async () => {
+  it('ends with its signal while the broker does not answer', async () => {
     await using broker = await scriptedBroker(() => undefined);
     const { open, abort } = client(broker);
     const opening = open();
@@ -131,7 +131,7 @@ describe('an MQTT connection', () => {
     await eventually(() => expect(broker.sockets.size).toBe(0));
   });
 
-  it('asks within the keep-alive time whether the broker is there, and ends when it does not answer', async () => {
+  it('pings the broker within the keep-alive time, and ends when it gets no answer', async () => {
     let answers = 0;
     await using broker = await scriptedBroker((packet) => {
       if (packet.cmd !== 'pingreq') return welcoming(packet);
@@ -152,7 +152,7 @@ describe('an MQTT connection', () => {
     expect(time.waiting).toEqual([]);
   });
 
-  it('tells once when it ends', async () => {
+  it('calls its listener once when it ends', async () => {
     await using broker = await scriptedBroker(welcoming);
     const { open, closed } = client(broker);
     const connection = await open();

@@ -8,7 +8,7 @@ function member() {
 }
 
 describe('the keep-alive wheel', () => {
-  it('beats each member once within every keep-alive time, with one timer for all', () => {
+  it('calls each member once within the keep-alive time, with one timer for all', () => {
     const time = new ManualTime();
     const wheel = new KeepAlive(time);
     const members = Array.from({ length: 500 }, () => {
@@ -44,7 +44,7 @@ describe('the keep-alive wheel', () => {
     expect(one.count).toBe(1);
   });
 
-  it('lets a member leave while it beats', () => {
+  it('lets a member leave while it is called', () => {
     const time = new ManualTime();
     const wheel = new KeepAlive(time);
     const leaver = { beat: () => wheel.delete(leaver, slot) };

@@ -39,7 +39,7 @@ describe('reading packets', () => {
     );
   });
 
-  it('ends in an error or in waiting for more, whatever arrives', () => {
+  it('fails or waits for more, whatever arrives', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {
@@ -52,7 +52,7 @@ describe('reading packets', () => {
     );
   });
 
-  it('refuses a packet larger than any the platform sends, before it has arrived', () => {
+  it('refuses a packet that is too large before it has arrived', () => {
     expect(() => readPackets(undefined, Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]), () => {})).toThrow(/at most/);
     expect(() => readPackets(undefined, Buffer.from([0x30, 0xff, 0xff, 0xff, 0xff]), () => {})).toThrow(/length/);
   });
