@@ -58,6 +58,7 @@ export interface OpenResponse {
   abort(): void;
 }
 
+/** How a client reaches its target, and what it sends with every request. */
 export interface HttpClientOptions {
   endpoint: Endpoint;
   /** E.g. `/v0.2`. */

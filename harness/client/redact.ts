@@ -10,6 +10,7 @@ const SHORTEST = 4;
 /** The first characters of a secret are masked wherever they stand, if they are so many: the text may have been cut there. */
 const HEAD = 8;
 
+/** The secrets of one run. Checks and reports mask with it whatever they keep or write. */
 export class Redactor {
   readonly #secrets = new Map<string, string | undefined>();
   readonly #forms: Form[] = [];
@@ -19,7 +20,7 @@ export class Redactor {
   /**
    * Registers a secret. One of fewer than 4 characters is left alone, and so is one of fewer than 8 that another begins with.
    *
-   * @param variable environment variable that holds it for whoever repeats a request
+   * @param variable environment variable that holds it, for the lines that repeat a request
    */
   add(secret: string | undefined, variable?: string): void {
     if (secret === undefined) return;
@@ -94,7 +95,7 @@ interface Form {
   head: number;
 }
 
-/** Where a form that begins at `index` ends; `index` when there is too little of it to be told from other text. */
+/** Where a form that begins at `index` ends; `index` when too little of it is there to tell it from other text. */
 function endOf({ characters, whole, head }: Form, text: string, index: number, ended: boolean): number {
   whole.lastIndex = index;
   if (whole.test(text)) return whole.lastIndex;

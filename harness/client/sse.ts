@@ -22,6 +22,7 @@ export class StreamEnded extends Error {
   override name = 'StreamEnded';
 }
 
+/** What to subscribe to, and how to read it. */
 export interface OpenEvents {
   /** Cursor in the query; sent as it is, so that malformed ones can be tried. */
   after?: string | number | bigint;

@@ -19,6 +19,7 @@ const STATUS: Record<Outcome, Status> = {
   known: 'skipped',
 };
 
+/** `--report ctrf`. */
 export const ctrfFormat: DocumentFormat = {
   name: 'ctrf',
   document: (report) => `${JSON.stringify(documentOf(report), null, 2)}\n`,

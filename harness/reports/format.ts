@@ -31,4 +31,5 @@ export interface LiveFormat {
   reporter(options: ReporterOptions, file: string | undefined): Reporter;
 }
 
+/** A value that `--report` takes. */
 export type ReportFormat = DocumentFormat | LiveFormat;

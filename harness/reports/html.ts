@@ -24,6 +24,7 @@ import { SCRIPT, STYLE } from './html-style.ts';
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
+/** `--report html`. */
 export const htmlFormat: DocumentFormat = { name: 'html', document: page };
 
 function page(report: Report): string {

@@ -4,6 +4,7 @@ import { oneOf, shape, Timestamp } from '../contract/shape.ts';
 import { APIS, CAPABILITIES, LEVELS, OUTCOMES } from '../runner/types.ts';
 import type { DocumentFormat } from './format.ts';
 
+/** `--report json`. */
 export const jsonFormat: DocumentFormat = {
   name: 'json',
   document: (report) => `${JSON.stringify(report, null, 2)}\n`,
@@ -49,6 +50,7 @@ const check = Type.Object({
   exchanges: Type.Optional(Type.Array(exchange)),
 });
 
+/** Shape of the report. */
 export const jsonReportShape = shape(
   'JSON report',
   Type.Object(

@@ -10,6 +10,7 @@ import { findingText } from './finding-text.ts';
 import type { DocumentFormat } from './format.ts';
 import { bySection, type SectionGroup } from './groups.ts';
 
+/** `--report junit`. */
 export const junitFormat: DocumentFormat = {
   name: 'junit',
   document(report) {

@@ -8,6 +8,7 @@ import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts'
 const LABEL = 11;
 const EXCHANGES = 3;
 
+/** How a finding is written. */
 export interface FindingStyle {
   paint: Paint;
   columns: number;

@@ -68,6 +68,7 @@ export function prettyReporter(
   };
 }
 
+/** How the report is written: with which colours, how wide, and whether in full. */
 export interface PrettyOptions extends Pick<ReporterOptions, 'verbose'> {
   paint: Paint;
   columns: number;

@@ -25,6 +25,7 @@ export interface Planned<Context> {
   skip?: string;
 }
 
+/** The checks of a run. */
 export interface Plan<Context> {
   checks: Planned<Context>[];
   /** The set that the checks were taken from. An older set is complete in itself, so it does not count as narrowing. */

@@ -5,6 +5,7 @@ import type { Redactor } from '../client/redact.ts';
 import type { Finding, PropertyOptions } from './types.ts';
 import { show, Violation } from './violation.ts';
 
+/** How a property is run. */
 export interface PropertyRun {
   seed: number;
   /** Runs exactly this counterexample again (`muster replay`). */

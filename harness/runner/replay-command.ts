@@ -1,6 +1,7 @@
-/** The command that runs one check of a finished run again, for whoever reads a report. */
+/** The command that runs one check of a finished run again, for the readers of its report. */
 import type { CheckResult } from './types.ts';
 
+/** What is known of a finished run. */
 export interface ReplayOptions {
   /** Opens the same target: `muster check device --socket /run/agent.sock`, without options that choose checks or write files. */
   command: string;

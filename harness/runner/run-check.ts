@@ -6,6 +6,7 @@ import { findingOf, runProperty } from './property.ts';
 import type { Check, CheckContext, CheckResult, Outcome, PropertyOptions } from './types.ts';
 import { Blocked, NotApplicable, show, Violation } from './violation.ts';
 
+/** A check, what it is given, and its limits. */
 export interface CheckRun<Context> {
   check: Check<Context>;
   context: Context;

@@ -32,6 +32,7 @@ export interface RunListener {
   onEnd?(report: Report): void | Promise<void>;
 }
 
+/** What to run against which target, and who follows it. */
 export interface RunOptions<Context> {
   plan: Plan<Context>;
   target: TargetDescription;

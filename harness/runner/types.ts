@@ -4,10 +4,14 @@ import type { Capability } from '../contract/capabilities.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
 
+/** How strictly the specification asks for something; `INFO` where it is silent. */
 export const LEVELS = ['MUST', 'SHOULD', 'INFO'] as const;
+/** The level of a requirement. */
 export type Level = (typeof LEVELS)[number];
 
+/** What can be checked: one of the two APIs, or the whole service. */
 export const APIS = ['device', 'platform', 'system'] as const;
+/** What a suite checks. */
 export type Api = (typeof APIS)[number];
 
 /** One sentence of the specification that an implementation must, or should, keep to. */
@@ -68,6 +72,7 @@ export interface RequirementSet {
   digest: string;
 }
 
+/** What can come of a check. */
 export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'known', 'fixed'] as const;
 /**
  * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, or left out by an
@@ -152,6 +157,7 @@ export interface CheckResult extends Partial<Finding> {
   replay_command?: string;
 }
 
+/** Number of checks with each outcome. */
 export type Summary = Record<Outcome, number>;
 
 /** The JSON report. Times are ISO 8601, durations milliseconds. */

@@ -7,6 +7,7 @@ import Type, { type Static } from 'typebox';
 import { shape } from '../../contract/shape.ts';
 import { keyId } from './keys.ts';
 
+/** Media type of in-toto statements. */
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
 const envelope = shape(
@@ -25,6 +26,7 @@ const envelope = shape(
     { additionalProperties: false },
   ),
 );
+/** A signed envelope. */
 export type Envelope = Static<typeof envelope.schema>;
 
 /** The file cannot be trusted; the message says why. */

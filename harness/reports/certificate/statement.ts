@@ -14,7 +14,9 @@ import {
 import { Refused } from './dsse.ts';
 import type { SuitesDigest } from './suites-digest.ts';
 
+/** Type of the statement. */
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+/** Type of its predicate. */
 export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
 const text = Type.String();
@@ -33,6 +35,7 @@ const verdict = Type.Object(
   closed,
 );
 
+/** Shape of a certificate. */
 export const statement = shape(
   'certificate',
   Type.Object(
@@ -84,6 +87,7 @@ export const statement = shape(
     closed,
   ),
 );
+/** What a certificate says. */
 export type Statement = Static<typeof statement.schema>;
 
 /** Why a run cannot be certified; undefined when it can. */

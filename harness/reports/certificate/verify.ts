@@ -16,6 +16,7 @@ export interface OwnSuites {
   requirementsDigest(api: string, date: string): string | undefined;
 }
 
+/** What a certificate is compared with. */
 export interface VerifyOptions {
   own?: OwnSuites;
   /** `sha256:…` or hex of the subject that the reader has. */
