@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FleetOptions } from './options.ts';
-import { actionsOf, runAll, useFleets } from './testing/fleets.ts';
+import { actionsOf, findGap, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 
@@ -49,4 +49,9 @@ describe('worker processes and shards', () => {
     expect(fleet.record.missed).toEqual([]);
     expect((await fleet.measured()).metrics['rollout.ms']?.count).toBe(16);
   });
+});
+
+it('finds the one robot in five hundred whose stream has a gap', async () => {
+  await using fleet = fleets.create('uplink: none\n', { robots: 500, platform: undefined });
+  await findGap(fleet, 137);
 });
