@@ -7,10 +7,13 @@ import { type Listener, listening } from '../transport/transport.ts';
 import { listenUnix } from '../transport/unix.ts';
 import { ControlError, type ControlTarget, controlError } from './target.ts';
 
+/** Bytes. */
 const LARGEST_BODY = 33_554_432;
 
+/** A port of 127.0.0.1 (0 for a free one), or the path of a unix socket. */
 export type ControlAddress = { port: number } | { path: string };
 
+/** A control API that is served. */
 export interface ControlServer extends AsyncDisposable {
   readonly address: ControlAddress;
   close(): Promise<void>;
@@ -50,7 +53,7 @@ export async function serveControl(target: ControlTarget, where: ControlAddress)
       (path) => chmodSync(path, 0o600),
       (socket) => void server.emit('connection', socket),
     );
-  else await listening(server as unknown as import('node:net').Server, { port: where.port, host: '127.0.0.1' });
+  else await listening(server, { port: where.port, host: '127.0.0.1' });
   const bound = server.address();
   const address = 'path' in where ? where : { port: typeof bound === 'object' && bound ? bound.port : where.port };
   let closing: Promise<void> | undefined;

@@ -15,7 +15,7 @@ import {
 } from './transport.ts';
 
 export interface LoopbackOptions {
-  /** Serve on 127.0.0.1 as well, or instead; `discovery` is the file that says where, and with which token. */
+  /** Serve on 127.0.0.1; `discovery` is the file to which port and token are written. */
   loopback?: { discovery: string };
 }
 
@@ -57,7 +57,7 @@ class LoopbackEndpoint implements Endpoint {
     return { discovery: this.#discovery };
   }
 
-  /** Listens on a free port of 127.0.0.1 and says so, with a fresh token, in the discovery file (mode 0600). */
+  /** Listens on a free port of 127.0.0.1, and writes it with a new token to the discovery file (mode 0600). */
   async listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
     const discovery = this.#discovery;
     const token = randomBytes(32).toString('hex');

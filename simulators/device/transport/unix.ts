@@ -1,4 +1,4 @@
-/** The Device API on a unix socket (specification section 5): who may open the file may speak, no token is used. */
+/** The Device API on a unix socket (specification section 5). The permissions of the file decide who may connect; there is no token. */
 import { lstatSync, renameSync } from 'node:fs';
 import net from 'node:net';
 import { join, resolve } from 'node:path';
@@ -15,7 +15,7 @@ import {
   type Transport,
 } from './transport.ts';
 
-/** Kernel limit of a socket address, less its end and the one byte that a name in preparation is longer. */
+/** The kernel's limit for the path of a socket (107 bytes), less one for the `~` of the name under which it is prepared. */
 const LONGEST_PATH = 106;
 const BACKLOG = 4_096;
 const DEFAULT_MODE = 0o660;
@@ -79,9 +79,9 @@ class UnixEndpoint implements Endpoint {
 }
 
 /**
- * Listens on `path`, whose permissions `permit` sets. A socket that a dead process left behind is taken over; one that someone
- * answers on is refused. The socket appears under its name with its mode set and ready to accept. `check` throws when it is no
- * longer wanted.
+ * Listens on `path`. A socket that a dead process left behind is taken over; when another agent answers on it, the result rejects.
+ * The socket gets its permissions (`permit`) and accepts connections before it appears under its name. `check` throws when the
+ * agent was killed meanwhile.
  */
 export async function listenUnix(
   path: string,
