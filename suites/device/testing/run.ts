@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { Redactor } from '../../../harness/client/redact.ts';
 import { makePlan, type PlanOptions } from '../../../harness/runner/plan.ts';
 import { runSuite } from '../../../harness/runner/run.ts';
@@ -70,6 +71,25 @@ export async function runDeviceSuite(run: TestRun): Promise<Report> {
     version: 'test',
     ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
   });
+}
+
+/** Runs the whole suite over one transport: nothing may be red, and nothing skipped but for the other transport. */
+export async function expectPassesEverything(transport: TransportName): Promise<void> {
+  await using started = await startDevice(transport);
+  const report = await runDeviceSuite({ ...started.address, control: started.control });
+  expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
+  expect(report.exit_code).toBe(0);
+  const skipped = report.checks.filter(({ outcome }) => outcome === 'not_applicable').map(({ id }) => id);
+  const other = transport === 'unix' ? 'device.loopback.' : 'device.socket.';
+  // Besides the other transport, only checks that depend on how checks overlap, or on the machine.
+  const may = [
+    'device.deployment.shape',
+    'device.deployment.merge',
+    'device.socket.permissions',
+    'device.loopback.only',
+  ];
+  const unexpected = skipped.filter((id) => !id.startsWith(other) && !id.endsWith('.retained') && !may.includes(id));
+  expect(unexpected).toEqual([]);
 }
 
 /** The results with these outcomes, one line each. */
