@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
-import type { Recorder } from '../client/recorder.ts';
+import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { checks, requirement, suite } from './define.ts';
 import { makePlan } from './plan.ts';
 import { type RunOptions, runSuite } from './run.ts';
+import { runCheck } from './run-check.ts';
 import type { Capability, Check, CheckContext, CheckResult, Level, Report, TargetDescription } from './types.ts';
 import { Blocked } from './violation.ts';
 
@@ -87,6 +88,29 @@ describe('outcomes', () => {
     ]);
     expect(report.checks[0]).toMatchObject({ outcome: 'blocked', reason: expect.stringContaining('harness:') });
     expect(report.exit_code).toBe(2);
+  });
+
+  it('blocks a check that takes longer than its limit, and aborts what it has begun', async () => {
+    let aborted = false;
+    const check = one(
+      ({ signal }) =>
+        new Promise(() => {
+          signal.addEventListener('abort', () => {
+            aborted = true;
+          });
+        }),
+    );
+    const result = await runCheck({
+      check,
+      context: {},
+      recorder: new Recorder(),
+      seed: 1,
+      runs: 1,
+      signal: new AbortController().signal,
+      limitMs: 1,
+    });
+    expect(result).toMatchObject({ outcome: 'blocked', reason: 'did not end within 0.001 s' });
+    expect(aborted).toBe(true);
   });
 
   it('blocks a check whose control fails in the middle, and shows what came before', async () => {
