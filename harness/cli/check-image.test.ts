@@ -66,7 +66,7 @@ test('an image that ends is reported with its last lines, and nothing of it is l
   expect(left).toBe('');
 });
 
-test('an image that is not there is told of', async (context) => {
+test('an image that does not exist is reported', async (context) => {
   needsDocker(context);
   await using target = await openDeviceTarget({ ...options(), image: 'muster-test-none:none' });
   expect(target.unreachable).toMatch(/--image muster-test-none:none: /);
@@ -93,14 +93,14 @@ test('it is certified from the command line, with testcontainers’ reaper or wh
   expect(verified.code).toBe(0);
 });
 
-test('a control socket elsewhere than beside the agent’s is wrong use', async (context) => {
+test('a control socket elsewhere than beside the agent’s is wrong usage', async (context) => {
   needsDocker(context);
   const { code, stderr } = await muster('check', 'device', '--image', IMAGE, '--control', '/run/other/c.sock');
   expect(stderr).toContain('--control /run/other/c.sock: must be in the folder of the image');
   expect(code).toBe(64);
 });
 
-test('without Docker nothing is decided, and what to do instead is told', async (context) => {
+test('without Docker nothing is decided, and the report says what to do instead', async (context) => {
   // Where Docker is, its socket is covered up for one process.
   const hidden = ['--mount', 'sh', '-c', 'mount --bind /dev/null /var/run/docker.sock && exec "$0" "$@"'];
   if (there && process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');

@@ -1,11 +1,11 @@
-/** The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 trouble in Muster, 64 wrong use. */
-import { execFile } from 'node:child_process';
+/** The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed, 64 wrong usage. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { validate } from 'ctrf';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { referenceBehaviour, simulateDevice } from '../../simulators/device/index.ts';
+import { muster } from './testing/muster.ts';
 import { jsonProblems, junitProblems } from './testing/valid.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-check-'));
@@ -33,28 +33,19 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function muster(...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  const env = { ...process.env, NO_COLOR: '1' };
-  return new Promise((resolve) => {
-    execFile(process.execPath, [join(import.meta.dirname, './main.ts'), ...words], { env }, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, err });
-    });
-  });
-}
-
 const shape = ['--only', 'device.deployment.shape'];
 
 test('0: what ran holds, and the report says what was left out', async () => {
-  const { code, out } = await muster('check', 'device', '--socket', good, ...shape, '--verbose');
+  const { code, stdout: out } = await muster('check', 'device', '--socket', good, ...shape, '--verbose');
   expect(code).toBe(0);
   expect(out).toMatch(/✓ 2.1 .*\n +✓ device.deployment.shape\n/);
   expect(out).toMatch(/NO FAILURE FOUND {2}1 passed(.|\n)*left out: --only device.deployment.shape/);
 });
 
-test('1: a MUST fails, and every report tells it', async () => {
+test('1: a MUST fails, and every report says so', async () => {
   const files = ['json', 'junit', 'ctrf', 'html'].map((format) => `${format}=${at(`bad.${format}`)}`);
   const reports = ['pretty', ...files].flatMap((spec) => ['--report', spec]);
-  const { code, out } = await muster('check', 'device', '--socket', bad, ...shape, ...reports);
+  const { code, stdout: out } = await muster('check', 'device', '--socket', bad, ...shape, ...reports);
   expect(code).toBe(1);
   expect(out).toMatch(/✗ device.deployment.shape {2}MUST · section 2.1 Deployment/);
   expect(out).toMatch(/try +curl -s -i --unix-socket \S+bad.sock http:\/\/localhost\/v0.2\/deployments\/current/);
@@ -71,29 +62,37 @@ test('1: a MUST fails, and every report tells it', async () => {
 test('a baseline excuses it; when it holds again, the entry is red', async () => {
   const baseline = ['--baseline', at('known.yaml')];
   const first = await muster('check', 'device', '--socket', bad, ...shape, ...baseline, '--update-baseline');
-  expect(first.out).toMatch(/Known 1\n {2}found on \d{4}-/);
-  expect(first).toMatchObject({ code: 0, err: expect.stringContaining('excuses 1 checks') });
+  expect(first.stdout).toMatch(/Known 1\n {2}found on \d{4}-/);
+  expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('excuses 1 checks') });
   const fixed = await muster('check', 'device', '--socket', good, ...shape, ...baseline);
   expect(fixed.code).toBe(2);
-  expect(fixed.out).toMatch(/Stale in the baseline 1\n {2}holds now: remove it from the baseline/);
+  expect(fixed.stdout).toMatch(/Stale in the baseline 1\n {2}holds now: remove it from the baseline/);
 });
 
 test('2: nothing answers, which is said with what to try', async () => {
-  const { code, out } = await muster('check', 'device', '--socket', at('none.sock'), ...shape);
+  const { code, stdout: out } = await muster('check', 'device', '--socket', at('none.sock'), ...shape);
   expect(code).toBe(2);
   expect(out).toMatch(/Blocked 1\n(.|\n)*no such socket(.|\n)*curl --unix-socket/);
   expect(out).toMatch(/INCOMPLETE {2}1 blocked/);
 });
 
-test('3: trouble in Muster itself is not blamed on the target', async () => {
-  const { code, err } = await muster('check', 'device', '--socket', good, ...shape, '--report', 'json=/dev/full');
+test('3: a failure of Muster itself is not blamed on the target', async () => {
+  const { code, stderr: err } = await muster(
+    'check',
+    'device',
+    '--socket',
+    good,
+    ...shape,
+    '--report',
+    'json=/dev/full',
+  );
   expect(code).toBe(3);
   expect(err).toContain('ENOSPC');
   expect(existsSync('/dev/full')).toBe(true);
 });
 
-test('64: wrong use names the option and what is accepted', async () => {
-  const { code, err } = await muster('check', 'device', '--socket', 'a', '--only', 'device.deployment.shap');
+test('64: wrong usage names the option and what is accepted', async () => {
+  const { code, stderr: err } = await muster('check', 'device', '--socket', 'a', '--only', 'device.deployment.shap');
   expect(err).toMatch(/--only device.deployment.shap: .*did you mean device.deployment.shape/);
   expect(code).toBe(64);
 });

@@ -50,15 +50,15 @@ describe('help', () => {
   });
 });
 
-it('help loads no command: it comes at once', async () => {
-  const told = `import{registerHooks}from'node:module';const seen=[];registerHooks({load(url,context,next){seen.push(url);return next(url,context)}});process.on('exit',()=>process.stderr.write(seen.join('\\n')))`;
-  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(told)}` };
+it('help loads no command, so that it comes at once', async () => {
+  const listing = `import{registerHooks}from'node:module';const seen=[];registerHooks({load(url,context,next){seen.push(url);return next(url,context)}});process.on('exit',()=>process.stderr.write(seen.join('\\n')))`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(listing)}` };
   const { stderr, code } = await new Running(['--help'], { env }).ended;
   const loaded = stderr.split('\n').filter((url) => url.startsWith('file:'));
   expect(code).toBe(0);
   expect(loaded.some((url) => url.endsWith('/harness/cli/main.ts'))).toBe(true);
   expect(
-    loaded.filter((url) => /\/(suites|simulators|harness\/(check|client|target|report|load))\//.test(url)),
+    loaded.filter((url) => /\/(suites|simulators|harness\/(runner|client|targets|reports)|cli\/commands)\//.test(url)),
   ).toEqual([]);
 });
 

@@ -56,7 +56,7 @@ test('an update excuses what fails, for thirty days; after them it is red again'
   expect(prepare({ baseline }).settle([sampleResult({ id: 'device.a' })])[0]?.outcome).toBe('fixed');
 });
 
-test('a certificate is written and a badge beside it; what cannot be certified is told before the run', () => {
+test('a certificate is written and a badge beside it; what cannot be certified is refused before the run', () => {
   const [certificate, badge] = [join(folder, 'c.json'), join(folder, 'badge.svg')];
   const evidence = prepare({ certificate, key, badge });
   expect(() => evidence.opened({ kind: 'unix', address: 'x', capabilities: [], control: 'none' })).toThrow(

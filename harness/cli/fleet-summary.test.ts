@@ -15,16 +15,16 @@ const of = (p50: number) => ({
   max: 5 * p50,
   unit: 'ms' as const,
 });
-const told = (change: Partial<FleetResult>, interrupted = false): string => {
+const summaryOf = (change: Partial<FleetResult>, interrupted = false): string => {
   const result = resultWith({ metrics: { 'start.ms': of(1) }, ...change });
   return summaryText(result, { out: 'out', code: interrupted ? EXIT.interrupted : exitCode(result) }, plain);
 };
 
 describe('the summary of a fleet', () => {
-  it('tells what was measured: a roll-out, its legs in their order, and how late the generator was', () => {
+  it('shows what was measured: a roll-out, its legs in their order, and how late the generator was', () => {
     const legs = ['report', 'write', 'command', 'sync', 'event'].map((leg) => [`rollout.${leg}.ms`, of(1)]);
     const metrics = { ...Object.fromEntries(legs), 'schedule.lateness.ms': of(0.1), 'rollout.ms': of(10) };
-    const lines = told({ metrics, scenario: 'rollout', robots: 1200, seed: 7 }).split('\n');
+    const lines = summaryOf({ metrics, scenario: 'rollout', robots: 1200, seed: 7 }).split('\n');
     expect(lines[1]).toBe('  rollout · 1,200 robots · seed 7 · 1 s');
     expect(lines[3]).toMatch(/ count +p50 +p90 +p99 +max$/);
     expect(lines[4]).toMatch(/^ {2}rollout\.ms +1,200 +10 ms +20 ms +30 ms +50 ms$/);
@@ -39,7 +39,7 @@ describe('the summary of a fleet', () => {
   });
 
   it('says that all is well, and nothing else', () => {
-    const text = told({ thresholds: [{ expr: 'ping.ms.p99<1s', value: 12, ok: true }] });
+    const text = summaryOf({ thresholds: [{ expr: 'ping.ms.p99<1s', value: 12, ok: true }] });
     expect(text).toMatch(/✓ met {5}ping\.ms\.p99<1s +12 ms\n/);
     expect(text).toMatch(/✓ verdict: valid \(/);
     expect(text).not.toMatch(/exit \d/);
@@ -64,27 +64,27 @@ describe('the summary of a fleet', () => {
       /exit 1: an event stream was not whole/,
     ],
     [{ missed: ['robot-3'] }, /✗ no event of the roll-out reached: robot-3/, /report: /],
-  ])('tells what is wrong with %j, and how it ends', (change, reason, end) => {
-    expect(told(change)).toMatch(reason);
-    expect(told(change)).toMatch(end);
+  ])('says what is wrong with %j, and how it ends', (change, reason, end) => {
+    expect(summaryOf(change)).toMatch(reason);
+    expect(summaryOf(change)).toMatch(end);
   });
 
   it('ends with the code that an interrupted command exits with', () => {
-    expect(told({ complete: false }, true)).toContain('exit 130: interrupted');
+    expect(summaryOf({ complete: false }, true)).toContain('exit 130: interrupted');
   });
 
-  it('judges no threshold, and no generator, by a run that is not complete or measured nothing', () => {
+  it('evaluates no threshold and no generator after a run that is not complete or measured nothing', () => {
     const thresholds = [{ expr: 'rollout.missed.count==0', value: 0, ok: true }];
-    const cut = told({ complete: false, thresholds });
+    const cut = summaryOf({ complete: false, thresholds });
     expect(cut).toMatch(/· not evaluated {2}rollout\.missed\.count==0 +0\n/);
     expect(cut).not.toMatch(/✓|met/);
-    const empty = told({ complete: false, metrics: {} });
+    const empty = summaryOf({ complete: false, metrics: {} });
     expect(empty).toContain('✗ incomplete (nothing was measured)');
     expect(empty).not.toContain('valid');
   });
 
-  it('tells errors beside their attempts', () => {
-    expect(told({ metrics: { 'ping.ms': of(1) }, counters: { 'ping.errors': 3, 'ping.attempts': 1200 } })).toMatch(
+  it('shows errors beside their attempts', () => {
+    expect(summaryOf({ metrics: { 'ping.ms': of(1) }, counters: { 'ping.errors': 3, 'ping.attempts': 1200 } })).toMatch(
       /ping\.errors +3 of 1,200\n/,
     );
   });
@@ -92,7 +92,12 @@ describe('the summary of a fleet', () => {
   it('names a few of many, and stays within a hundred and a few columns', () => {
     const many = Array.from({ length: 100 }, (_, robot) => `robot-${robot}`);
     const violations = many.map((name, robot) => ({ robot, name, kind: 'loss' as const, message: 'id 2 lost' }));
-    const text = told({ missed: many, violations, notes: ['word '.repeat(60)], verdict_reasons: ['word '.repeat(60)] });
+    const text = summaryOf({
+      missed: many,
+      violations,
+      notes: ['word '.repeat(60)],
+      verdict_reasons: ['word '.repeat(60)],
+    });
     expect(text).toContain('and 90 more, in the report');
     expect(text).toContain('robot-9 and others');
     expect(Math.max(...text.split('\n').map(width))).toBeLessThanOrEqual(108);

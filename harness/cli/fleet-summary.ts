@@ -21,7 +21,7 @@ const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
   sync: '→ content is here',
   write: '→ files in place',
   event: '→ client read it',
-  report: '→ platform told',
+  report: '→ platform knows',
 };
 /** What people ask for, in the order in which they do; everything is in the report. */
 const SHOWN = ['ping.ms', 'http.ms', 'sync.ms', 'reconnect.ms'];
@@ -117,11 +117,11 @@ const some = (names: readonly string[]): string =>
 function verdict(result: FleetResult, paint: Paint): string[] {
   const [mark, format, words] = VERDICT_WORDS[result.verdict];
   const reasons = [...result.incomplete_reasons, ...result.verdict_reasons];
-  const judged = `verdict: ${result.verdict}`;
+  const verdictText = `verdict: ${result.verdict}`;
   return [
     result.complete
-      ? `${paint(format, mark)} ${paint(['bold', format], judged)} ${paint('dim', `(${words})`)}`
-      : `${paint('red', '✗')} ${paint(['bold', 'red'], 'incomplete')} ${paint('dim', `(${measuredNothing(result) ? 'nothing was measured' : `${judged}: ${words}`})`)}`,
+      ? `${paint(format, mark)} ${paint(['bold', format], verdictText)} ${paint('dim', `(${words})`)}`
+      : `${paint('red', '✗')} ${paint(['bold', 'red'], 'incomplete')} ${paint('dim', `(${measuredNothing(result) ? 'nothing was measured' : `${verdictText}: ${words}`})`)}`,
     ...reasons.flatMap((reason) => hanging('-', wrap(reason, COLUMNS), 2, 2)),
     ...result.notes.flatMap((note) => hanging('·', wrap(note, COLUMNS), 2, 2)).map((line) => paint('dim', line)),
   ];

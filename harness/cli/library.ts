@@ -36,7 +36,7 @@ function patience(ms: number): number {
   throw new RangeError(`patienceMs must be a number above 0, up to ${most}, not ${ms}`);
 }
 
-/** Opens a Device API. Throws UsageError for options that make no target; an unreachable one is told in `unreachable`. */
+/** Opens a Device API. Throws UsageError for options that name no target; a target that does not answer has `unreachable`. */
 export async function openDevice(
   options: Omit<DeviceTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -53,7 +53,7 @@ export async function openPlatform(
 }
 
 export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
-  /** Repeats a run exactly. Default: a new one, told in the report. */
+  /** Repeats a run exactly. Default: a new one, which the report names. */
   seed?: number;
   /** Multiplies the runs of every property. */
   runs?: number;

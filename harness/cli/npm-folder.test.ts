@@ -9,7 +9,7 @@ const shell = mkdtempSync(join(tmpdir(), 'muster-shell-'));
 const elsewhere = mkdtempSync(join(tmpdir(), 'muster-elsewhere-'));
 afterAll(() => [shell, elsewhere].forEach((folder) => void rmSync(folder, { recursive: true })));
 
-/** What npm tells a script of this checkout that was called in the folder `shell`. */
+/** The environment in which npm runs a script of this checkout that was called in the folder `shell`. */
 const npm = { npm_lifecycle_event: 'muster', npm_package_json: join(root, 'package.json'), INIT_CWD: shell };
 
 test.each<[string, Record<string, string>, string, string]>([

@@ -1,6 +1,6 @@
 /**
- * `npm run muster` in a folder of the checkout runs in the checkout's root, and says in INIT_CWD where it was called: there paths
- * of the command line begin. Imported for its effect, before anything can look at the current folder.
+ * `npm run muster` runs in the root of the checkout and passes the folder of the caller in INIT_CWD. Paths on the command line are
+ * relative to that folder. Imported for its effect, before anything looks at the current folder.
  */
 import { realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ if (called !== undefined && manifest !== undefined && SCRIPTS.includes(script) &
   const root = fileURLToPath(new URL('../..', import.meta.url));
   if (same(manifest, join(root, 'package.json')) && same(process.cwd(), root)) {
     process.chdir(called);
-    // What is started from here runs where it is told to.
+    // Processes that are started from here keep the folder that they are given.
     delete process.env['INIT_CWD'];
   }
 }

@@ -1,4 +1,4 @@
-/** Secrets and a whole command: what a target says on its way down reaches stdout, stderr and every report, the secret none of them. */
+/** Secrets in a whole run: what a dying target writes reaches stdout, stderr and every report, and its secret reaches none of them. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,14 +7,14 @@ import { REPORT_FORMATS } from '../reports/create.ts';
 import { Running } from './testing/muster.ts';
 
 const SECRET = 'k7Q2-xW9z_Bf4vN8';
-const folder = mkdtempSync(join(tmpdir(), 'muster-told-'));
+const folder = mkdtempSync(join(tmpdir(), 'muster-secrets-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Every piece that could tell something. */
-function expectNothingTold(texts: Record<string, string>): void {
+/** Every piece of the secret that is long enough to be of use. */
+function expectNoSecret(texts: Record<string, string>): void {
   for (const [name, text] of Object.entries(texts)) {
     for (let at = 0; at + 6 <= SECRET.length; at += 1) {
-      expect(text.includes(SECRET.slice(at, at + 6)), `${name} tells ${SECRET.slice(at, at + 6)}`).toBe(false);
+      expect(text.includes(SECRET.slice(at, at + 6)), `${name} has ${SECRET.slice(at, at + 6)}`).toBe(false);
     }
   }
 }
@@ -50,17 +50,17 @@ exit 7
   const files = readdirSync(folder).filter((name) => name.startsWith('out.'));
   expect(files.length).toBe(REPORT_FORMATS.length);
   const texts = Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
-  expectNothingTold({ stdout, stderr, ...texts });
+  expectNoSecret({ stdout, stderr, ...texts });
 });
 
-test('trouble in Muster itself', async () => {
+test('a failure of Muster itself', async () => {
   const words = ['check', 'platform', '--url', 'http://127.0.0.1:1/beta', '--only', 'platform.list.envelope'];
   const env = { MUSTER_API_KEY: SECRET };
   const broken = ['--report', 'json=/dev/full', '--name', SECRET];
   const trouble = await new Running([...words, ...broken], { env }).ended;
   expect(trouble.stderr).toContain('ENOSPC');
   expect(trouble.code).toBe(3);
-  expectNothingTold({ trouble: trouble.stderr + trouble.stdout });
+  expectNoSecret({ trouble: trouble.stderr + trouble.stdout });
 });
 
 test('a key too short to be found in text is still in no report', async () => {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { poll } from '../common/poll.ts';
 import { refusal } from './testing/in-process.ts';
 
 const CLI = new URL('./main.ts', import.meta.url).pathname;
@@ -126,7 +127,9 @@ describe('muster simulate device', () => {
     run.child.kill('SIGKILL');
     await run.ended;
     // The agent sees the end of its supervisor, and removes its socket as at any stop.
-    while (existsSync(join(home, 'a.sock'))) await new Promise((resolve) => setTimeout(resolve, 20));
+    await poll('the socket to go', () => !existsSync(join(home, 'a.sock')) || undefined, {
+      timeoutMs: Number.POSITIVE_INFINITY,
+    });
   });
 
   test('is wrong in a known way with --defect, and fails by name with --fault', async () => {
@@ -165,7 +168,7 @@ describe('muster simulate device', () => {
       ['--socket', 'b.sock', '--dir', 'other', '--control', 'a.sock'],
       /^muster: --control: .*a\.sock is in use/,
     ],
-  ])('a %s that another process has is told in one line, at any log level', async ([, options, message]) => {
+  ])('a %s that another process has is reported in one line, at any log level', async ([, options, message]) => {
     await ready(muster('--socket', 'a.sock', '--dir', 'robot'));
     const second = muster(...options, '--log-level', 'silent');
     expect(await second.ended).toBe(64);
@@ -187,7 +190,7 @@ describe('muster simulate device', () => {
       ['--loopback', '--discovery', '.', '--dir', 'r'],
       /^muster: --discovery: cannot write the discovery file/,
     ],
-  ])('a place that cannot be used is told in one line: %s', async ([, options, message]) => {
+  ])('a place that cannot be used is reported in one line: %s', async ([, options, message]) => {
     writeFileSync(join(home, 'file'), '');
     const run = muster(...options);
     expect(await run.ended).toBe(64);
@@ -205,7 +208,7 @@ describe('muster simulate device', () => {
     other.close();
   });
 
-  test('wrong use exits 64, and says how to get help', async () => {
+  test('wrong usage exits 64, and says how to get help', async () => {
     const run = muster('--socket', 'a.sock', '--dir', 'robot', '--heartbeat', 'soon');
     expect(await run.ended).toBe(64);
     expect(run.stderr).toMatch(/--heartbeat soon: a duration is accepted[\s\S]*--help/);
@@ -245,7 +248,7 @@ describe('muster simulate device', () => {
     ['a platform', ['--socket', 'a', '--uplink', 'agent', '--platform', 'x'], /--platform x: a URL is accepted/],
     ['a platform without uplink', ['--socket', 'a', '--platform', 'http://x'], /--platform needs --uplink/],
     ['an option that is none', ['--socket', 'a', '--sokcet', 'b'], /sokcet/],
-  ])('wrong use is refused and the option named: %s', async ([, options, message]) => {
+  ])('wrong usage is refused and the option named: %s', async ([, options, message]) => {
     expect(await refusal(['simulate', 'device', '--dir', join(home, 'robot'), ...options])).toMatch(message);
     expect(existsSync(join(home, 'robot'))).toBe(false);
   });

@@ -150,7 +150,7 @@ async function behaviourOf({ defect, variant }: Arguments): Promise<PlatformOpti
   return undefined;
 }
 
-/** What a parser refuses is wrong use of the option. */
+/** An error of a parser becomes a usage error that names the option. */
 function usage<T>(option: string, read: () => T): T {
   try {
     return read();

@@ -81,7 +81,7 @@ describe('muster simulate platform', () => {
     expect(started.stderr()).not.toMatch(/secret|viewer/);
   });
 
-  it('deviates when told to', async () => {
+  it('has a defect when asked to', async () => {
     const started = run('--defect', 'default-limit-20', '--api-key', 'k', '--mqtt', 'none');
     const { url } = await ready(started);
     expect(await (await get(url, 'k', '/devices')).json()).toMatchObject({ limit: 20 });

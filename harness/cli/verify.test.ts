@@ -1,48 +1,40 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { certificateIssuer } from '../reports/certificate/issue.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
+import { refusal } from './testing/in-process.ts';
+import { muster } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-verify-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const key = join(folder, 'key.pem');
 const file = join(folder, 'certificate.json');
 
-function muster(...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  const cli = join(import.meta.dirname, './main.ts');
-  const env = { ...process.env, NO_COLOR: '1' };
-  return new Promise((resolve) => {
-    execFile(process.execPath, [cli, ...words], { env }, (error, out, err) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, out, err });
-    });
-  });
-}
-
 test('a key is made, a run certified, the certificate verified, and a changed one refused', async () => {
-  expect((await muster('keygen', key)).out).toMatch(/key id [0-9a-f]{64}/);
-  expect(await muster('keygen', key)).toMatchObject({ code: 64, err: expect.stringContaining('not overwritten') });
+  expect((await muster('keygen', key)).stdout).toMatch(/key id [0-9a-f]{64}/);
+  expect(await muster('keygen', key)).toMatchObject({ code: 64, stderr: expect.stringContaining('not overwritten') });
 
   // A version of its own, so that its verdicts are not held against the suites at hand.
   const report = { ...sampleReport([sampleResult()], { complete: true }), muster: '0.0.1-sample' };
   certificateIssuer(file, key).issue(report);
   const good = await muster('verify', file, '--key', `${key}.pub`);
   expect(good).toMatchObject({ code: 0 });
-  expect(good.out).toMatch(/^CONFORMANT: 1 of 1 checks decided it\nexample-agent 1.3.0 with the Device API\n/);
-  expect(good.out).toContain('It does not claim');
+  expect(good.stdout).toMatch(/^CONFORMANT: 1 of 1 checks decided it\nexample-agent 1.3.0 with the Device API\n/);
+  expect(good.stdout).toContain('It does not claim');
 
   const text = readFileSync(file, 'utf8');
   writeFileSync(file, text.replace(/"payload": "./, '"payload": "f'));
   const refused = await muster('verify', file, '--key', `${key}.pub`);
   expect(refused).toMatchObject({ code: 2 });
-  expect(refused.out).toMatch(/REFUSED .*the signature does not fit/);
+  expect(refused.stdout).toMatch(/REFUSED .*the signature does not fit/);
 
   certificateIssuer(file, key).issue({ ...report, checks: [sampleFailure()], summary: { ...report.summary, fail: 1 } });
   const failed = await muster('verify', file, '--key', `${key}.pub`, '--json');
   expect(failed).toMatchObject({ code: 1 });
-  expect(JSON.parse(failed.out).predicate.result).toBe('FAILED');
+  expect(JSON.parse(failed.stdout).predicate.result).toBe('FAILED');
 });
 
 const pipe = join(folder, 'pipe');
@@ -68,8 +60,6 @@ test.each([
   [['verify', '/nonexistent'], /key/],
   [['explain', 'device.nothing.like.it'], /no requirement and no check has that id/],
   [['list', 'robots'], /robots/],
-])('%j is wrong use, and says what is accepted', async (words, message) => {
-  const result = await muster(...words);
-  expect(result.err).toMatch(message);
-  expect(result.code).toBe(64);
+])('%j is wrong usage, and says what is accepted', async (words, message) => {
+  expect(await refusal(words)).toMatch(message);
 });

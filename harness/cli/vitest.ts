@@ -87,7 +87,7 @@ async function decide<Context>(
     case 'fail':
     case 'blocked': {
       const failure = new Error(`${result.outcome === 'fail' ? '' : 'blocked: '}${findingText(result)}`);
-      // The place where a check failed is of no use to whoever wrote the target.
+      // The stack of a check is of no use to the author of the target.
       failure.stack = failure.message;
       throw failure;
     }

@@ -48,7 +48,7 @@ export function listText({ requirements, requirements_version }: Catalogue, pain
       ...entries.flatMap((entry) => requirementLines(entry, paint, columns)),
       '',
     ]),
-    `${requirements.length} requirements, ${checks} checks · requirements of ${requirements_version} · muster explain ID tells more`,
+    `${requirements.length} requirements, ${checks} checks · requirements of ${requirements_version} · muster explain ID for more`,
     '',
   ].join('\n');
 }

@@ -44,12 +44,12 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(verified.code).toBe(0);
 }, 400_000);
 
-test('an agent that is started by hand is awaited, and told what it needs', async () => {
+test('an agent that is started by hand is awaited, and the terminal shows what it needs', async () => {
   const [socket, dir] = [join(folder, 'hand.sock'), join(folder, 'hand')];
   const words = ['--socket', socket, '--control', 'platform', '--only', 'device.deployment.shape.driven'];
   const checking = new Running(['check', 'device', ...words]);
-  const told = await checking.said(/MUSTER_PLATFORM_URL=(\S+)\n +MUSTER_MQTT_URL=(\S+)\n +MUSTER_TOKEN=(\S+)\n/);
-  const [, platform = '', mqtt = '', token = ''] = told;
+  const shown = await checking.said(/MUSTER_PLATFORM_URL=(\S+)\n +MUSTER_MQTT_URL=(\S+)\n +MUSTER_TOKEN=(\S+)\n/);
+  const [, platform = '', mqtt = '', token = ''] = shown;
   const uplink = ['--uplink', 'agent', '--platform', platform, '--mqtt', mqtt, '--log-level', 'warn'];
   const env = { MUSTER_TOKEN: token };
   await using agent = new Running(['simulate', 'device', '--socket', socket, '--dir', dir, ...uplink], { env });
@@ -80,7 +80,7 @@ test('an interrupt while an agent is awaited ends it as well', async () => {
   expect(() => process.kill(Number(readFileSync(pidFile, 'utf8')), 0)).toThrow('ESRCH');
 });
 
-test('an agent that never enrols is told of, with what it needs', async () => {
+test('an agent that never enrols is reported, with what it needs', async () => {
   const redactor = new Redactor();
   const socket = join(folder, 'alone.sock');
   const command = `exec node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ${join(folder, 'alone')} --log-level warn`;

@@ -9,13 +9,13 @@ import { PlatformControl } from '../../targets/control/platform-control.ts';
 
 export interface ControlPlatformOptions {
   redactor: Redactor;
-  /** Told once what an agent that is started by hand needs; the token in it must not be masked. */
+  /** Shows once what an agent that is started by hand needs; the token in it must not be masked. */
   announce(text: string): void;
   dialect?: Dialect;
   port?: number;
   mqttPort?: number;
   tls?: { cert: string; key: string };
-  /** Where the agent is told to connect instead, e.g. a link that can be cut. */
+  /** The address that the agent gets instead, e.g. that of a proxy that can be cut. */
   relay?(url: string): Promise<string>;
   /** How long the agent may take to enrol. Default 4 minutes, as a token lives for 5. */
   enrolMs?: number;

@@ -1,8 +1,8 @@
 /** A device target whose agent enrols in a platform of Muster's own. */
 import process from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from '../../client/http.ts';
 import type { Redactor } from '../../client/redact.ts';
+import { poll } from '../../common/poll.ts';
 import { UsageError } from '../../common/usage-error.ts';
 import { ControlError } from '../../targets/control/control.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
@@ -30,13 +30,13 @@ export async function startsAgent(
   return (command ?? file?.command) !== undefined;
 }
 
-/** An agent that Muster starts finds what it needs in its environment; to one that is started by hand it is told, the token too. */
+/** Muster puts what an agent needs into the environment of one that it starts; for one that is started by hand it is printed. */
 export const announcer =
   (started: boolean) =>
   (text: string): void =>
     void (started || process.stderr.write(`${text}\n`));
 
-/** Opens an agent that is to enrol: starts it, or waits for whoever starts it. */
+/** Opens an agent that is to enrol: starts it, or waits until it has been started by hand. */
 export async function openAgent(
   platform: ControlPlatform,
   target: DeviceTargetOptions,
@@ -52,13 +52,14 @@ export async function openAgent(
   );
   // It may enrol before it serves.
   const deadline = performance.now() + SERVE_MS;
-  for (;;) {
+  const look = async (): Promise<OpenDeviceTarget | undefined> => {
     const opened = await openDeviceTarget(target);
     if (trouble !== undefined) return { ...opened, unreachable: trouble };
     if (opened.unreachable === undefined || performance.now() > deadline) return opened;
     await opened.close();
-    await sleep(POLL_MS);
-  }
+    return undefined;
+  };
+  return await poll('the agent to serve', look, { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: POLL_MS });
 }
 
 /** A device target whose agent is enrolled in a platform of Muster's own, which ends with it. */
@@ -83,7 +84,7 @@ export async function openEnrolledDevice(
     const opened = await openAgent(platform, { ...rest, env, attach }, started);
     let closing: Promise<void> | undefined;
     const close = (): Promise<void> => {
-      // The agent goes first: it would only see its platform fail.
+      // The agent is closed first, because otherwise it would see its platform fail.
       closing ??= opened.close().finally(() => platform[Symbol.asyncDispose]());
       return closing;
     };

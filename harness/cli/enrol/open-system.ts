@@ -13,7 +13,7 @@ import { deviceTarget, type systemTargetOptions } from '../target-options.ts';
 import { startControlPlatform } from './control-platform.ts';
 import { announcer, openAgent, startsAgent } from './enrolled-device.ts';
 
-/** The agent goes first at the end: it would only see its platform fail. */
+/** The agent is closed first, because otherwise it would see its platform fail. */
 export async function openSystem(
   args: OptionsOf<typeof systemTargetOptions>,
   { readOnly, ...opening }: Opening & { readOnly: boolean },

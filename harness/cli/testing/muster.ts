@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const CLI = fileURLToPath(new URL('../main.ts', import.meta.url));
+/** Types are stripped once for all of these processes. */
+const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url));
 
 export interface Ended {
   code: number | null;
@@ -21,7 +23,7 @@ export class Running implements AsyncDisposable {
     this.child = spawn(process.execPath, [CLI, ...words], {
       // Killed as one, with whatever it started.
       detached: true,
-      env: { ...process.env, NO_COLOR: '1', ...options.env },
+      env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: CACHE, ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {

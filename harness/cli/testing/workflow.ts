@@ -82,8 +82,8 @@ export async function runWorkflow(
   };
 
   await run(stepsOf(workflow), (text) => text);
-  const told = existsSync(files.output) ? readFileSync(files.output, 'utf8') : '';
-  for (const line of told.split('\n').filter((text) => text.includes('='))) {
+  const written = existsSync(files.output) ? readFileSync(files.output, 'utf8') : '';
+  for (const line of written.split('\n').filter((text) => text.includes('='))) {
     job.outputs[line.slice(0, line.indexOf('='))] = line.slice(line.indexOf('=') + 1);
   }
   job.summary = readFileSync(files.summary, 'utf8');
