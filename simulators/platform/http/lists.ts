@@ -1,7 +1,7 @@
 /** The list envelope and what is in it (specification sections 2.6 and 8). */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import type { ExpandTree } from '../render.ts';
-import type { Filters, Matching } from '../store/row-index.ts';
+import type { Filters, Matching } from '../store/page-index.ts';
 import type { Answered, Call } from './call.ts';
 import { readExpand, readFilters, readOrder, valuesOf } from './query.ts';
 

@@ -1,8 +1,8 @@
 /** One table: rows by id, and pages of it in any order, filtered, at any offset. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { type OrderTerm, planOrder } from './order.ts';
-import type { FacetFilter } from './ranks.ts';
-import { type Filters, type Matching, RowIndex } from './row-index.ts';
+import type { OrderTerm } from './order.ts';
+import type { Filters, Matching, PageIndex, Selection } from './page-index.ts';
+import { RowIndex } from './row-index.ts';
 import type { BaseRow } from './rows.ts';
 import type { TableSpec } from './tables.ts';
 
@@ -16,7 +16,7 @@ export class Collection<Row extends BaseRow> {
   readonly #spec: TableSpec;
   readonly #database: DatabaseSync;
   readonly #defer: Defer;
-  readonly #index: RowIndex;
+  readonly #index: PageIndex;
   readonly #statements = new Map<string, StatementSync>();
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
@@ -104,30 +104,28 @@ export class Collection<Row extends BaseRow> {
 
   /** The matching items in that order. `terms` are total (they end with `id`). */
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
-    const { selective, facets } = this.#spec;
-    const asked = Object.keys(filters);
-    const filter = asked.length === 0 ? ALL : this.#index.filter(filters);
-    if (filter === undefined) return NOTHING;
-    const few = asked.length === 0 ? asked : asked.filter((column) => column === 'id' || selective.includes(column));
-    if (few.length > 0) return this.#few(filters, few, filter, terms);
-    const plan = planOrder(terms, facets);
-    return plan === undefined ? this.#sorted(filters, filter, terms) : this.#index.ranked(plan, filter);
+    const { selective } = this.#spec;
+    const selection = this.#index.select(filters);
+    if (selection === undefined) return NOTHING;
+    const few = Object.keys(filters).filter((column) => column === 'id' || selective.includes(column));
+    if (few.length > 0) return this.#few(filters, few, selection, terms);
+    return selection.inOrder(terms) ?? this.#sorted(filters, selection, terms);
   }
 
   /** A filter on an indexed column yields few rows: sort those. */
-  #few(filters: Filters, columns: string[], filter: FacetFilter, terms: readonly OrderTerm[]): Matching {
+  #few(filters: Filters, columns: string[], { passes }: Selection, terms: readonly OrderTerm[]): Matching {
     const sql = `SELECT seq FROM ${this.#spec.table} ${whereIn(columns)} ORDER BY ${orderBy(terms)}`;
-    const seqs = this.#seqs(sql, valuesIn(filters, columns)).filter((seq) => this.#index.passes(seq, filter));
+    const seqs = this.#seqs(sql, valuesIn(filters, columns)).filter(passes);
     return { count: () => seqs.length, slice: (start, size) => seqs.slice(start, start + size) };
   }
 
   /** Any other order: a sort by the database. */
-  #sorted(filters: Filters, filter: FacetFilter, terms: readonly OrderTerm[]): Matching {
+  #sorted(filters: Filters, { count }: Selection, terms: readonly OrderTerm[]): Matching {
     const columns = Object.keys(filters);
     const sql = `SELECT seq FROM ${this.#spec.table} ${whereIn(columns)} ORDER BY ${orderBy(terms)} LIMIT ? OFFSET ?`;
     const values = valuesIn(filters, columns);
     return {
-      count: () => this.#index.count(filter),
+      count,
       // SQLite has no offset beyond 2^63; all offsets beyond the last row give the same empty page.
       slice: (start, size) => this.#seqs(sql, [...values, size, Math.min(start, this.#last)]),
     };
@@ -155,7 +153,6 @@ export class Collection<Row extends BaseRow> {
   }
 }
 
-const ALL: FacetFilter = [];
 const NOTHING: Matching = { slice: () => [], count: () => 0 };
 
 const whereIn = (columns: readonly string[]): string =>

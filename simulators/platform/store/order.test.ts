@@ -8,7 +8,7 @@ const terms = (text: string): OrderTerm[] =>
   });
 
 describe('a total order', () => {
-  it('ends with the id, ascending unless it was asked for', () => {
+  it('ends with the id, ascending unless the client chose its direction', () => {
     expect(totalOrder(terms('created_at:desc'))).toEqual(terms('created_at:desc,id:asc'));
     expect(totalOrder(terms('id:desc,created_at:asc'))).toEqual(terms('id:desc'));
     expect(totalOrder(terms('name:asc,name:desc'))).toEqual(terms('name:asc,id:asc'));
@@ -26,7 +26,7 @@ describe('a plan', () => {
     expect(planOrder(terms(text), [])).toEqual(plan);
   });
 
-  it('walks a facet value by value', () => {
+  it('serves an order by facet one value at a time', () => {
     expect(planOrder(terms('status:desc,id:asc'), ['status'])).toEqual({
       order: 'id:asc',
       reversed: false,
@@ -34,7 +34,7 @@ describe('a plan', () => {
     });
   });
 
-  it('leaves the rest to a sort', () => {
+  it('leaves every other order to the database', () => {
     expect(planOrder(terms('name:asc,id:asc'), ['status'])).toBeUndefined();
     expect(planOrder(terms('created_at:asc,status:asc,id:asc'), ['status'])).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-/** Ranked lists against a sorted array, whatever is inserted, recoded and asked for. */
+/** Ranked lists against a sorted array, for any inserts, changes and queries. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Facet } from './facets.ts';
@@ -78,7 +78,7 @@ describe('a ranked list', () => {
     );
   });
 
-  it('splits chunks as it grows, at the head, at the tail and within', () => {
+  it('stays sorted as its chunks grow and split at the head, the tail and in between', () => {
     const keys: number[] = [];
     const { list, compare } = listOf(keys, []);
     for (let row = 0; row < 4000; row++) {

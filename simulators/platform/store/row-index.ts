@@ -1,22 +1,13 @@
 /** The index of a table in memory: its facets, and its rows by rank in the orders that clients ask for. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { compareText, Facet } from './facets.ts';
-import type { KeptOrder, OrderPlan } from './order.ts';
+import { type KeptOrder, type OrderPlan, planOrder } from './order.ts';
+import type { Filters, Matching, PageIndex, Selection } from './page-index.ts';
 import { type FacetFilter, RankedList } from './ranks.ts';
 import type { BaseRow } from './rows.ts';
 import type { TableSpec } from './tables.ts';
 
-/** Column to accepted values: AND across columns, OR within one. */
-export type Filters = Readonly<Record<string, readonly string[]>>;
-
-/** Matching items in an order, by position. */
-export interface Matching {
-  slice(start: number, count: number): number[];
-  count(): number;
-}
-
-/** Answers filters, counts and pages of one table from memory. */
-export class RowIndex {
+export class RowIndex implements PageIndex {
   readonly #database: DatabaseSync;
   readonly #spec: TableSpec;
   readonly #facets: Facet[];
@@ -37,12 +28,10 @@ export class RowIndex {
     return this.#newestFirst().size;
   }
 
-  /** Number of the newest row; 0 when there is none. */
   get last(): number {
     return this.#last;
   }
 
-  /** Reads everything from the table again. */
   reload(): void {
     const { table, facets } = this.#spec;
     const { count } = this.#database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number };
@@ -61,14 +50,12 @@ export class RowIndex {
     this.#lists.set('created_at:desc,id:asc', list);
   }
 
-  /** A row that is in the table now. */
   add(row: BaseRow): void {
     this.#remember(row.seq, row.created_at);
     for (const facet of this.#facets) facet.set(row.seq, facetValue(row, facet.column));
     for (const list of this.#lists.values()) list.insert(row.seq);
   }
 
-  /** A row whose columns have changed; `id` and `created_at` never do. */
   change(row: BaseRow): void {
     for (const [index, facet] of this.#facets.entries()) {
       const from = facet.codeOf(row.seq);
@@ -78,8 +65,22 @@ export class RowIndex {
     }
   }
 
-  /** The facets among the filters; `undefined` when a value is asked for that no row ever had, so that nothing can match. */
-  filter(filters: Filters): FacetFilter | undefined {
+  select(filters: Filters): Selection | undefined {
+    const filter = this.#filter(filters);
+    if (filter === undefined) return undefined;
+    const list = this.#newestFirst();
+    return {
+      passes: (seq) => list.passes(seq, filter),
+      count: () => list.count(filter),
+      inOrder: (terms) => {
+        const plan = planOrder(terms, this.#spec.facets);
+        return plan && this.#ranked(plan, filter);
+      },
+    };
+  }
+
+  /** The facets among the filters; `undefined` when a value is asked for that no row ever had. */
+  #filter(filters: Filters): FacetFilter | undefined {
     const filter: { facet: number; codes: number[] }[] = [];
     for (const [index, facet] of this.#facets.entries()) {
       const values = filters[facet.column];
@@ -91,15 +92,7 @@ export class RowIndex {
     return filter;
   }
 
-  passes(seq: number, filter: FacetFilter): boolean {
-    return this.#newestFirst().passes(seq, filter);
-  }
-
-  count(filter: FacetFilter): number {
-    return this.#newestFirst().count(filter);
-  }
-
-  ranked(plan: OrderPlan, filter: FacetFilter): Matching {
+  #ranked(plan: OrderPlan, filter: FacetFilter): Matching {
     const list = this.#list(plan.order);
     const { facet } = plan;
     const count = () => list.count(filter);

@@ -7,7 +7,7 @@ afterEach(() => emitWarning.mockClear());
 
 const SQLITE = 'SQLite is an experimental feature and might change at any time';
 
-it('keeps back that SQLite is experimental, and nothing else', () => {
+it('suppresses only the warning that SQLite is experimental', () => {
   const error = new Error('an error');
   const loaded = withoutSqliteWarning(() => {
     process.emitWarning(SQLITE, 'ExperimentalWarning');
@@ -26,7 +26,7 @@ it('keeps back that SQLite is experimental, and nothing else', () => {
   ]);
 });
 
-it('keeps nothing back afterwards, even where loading failed', () => {
+it('suppresses nothing afterwards, even when loading fails', () => {
   const fails = () => {
     throw new Error('not there');
   };

@@ -7,8 +7,8 @@ export function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     const text = warning instanceof Error ? warning.message : warning;
-    const told = !(text.startsWith('SQLite is an experimental feature') && rest[0] === 'ExperimentalWarning');
-    if (told) Reflect.apply(emitWarning, process, [warning, ...rest]);
+    const expected = text.startsWith('SQLite is an experimental feature') && rest[0] === 'ExperimentalWarning';
+    if (!expected) Reflect.apply(emitWarning, process, [warning, ...rest]);
   };
   try {
     return load();

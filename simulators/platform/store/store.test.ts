@@ -1,11 +1,10 @@
-/** The collections against plain arrays: every filter, order and page, while rows come and change. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** Collections against plain SQL: every filter, order and page, between inserts and updates. */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareText } from './facets.ts';
+import { scratch } from '../../common/testing/scratch.ts';
 import { type OrderTerm, totalOrder } from './order.ts';
+import type { Filters } from './page-index.ts';
 import type { DeviceRow } from './rows.ts';
 import { openDatabase } from './sqlite.ts';
 import { Store } from './store.ts';
@@ -23,7 +22,7 @@ const device = (seq: number, status: DeviceRow['status'], moment: number, group:
   last_disconnected_at: null,
   created_at: new Date(Date.UTC(2026, 0, 1, 0, 0, moment)).toISOString(),
   updated_at: '2026-01-01T00:00:00.000Z',
-  group_id: group === 0 ? null : `grp_${group}`,
+  group_id: groupOf(group),
   current_deployment_id: null,
   current_release_id: null,
   target_deployment_id: null,
@@ -32,14 +31,18 @@ const device = (seq: number, status: DeviceRow['status'], moment: number, group:
   key_fingerprint: null,
 });
 
-const sorted = (rows: DeviceRow[], terms: readonly OrderTerm[]): DeviceRow[] =>
-  rows.toSorted((left, right) => {
-    for (const { field, descending } of terms) {
-      const order = compareText(left[field as 'id'], right[field as 'id']);
-      if (order !== 0) return descending ? -order : order;
-    }
-    return 0;
-  });
+const groupOf = (number: number): string | null => (number === 0 ? null : `grp_${number}`);
+
+/** The row numbers that plain SQL gives for a page. */
+function plainSql(store: Store, filters: Filters, terms: readonly OrderTerm[], start: number, count: number): number[] {
+  const conditions = Object.keys(filters).map((field) => `${field} IN (SELECT value FROM json_each(?))`);
+  const order = terms.map(({ field, descending }) => `${field} ${descending ? 'DESC' : 'ASC'}`);
+  const where = ['TRUE', ...conditions].join(' AND ');
+  return store.database
+    .prepare(`SELECT seq FROM devices WHERE ${where} ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?`)
+    .all(...Object.values(filters).map((values) => JSON.stringify(values)), count, start)
+    .map((row) => Number(row['seq']));
+}
 
 const term = fc.record({
   field: fc.constantFrom('id', 'created_at', 'status', 'name', 'updated_at'),
@@ -59,9 +62,10 @@ const filterValues = {
 };
 
 describe('a collection', () => {
-  it('answers any page of any query as an array would', () => {
-    const insert = fc.record({ insert: fc.constantFrom(...STATUSES), moment: fc.nat(5), group: fc.nat(2) });
-    const update = fc.record({ update: fc.nat(), status: fc.constantFrom(...STATUSES), group: fc.nat(2) });
+  it('answers any page of any query as plain SQL does, between inserts and updates', () => {
+    const values = { status: fc.constantFrom(...STATUSES), group: fc.nat(2) };
+    const insert = fc.record({ insert: fc.nat(5), rows: fc.constantFrom(1, 1, 1, 30), ...values });
+    const update = fc.record({ update: fc.nat(), ...values });
     const ask = fc.record({
       terms: fc.array(term, { maxLength: 3 }),
       filters: fc.record(filterValues, { requiredKeys: [] }),
@@ -72,27 +76,26 @@ describe('a collection', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const store = new Store(':memory:');
-        const collection = store.collections.device;
-        const model: DeviceRow[] = [];
+        const { device: devices } = store.collections;
+        const write = (change: () => DeviceRow) => {
+          const row = store.write(change);
+          expect(devices.bySeq(row.seq)).toEqual(row);
+        };
         for (const step of all) {
           if ('insert' in step) {
-            const { insert: status, moment, group } = step;
-            model.push(store.write(() => collection.insert((seq) => device(seq, status, moment, group))));
+            const build = (seq: number) => device(seq, step.status, step.insert, step.group);
+            if (step.rows === 1) write(() => devices.insert(build));
+            else store.write(() => devices.load(step.rows, build));
           } else if ('update' in step) {
-            const at = step.update % Math.max(1, model.length);
-            const row = model[at];
-            if (row === undefined) continue;
-            const group_id = step.group === 0 ? null : `grp_${step.group}`;
-            model[at] = store.write(() => collection.update(row, { status: step.status, group_id }));
+            const row = devices.bySeq(1 + (step.update % Math.max(1, devices.size)));
+            const changes = { status: step.status, group_id: groupOf(step.group) };
+            if (row !== undefined) write(() => devices.update(row, changes));
           } else {
             const terms = totalOrder(step.terms);
-            const matching = model.filter((row) =>
-              Object.entries(step.filters).every(([field, values]) => values.includes(row[field as 'id'])),
-            );
-            const expected = sorted(matching, terms).map(({ seq }) => seq);
-            const query = collection.query(step.filters, terms);
-            expect(query.slice(step.start, step.count)).toEqual(expected.slice(step.start, step.start + step.count));
-            expect(query.count()).toBe(expected.length);
+            const query = devices.query(step.filters, terms);
+            const expected = plainSql(store, step.filters, terms, step.start, step.count);
+            expect(query.slice(step.start, step.count)).toEqual(expected);
+            expect(query.count()).toBe(plainSql(store, step.filters, terms, 0, -1).length);
           }
         }
         store.close();
@@ -101,7 +104,7 @@ describe('a collection', () => {
     );
   });
 
-  it('gives nothing of a write that fails, and its number to the next', () => {
+  it('forgets a write that fails, and gives its row number to the next row', () => {
     const store = new Store(':memory:');
     const { device: devices } = store.collections;
     const failed = () =>
@@ -119,39 +122,31 @@ describe('a collection', () => {
 });
 
 describe('a database file', () => {
-  it('is found again as it was left, and refused when another program version wrote it', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'muster-store-'));
-    try {
-      const path = join(folder, 'platform.db');
-      const store = new Store(path);
-      store.write(() => store.collections.device.insert((seq) => device(seq, 'offline', 3, 1)));
-      store.close();
-      const again = new Store(path);
-      expect(again.collections.device.bySeq(1)).toMatchObject({ name: 'robot-1', status: 'offline' });
-      expect(again.collections.device.query({ group_id: ['grp_1'] }, totalOrder([])).count()).toBe(1);
-      again.close();
-      const other = openDatabase(path);
-      other.exec('PRAGMA user_version = 99');
-      other.close();
-      expect(() => new Store(path)).toThrow(/platform\.db: written by another version/);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+  it('holds its rows after it is reopened, and is refused after another program version wrote it', () => {
+    using folder = scratch();
+    const path = join(folder.path, 'platform.db');
+    const store = new Store(path);
+    store.write(() => store.collections.device.insert((seq) => device(seq, 'offline', 3, 1)));
+    store.close();
+    const again = new Store(path);
+    expect(again.collections.device.bySeq(1)).toMatchObject({ name: 'robot-1', status: 'offline' });
+    expect(again.collections.device.query({ group_id: ['grp_1'] }, totalOrder([])).count()).toBe(1);
+    again.close();
+    const other = openDatabase(path);
+    other.exec('PRAGMA user_version = 99');
+    other.close();
+    expect(() => new Store(path)).toThrow(/platform\.db: written by another version/);
   });
 
-  it('is one process’s at a time', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'muster-store-'));
-    try {
-      const path = join(folder, 'platform.db');
-      const store = new Store(path);
-      expect(() => new Store(path)).toThrow(`${path}: another process has it open`);
-      store.write(() => store.collections.device.insert((seq) => device(seq, 'offline', 3, 1)));
-      store.close();
-      const next = new Store(path);
-      expect(next.collections.device.size).toBe(1);
-      next.close();
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+  it('can be open in one process at a time', () => {
+    using folder = scratch();
+    const path = join(folder.path, 'platform.db');
+    const store = new Store(path);
+    expect(() => new Store(path)).toThrow(`${path}: another process has it open`);
+    store.write(() => store.collections.device.insert((seq) => device(seq, 'offline', 3, 1)));
+    store.close();
+    const next = new Store(path);
+    expect(next.collections.device.size).toBe(1);
+    next.close();
   });
 });
