@@ -3,7 +3,7 @@ import { FAULT_FORMS, parseFaults } from './faults.ts';
 import { startPlatform } from './testing/client.ts';
 
 describe('faults', () => {
-  it('are read from text', () => {
+  it('are parsed from text', () => {
     expect(parseFaults('latency=200@0.5')).toEqual({ latency: { milliseconds: 200, rate: 0.5 } });
     expect(parseFaults('429,5xx=502@.1, reset@0 ,slow-body')).toEqual({
       throttle: { retryAfterSeconds: 1, rate: 1 },
@@ -13,13 +13,13 @@ describe('faults', () => {
     });
   });
 
-  it.for(['', 'latency', 'latency=x', '5xx=404', 'reset=1', '429@2', '429@-1', 'explode'])('%j is none', (text) => {
+  it.for(['', 'latency', 'latency=x', '5xx=404', 'reset=1', '429@2', '429@-1', 'explode'])('%j is refused', (text) => {
     expect(() => parseFaults(text)).toThrow(
       new RegExp(`no fault; accepted are ${FAULT_FORMS[0].replace(/[[\]]/g, '\\$&')}`),
     );
   });
 
-  it('hit every request, or as many as they are told', async () => {
+  it('hit every request, or the given share', async () => {
     await using throttled = await startPlatform({ faults: parseFaults('429=7') });
     const reply = await throttled.get('/devices');
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([429, '7']);
@@ -28,7 +28,7 @@ describe('faults', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 502]));
   });
 
-  it('reset connections, and go slowly', async () => {
+  it('reset connections, and delay answers', async () => {
     await using broken = await startPlatform({ faults: parseFaults('reset') });
     await expect(broken.get('/devices')).rejects.toThrow();
     await using slow = await startPlatform({ faults: parseFaults('latency=30,slow-body=5'), devices: 12, seed: 1 });
@@ -38,7 +38,7 @@ describe('faults', () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(30);
   });
 
-  it('are the same for the same seed', async () => {
+  it('hit the same requests for the same seed', async () => {
     const run = async (seed: number) => {
       await using platform = await startPlatform({ faults: parseFaults('5xx@0.5'), seed });
       const statuses: number[] = [];

@@ -1,10 +1,10 @@
-/** Keys, scopes and versions, decided before anything else is looked at. */
+/** API keys, scopes and versions, which are checked before anything else. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operationsOf } from '../../harness/contract/platform/operations.ts';
 import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
 import { KeyRing, SCOPES } from './keys.ts';
 import { startPlatform, type TestPlatform } from './testing/client.ts';
-import { createWorld, EXAMPLES, pathOf, type World } from './testing/examples.ts';
+import { createWorld, exampleOf, type World } from './testing/examples.ts';
 
 const scoped = operationsOf(NEWEST_VERSION).filter(({ scopes }) => scopes.length > 0);
 const resourceOf = (scope: string): string => scope.split(':')[0] ?? '';
@@ -25,15 +25,11 @@ describe('scopes', () => {
   afterAll(() => platform.stop());
 
   const attempt = async (id: string, key: string): Promise<number> => {
-    const operation = scoped.find((each) => each.id === id);
-    const example = await EXAMPLES[id]?.(world);
-    if (operation === undefined || example === undefined) throw new Error(`there is no example of ${id}`);
-    const options = { headers: { 'x-api-key': key } };
-    return (await platform.call(operation.method, pathOf(operation.path, example), example.body, options)).status;
+    const { method, path, body } = await exampleOf(id, world);
+    return (await platform.call(method, path, body, { headers: { 'x-api-key': key } })).status;
   };
 
-  it.for(scoped.map(({ id }) => id))('%s needs its own, and nothing else will do', async (id) => {
-    const [scope = ''] = scoped.find((each) => each.id === id)?.scopes ?? [];
+  it.for(scoped)('$id needs its own scope or that of its resource’s manager', async ({ id, scopes: [scope = ''] }) => {
     expect(await attempt(id, 'nothing')).toBe(403);
     const others = SCOPES.filter((other) => other !== scope && resourceOf(other) === resourceOf(scope));
     for (const other of others.filter((each) => !each.endsWith(':manage')))
@@ -44,17 +40,10 @@ describe('scopes', () => {
     expect(await attempt(id, own)).toBe(200);
   });
 
-  it('of a creation follow its target', async () => {
-    const { body, query } = (await EXAMPLES['createDeployment']?.(world)) ?? {};
+  it('creating a deployment also needs the scope of its target status', async () => {
+    const { path, body } = await exampleOf('createDeployment', world);
     const call = (key: string, target: string) =>
-      platform.call(
-        'POST',
-        `/deployments?${query}`,
-        { ...(body as object), target_status: target },
-        {
-          headers: { 'x-api-key': key },
-        },
-      );
+      platform.post(path, { ...(body as object), target_status: target }, { headers: { 'x-api-key': key } });
     expect((await call(keyOf('deployments:write'), 'staged')).status).toBe(403);
     expect((await call(keyOf('creator'), 'deployed')).body).toMatchObject({
       error: { code: 'missing_scope', params: { scope: 'deployments:deploy' } },
@@ -62,14 +51,14 @@ describe('scopes', () => {
     expect((await call(keyOf('creator'), 'staged')).status).toBe(200);
   });
 
-  it('are not asked of /principal', async () => {
+  it('/principal needs none', async () => {
     const reply = await platform.get('/principal', { headers: { 'x-api-key': 'nothing' } });
     expect(reply.body).toMatchObject({ object: 'principal', name: 'API key 2' });
   });
 });
 
-describe('a key', () => {
-  it('is needed, whole, and told apart from others', async () => {
+describe('an API key', () => {
+  it('is required, and is compared as a whole', async () => {
     await using platform = await startPlatform({
       keys: [
         { key: 'one', name: 'First', scopes: 'all' },
@@ -86,25 +75,25 @@ describe('a key', () => {
     expect(await without.text()).not.toContain('one');
   });
 
-  it('has scopes that exist', () => {
+  it('must have a text and known scopes', () => {
     expect(() => new KeyRing([{ key: 'a', scopes: ['devices:fly'] }])).toThrow(/unknown scope "devices:fly"/);
     expect(() => new KeyRing([{ key: '', scopes: 'all' }])).toThrow(/empty/);
   });
 });
 
-describe('a version', () => {
+describe('the version header', () => {
   it.for([
     ['2025-10-21.zion', 'version_end_of_life'],
     ['2027-01-01.acadia', 'version_unknown'],
     ['everglades', 'version_unknown'],
     ['2026-08-17.everglades ,2026-08-17.everglades', 'version_unknown'],
-  ] as const)('%s is refused', async ([version, code]) => {
+  ] as const)('is refused with %s', async ([version, code]) => {
     await using platform = await startPlatform();
     const reply = await platform.get('/devices', { version });
     expect(reply).toMatchObject({ status: 400, body: { error: { code } } });
   });
 
-  it('is needed, under the name of the dialect', async () => {
+  it('is required, under the name of the dialect', async () => {
     await using spec = await startPlatform();
     await using miru = await startPlatform({ dialect: 'miru' });
     const ask = async ({ url, apiKey }: TestPlatform, header: string) =>
@@ -115,7 +104,7 @@ describe('a version', () => {
     expect(await ask(miru, 'Service-Version')).toBe(400);
   });
 
-  it('is looked at after the key', async () => {
+  it('is checked after the key', async () => {
     await using platform = await startPlatform();
     expect((await platform.get('/devices', { version: 'x', headers: { 'x-api-key': 'wrong' } })).status).toBe(401);
   });

@@ -1,11 +1,11 @@
-/** Every published operation, over HTTP, in every version that has it; every answer compared with the served document. */
+/** Calls every published operation over HTTP in every version, and compares each answer with the served document. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inVersion } from '../../harness/contract/platform/operation.ts';
 import { OPERATIONS, operationsOf, RESOURCES } from '../../harness/contract/platform/operations.ts';
 import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import { startPlatform, type TestPlatform } from './testing/client.ts';
 import { Documented } from './testing/document.ts';
-import { createWorld, EXAMPLES, pathOf, type World } from './testing/examples.ts';
+import { createWorld, exampleOf, type World } from './testing/examples.ts';
 
 describe.for(SUPPORTED_VERSIONS)('%s', (version) => {
   let platform: TestPlatform;
@@ -19,12 +19,9 @@ describe.for(SUPPORTED_VERSIONS)('%s', (version) => {
   });
   afterAll(() => platform.stop());
 
-  it.for(operationsOf(version).map(({ id }) => id))('%s', async (id) => {
-    const operation = OPERATIONS.find((each) => each.id === id);
-    const make = EXAMPLES[id];
-    if (operation === undefined || make === undefined) throw new Error(`there is no example of ${id}`);
-    const example = await make(world);
-    const reply = await platform.call(operation.method, pathOf(operation.path, example), example.body, { version });
+  it.for(operationsOf(version).map(({ id }) => id))('%s answers as documented', async (id) => {
+    const { operation, method, path, body } = await exampleOf(id, world);
+    const reply = await platform.call(method, path, body, { version });
     expect(reply.status, reply.text).toBe(200);
     if (operation.answer === 'binary') {
       expect(reply.text).toBe('{"speed":1}');
@@ -35,21 +32,15 @@ describe.for(SUPPORTED_VERSIONS)('%s', (version) => {
   });
 
   it.for(OPERATIONS.filter((each) => !inVersion(each, version)).map(({ id }) => id))('has no %s', async (id) => {
-    const operation = OPERATIONS.find((each) => each.id === id);
-    const example = await EXAMPLES[id]?.(world);
-    if (operation === undefined || example === undefined) throw new Error(`there is no example of ${id}`);
-    const reply = await platform.call(operation.method, pathOf(operation.path, example), example.body, { version });
+    const { method, path, body } = await exampleOf(id, world);
+    const reply = await platform.call(method, path, body, { version });
     expect(reply.status).toBe(404);
     expect(reply.body).toMatchObject({ error: { code: 'unknown_route' } });
     expect(documented.operation(id)).toBeUndefined();
   });
 
-  it.for(
-    operationsOf(version)
-      .filter(({ list, sub }) => list && !sub)
-      .map(({ id }) => id),
-  )('%s: every expansion and order', async (id) => {
-    const { kind = 'device', path } = OPERATIONS.find((each) => each.id === id) ?? { path: '' };
+  const lists = operationsOf(version).filter(({ list, sub }) => list && !sub);
+  it.for(lists)('$id takes every expansion and order', async ({ id, kind = 'device', path }) => {
     const { expansions, orders } = RESOURCES[kind];
     const names = Object.keys(expansions).filter((name) => inVersion(expansions[name] ?? {}, version));
     const expand = ['total_count', ...names].map((name) => `expand[]=${name}`).join('&');
@@ -71,7 +62,7 @@ describe.for(SUPPORTED_VERSIONS)('%s', (version) => {
     }
   });
 
-  it('describes refusals too', async () => {
+  it('refusals are documented', async () => {
     const refusals = await Promise.all([
       platform.get('/devices', { version, headers: { 'x-api-key': 'wrong' } }),
       platform.get('/devices?expand=nothing', { version }),

@@ -4,7 +4,7 @@ import { referenceBehaviour } from './reference.ts';
 
 const { clampLimit, clampOffset } = referenceBehaviour;
 
-describe('clamping (specification section 8)', () => {
+describe('clamping (section 8)', () => {
   it.for([
     [[], 10],
     [['1'], 1],
@@ -52,22 +52,18 @@ describe('clamping (specification section 8)', () => {
   });
 });
 
-describe('moments', () => {
+describe('recorded moments', () => {
   const stamp = (facts: { now: string; after: string; reported?: string }) =>
     referenceBehaviour.stamp('deployed', facts);
-  const [early, middle, late] = [1, 2, 3].map((hour) => new Date(Date.UTC(2026, 0, 1, hour)).toISOString()) as [
-    string,
-    string,
-    string,
-  ];
+  const [early, middle, late] = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z', '2026-01-01T03:00:00.000Z'];
 
-  it('are those that the agent reports, if they can be', () => {
+  it('are those that the agent reports when they are possible', () => {
     expect(stamp({ now: late, after: early, reported: middle })).toBe(middle);
     expect(stamp({ now: late, after: early, reported: '2026-01-01T03:00:00+01:00' })).toBe(middle);
     expect(stamp({ now: late, after: early })).toBe(late);
   });
 
-  it('follow one another and lie in no future, whatever clock the agent has', () => {
+  it('follow one another and are never in the future, even when the clock of the agent is wrong', () => {
     expect(stamp({ now: late, after: middle, reported: early })).toBe(middle);
     expect(stamp({ now: middle, after: early, reported: late })).toBe(middle);
     expect(stamp({ now: early, after: middle })).toBe(middle);

@@ -1,27 +1,19 @@
-/** A wrong request is answered with a 4xx and creates nothing. */
+/** Wrong requests: each is answered with a 4xx and changes nothing. */
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { operationsOf } from '../../harness/contract/platform/operations.ts';
+import { RESOURCE_KINDS } from '../../harness/contract/platform/operation.ts';
+import { operationsOf, RESOURCES } from '../../harness/contract/platform/operations.ts';
 import { versionNamed } from '../../harness/contract/versions.ts';
 import { startPlatform, type TestPlatform } from './testing/client.ts';
-import { createWorld, EXAMPLES, pathOf, type World } from './testing/examples.ts';
+import { createWorld, exampleOf, type World } from './testing/examples.ts';
 import { unique } from './testing/kit.ts';
 
 const EVERGLADES = versionNamed('everglades');
 
-const COLLECTIONS = [
-  'config_types',
-  'config_schemas',
-  'config_instances',
-  'releases',
-  'deployments',
-  'devices',
-  'groups',
-  'git_commits',
-];
 const writing = operationsOf(EVERGLADES).filter(({ body }) => body !== undefined);
 
-describe('a body', () => {
+describe('a request body', () => {
   let platform: TestPlatform;
   let world: World;
   beforeAll(async () => {
@@ -31,10 +23,11 @@ describe('a body', () => {
   afterAll(() => platform.stop());
 
   const everything = async (): Promise<string> => {
-    const pages = await Promise.all(COLLECTIONS.map((name) => platform.get(`/${name}?limit=100&expand=total_count`)));
+    const pages = await Promise.all(
+      RESOURCE_KINDS.map((kind) => platform.get(`/${RESOURCES[kind].collection}?limit=100&expand=total_count`)),
+    );
     return pages.map(({ text }) => text).join('\n');
   };
-  /** Sends bytes as they are. */
   const send = (path: string, method: string, body: Buffer | string, type = 'application/json') =>
     fetch(platform.url + path, {
       method,
@@ -42,12 +35,9 @@ describe('a body', () => {
       body: new Uint8Array(Buffer.from(body)),
     });
 
-  it.for(writing.map(({ id }) => id))('of %s that is wrong changes nothing', async (id) => {
-    const operation = writing.find((each) => each.id === id);
-    const example = await EXAMPLES[id]?.(world);
-    if (operation === undefined || example === undefined) throw new Error(`there is no example of ${id}`);
-    const path = pathOf(operation.path, example);
-    const right = JSON.stringify(example.body);
+  it.for(writing)('of $id changes nothing when it is invalid', async ({ id, method }) => {
+    const { path, body: valid } = await exampleOf(id, world);
+    const right = JSON.stringify(valid);
     const before = await everything();
     const wrong: [string, string | Buffer, string?][] = [
       ['no JSON', right.slice(0, -1)],
@@ -68,31 +58,31 @@ describe('a body', () => {
       ['another type', right, 'text/plain'],
     ];
     for (const [what, body, type] of wrong) {
-      const { status } = await send(path, operation.method, body, type);
+      const { status } = await send(path, method, body, type);
       expect({ what, refused: status >= 400 && status < 500 }, `${what}: ${status}`).toEqual({ what, refused: true });
     }
     expect(await everything()).toBe(before);
   });
 
-  it('names what is wrong with it', async () => {
-    const reply = await platform.call('POST', '/devices', { name: 5 });
+  it('that is invalid is answered with the member at fault', async () => {
+    const reply = await platform.post('/devices', { name: 5 });
     expect(reply.body).toMatchObject({
       error: { code: 'invalid_request', message: expect.stringContaining('name: ') },
     });
-    expect((await platform.call('POST', '/devices', { name: 'x', group_id: null })).body).toMatchObject({
+    expect((await platform.post('/devices', { name: 'x', group_id: null })).body).toMatchObject({
       error: {
         code: 'invalid_request',
         message: 'group_id: is not known here; members are name',
         params: { problems: [{ path: '/group_id', message: 'is not known here' }] },
       },
     });
-    expect((await platform.call('POST', '/devices', { nam: 'x' })).body).toMatchObject({
+    expect((await platform.post('/devices', { nam: 'x' })).body).toMatchObject({
       error: { code: 'invalid_request', message: expect.stringContaining('lacks "name"') },
     });
   });
 
-  it('holds names of 1 to 48 printable characters, whatever script they are in', async () => {
-    const attempt = async (name: string) => (await platform.call('POST', '/devices', { name })).status;
+  it('may have names of 1 to 48 printable characters of any script', async () => {
+    const attempt = async (name: string) => (await platform.post('/devices', { name })).status;
     for (const name of ['', ' ', 'x'.repeat(49), 'a\u0000b', 'a\nb']) expect(await attempt(name)).toBe(400);
     for (const name of ['x'.repeat(48), '機械-1', '🤖', "'; DROP TABLE devices; --"]) {
       expect(await attempt(name)).toBe(200);
@@ -101,18 +91,18 @@ describe('a body', () => {
     }
   });
 
-  it('may not take a name or slug that is taken', async () => {
+  it('must not repeat a name, slug, version or schema', async () => {
     const name = unique('taken');
     const { id } = await platform.create('/devices', { name: unique('other') });
     await platform.create('/devices', { name });
     await platform.create('/config_types', { name, slug: name });
     await platform.create('/releases', { version: name, config_schema_ids: [] });
     const attempts = [
-      platform.call('POST', '/devices', { name }),
+      platform.post('/devices', { name }),
       platform.call('PATCH', `/devices/${id}`, { name }),
-      platform.call('POST', '/config_types', { name, slug: name }),
-      platform.call('POST', '/releases', { version: name, config_schema_ids: [] }),
-      platform.call('POST', '/releases', {
+      platform.post('/config_types', { name, slug: name }),
+      platform.post('/releases', { version: name, config_schema_ids: [] }),
+      platform.post('/releases', {
         version: unique('v'),
         config_schema_ids: [world.kit.schema, world.kit.schema],
       }),
@@ -122,7 +112,7 @@ describe('a body', () => {
 });
 
 describe('a path', () => {
-  it('that is unknown, wrong or served by another method is told apart', async () => {
+  it('answers 404 when unknown, 400 when malformed and 405 with another method', async () => {
     await using platform = await startPlatform();
     const status = async (method: string, path: string) => (await platform.call(method, path)).status;
     expect(await status('GET', '/nothing')).toBe(404);
@@ -138,22 +128,12 @@ describe('a path', () => {
     expect(await status('HEAD', '/devices')).toBe(200);
   });
 
-  it('is answered while a body still comes, and the server goes on', async () => {
+  it('is answered before its body is complete, and the server goes on', async () => {
     await using platform = await startPlatform();
-    const { hostname, port } = new URL(platform.url);
-    const status = await new Promise((resolve, reject) => {
-      const call = request({
-        hostname,
-        port,
-        path: '/beta/devices',
-        method: 'POST',
-        headers: { 'content-length': 1_000_000 },
-      });
-      call.on('response', (response) => resolve(response.statusCode));
-      call.on('error', reject);
-      call.write('{');
-    });
-    expect(status).toBe(401);
+    const call = request(`${platform.url}/devices`, { method: 'POST', headers: { 'content-length': 1_000_000 } });
+    call.on('error', () => {}).write('{');
+    const [{ statusCode }] = await once(call, 'response');
+    expect(statusCode).toBe(401);
     expect((await platform.get('/devices')).status).toBe(200);
   });
 });
@@ -163,35 +143,26 @@ describe('a git commit', () => {
     ['git@github.com:example/robots.git', 'github', 'https://github.com/example/robots'],
     ['https://gitlab.com/example/group/robots', 'gitlab', 'https://gitlab.com/example/group/robots'],
     ['ssh://git@bitbucket.org:22/example/robots.git', 'bitbucket', 'https://bitbucket.org/example/robots'],
-  ] as const)('of %s is placed', async ([origin, type, url]) => {
+  ] as const)('of %s gets the type and URL of its repository', async ([origin, type, url]) => {
     await using platform = await startPlatform();
     const body = { sha: 'ABCDEF1', message: '', origin };
     const made = await platform.create('/git_commits', body);
     expect(made).toMatchObject({ sha: 'abcdef1', repository_type: type, repository_url: url });
-    expect((await platform.call('POST', '/git_commits', body)).status).toBe(409);
-    const release = await platform.create('/releases', {
-      version: '1',
-      config_schema_ids: [],
-      git_commit_ref: { sha: 'abcdef1' },
-    });
+    expect((await platform.post('/git_commits', body)).status).toBe(409);
+    const reference = { version: '1', config_schema_ids: [], git_commit_ref: { sha: 'abcdef1' } };
+    const release = await platform.create('/releases', reference);
     expect(release['git_commit_id']).toBe(made.id);
   });
 
-  it('is refused where its origin or reference leads nowhere', async () => {
+  it('is refused with an unknown origin or reference', async () => {
     await using platform = await startPlatform();
-    const status = async (path: string, body: object) => (await platform.call('POST', path, body)).status;
-    for (const origin of [
-      'robots',
-      'https://example.com/a/b',
-      'https://github.com/a',
-      'git@github.com:',
-      'file:///etc/passwd',
-    ]) {
+    const status = async (path: string, body: object) => (await platform.post(path, body)).status;
+    const github = ['https://github.com/a', 'git@github.com:'];
+    for (const origin of ['robots', 'https://example.com/a/b', 'file:///etc/passwd', ...github]) {
       expect(await status('/git_commits', { sha: 'abcdef1', message: '', origin })).toBe(400);
     }
-    expect(await status('/releases', { version: '1', config_schema_ids: [], git_commit_ref: {} })).toBe(400);
-    expect(await status('/releases', { version: '1', config_schema_ids: [], git_commit_ref: { sha: '1234567' } })).toBe(
-      404,
-    );
+    const release = { version: '1', config_schema_ids: [] };
+    expect(await status('/releases', { ...release, git_commit_ref: {} })).toBe(400);
+    expect(await status('/releases', { ...release, git_commit_ref: { sha: '1234567' } })).toBe(404);
   });
 });

@@ -1,4 +1,4 @@
-/** What each version shows and accepts (specification section 9). */
+/** What each version shows and accepts (section 9). */
 import { describe, expect, it } from 'vitest';
 import { versionNamed } from '../../harness/contract/versions.ts';
 import { startPlatform, type TestPlatform } from './testing/client.ts';
@@ -24,8 +24,8 @@ async function withType(platform: TestPlatform): Promise<string> {
   return slug;
 }
 
-describe('migration rule 1: omitted slots', () => {
-  it('are derived in everglades, and reused in older versions', async () => {
+describe('migration rule 1: slots of a config schema', () => {
+  it('that are omitted are derived in everglades, and reused in older versions', async () => {
     await using platform = await startPlatform();
     const slug = await withType(platform);
     const slot = { key: 'main', name: 'Main', filepath: '/etc/robot/a.json', required: true };
@@ -41,7 +41,7 @@ describe('migration rule 1: omitted slots', () => {
     expect(paths(yaml)).toEqual([`/srv/configs/${slug}.yaml`]);
   });
 
-  it('are derived in older versions too where there is nothing to reuse', async () => {
+  it('that are omitted are derived in older versions too when there is nothing to reuse', async () => {
     await using platform = await startPlatform({ dialect: 'miru' });
     const options = { headers: { 'miru-version': TETONS } };
     await platform.create('/config_types', { name: 'Kind', slug: 'kind' }, options);
@@ -49,7 +49,7 @@ describe('migration rule 1: omitted slots', () => {
     expect(schema['instance_filepath']).toBe('/srv/miru/configs/kind.json');
   });
 
-  it('and given ones are spoken of in each version’s words', async () => {
+  it('are shown and accepted under the names of each version', async () => {
     await using platform = await startPlatform();
     const slug = await withType(platform);
     const made = await platform.create('/config_schemas', schemaBody(slug, { instance_filepath: '/etc/b.json' }), {
@@ -60,16 +60,16 @@ describe('migration rule 1: omitted slots', () => {
     expect(paths(seen)).toEqual(['/etc/b.json']);
     expect(seen).not.toHaveProperty('instance_filepath');
     const refused = [
-      platform.call('POST', '/config_schemas', schemaBody(slug, { instance_filepath: '/etc/c.json' })),
-      platform.call('POST', '/config_schemas', schemaBody(slug, { instance_slots: [] }), { version: RAINIER }),
-      platform.call('POST', '/config_schemas', schemaBody(slug, { instance_slots: [] })),
+      platform.post('/config_schemas', schemaBody(slug, { instance_filepath: '/etc/c.json' })),
+      platform.post('/config_schemas', schemaBody(slug, { instance_slots: [] }), { version: RAINIER }),
+      platform.post('/config_schemas', schemaBody(slug, { instance_slots: [] })),
     ];
     expect((await Promise.all(refused)).map(({ status }) => status)).toEqual([400, 400, 400]);
   });
 });
 
-describe('migration rule 2: slugs', () => {
-  it('are immutable in everglades, and were not before', async () => {
+describe('migration rule 2: the slug of a config type', () => {
+  it('is immutable in everglades, and can be changed before', async () => {
     await using platform = await startPlatform();
     const { id } = await platform.create('/config_types', { name: 'Kind', slug: 'old' });
     const patch = (version: string) =>
@@ -81,12 +81,12 @@ describe('migration rule 2: slugs', () => {
 });
 
 describe('migration rule 3: parent_id', () => {
-  it('omitted claims nothing, an id the current target, null that there is none', async () => {
+  it('is unchecked when omitted, and must be the current target or null otherwise', async () => {
     await using platform = await startPlatform();
     const kit = await createKit(platform);
     const device = await createDevice(platform);
     const attempt = (more: object, version = EVERGLADES as string) =>
-      platform.call('POST', '/deployments', deploymentBody(kit, device, 'deployed', more), { version });
+      platform.post('/deployments', deploymentBody(kit, device, 'deployed', more), { version });
     const first = await attempt({ parent_id: null });
     expect(first.body).toMatchObject({ parent_id: null, target_status: 'deployed' });
     expect(await attempt({ parent_id: null })).toMatchObject({
@@ -106,18 +106,13 @@ describe('migration rule 3: parent_id', () => {
   });
 });
 
-describe('formats', () => {
-  it('are accepted from the version on that has them, and shown as json before', async () => {
+describe('formats of content', () => {
+  it('are accepted from the version that introduces them, and shown as json before', async () => {
     await using platform = await startPlatform();
     const slug = await withType(platform);
     const schema = await platform.create('/config_schemas', schemaBody(slug, { language: 'opaque' }));
     const attempt = (format: string, data: string, version: string) =>
-      platform.call(
-        'POST',
-        '/config_instances',
-        { config_schema_id: schema.id, content: { format, data } },
-        { version },
-      );
+      platform.post('/config_instances', { config_schema_id: schema.id, content: { format, data } }, { version });
     expect((await attempt('yaml', 'a: 1', TETONS)).status).toBe(400);
     expect((await attempt('xml', '<a/>', RAINIER)).status).toBe(400);
     const contents = {
@@ -144,8 +139,8 @@ describe('formats', () => {
   });
 });
 
-describe('states that older versions do not know', () => {
-  it('are shown as what they were before', async () => {
+describe('states that older versions lack', () => {
+  it('are shown as their predecessors', async () => {
     await using platform = await startPlatform();
     const kit = await createKit(platform);
     const device = await createDevice(platform);
@@ -174,8 +169,8 @@ describe('states that older versions do not know', () => {
   });
 });
 
-describe('documents', () => {
-  it('are served for each supported version, to everybody', async () => {
+describe('OpenAPI documents', () => {
+  it('are served for each supported version without a key', async () => {
     await using platform = await startPlatform();
     for (const version of [TETONS, RAINIER, EVERGLADES]) {
       const replies = await Promise.all([

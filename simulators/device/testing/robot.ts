@@ -1,21 +1,10 @@
 /** A simulated device in a temporary directory, with short ways to ask it something. */
-import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceOptions, type SimulatedDevice, simulateDevice } from '../index.ts';
 import { EventStream } from './stream.ts';
 
-/** A temporary directory, removed when it is disposed of. */
-export interface Scratch extends Disposable {
-  readonly path: string;
-}
-
-/** Makes a temporary directory. */
-export function scratch(): Scratch {
-  const path = mkdtempSync(join(tmpdir(), 'muster-device-'));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
+export { type Scratch, scratch } from '../../common/testing/scratch.ts';
 
 export interface Answer {
   status: number;

@@ -22,12 +22,12 @@ function setUp() {
 }
 
 describe('the JWT a device signs', () => {
-  it('names the device by its key', () => {
+  it('identifies the device by its key', () => {
     const { verify, key, device } = setUp();
     expect(verify(deviceJwt(key, START)).id).toBe(device.id);
   });
 
-  it('is taken once', () => {
+  it('is accepted once', () => {
     const { verify, key } = setUp();
     const jwt = deviceJwt(key, START);
     verify(jwt);
@@ -78,7 +78,7 @@ describe('the JWT a device signs', () => {
     expect(() => verify(deviceJwt(key, START, change))).toThrow(expect.objectContaining({ status: 401 }));
   });
 
-  it('is taken from a clock half a minute off, either way', () => {
+  it('is accepted when the clock of the device is half a minute fast or slow', () => {
     const { verify } = setUp();
     expect(() => verify(deviceJwt(key, START + 30_000))).not.toThrow();
     expect(() => verify(deviceJwt(key, START - 150_000))).not.toThrow();

@@ -1,35 +1,22 @@
-/** Whatever is sent to the agent routes, they answer 4xx and go on serving. */
+/** Hostile requests to the agent routes: they answer 4xx and go on serving. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { provisionRobot } from '../broker/testing/robot.ts';
 import { type AgentHost, agentHost } from './testing/agent-host.ts';
-import { deviceJwt, robotKey } from './testing/robot-keys.ts';
+import { robotKey } from './testing/robot-keys.ts';
 
 let host: AgentHost;
 let token: string;
 let deploymentId: string;
 beforeAll(async () => {
   host = await agentHost();
-  const key = robotKey();
-  const { platform, app } = host;
-  const { id } = platform.provision(platform.provisioningToken(), {
-    name: 'robot',
-    agent_version: 'v1',
-    public_key_pem: key.publicPem,
-    fingerprint: key.fingerprint,
-  });
-  deploymentId = platform.deploy(id, { '/a': '1' }).id;
-  const answer = await app.inject({
-    method: 'POST',
-    url: '/agent/v1/devices/token',
-    headers: { 'service-version': 'v0.4', authorization: `Bearer ${deviceJwt(key, Date.now())}` },
-  });
-  token = answer.json().token;
+  const robot = await provisionRobot(host, 'robot');
+  deploymentId = host.platform.deploy(robot.device.id, { '/a': '1' }).id;
+  token = robot.token;
 });
-afterAll(async () => {
-  await host[Symbol.asyncDispose]();
-});
+afterAll(() => host[Symbol.asyncDispose]());
 
-const NASTY = [
+const HOSTILE_TEXTS = [
   '',
   '..',
   '%2e%2e',
@@ -43,10 +30,10 @@ const NASTY = [
   '\u2028',
   'x'.repeat(5000),
 ];
-const text = fc.oneof(fc.constantFrom(...NASTY), fc.string(), fc.string({ unit: 'binary' }));
+const text = fc.oneof(fc.constantFrom(...HOSTILE_TEXTS), fc.string(), fc.string({ unit: 'binary' }));
 const segment = fc.oneof(
   fc.constantFrom('devices', 'device', 'deployments', 'config_instances', 'content', 'token', 'provision', 'releases'),
-  text.map(encodeURIComponentLoosely),
+  text.map(encodeAnyText),
 );
 const path = fc.array(segment, { maxLength: 4 }).map((segments) => `/${segments.join('/')}`);
 const knownPath = fc.constantFrom(
@@ -93,11 +80,11 @@ const authorization = fc.oneof(
   fc.string({ unit: 'grapheme-ascii' }).map((value) => `Bearer ${value.trim()}`),
 );
 
-function encodeURIComponentLoosely(value: string): string {
+function encodeAnyText(value: string): string {
   return value.isWellFormed() ? encodeURIComponent(value) : '%ED%A0%80';
 }
 
-it('is answered 2xx only where it is right, 4xx otherwise, and never 5xx', async () => {
+it('a hostile request is answered 4xx without a valid token, and never 5xx', async () => {
   const request = fc.record({
     method: fc.constantFrom('GET' as const, 'POST' as const, 'PATCH' as const, 'PUT' as const, 'DELETE' as const),
     path: fc.oneof(path, knownPath, fc.constant(`/deployments/${deploymentId}`)),
@@ -136,7 +123,7 @@ it('is answered 2xx only where it is right, 4xx otherwise, and never 5xx', async
   expect(alive.statusCode).toBe(200);
 });
 
-it('refuses a body larger than any agent has reason to send', async () => {
+it('a body that is larger than any agent needs is refused', async () => {
   const answer = await host.app.inject({
     method: 'POST',
     url: '/agent/v1/devices/provision',

@@ -13,7 +13,7 @@ const refusal = (pem: string, minBits = 2048) => {
 };
 
 describe('public keys of devices', () => {
-  it('are accepted from 2048 bits, and known by the SHA-256 of their SubjectPublicKeyInfo', () => {
+  it('are accepted from 2048 bits, and identified by the SHA-256 of their SubjectPublicKeyInfo', () => {
     const { publicPem } = robotKey();
     const der = createPublicKey(publicPem).export({ type: 'spki', format: 'der' });
     expect(parseDeviceKey(publicPem, 2048)).toEqual({
@@ -22,7 +22,7 @@ describe('public keys of devices', () => {
     });
   });
 
-  it('are the same key in PKCS#1 form, and with other line ends', () => {
+  it('have the same fingerprint in PKCS#1 form and with other line ends', () => {
     const { publicPem, fingerprint } = robotKey();
     const pkcs1 = createPublicKey(publicPem).export({ type: 'pkcs1', format: 'pem' }).toString();
     expect(parseDeviceKey(pkcs1, 2048).fingerprint).toBe(fingerprint);
@@ -40,7 +40,7 @@ describe('public keys of devices', () => {
     expect(refusal(publicKey.export({ type: 'spki', format: 'pem' }).toString())).toMatchObject({ status: 400 });
   });
 
-  it('are refused when they are private, and not repeated in the error', () => {
+  it('are refused when they are private, and the error does not repeat them', () => {
     const pem = robotKey().privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const error = refusal(pem);
     expect(error).toMatchObject({ status: 400 });

@@ -16,7 +16,7 @@ describe('paging', () => {
     expect(paging({ limit, offset })).toEqual(expected);
   });
 
-  it('stays in range for any text, sent any number of times', () => {
+  it('stays in range for any text and any number of values', () => {
     const given = fc.option(fc.oneof(fc.string(), fc.array(fc.string())), { nil: undefined });
     fc.assert(
       fc.property(given, given, (limit, offset) => {
@@ -30,7 +30,7 @@ describe('paging', () => {
 });
 
 describe('filters and expansions', () => {
-  it('take several values, separated or repeated', () => {
+  it('accept several values, separated or repeated', () => {
     expect(activityFilter({ activity_status: 'queued|deployed' })).toEqual(['queued', 'deployed']);
     expect(activityFilter({ activity_status: ['queued', 'archived'] })).toEqual(['queued', 'archived']);
     expect(activityFilter({})).toEqual([]);
@@ -41,7 +41,7 @@ describe('filters and expansions', () => {
     ]);
   });
 
-  it('refuse what does not exist, and say what does', () => {
+  it('refuse an unknown value, and name the accepted ones', () => {
     expect(() => activityFilter({ activity_status: 'queued|lost' })).toThrow(
       expect.objectContaining({ status: 400, params: expect.objectContaining({ activity_status: 'lost' }) }),
     );

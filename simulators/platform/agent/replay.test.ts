@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { replayGuard } from './replay.ts';
 
 describe('the replay guard', () => {
-  it('refuses an identifier for as long as it could be sent again, and admits it only after that', () => {
+  it('refuses a used identifier until its lifetime is over, and admits it after that', () => {
     const step = fc.record({ wait: fc.integer({ min: 0, max: 150 }), id: fc.integer({ min: 0, max: 5 }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -22,7 +22,7 @@ describe('the replay guard', () => {
     );
   });
 
-  it('refuses everything new once full, rather than forget', () => {
+  it('refuses new identifiers when it is full, and forgets none', () => {
     const guard = replayGuard({ clock: { now: () => 0 }, lifetimeMs: 100, capacity: 2 });
     expect(['a', 'b', 'c', 'a'].map((id) => guard.admit(id))).toEqual(['new', 'new', 'full', 'replayed']);
   });

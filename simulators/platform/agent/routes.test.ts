@@ -8,9 +8,7 @@ let host: AgentHost;
 beforeAll(async () => {
   host = await agentHost();
 });
-afterAll(async () => {
-  await host[Symbol.asyncDispose]();
-});
+afterAll(() => host[Symbol.asyncDispose]());
 
 async function call(method: 'GET' | 'POST' | 'PATCH', path: string, bearer?: string, body?: object) {
   const request: InjectOptions = {
@@ -38,14 +36,14 @@ async function robot(key: RobotKey) {
 }
 
 describe('provisioning', () => {
-  it('answers with the device and its session, and keeps the public key to itself', async () => {
+  it('answers with the device and its session, without the public key', async () => {
     const { device } = await robot(robotKey());
     expect(agentDevice.problems(device)).toEqual([]);
     expect(device).toMatchObject({ object: 'device', agent_version: 'v1' });
     expect(device).not.toHaveProperty('public_key_pem');
   });
 
-  it('needs a provisioning token, good for one device', async () => {
+  it('needs a provisioning token, which is valid for one device', async () => {
     const body = { public_key_pem: robotKey('second').publicPem, agent_version: 'v1', name: 'second' };
     const token = host.platform.provisioningToken();
     expect((await call('POST', '/devices/provision', undefined, body)).status).toBe(401);
@@ -58,16 +56,16 @@ describe('provisioning', () => {
     ['no body', undefined],
     ['a missing name', { public_key_pem: robotKey().publicPem, agent_version: 'v1' }],
     ['a name of 49 characters', { public_key_pem: robotKey().publicPem, agent_version: 'v1', name: 'x'.repeat(49) }],
-    ['a key that is none', { public_key_pem: 'key', agent_version: 'v1', name: 'x' }],
+    ['a text that is no key', { public_key_pem: 'key', agent_version: 'v1', name: 'x' }],
     ['a key of 1024 bits', { public_key_pem: robotKey('small', 1024).publicPem, agent_version: 'v1', name: 'x' }],
-  ])('refuses %s, and does not spend the token on it', async (what, body) => {
+  ])('refuses %s, and does not spend the token', async (what, body) => {
     const token = host.platform.provisioningToken();
     expect((await call('POST', '/devices/provision', token, body)).status).toBe(400);
     const good = { public_key_pem: robotKey('third').publicPem, agent_version: 'v1', name: `after ${what}` };
     expect((await call('POST', '/devices/provision', token, good)).status).toBe(200);
   });
 
-  it('of a known device gives it a new key and session, and ends the old ones', async () => {
+  it('again gives a device a new key and session, and ends the old ones', async () => {
     const before = await robot(robotKey('before'));
     const key = robotKey('after');
     const token = host.platform.provisioningToken(before.id);
@@ -84,7 +82,7 @@ describe('provisioning', () => {
 });
 
 describe('a device', () => {
-  it('reads and updates itself, and nobody else', async () => {
+  it('can read and update itself, but no other device', async () => {
     const one = await robot(robotKey('one'));
     const two = await robot(robotKey('two'));
     expect((await call('GET', '/device', one.token)).json()).toMatchObject({ id: one.id });
@@ -93,7 +91,7 @@ describe('a device', () => {
     expect((await call('PATCH', `/devices/${two.id}`, one.token, { agent_version: 'v9' })).status).toBe(403);
   });
 
-  it('lists its own deployments, filtered and in pages', async () => {
+  it('lists its own deployments, with filters and pages', async () => {
     const one = await robot(robotKey('one'));
     const two = await robot(robotKey('two'));
     const ids = Array.from({ length: 3 }, () => host.platform.deploy(one.id, { '/a': '1' }).id);
@@ -113,7 +111,7 @@ describe('a device', () => {
     });
   });
 
-  it('reads, reports on and downloads what is its own', async () => {
+  it('reads, reports on and downloads only its own deployments', async () => {
     const one = await robot(robotKey('one'));
     const two = await robot(robotKey('two'));
     const deployment = host.platform.deploy(one.id, { '/a.json': '{"a":1}' });
@@ -133,7 +131,7 @@ describe('a device', () => {
     expect((await call('GET', `/config_instances/${instance}/content?disposition=x`, one.token)).status).toBe(400);
   });
 
-  it('is told the version', async () => {
+  it('can read the version of the API', async () => {
     const { token } = await robot(robotKey('one'));
     expect((await call('GET', '/version', token)).json()).toMatchObject({ api_version: 'v0.4' });
   });
@@ -156,7 +154,7 @@ describe('a request', () => {
     expect(response.json().error).toMatchObject({ code: 'unsupported_version', params: { accepted: ['v0.4'] } });
   });
 
-  it('carries the version under the name of the dialect', async () => {
+  it('names its version in the header of the dialect', async () => {
     await using other = await agentHost({ dialect: 'miru' });
     const refused = { code: 'unauthorized' };
     const response = await other.app.inject({ url: '/agent/v1/device', headers: { 'miru-version': 'v0.4' } });
@@ -165,7 +163,7 @@ describe('a request', () => {
     expect(spec.json().error).toMatchObject({ code: 'unsupported_version' });
   });
 
-  it('to an unknown path or with another method is answered in the form of every error', async () => {
+  it('to an unknown path or with another method is answered with an error body', async () => {
     for (const [method, path] of [
       ['GET', '/nothing'],
       ['POST', '/deployments'],

@@ -16,7 +16,7 @@ function setUp() {
 const decode = (part: string | undefined) => JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
 
 describe('a device token', () => {
-  it('is a JWT with the published claims, and says when it expires', () => {
+  it('is a JWT with the published claims, and is issued with its expiry', () => {
     const { tokens, device, clock } = setUp();
     const { token, expires_at } = tokens.issue(device);
     const iat = clock.now() / 1000;
@@ -25,7 +25,7 @@ describe('a device token', () => {
     expect(tokens.verify(token)?.id).toBe(device.id);
   });
 
-  it('ends at its expiry', () => {
+  it('is valid until its expiry', () => {
     const { tokens, device, clock } = setUp();
     const { token } = tokens.issue(device);
     clock.value += 59_999;
@@ -34,7 +34,7 @@ describe('a device token', () => {
     expect(tokens.verify(token)).toBeUndefined();
   });
 
-  it('ends with the session: after reprovisioning, and when the device is gone', () => {
+  it('ends when the device is reprovisioned, archived or deleted', () => {
     const { tokens, device, platform, credentials } = setUp();
     const { token } = tokens.issue(device);
     platform.reprovision(platform.provisioningToken(device.id), credentials);
@@ -47,7 +47,7 @@ describe('a device token', () => {
     expect(tokens.verify(renewed)).toBeUndefined();
   });
 
-  it('is of this platform, whole and unchanged', () => {
+  it('is refused from another platform, and after any change', () => {
     const { tokens, others, device } = setUp();
     const { token } = tokens.issue(device);
     const [header, claims, signature] = token.split('.');

@@ -1,21 +1,16 @@
-/** What platform and agent say to each other, read by the strictest reader of the published protocol. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** Compares what platform and agent send each other strictly with the published protocol. */
 import type { IPublishPacket } from 'mqtt-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AGENT_OPERATIONS } from '../../../harness/contract/agent-strict.ts';
 import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
 import { eventually } from '../../common/testing/eventually.ts';
-import { simulateDevice } from '../../device/index.ts';
-import { createUplink } from '../../device/uplink/index.ts';
+import { scratch } from '../../common/testing/scratch.ts';
 import { startPlatform, type TestPlatform } from '../testing/client.ts';
 import { createKit, deploy, type Kit, unique } from '../testing/kit.ts';
+import { enrolDevice, KEY_BITS } from '../testing/pair.ts';
 import { deviceJwt, robotKey } from './testing/robot-keys.ts';
 import { exchangeProblems, messageProblems, type Wiretap, wiretap } from './testing/wiretap.ts';
 
-/** Small keys, because large ones take long to make. */
-const KEY_BITS = 1024;
 const SECOND = 1_000_000_000;
 
 /** As `createKit`, of a release that comes from a git commit. */
@@ -59,17 +54,16 @@ describe('every operation of the agent API', () => {
     if (response.status === 200) driven.add(id);
     return { status: response.status, answer, headers: response.headers };
   };
-  const provisioningToken = async () => (await platform.create('/provisioning_tokens'))['token'] as string;
   const enrol = async (name: string) => {
     const key = robotKey(name, KEY_BITS);
     const body = { public_key_pem: key.publicPem, agent_version: 'v1', name };
-    const invitation = await provisioningToken();
+    const invitation = await platform.provisioningToken();
     const { id } = JSON.parse((await call('provisionDevice', '/devices/provision', invitation, body)).answer);
     const issued = await call('issueDeviceToken', '/devices/token', deviceJwt(key, Date.now()));
     return { id: String(id), token: String(JSON.parse(issued.answer).token), invitation };
   };
 
-  it('answers with every published field, and no other', async () => {
+  it('answers with exactly the published fields', async () => {
     const { id, token, invitation } = await enrol('one');
     const kit = await committedKit(platform);
     const bare = await createKit(platform);
@@ -116,7 +110,7 @@ describe('every operation of the agent API', () => {
     expect(AGENT_OPERATIONS.map((operation) => operation.id).filter((each) => !driven.has(each))).toEqual([]);
   });
 
-  it('refuses in the published form', async () => {
+  it('refuses with the published error body', async () => {
     const { token } = await enrol('two');
     const refusals = [
       await call('getDeviceSelf', '/device', 'wrong'),
@@ -140,31 +134,15 @@ describe('every operation of the agent API', () => {
 });
 
 describe.for(DIALECTS)('in dialect %s', (dialect) => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'muster-strict-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  it('the life of a device is all within the published protocol, on both sides', async () => {
+  it('a device from enrolment to disconnection, and the platform, send only what is published', async () => {
+    using folder = scratch();
     const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
     await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS, dialect });
     await using line = await wiretap({ url: platform.agentUrl, mqttUrl: platform.mqttUrl ?? '' });
     const kit = await committedKit(platform);
-    const robot = await simulateDevice({
-      dir: folder,
-      socket: join(folder, 'robot.sock'),
-      uplink: createUplink({
-        kind: 'agent',
-        platform: line.url,
-        mqtt: line.mqttUrl,
-        keyBits: KEY_BITS,
-        dialect,
-        token: async () => (await platform.create('/provisioning_tokens'))['token'] as string,
-      }),
-    });
-    await robot.uplink?.start();
-    const id = robot.uplink?.deviceId ?? '';
+    const options = { platform: line.url, mqtt: line.mqttUrl, dialect, token: platform.provisioningToken };
+    const robot = await enrolDevice(folder.path, options);
+    const id = robot.deviceId;
     const shown = (deployment: string, activity: string) =>
       eventually(async () => {
         const { body } = await platform.get(`/deployments/${deployment}`);

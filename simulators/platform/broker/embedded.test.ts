@@ -15,22 +15,20 @@ beforeEach(async () => {
   host = await agentHost();
   robot = await provisionRobot(host, 'robot');
 });
-afterEach(async () => {
-  await host[Symbol.asyncDispose]();
-});
+afterEach(() => host[Symbol.asyncDispose]());
 
 const closeOf = ({ mqtt }: TestClient) => new Promise<void>((resolve) => mqtt.once('close', () => resolve()));
 const statusOf = ({ device }: Robot) => host.platform.devices.get(device.id)?.status;
 
 describe('the embedded broker', () => {
-  it('lets a device in by its id, session and token, and knows it as online until it leaves', async () => {
+  it('accepts a device by id, session and token, and shows it online until it disconnects', async () => {
     const client = await connectClient(host.mqttUrl, robot.credentials);
     expect(statusOf(robot)).toBe('online');
     await client.mqtt.endAsync();
     await eventually(() => expect(statusOf(robot)).toBe('offline'));
   });
 
-  it('keeps everybody else out', async () => {
+  it('refuses every other combination of id, session and token', async () => {
     const other = await provisionRobot(host, 'other');
     const wrong = [
       { ...robot.credentials, password: 'wrong' },
@@ -46,19 +44,14 @@ describe('the embedded broker', () => {
     expect(statusOf(robot)).toBe('offline');
   });
 
-  it('opens to a device the command topics of its own, and nothing else', async () => {
+  it('lets a device subscribe only to its own command topics', async () => {
     const other = await provisionRobot(host, 'other');
     await using client = await connectClient(host.mqttUrl, robot.credentials);
     const { id } = robot.device;
     const granted = await client.mqtt.subscribeAsync([agentTopics.sync(id), agentTopics.ping(id)], { qos: 1 });
     expect(granted.map(({ qos }) => qos)).toEqual([1, 1]);
-    for (const topic of [
-      agentTopics.sync(other.device.id),
-      agentTopics.pong(id),
-      '#',
-      'cmd/devices/+/sync',
-      '$SYS/#',
-    ]) {
+    const wildcards = ['#', 'cmd/devices/+/sync', '$SYS/#'];
+    for (const topic of [agentTopics.sync(other.device.id), agentTopics.pong(id), ...wildcards]) {
       const answers: unknown[] = [];
       client.mqtt.on('packetreceive', (packet) => packet.cmd === 'suback' && answers.push(...packet.granted));
       await client.mqtt.subscribeAsync(topic).catch(() => {});
@@ -87,7 +80,7 @@ describe('the embedded broker', () => {
     expect(victim.received).toEqual([]);
   });
 
-  it('delivers a request to sync at once, and to a device that comes later as retained', async () => {
+  it('delivers a request to sync at once, or retained when the device connects', async () => {
     const { id } = robot.device;
     host.side.messenger.requestSync(id);
     await using client = await connectClient(host.mqttUrl, robot.credentials);
@@ -102,7 +95,7 @@ describe('the embedded broker', () => {
     ]);
   });
 
-  it('keeps what the device says last', async () => {
+  it('retains the last message of the device', async () => {
     const { id } = robot.device;
     host.side.messenger.requestSync(id);
     const first = await connectClient(host.mqttUrl, robot.credentials);
@@ -114,7 +107,7 @@ describe('the embedded broker', () => {
     expect(second.received[0]).toMatchObject({ text: '{"is_synced":true}', retain: true });
   });
 
-  it('drops no request to sync, whatever is sent around it', async () => {
+  it('drops no request to sync among other messages', async () => {
     const { id } = robot.device;
     await using client = await connectClient(host.mqttUrl, robot.credentials);
     await client.mqtt.subscribeAsync([agentTopics.sync(id), agentTopics.ping(id)], { qos: 1 });
@@ -128,7 +121,7 @@ describe('the embedded broker', () => {
     await Promise.all(pings);
   });
 
-  it('hands a device over to its newer connection without calling it offline', async () => {
+  it('moves a device to its newer connection without showing it offline', async () => {
     const seen: boolean[] = [];
     const original = host.platform.setConnected.bind(host.platform);
     host.platform.setConnected = (id, connected) => {
@@ -148,7 +141,7 @@ describe('the embedded broker', () => {
     expect(seen.at(-1)).toBe(true);
   });
 
-  it('starts each session anew, whatever the client asks for', async () => {
+  it('starts a clean session even when the client asks for the old one', async () => {
     const lasting = { ...robot.credentials, clean: false };
     const first = await connectClient(host.mqttUrl, lasting);
     await first.mqtt.subscribeAsync(agentTopics.sync(robot.device.id), { qos: 1 });
@@ -169,7 +162,7 @@ describe('the embedded broker', () => {
     await eventually(() => expect(statusOf(robot)).toBe('offline'));
   });
 
-  it('survives what is no MQTT, and stops although such connections are open', async () => {
+  it('survives connections that do not speak MQTT, and closes them when it stops', async () => {
     const { port } = new URL(host.mqttUrl);
     const socket = connect(Number(port), '127.0.0.1');
     socket.on('error', () => {});

@@ -1,15 +1,11 @@
 /** The platform and a device over a real Mosquitto. */
-
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import { eventually } from '../../common/testing/eventually.ts';
+import { scratch } from '../../common/testing/scratch.ts';
 import { createUplink } from '../../device/uplink/index.ts';
 import { MemoryDevice } from '../../device/uplink/testing/memory-device.ts';
-import { agentHost } from '../agent/testing/agent-host.ts';
-import { MemoryPlatform } from '../agent/testing/memory-platform.ts';
+import { type AgentHost, agentHost } from '../agent/testing/agent-host.ts';
 import { type Mosquitto, mosquittoPath, runMosquitto } from './testing/mosquitto.ts';
 import { connectClient, provisionRobot } from './testing/robot.ts';
 
@@ -17,28 +13,24 @@ const reason = mosquittoPath === undefined ? ' (skipped: mosquitto is not instal
 
 describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () => {
   let mosquitto: Mosquitto;
-  let directory: string;
   beforeEach(async () => {
     mosquitto = await runMosquitto(mosquittoPath ?? '');
-    directory = await mkdtemp(join(tmpdir(), 'muster-external-'));
   });
-  afterEach(async () => {
-    await mosquitto[Symbol.asyncDispose]();
-    await rm(directory, { recursive: true, force: true });
-  });
+  afterEach(() => mosquitto[Symbol.asyncDispose]());
+
+  const enrol = async (host: AgentHost, directory: string) => {
+    const device = new MemoryDevice();
+    const options = { platform: host.url, mqtt: host.mqttUrl, token: host.platform.provisioningToken() };
+    const uplink = createUplink({ kind: 'agent', ...options })(device, { name: 'robot', directory });
+    await uplink.start();
+    return { device, uplink, id: uplink.deviceId ?? '' };
+  };
 
   it('carries pings, requests to sync and their answers', async () => {
+    using folder = scratch();
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });
-    const device = new MemoryDevice();
-    const options = {
-      kind: 'agent',
-      platform: host.url,
-      mqtt: host.mqttUrl,
-      token: host.platform.provisioningToken(),
-    };
-    await using uplink = createUplink({ ...options, kind: 'agent' })(device, { name: 'robot', directory });
-    await uplink.start();
-    const id = uplink.deviceId ?? '';
+    const { device, uplink, id } = await enrol(host, folder.path);
+    await using _ = uplink;
     expect(host.platform.devices.get(id)?.status).toBe('online');
     expect(await host.side.messenger.ping(id, 5e9)).toMatchObject({ code: 'success' });
     const deployment = host.deploy(id, { '/a.json': '1' });
@@ -46,23 +38,23 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     expect(device.files.get('/a.json')).toBe('1');
   });
 
-  it('keeps a request for a device that comes later', async () => {
+  it('retains a request to sync for a device that connects later', async () => {
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });
     const { device } = await provisionRobot(host, 'robot');
     host.side.messenger.requestSync(device.id);
-    await using client = await connectClient(mosquitto.url, { clientId: 'anybody' });
+    await using client = await connectClient(mosquitto.url, { clientId: 'bystander' });
     await eventually(async () => {
       await client.mqtt.subscribeAsync(agentTopics.sync(device.id), { qos: 1 });
       expect(client.received.at(-1)).toMatchObject({ text: '{"is_synced":false}', retain: true });
     });
   });
 
-  it('tells of devices that answer, and not of names that are none', async () => {
+  it('shows a device online when it sends a message, and ignores unknown devices', async () => {
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });
     const { device } = await provisionRobot(host, 'robot');
     host.side.messenger.disconnect(device.id);
     expect(host.platform.devices.get(device.id)?.status).toBe('offline');
-    await using client = await connectClient(mosquitto.url, { clientId: 'anybody' });
+    await using client = await connectClient(mosquitto.url, { clientId: 'bystander' });
     const pong = JSON.stringify({ message_id: 'unasked', timestamp: 'now' });
     await client.mqtt.publishAsync(agentTopics.pong('dvc_none'), pong, { qos: 1 });
     await client.mqtt.publishAsync(agentTopics.sync(device.id), '{', { qos: 1 });
@@ -71,26 +63,23 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     expect(host.platform.devices.has('dvc_none')).toBe(false);
   });
 
-  it('may go away and come back', async () => {
-    const platform = new MemoryPlatform();
-    await using host = await agentHost({ mqtt: { url: mosquitto.url }, platform });
-    const options = { platform: host.url, mqtt: host.mqttUrl, token: platform.provisioningToken() };
-    const device = new MemoryDevice();
-    await using uplink = createUplink({ kind: 'agent', ...options })(device, { name: 'robot', directory });
-    await uplink.start();
-    const id = uplink.deviceId ?? '';
+  it('can stop and restart', async () => {
+    using folder = scratch();
+    await using host = await agentHost({ mqtt: { url: mosquitto.url } });
+    const { uplink, id } = await enrol(host, folder.path);
+    await using _ = uplink;
     await mosquitto.stop();
     await eventually(() => expect(uplink.status).toBe('offline'));
     const deployment = host.deploy(id, { '/a.json': '1' });
     await mosquitto.start();
     await eventually(() => expect(uplink.status).toBe('online'));
-    await eventually(() => expect(platform.stored(deployment).status).toBe('deployed'));
+    await eventually(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
     await eventually(async () => expect(await host.side.messenger.ping(id, 1e8)).toMatchObject({ code: 'success' }));
   });
 });
 
-describe('a broker that cannot be used', () => {
-  it('is named, without its password', async () => {
+describe('an external broker that cannot be used', () => {
+  it('is named in the error, without its password', async () => {
     const url = 'mqtt://user:secret@127.0.0.1:1';
     const failure = await agentHost({ mqtt: { url } }).catch((error: Error) => error);
     expect(String(failure)).toMatch(/127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED/);

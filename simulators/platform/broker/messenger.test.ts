@@ -25,7 +25,7 @@ describe('a ping', () => {
     vi.useRealTimers();
   });
 
-  it('succeeds when that device answers with that message', async () => {
+  it('succeeds when the device answers with the message it got', async () => {
     const { sent, messenger, pong } = setUp();
     const answer = messenger.ping('dvc_1', 1e9);
     const [{ message } = { message: {} }] = sent;
@@ -36,7 +36,7 @@ describe('a ping', () => {
     expect(outcome).toMatchObject({ code: 'success', round_trip_nanos: expect.any(Number) });
   });
 
-  it('times out no sooner than it was given, and only once', async () => {
+  it('times out exactly after the time it was given, and settles once', async () => {
     const { sent, messenger, pong } = setUp();
     const outcomes: unknown[] = [];
     const answer = messenger.ping('dvc_1', 250_000_000).then((outcome) => outcomes.push(outcome));
@@ -48,7 +48,7 @@ describe('a ping', () => {
     expect(outcomes).toEqual([{ code: 'timeout' }]);
   });
 
-  it('is not answered by another device, an unknown message, or nonsense', async () => {
+  it('ignores another device, an unknown message and text that is no JSON', async () => {
     const { sent, messenger, pong } = setUp();
     const answer = messenger.ping('dvc_1', 1e9);
     pong('dvc_2', sent[0]?.message);
@@ -59,7 +59,7 @@ describe('a ping', () => {
     expect(await answer).toEqual({ code: 'timeout' });
   });
 
-  it('knows its own answer among thousands', async () => {
+  it('finds its own answer among thousands', async () => {
     const { sent, messenger, pong } = setUp();
     const answers = Array.from({ length: 5000 }, (_, index) => messenger.ping(`dvc_${index % 50}`, 1e9));
     for (const { deviceId, message } of sent.toReversed()) {

@@ -21,7 +21,7 @@ describe('presence on an external broker', () => {
     vi.useRealTimers();
   });
 
-  it('is online from the first sign of life until a minute after the last', () => {
+  it('is online from the first message until a minute after the last', () => {
     const { changes, watch } = setUp();
     watch.seen('dvc_1');
     vi.advanceTimersByTime(50_000);
@@ -35,7 +35,7 @@ describe('presence on an external broker', () => {
     watch.stop();
   });
 
-  it('asks everybody every half a minute, not all at once, and goes on asking who is offline', () => {
+  it('probes every device twice a minute, spread evenly, also when it is offline', () => {
     const { probed, watch } = setUp();
     for (let index = 0; index < 300; index++) watch.seen(`dvc_${index}`);
     let most = 0;
@@ -51,7 +51,7 @@ describe('presence on an external broker', () => {
     watch.stop();
   });
 
-  it('ends with the session, and with the platform', () => {
+  it('ends with the session and with the platform', () => {
     const { changes, watch } = setUp();
     watch.seen('dvc_1');
     watch.seen('dvc_2');

@@ -1,53 +1,52 @@
-/** The life of deployments (specification sections 2.2 and 3): what a client asks for and what an agent reports. */
+/** The life of deployments (sections 2.2 and 3): what a client asks for and what an agent reports. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
 import { referenceBehaviour } from '../reference.ts';
 import { type Json, startPlatform, type TestPlatform } from '../testing/client.ts';
-import { createDevice, createKit, deploy, deploymentBody, stage } from '../testing/kit.ts';
+import { createDevice, createKit, deploy, deploymentBody, deploymentOf, deviceOf, stage } from '../testing/kit.ts';
 
-const state = async (platform: TestPlatform, id: string): Promise<Json> =>
-  (await platform.get(`/deployments/${id}`)).body;
-const act = (platform: TestPlatform, id: string, action: string) =>
-  platform.call('POST', `/deployments/${id}/${action}`);
-const device = async (platform: TestPlatform, id: string): Promise<Json> =>
-  (await platform.get(`/devices/${id}?expand=current_deployment&expand=current_release`)).body;
+const act = (platform: TestPlatform, id: string, action: string) => platform.post(`/deployments/${id}/${action}`);
 
 describe('a deployment', () => {
-  it('is staged, queued, deployed, removed and archived, with a moment for each', async () => {
+  it('is staged, queued, deployed, removed and archived, and each step records its moment', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const id = await stage(platform, kit, robot);
-    expect(await state(platform, id)).toMatchObject({ status: 'staged', target_status: 'staged', queued_at: null });
+    expect(await deploymentOf(platform, id)).toMatchObject({
+      status: 'staged',
+      target_status: 'staged',
+      queued_at: null,
+    });
     expect((await act(platform, id, 'deploy')).body).toMatchObject({
       status: 'queued',
       target_status: 'deployed',
       deployed_at: null,
     });
-    expect(await device(platform, robot)).toMatchObject({ current_deployment: null });
+    expect(await deviceOf(platform, robot)).toMatchObject({ current_deployment: null });
     platform.port.report(robot, id, { activity_status: 'deployed', deployed_at: new Date().toISOString() });
-    expect(await state(platform, id)).toMatchObject({ status: 'deployed', archived_at: null });
-    expect(await device(platform, robot)).toMatchObject({
+    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'deployed', archived_at: null });
+    expect(await deviceOf(platform, robot)).toMatchObject({
       current_deployment: { id },
       current_release: { id: kit.release },
     });
     const next = await deploy(platform, kit, robot);
-    expect(await state(platform, id)).toMatchObject({ status: 'removing', target_status: 'archived' });
-    expect(await state(platform, next)).toMatchObject({ status: 'queued', parent_id: id });
+    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'removing', target_status: 'archived' });
+    expect(await deploymentOf(platform, next)).toMatchObject({ status: 'queued', parent_id: id });
     platform.port.report(robot, next, { activity_status: 'deployed' });
     platform.port.report(robot, id, { activity_status: 'archived' });
-    const { queued_at, deployed_at, archived_at, ...ended } = await state(platform, id);
+    const { queued_at, deployed_at, archived_at, ...ended } = await deploymentOf(platform, id);
     expect(ended).toMatchObject({ status: 'archived', target_status: 'archived' });
     expect([queued_at, deployed_at, archived_at].toSorted()).toEqual([queued_at, deployed_at, archived_at]);
-    expect(await device(platform, robot)).toMatchObject({ current_deployment: { id: next } });
+    expect(await deviceOf(platform, robot)).toMatchObject({ current_deployment: { id: next } });
   });
 
-  it('waits for its device, and a newer one takes its place there', async () => {
+  it('that is queued is archived when a newer one replaces it', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const [first, second] = [await deploy(platform, kit, robot), await deploy(platform, kit, robot)];
-    expect(await state(platform, first)).toMatchObject({ status: 'archived', deployed_at: null });
+    expect(await deploymentOf(platform, first)).toMatchObject({ status: 'archived', deployed_at: null });
     const { items } = platform.port.deployments(robot, {
       activity: ['queued', 'deployed'],
       limit: 10,
@@ -58,17 +57,17 @@ describe('a deployment', () => {
     // The device had fetched the first deployment already; its report on it arrives too late to count.
     platform.port.report(robot, first, { activity_status: 'deployed' });
     platform.port.report(robot, first, { error_status: 'failed', deployed_at: new Date().toISOString() });
-    expect(await state(platform, first)).toMatchObject({ status: 'archived', deployed_at: null });
+    expect(await deploymentOf(platform, first)).toMatchObject({ status: 'archived', deployed_at: null });
   });
 
-  it('drifts when another is deployed, and can then only be archived', async () => {
+  it('that is staged drifts when another is deployed, and can then only be archived', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const id = await stage(platform, kit, robot);
     const elsewhere = await stage(platform, kit, await createDevice(platform));
     const other = await deploy(platform, kit, robot);
-    expect(await state(platform, id)).toMatchObject({ status: 'drifted', target_status: 'staged' });
-    expect(await state(platform, elsewhere)).toMatchObject({ status: 'staged' });
+    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'drifted', target_status: 'staged' });
+    expect(await deploymentOf(platform, elsewhere)).toMatchObject({ status: 'staged' });
     expect((await platform.items(`/deployments/${id}/drifts`)).map((item) => item.id)).toEqual([other]);
     expect(await act(platform, id, 'deploy')).toMatchObject({
       status: 409,
@@ -85,22 +84,22 @@ describe('a deployment', () => {
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const id = await deploy(platform, kit, robot);
     platform.port.report(robot, id, { error_status: 'retrying' });
-    expect(await state(platform, id)).toMatchObject({ status: 'retrying', activity_status: 'queued' });
+    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'retrying', activity_status: 'queued' });
     platform.port.report(robot, id, { error_status: 'none', activity_status: 'deployed' });
     platform.port.report(robot, id, { error_status: 'failed' });
-    expect(await state(platform, id)).toMatchObject({
+    expect(await deploymentOf(platform, id)).toMatchObject({
       status: 'failed',
       activity_status: 'removing',
       target_status: 'archived',
     });
     platform.port.report(robot, id, { error_status: 'none', activity_status: 'archived' });
-    expect(await state(platform, id)).toMatchObject({ status: 'failed', activity_status: 'archived' });
-    expect(await device(platform, robot)).toMatchObject({ current_deployment: null, current_release: null });
+    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'failed', activity_status: 'archived' });
+    expect(await deviceOf(platform, robot)).toMatchObject({ current_deployment: null, current_release: null });
     // The device is free again.
     await deploy(platform, kit, robot, { parent_id: null });
   });
 
-  it('is the business of its device alone', async () => {
+  it('is visible to its own device only', async () => {
     await using platform = await startPlatform();
     const kit = await createKit(platform);
     const [robot, other] = [await createDevice(platform), await createDevice(platform)];
@@ -118,17 +117,17 @@ describe('a deployment', () => {
     expect(() => platform.port.content(stranger, kit.instance)).toThrow(expect.objectContaining({ status: 403 }));
   });
 
-  it('does not go to an archived device', async () => {
+  it('cannot go to an archived device', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const staged = await stage(platform, kit, robot);
     platform.archiveDevice(robot);
     expect((await act(platform, staged, 'deploy')).body).toMatchObject({ error: { code: 'device_archived' } });
-    expect((await platform.call('POST', '/deployments', deploymentBody(kit, robot, 'deployed'))).status).toBe(409);
+    expect((await platform.post('/deployments', deploymentBody(kit, robot, 'deployed'))).status).toBe(409);
     expect((await platform.call('PATCH', `/devices/${robot}`, { name: 'again' })).status).toBe(409);
   });
 
-  it('moves forward only, whatever is asked and reported in whatever order', async () => {
+  it('only moves forward under any sequence of requests and reports', async () => {
     await using platform = await startPlatform();
     const kit = await createKit(platform);
     const report = fc.record(
@@ -156,7 +155,7 @@ describe('a deployment', () => {
           else if (id === undefined) continue;
           else if ('act' in one) await act(platform, id, one.act);
           else reportOrRefuse(platform, robot, id, one.report as DeploymentReport);
-          await holds(platform, robot, ids, seen);
+          await expectForwardOnly(platform, robot, ids, seen);
         }
       }),
       { numRuns: 25 },
@@ -175,7 +174,12 @@ function reportOrRefuse(platform: TestPlatform, robot: string, id: string, repor
 const TARGETS = ['staged', 'deployed', 'archived'];
 const ACTIVITIES = ['staged', 'drifted', 'queued', 'deployed', 'removing', 'archived'];
 
-async function holds(platform: TestPlatform, robot: string, ids: string[], seen: Map<string, Json>): Promise<void> {
+async function expectForwardOnly(
+  platform: TestPlatform,
+  robot: string,
+  ids: string[],
+  seen: Map<string, Json>,
+): Promise<void> {
   const now = await platform.items(`/deployments?device_id=${robot}&limit=100`);
   expect(now.length).toBe(ids.length);
   for (const item of now) {
@@ -199,12 +203,12 @@ async function holds(platform: TestPlatform, robot: string, ids: string[], seen:
   expect(now.filter((item) => item['activity_status'] === 'deployed').length).toBeLessThanOrEqual(1);
 }
 
-it('a behaviour may decide otherwise: drift once another is on the device', async () => {
+it('a behaviour can delay the drift until another deployment is on the device', async () => {
   await using platform = await startPlatform({ behaviour: { ...referenceBehaviour, driftsOn: 'deployed' } });
   const [kit, robot] = [await createKit(platform), await createDevice(platform)];
   const id = await stage(platform, kit, robot);
   const other = await deploy(platform, kit, robot);
-  expect((await state(platform, id))['status']).toBe('staged');
+  expect((await deploymentOf(platform, id))['status']).toBe('staged');
   platform.port.report(robot, other, { activity_status: 'deployed' });
-  expect((await state(platform, id))['status']).toBe('drifted');
+  expect((await deploymentOf(platform, id))['status']).toBe('drifted');
 });

@@ -5,7 +5,7 @@ import { startPlatform } from '../testing/client.ts';
 import { createDevice } from '../testing/kit.ts';
 
 describe('groups', () => {
-  it('form a tree, whatever is moved where', async () => {
+  it('form a tree after any moves', async () => {
     await using platform = await startPlatform();
     const ids = await Promise.all(
       ['a', 'b', 'c', 'd', 'e'].map(async (name) => (await platform.create('/groups', { name })).id),
@@ -15,7 +15,7 @@ describe('groups', () => {
       fc.asyncProperty(fc.array(move, { maxLength: 12 }), async (moves) => {
         for (const { which, to } of moves) {
           const parent_id = to === null ? null : (ids[to] ?? null);
-          const reply = await platform.call('POST', `/groups/${ids[which]}/move`, { parent_id });
+          const reply = await platform.post(`/groups/${ids[which]}/move`, { parent_id });
           expect([200, 409]).toContain(reply.status);
           const parents = new Map((await platform.items('/groups')).map((item) => [item.id, item['parent_id']]));
           for (const id of ids) {
@@ -31,14 +31,14 @@ describe('groups', () => {
     );
   });
 
-  it('are named once at each place, and hold devices that cannot change it themselves', async () => {
+  it('have unique names among siblings, and a device cannot change its own group', async () => {
     await using platform = await startPlatform();
     const top = await platform.create('/groups', { name: 'Hall' });
-    const post = (body: object) => platform.call('POST', '/groups', body);
+    const post = (body: object) => platform.post('/groups', body);
     expect((await post({ name: 'Hall' })).status).toBe(409);
     expect((await post({ name: 'Hall', parent_id: top.id })).status).toBe(200);
     expect((await post({ name: 'Line', parent_id: 'grp_nothing' })).status).toBe(404);
-    expect((await platform.call('POST', `/groups/${top.id}/move`, { parent_id: top.id })).body).toMatchObject({
+    expect((await platform.post(`/groups/${top.id}/move`, { parent_id: top.id })).body).toMatchObject({
       error: { code: 'group_cycle' },
     });
     const robot = await createDevice(platform);

@@ -5,7 +5,7 @@ import { readJson } from './json-body.ts';
 const read = (text: string) => readJson(Buffer.from(text));
 
 describe('a request body', () => {
-  it('is read as JSON.parse reads it', () => {
+  it('yields the same value as JSON.parse', () => {
     const plain = fc.jsonValue({ maxDepth: 8 }).filter((value) => !JSON.stringify(value).includes('\\ud'));
     fc.assert(
       fc.property(plain, (value) => {
@@ -33,12 +33,12 @@ describe('a request body', () => {
     expect(() => readJson(Buffer.from([0x22, 0xff, 0xfe, 0x22]))).toThrow(/UTF-8/);
   });
 
-  it('may name the same member in different objects, and nest 64 levels', () => {
+  it('may repeat a name in different objects, and nest 64 levels', () => {
     expect(read('[{"a":1},{"a":{"a":":","b":"\\""}}]')).toEqual([{ a: 1 }, { a: { a: ':', b: '"' } }]);
     expect(() => read(`${'['.repeat(64)}${']'.repeat(64)}`)).not.toThrow();
   });
 
-  it('takes time in proportion to its length, whatever is in it', () => {
+  it('may hold a million escaped quotes', () => {
     const quotes = `"${'\\"'.repeat(1_000_000)}"`;
     expect(read(quotes)).toHaveLength(1_000_000);
     expect(() => read(quotes.slice(0, -1))).toThrow(/valid JSON/);

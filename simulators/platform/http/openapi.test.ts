@@ -1,4 +1,4 @@
-/** The served documents are what tools for OpenAPI take, and describe exactly what is published. */
+/** The served documents are valid OpenAPI, and describe exactly the published operations. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -9,7 +9,7 @@ import { startPlatform } from '../testing/client.ts';
 import type { OpenApi } from '../testing/document.ts';
 
 describe.for(DIALECTS)('in dialect %s', (dialect) => {
-  it.for(SUPPORTED_VERSIONS)('the document of %s', async (version) => {
+  it.for(SUPPORTED_VERSIONS)('the document of %s is valid and complete', async (version) => {
     await using platform = await startPlatform({ dialect });
     const served = await platform.get(`/openapi/${version}.json`);
     const document = served.body as unknown as OpenApi;

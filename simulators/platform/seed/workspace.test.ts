@@ -1,34 +1,19 @@
-/** The seeded workspace: repeatable, of one piece, and with every state in it. */
+/** The seeded workspace: repeatable, consistent, and with every state in it. */
 import { describe, expect, it } from 'vitest';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
 import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import { type Json, startPlatform, type TestPlatform } from '../testing/client.ts';
+import { type Item, startPlatform, walk } from '../testing/client.ts';
 
-type Item = Json & { id: string };
-
-async function everything(platform: TestPlatform): Promise<Map<string, Item[]>> {
+async function workspace(devices: number, seed: string): Promise<Map<string, Item[]>> {
+  await using platform = await startPlatform({ devices, seed });
   const all = new Map<string, Item[]>();
-  for (const kind of RESOURCE_KINDS) {
-    const { collection } = RESOURCES[kind];
-    const items: Item[] = [];
-    for (let more = true; more; ) {
-      const { body } = await platform.get(`/${collection}?limit=100&offset=${items.length}`);
-      items.push(...(body['data'] as Item[]));
-      more = body['has_more'] as boolean;
-    }
-    all.set(kind, items);
-  }
+  for (const kind of RESOURCE_KINDS) all.set(kind, await walk(platform, `/${RESOURCES[kind].collection}`));
   return all;
 }
 
-const workspace = async (devices: number, seed: string) => {
-  await using platform = await startPlatform({ devices, seed });
-  return await everything(platform);
-};
-
 describe('a seeded workspace', () => {
-  it('is the same for the same seed, and another for another', async () => {
+  it('is the same for the same seed, and differs for another', async () => {
     const [one, again, other] = [await workspace(60, 'a'), await workspace(60, 'a'), await workspace(60, 'b')];
     expect([...again]).toEqual([...one]);
     expect(other.get('device')).not.toEqual(one.get('device'));
@@ -43,7 +28,7 @@ describe('a seeded workspace', () => {
     expect(all.get('device')).toHaveLength(24);
   });
 
-  it('is of one piece', async () => {
+  it('has valid references, ordered moments and one target a device', async () => {
     const all = await workspace(200, 'd');
     const ids = new Map(RESOURCE_KINDS.map((kind) => [kind, new Set(all.get(kind)?.map(({ id }) => id))]));
     const deployments = all.get('deployment') ?? [];
@@ -67,7 +52,7 @@ describe('a seeded workspace', () => {
     }
   });
 
-  it('can be worked with: a drifted deployment says why, a staged one can be deployed', async () => {
+  it('lists the drifts of a drifted deployment, and deploys a staged one', async () => {
     await using platform = await startPlatform({ devices: 24, seed: 'e' });
     const [drifted] = await platform.items('/deployments?activity_status=drifted');
     expect(await platform.items(`/deployments/${drifted?.id}/drifts`)).not.toEqual([]);

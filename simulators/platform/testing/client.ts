@@ -3,6 +3,7 @@ import { DIALECT_NAMES, NEWEST_VERSION, type SupportedVersion } from '../../../h
 import { type PlatformOptions, type SimulatedPlatform, simulatePlatform } from '../index.ts';
 
 export type Json = Record<string, unknown>;
+export type Item = Json & { id: string };
 
 export interface Reply {
   status: number;
@@ -20,9 +21,11 @@ export interface CallOptions {
 export interface TestPlatform extends SimulatedPlatform {
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
   get(path: string, options?: CallOptions): Promise<Reply>;
+  post(path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
   /** Posts, and throws unless the answer is a 2xx. */
-  create(path: string, body?: unknown, options?: CallOptions): Promise<Json & { id: string }>;
-  items(path: string, options?: CallOptions): Promise<(Json & { id: string })[]>;
+  create(path: string, body?: unknown, options?: CallOptions): Promise<Item>;
+  items(path: string, options?: CallOptions): Promise<Item[]>;
+  provisioningToken(): Promise<string>;
 }
 
 export async function startPlatform(options: PlatformOptions = {}): Promise<TestPlatform> {
@@ -43,17 +46,31 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Test
     return { status: response.status, headers: response.headers, text, body: parsed(text) };
   };
   const get = (path: string, given?: CallOptions) => call('GET', path, undefined, given);
+  const post = (path: string, body?: unknown, given?: CallOptions) => call('POST', path, body, given);
+  const create = async (path: string, body?: unknown, given?: CallOptions) => {
+    const reply = await post(path, body, given);
+    if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status} ${reply.text}`);
+    return reply.body as Item;
+  };
   return {
     ...platform,
-    call,
-    get,
-    create: async (path, body, given) => {
-      const reply = await call('POST', path, body, given);
-      if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status} ${reply.text}`);
-      return reply.body as Json & { id: string };
-    },
-    items: async (path, given) => (await get(path, given)).body['data'] as (Json & { id: string })[],
+    ...{ call, get, post, create },
+    items: async (path, given) => (await get(path, given)).body['data'] as Item[],
+    provisioningToken: async () => String((await create('/provisioning_tokens'))['token']),
   };
+}
+
+/** Every item of a list, page by page. Fails when a page that has a next one is not full. */
+export async function walk(platform: TestPlatform, path: string, limit = 100): Promise<Item[]> {
+  const items: Item[] = [];
+  for (;;) {
+    const separator = path.includes('?') ? '&' : '?';
+    const { body } = await platform.get(`${path}${separator}limit=${limit}&offset=${items.length}`);
+    const page = body['data'] as Item[];
+    items.push(...page);
+    if (!body['has_more']) return items;
+    if (page.length !== limit) throw new Error(`${path} has more items after a page of ${page.length} of ${limit}`);
+  }
 }
 
 function parsed(text: string): Json {

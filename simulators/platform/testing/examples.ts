@@ -1,5 +1,6 @@
-/** A request for every published operation. For tests: an operation without one fails them. */
-
+/** A valid request for every published operation. For tests: they fail for an operation without one. */
+import type { Operation } from '../../../harness/contract/platform/operation.ts';
+import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { atLeast } from '../../../harness/contract/versions.ts';
 import type { TestPlatform } from './client.ts';
@@ -15,10 +16,18 @@ export interface World {
   commit: string;
 }
 
-export interface Example {
+interface Example {
   params?: Record<string, string>;
   query?: string;
   body?: unknown;
+}
+
+export interface ExampleRequest {
+  operation: Operation;
+  method: Operation['method'];
+  /** With its query. */
+  path: string;
+  body: unknown;
 }
 
 export async function createWorld(platform: TestPlatform, version: SupportedVersion): Promise<World> {
@@ -39,7 +48,7 @@ const commitBody = () => ({
 type Make = (world: World) => Example | Promise<Example>;
 const none: Make = () => ({});
 
-export const EXAMPLES: Record<string, Make> = {
+const EXAMPLES: Record<string, Make> = {
   listConfigTypes: none,
   createConfigType: () => ({ body: { name: 'Motion', slug: unique('motion') } }),
   getConfigType: ({ kit }) => ({ params: { config_type_id: kit.type } }),
@@ -136,7 +145,12 @@ export const EXAMPLES: Record<string, Make> = {
   getSelf: none,
 };
 
-export function pathOf(path: string, { params = {}, query }: Example): string {
-  const filled = path.replace(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(params[name] ?? 'nothing'));
-  return query === undefined ? filled : `${filled}?${query}`;
+/** A valid request for the operation of that id. */
+export async function exampleOf(id: string, world: World): Promise<ExampleRequest> {
+  const operation = OPERATIONS.find((each) => each.id === id);
+  const make = EXAMPLES[id];
+  if (operation === undefined || make === undefined) throw new Error(`there is no example of ${id}`);
+  const { params = {}, query, body } = await make(world);
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'nothing'));
+  return { operation, method: operation.method, path: query === undefined ? path : `${path}?${query}`, body };
 }

@@ -1,5 +1,5 @@
 /** From a config type to a release, and deployments of it. For tests. */
-import type { TestPlatform } from './client.ts';
+import type { Json, TestPlatform } from './client.ts';
 
 export interface Kit {
   type: string;
@@ -35,6 +35,14 @@ export async function createKit(platform: TestPlatform, filepath?: string): Prom
 
 export const createDevice = async (platform: TestPlatform): Promise<string> =>
   (await platform.create('/devices', { name: unique('robot') })).id;
+
+/** The deployment as the platform shows it now. */
+export const deploymentOf = async (platform: TestPlatform, id: string): Promise<Json> =>
+  (await platform.get(`/deployments/${id}`)).body;
+
+/** The device as the platform shows it now, with what is on it. */
+export const deviceOf = async (platform: TestPlatform, id: string): Promise<Json> =>
+  (await platform.get(`/devices/${id}?expand=current_deployment&expand=current_release`)).body;
 
 export function deploymentBody(kit: Kit, device: string, target: 'staged' | 'deployed', more: object = {}): object {
   return {

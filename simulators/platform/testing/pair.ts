@@ -1,14 +1,13 @@
-/** A platform and a device that is enrolled in it, as a suite of both sides needs them. For tests and the kill matrix. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** A platform and a device that is enrolled in it, as a suite of both sides needs them. For tests and the matrix. */
 import { join } from 'node:path';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { type DeviceBehaviour, simulateDevice } from '../../device/index.ts';
-import { createUplink } from '../../device/uplink/index.ts';
+import { scratch } from '../../common/testing/scratch.ts';
+import { type DeviceBehaviour, type DeviceOptions, type SimulatedDevice, simulateDevice } from '../../device/index.ts';
+import { type AgentUplinkOptions, createUplink } from '../../device/uplink/index.ts';
 import { type PlatformBehaviour, simulatePlatform } from '../index.ts';
 
 /** Small keys, because large ones take long to make. */
-const KEY_BITS = 1024;
+export const KEY_BITS = 1024;
 const API_KEY = 'key_full_0123456789abcdefghij';
 
 export interface SimulatedPair extends AsyncDisposable {
@@ -24,14 +23,35 @@ export interface SimulatedPair extends AsyncDisposable {
   online(): Promise<void>;
 }
 
+/** Starts a device with its files in `directory`, and enrols it; rejects when that fails. */
+export async function enrolDevice(
+  directory: string,
+  { mqtt, ...uplink }: Omit<AgentUplinkOptions, 'kind' | 'mqtt'> & { mqtt: string | undefined },
+  options: Partial<DeviceOptions> = {},
+): Promise<SimulatedDevice & { deviceId: string }> {
+  await using making = new AsyncDisposableStack();
+  const device = making.use(
+    await simulateDevice({
+      dir: join(directory, 'robot'),
+      socket: join(directory, 'robot.sock'),
+      ...options,
+      uplink: createUplink({ kind: 'agent', keyBits: KEY_BITS, ...(mqtt !== undefined && { mqtt }), ...uplink }),
+    }),
+  );
+  await device.uplink?.start();
+  const deviceId = device.uplink?.deviceId;
+  if (deviceId === undefined) throw new Error('the device did not enrol');
+  making.move();
+  return Object.assign(device, { deviceId });
+}
+
 /** The device is online when this resolves. Behaviours default to the reference. */
 export async function simulatePair(
   behaviours: { platform?: PlatformBehaviour; device?: DeviceBehaviour } = {},
   seed = 1,
 ): Promise<SimulatedPair> {
   await using making = new AsyncDisposableStack();
-  const directory = mkdtempSync(join(tmpdir(), 'muster-pair-'));
-  making.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = making.use(scratch()).path;
   const platform = making.use(
     await simulatePlatform({
       seed,
@@ -45,31 +65,19 @@ export async function simulatePair(
     const response = await fetch(`${platform.url}/provisioning_tokens`, { method: 'POST', headers });
     return ((await response.json()) as { token: string }).token;
   };
-  const socket = join(directory, 'robot.sock');
-  const control = join(directory, 'control.sock');
+  const [socket, control] = ['robot.sock', 'control.sock'].map((name) => join(directory, name)) as [string, string];
   const device = making.use(
-    await simulateDevice({
-      dir: join(directory, 'robot'),
-      socket,
-      control: { path: control },
-      seed,
-      ...(behaviours.device && { behaviour: behaviours.device }),
-      uplink: createUplink({
-        kind: 'agent',
-        platform: platform.agentUrl,
-        ...(platform.mqttUrl !== undefined && { mqtt: platform.mqttUrl }),
-        keyBits: KEY_BITS,
-        token: provisioningToken,
-      }),
-    }),
+    await enrolDevice(
+      directory,
+      { platform: platform.agentUrl, mqtt: platform.mqttUrl, token: provisioningToken },
+      { socket, control: { path: control }, seed, ...(behaviours.device && { behaviour: behaviours.device }) },
+    ),
   );
+  const { deviceId } = device;
   const online = async (): Promise<void> => {
     await device.start();
     await device.uplink?.start();
   };
-  await online();
-  const deviceId = device.uplink?.deviceId;
-  if (deviceId === undefined) throw new Error('the device did not enrol');
   const all = making.move();
   return {
     ...{ platformUrl: platform.url, apiKey: API_KEY, socket, control, deviceId },

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { poll } from '../../../../harness/common/poll.ts';
 
 const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
 
@@ -20,7 +20,7 @@ export interface Mosquitto extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** `configuration`: further lines of mosquitto.conf; `files`: written beside it, in place of `{dir}`. */
+/** Starts the program at `path`. */
 export async function runMosquitto(path: string): Promise<Mosquitto> {
   const directory = await mkdtemp(join(tmpdir(), 'muster-mosquitto-'));
   const port = await freePort();
@@ -59,15 +59,18 @@ async function freePort(): Promise<number> {
 }
 
 async function listening(port: number, child: ChildProcess): Promise<void> {
-  for (;;) {
+  const connects = async () => {
     if (child.exitCode !== null) throw new Error(`mosquitto ended with code ${child.exitCode}`);
     const socket = connect(port, '127.0.0.1');
     const reached = await once(socket, 'connect').then(
       () => true,
-      () => false,
+      () => undefined,
     );
     socket.destroy();
-    if (reached) return;
-    await wait(10);
-  }
+    return reached;
+  };
+  await poll(`mosquitto to listen on port ${port}`, connects, {
+    timeoutMs: Number.POSITIVE_INFINITY,
+    firstPauseMs: 10,
+  });
 }

@@ -1,4 +1,4 @@
-/** A provisioned device and an MQTT client for it that is not Muster's own. For tests only. */
+/** A provisioned device, and an MQTT client for it. For tests only. */
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import type { AgentHost } from '../../agent/testing/agent-host.ts';
 import { deviceJwt, robotKey } from '../../agent/testing/robot-keys.ts';
