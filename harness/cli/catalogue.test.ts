@@ -40,6 +40,18 @@ test('requirements stand in the order of the specification, each with its checks
   ]);
 });
 
+test('an older requirement set holds what was due at its date', () => {
+  const older = { ...quiet, id: 'device.list.older', since: '2026-01-01' };
+  const sets = ['2026-01-01', '2026-11-21'];
+  const dated = [
+    suite('device', [[check(walk, {}, nothing), check(older, {}, nothing)]], sets),
+  ] as unknown as Suite<never>[];
+  const ids = (date?: string): string[] => catalogue(dated, date).requirements.map(({ id }) => id);
+  expect(ids('2026-01-01')).toEqual(['device.list.older']);
+  expect(catalogue(dated, '2026-01-01').requirements_version).toBe('2026-01-01');
+  expect(ids()).toEqual(['device.list.older', 'device.list.walk']);
+});
+
 test('the list names section, level, requirement, checks and needs', () => {
   const text = listText(all, plain, 100);
   expect(text).toContain(

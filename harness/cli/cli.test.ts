@@ -62,6 +62,14 @@ it('help loads no command, so that it comes at once', async () => {
   ).toEqual([]);
 });
 
+it('an error that nobody awaits is a failure of Muster, not of the target', async () => {
+  const stray = `process.once('beforeExit',()=>void Promise.reject(new Error('stray')))`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(stray)}` };
+  const { stderr, code } = await new Running(['--version'], { env }).ended;
+  expect(stderr).toContain('muster: Error: stray');
+  expect(code).toBe(3);
+});
+
 it.each([
   [['check', 'device', '--so'], '--socket'],
   [['check', ''], 'platform'],
