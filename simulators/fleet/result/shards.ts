@@ -65,6 +65,7 @@ export function findShards(dirs: readonly string[]): Found {
   return found;
 }
 
+/** Throws ResultError that names the file and what is wrong with it. */
 export function readResult(file: string): FleetResult {
   let value: unknown;
   try {

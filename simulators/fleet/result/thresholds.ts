@@ -100,6 +100,7 @@ export interface Measured {
   measuredSeconds: number;
 }
 
+/** Compares a threshold with what was measured; one that nothing was measured for is missed. */
 export function evaluate(threshold: Threshold, measured: Measured): ThresholdResult {
   const { expr, operator, bound } = threshold;
   const value = measuredBy(threshold, measured);

@@ -19,6 +19,7 @@ import { baseDirFor, createWorkdir } from './workdir.ts';
 const LEAD_MS = 50;
 const SECOND_MS = 1000;
 
+/** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `layout` and `record` say which robots it has and how they do. */
 export class Fleet implements AsyncDisposable {
   readonly options: FleetOptions;
   readonly layout: FleetLayout;
