@@ -1,6 +1,7 @@
 /** Shards on a shared disk: each renews `alive.json` while it runs, and leaves `result.json` when it ends. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeWhole } from '../../../harness/common/output-file.ts';
 import { PollTimeout, poll } from '../../../harness/common/poll.ts';
 import type { Part } from './merge.ts';
 import { type FleetResult, fleetResult } from './result.ts';
@@ -13,17 +14,15 @@ export class ResultError extends Error {
   override name = 'ResultError';
 }
 
-/** Writes a file completely or not at all: beside its name, then renames it. */
-export function writeAtomically(dir: string, name: string, content: string): void {
+/** Writes a file of a shard, or replaces it, and creates its folder. */
+export function writeFileIn(dir: string, name: string, content: string): void {
   mkdirSync(dir, { recursive: true });
-  const beside = join(dir, `.${name}.${process.pid}`);
-  writeFileSync(beside, content);
-  renameSync(beside, join(dir, name));
+  writeWhole(join(dir, name), content);
 }
 
 /** Writes `result.json` and ends the sign of life. */
 export function writeResult(dir: string, result: FleetResult): void {
-  writeAtomically(dir, RESULT_FILE, `${JSON.stringify(result, null, 1)}\n`);
+  writeFileIn(dir, RESULT_FILE, `${JSON.stringify(result, null, 1)}\n`);
   rmSync(join(dir, ALIVE_FILE), { force: true });
 }
 
@@ -34,7 +33,7 @@ export interface Alive {
   phase: string;
 }
 
-export const writeAlive = (dir: string, alive: Alive): void => writeAtomically(dir, ALIVE_FILE, JSON.stringify(alive));
+export const writeAlive = (dir: string, alive: Alive): void => writeFileIn(dir, ALIVE_FILE, JSON.stringify(alive));
 
 /** What folders, and the folders in them, hold. */
 export interface Found {

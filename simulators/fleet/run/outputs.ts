@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { RolloutRow } from '../host/host.ts';
 import { REPORT_FILE, reportHtml } from '../report/report.ts';
 import type { FleetResult } from '../result/result.ts';
-import { RESULT_FILE, writeAlive, writeAtomically, writeResult } from '../result/shards.ts';
+import { RESULT_FILE, writeAlive, writeFileIn, writeResult } from '../result/shards.ts';
 import type { Shard } from './options.ts';
 
 const SIGN_MS = 2000;
@@ -12,7 +12,7 @@ const SIGN_MS = 2000;
 /** Writes `result.json` and `report.html`, and ends a shard's sign of life. */
 export function writeOutputs(out: string, result: FleetResult): void {
   writeResult(out, result);
-  writeAtomically(out, REPORT_FILE, reportHtml(result));
+  writeFileIn(out, REPORT_FILE, reportHtml(result));
 }
 
 export class Outputs implements Disposable {
