@@ -21,7 +21,7 @@ describe.each([
     (jwt: Jwt) => verifiedRs512(jwt, publicKey),
   ],
 ])('a JWT signed with %s', (alg, sign, verify) => {
-  it('gives back what was signed', async () => {
+  it('keeps the signed claims', async () => {
     await fc.assert(
       fc.asyncProperty(claims, async (body) => {
         const jwt = verified(await sign(body), verify);
@@ -31,7 +31,7 @@ describe.each([
     );
   });
 
-  it('is none any more when a character of what is signed is changed', async () => {
+  it('is invalid when a signed character is changed', async () => {
     const token = await sign({ sub: 'dvc_1', exp: 2_000_000_000 });
     const signedLength = token.lastIndexOf('.');
     await fc.assert(
@@ -42,7 +42,7 @@ describe.each([
     );
   });
 
-  it('is not taken for one of another algorithm or key', async () => {
+  it('is invalid with another algorithm or key', async () => {
     const token = await sign({ sub: 'dvc_1' });
     const others: ((jwt: Jwt) => boolean)[] = [
       (jwt) => verifiedHs256(jwt, randomBytes(32)),

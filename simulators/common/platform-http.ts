@@ -41,7 +41,7 @@ export class ProtocolError extends Error {
 export const isTemporary = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
 
-/** The message of a network error. Node's error for a host with several addresses has none of its own: then the first one's. */
+/** The message of a network error. Node's error for a host with several addresses has none, so its first cause is used. */
 export function networkErrorMessage(error: Error): string {
   if (error.message !== '') return error.message;
   const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];

@@ -24,14 +24,14 @@ async function restarts(
   return device.stats().latestId;
 }
 
-/** Resolves when `ready`, which `check` looks at; for what a client does in its own time. */
+/** A promise that resolves when `check` is called while `ready` is true. */
 function signal(ready: () => boolean): { promise: Promise<void>; check: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { promise, check: () => (ready() ? resolve() : undefined) };
 }
 
 test('an EventSource misses nothing', async () => {
-  // Told to come back soon: the package waits three seconds by itself, ten times.
+  // With `retry` the package comes back soon; its default of three seconds would be waited for ten times.
   const stream = { ...referenceBehaviour.stream, preamble: 'retry: 20\n\n' };
   await using on = await robot({ behaviour: { ...referenceBehaviour, stream } });
   const dispatcher = new Agent({ connect: { socketPath: on.socket } });

@@ -1,4 +1,4 @@
-/** Many devices in one process: each by itself, and none costs anything while nobody speaks to it. */
+/** Many devices in one process: they do not affect each other, and an idle one costs only its listening socket. */
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { simulateDevice } from './index.ts';

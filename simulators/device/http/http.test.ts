@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { referenceBehaviour } from '../behaviour.ts';
 import { robot } from '../testing/robot.ts';
 
-/** Everything that comes back for `bytes`, until the connection is closed or `enough` says so. */
+/** All bytes that come back for `bytes`, until the connection is closed or `enough` is true. */
 function talk(path: string, bytes: string, enough: (text: string) => boolean = () => false): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ path, allowHalfOpen: true });

@@ -134,8 +134,8 @@ export class LogFile {
   }
 
   /**
-   * Tidies up after a crash. A torn end stays until the next write, which records the lost ids in the mark: until then the torn
-   * end is what tells a start about them.
+   * Tidies up after a crash. A torn end stays until the next write, which records the lost ids in the mark. Until then only the
+   * torn end shows that they were lost.
    */
   #tidy(): void {
     const { io, directory } = this.#options;

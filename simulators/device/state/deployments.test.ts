@@ -166,7 +166,7 @@ describe('after a restart', () => {
       created_at: '2026-01-01T00:00:00Z',
       git_commit: commit,
     } as const;
-    // As a platform tells it, with what a device does not show.
+    // As a platform sends it, with fields that a device does not show.
     const more = { updated_at: '2026-01-01T00:00:00Z' };
     on.device.port.remember({ ...release, ...more, git_commit: { ...commit, ...more } });
     const { deployment } = await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
@@ -190,9 +190,9 @@ describe('after a restart', () => {
       const stream = await on.listen(`?after=${on.device.stats().earliestId - 1}`);
       await on.device.publish(1);
       await stream.until(() => stream.events.some(({ envelope }) => JSON.stringify(envelope).includes('filler')));
-      const told = stream.events.filter(({ envelope }) => JSON.stringify(envelope).includes('dpl_1'));
+      const published = stream.events.filter(({ envelope }) => JSON.stringify(envelope).includes('dpl_1'));
       const current = on.device.port.get('dpl_1');
-      expect(told).toHaveLength(current === undefined ? 0 : 1);
+      expect(published).toHaveLength(current === undefined ? 0 : 1);
       expect(existsSync(`${on.dir}/root/a`)).toBe(current !== undefined);
       if (current) expect(current.status).toBe('deployed');
     },

@@ -30,7 +30,7 @@ describe('an event id', () => {
     '1\0',
     '9223372036854775808',
     '18446744073709551616',
-  ])('%j is none', (text) => {
+  ])('%j is not an event id', (text) => {
     expect(parseCursor(text)).toBeUndefined();
   });
 

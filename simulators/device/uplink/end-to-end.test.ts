@@ -1,4 +1,4 @@
-/** The whole way: created on the platform, on the robot's disk, on its event stream, reported back. Both simulators, real sockets. */
+/** A deployment from the platform to the robot's disk and event stream, and its report back: both simulators, real sockets. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,12 +75,12 @@ describe('a deployment', () => {
     const second = await deploy(platform, kit, id);
     await reaches(second, { status: 'deployed' });
     await reaches(first, { status: 'archived', error_status: 'none' });
-    const told = stream.events.map(({ type, envelope: { data } }) => [
+    const published = stream.events.map(({ type, envelope: { data } }) => [
       type,
       (data as { deployment_id: string }).deployment_id,
     ]);
-    expect(told).toContainEqual(['deployment.removed', first]);
-    expect(told.filter(([type]) => type === 'deployment.deployed')).toEqual([
+    expect(published).toContainEqual(['deployment.removed', first]);
+    expect(published.filter(([type]) => type === 'deployment.deployed')).toEqual([
       ['deployment.deployed', first],
       ['deployment.deployed', second],
     ]);

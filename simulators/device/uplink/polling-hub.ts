@@ -13,7 +13,7 @@ export interface PollingUplinkOptions extends CommonOptions {
   platform: string;
   /** Needs the scopes `deployments:read` and `config_instances:read`, and `devices:read` and `devices:write` unless `deviceId` is given. */
   apiKey: string;
-  /** The device this robot is. Default: the one of its name, created when there is none. */
+  /** Id of the robot's device. Default: the device with its name, created when it does not exist. */
   deviceId?: string;
   apiVersion?: SupportedVersion;
   dialect?: Dialect;

@@ -39,7 +39,7 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
       content: { format: 'json', data: Buffer.from(platform.content(ROBOT.id, instance).data).toString() },
     });
     const shown = (instance: string) => ({ object: 'config_instance', id: instance });
-    // In an order of its own.
+    // Not in the order of the request.
     return listOf(
       ids
         .toSorted()

@@ -80,7 +80,7 @@ describe('an MQTT connection', () => {
     [3, false],
     [4, true],
     [5, true],
-  ])('tells why it was refused: return code %i', async (returnCode, credentials) => {
+  ])('rejects with the return code of a refusal: %i', async (returnCode, credentials) => {
     await using broker = await scriptedBroker(() => ({ cmd: 'connack', returnCode, sessionPresent: false }));
     const { open, closed, time } = client(broker);
     const failure = await open().catch((error: MqttRefused) => error);
