@@ -7,7 +7,7 @@ import { generateKey, readPublicKey } from '../reports/certificate/keys.ts';
 import { verifyCertificate } from '../reports/certificate/verify.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
-import { summarise } from '../runner/run.ts';
+import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Report, Suite } from '../runner/types.ts';
 import { type EvidenceArguments, prepareEvidence } from './evidence.ts';
 

@@ -1,6 +1,6 @@
 /** Common Test Report Format (ctrf.io), specification 0.0. */
 import { createHash } from 'node:crypto';
-import { summarise } from '../runner/run.ts';
+import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { findingText } from './finding-text.ts';
 import type { DocumentFormat } from './format.ts';

@@ -3,7 +3,7 @@
 import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING, trusted } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
-import { summarise } from '../runner/run.ts';
+import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import type { DocumentFormat } from './format.ts';
 import {

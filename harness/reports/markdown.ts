@@ -3,7 +3,7 @@
 import { readableDuration } from '../common/durations.ts';
 import { escapeText } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
-import { summarise } from '../runner/run.ts';
+import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts';
 import { AT_ONCE, byReason, bySection, counts, SYMBOLS, verdict, worst } from './groups.ts';

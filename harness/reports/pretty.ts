@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readableDuration } from '../common/durations.ts';
 import { writeWhole } from '../common/output-file.ts';
 import { cutTo, hanging, type Output, type Paint, painter, printable, wrap } from '../common/terminal.ts';
-import { summarise } from '../runner/run.ts';
+import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import type { LiveFormat, Reporter, ReporterOptions } from './format.ts';
 import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, verdict, worst } from './groups.ts';

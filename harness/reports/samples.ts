@@ -1,6 +1,6 @@
 /** A report with every outcome in it, for the tests of the reports. */
 import type { Recorded } from '../client/recorder.ts';
-import { exitCode, summarise } from '../runner/run.ts';
+import { exitCode, summarise } from '../runner/summary.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 
 /** An exchange of a request for events. */

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { sampleFailure, sampleResult } from '../reports/samples.ts';
 import { applyBaseline, type BaselineEntry, updatedBaseline } from './baseline.ts';
 import { readBaseline, writeBaseline } from './baseline-file.ts';
-import { exitCode, summarise } from './run.ts';
+import { exitCode, summarise } from './summary.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';
 
 const TODAY = '2026-11-21';

@@ -1,20 +1,11 @@
 /** Runs a plan: checks that can share the target run at once, the others one at a time, and every result goes into the report. */
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
-import { EXIT } from '../common/exit-codes.ts';
 import type { Plan, Planned } from './plan.ts';
 import { type ReplayOptions, replayCommand } from './replay-command.ts';
 import { CHECK_LIMIT_MS, type Replay, runCheck } from './run-check.ts';
-import {
-  type Check,
-  type CheckResult,
-  OUTCOMES,
-  type Outcome,
-  type Report,
-  type Suite,
-  type Summary,
-  type TargetDescription,
-} from './types.ts';
+import { exitCode, ran, summarise } from './summary.ts';
+import type { Check, CheckResult, Outcome, Report, Suite, TargetDescription } from './types.ts';
 
 /** Follows a run while it goes on. */
 export interface RunListener {
@@ -213,19 +204,4 @@ async function end(listeners: readonly RunListener[], report: Report): Promise<v
     }
   }
   if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'reports failed');
-}
-
-/** How many results there are of each outcome. */
-export function summarise(checks: readonly CheckResult[]): Summary {
-  const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Summary;
-  for (const { outcome } of checks) summary[outcome] += 1;
-  return summary;
-}
-
-const ran = (summary: Summary): number => summary.pass + summary.fail + summary.warn + summary.known + summary.fixed;
-
-/** The exit code of a run: `EXIT.conformant`, `nonconformant` or `incomplete`. */
-export function exitCode(summary: Summary): number {
-  if (summary.fail > 0) return EXIT.nonconformant;
-  return summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0 ? EXIT.incomplete : EXIT.conformant;
 }
