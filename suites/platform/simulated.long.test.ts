@@ -1,0 +1,66 @@
+/** The reference platform passes the suite in older versions, empty, and beside other clients; variants fail nothing. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
+import { platformVariants } from '../../simulators/defects/platform/index.ts';
+import { referenceBehaviour, simulatePlatform } from '../../simulators/platform/index.ts';
+import { lines, runPlatformSuite } from './testing/run.ts';
+import { post, simulated } from './testing/simulated.ts';
+
+/** `npm run matrix` runs every variant; a sample is enough here. */
+const EVERY_NTH_VARIANT = 14;
+
+/** Checks that could take the write of another client for a fault. */
+const OBSERVING = ['has-more', 'walk', 'stable', 'beyond-end', 'total-count', 'defaults'].map(
+  (id) => `platform.list.${id}`,
+);
+const OLDER = SUPPORTED_VERSIONS.filter((version) => version !== NEWEST_VERSION);
+
+describe('the reference platform', () => {
+  it.for(OLDER)('passes everything in %s', async (apiVersion) => {
+    await using platform = await simulated();
+    const report = await runPlatformSuite({ ...platform.target, apiVersion });
+    expect(lines(report, ['fail', 'warn', 'blocked', 'not_applicable'])).toEqual([]);
+    expect(report.exit_code).toBe(0);
+  });
+
+  it('passes when it starts empty', async () => {
+    await using platform = await simulatePlatform({ seed: 1, mqtt: false });
+    const report = await runPlatformSuite({ url: platform.url, apiKey: platform.apiKey });
+    expect(lines(report, ['fail', 'warn', 'blocked'])).toEqual([]);
+  });
+
+  it('passes while other clients write to it', async () => {
+    await using platform = await simulated();
+    const writing = new AbortController();
+    const writes = Promise.all([
+      disturb(platform.target.url, '/config_types', writing.signal),
+      disturb(platform.target.url, '/devices', writing.signal),
+    ]);
+    const report = await runPlatformSuite(platform.target, { only: OBSERVING, runs: 0.3 });
+    writing.abort();
+    expect(Math.min(...(await writes))).toBeGreaterThan(10);
+    expect(lines(report, ['fail', 'warn', 'blocked'])).toEqual([]);
+  });
+});
+
+describe('a platform that', () => {
+  const sample = platformVariants.filter((_, index) => index % EVERY_NTH_VARIANT === 0);
+
+  it.for(sample)('has the variant $name fails nothing', async (variant) => {
+    await using platform = await simulated(variant.behaviour(referenceBehaviour));
+    const report = await runPlatformSuite(platform.target);
+    expect(lines(report, ['fail', 'blocked'])).toEqual([]);
+  });
+});
+
+/** Creates dozens of resources a second until `signal` aborts. Resolves with how many. */
+async function disturb(url: string, path: string, signal: AbortSignal): Promise<number> {
+  for (let count = 0; ; count += 1) {
+    if (signal.aborted) return count;
+    const name = `foreign-${count}`;
+    await (await post(`${url}${path}`, path === '/config_types' ? { name, slug: name } : { name })).arrayBuffer();
+    // Without a pause the list would double while it is read.
+    await sleep(15);
+  }
+}
