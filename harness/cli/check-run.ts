@@ -4,10 +4,10 @@ import process from 'node:process';
 import { Redactor } from '../client/redact.ts';
 import { EXIT } from '../common/exit-codes.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
-import { makePlan } from '../runner/plan.ts';
+import { makePlan, type Plan } from '../runner/plan.ts';
 import { replayCommand } from '../runner/replay-command.ts';
 import { runSuite } from '../runner/run.ts';
-import type { Suite } from '../runner/types.ts';
+import type { CheckResult, Suite } from '../runner/types.ts';
 import type { Again, Checked, CheckTable, Ran } from './check-command.ts';
 import { type PlanArguments, targetOnly } from './check-options.ts';
 import { prepareEvidence } from './evidence.ts';
@@ -25,21 +25,9 @@ export async function runAndReport<T extends CheckTable, Context>(
   const redactor = new Redactor();
   const say = (text: string): void => void process.stderr.write(`${redactor.text(text)}\n`);
   const suite = await checked.suite();
-  const planned = {
-    only: again === undefined ? (args.only ?? []) : again.checks.map(({ check }) => check),
-    sections: args.section ?? [],
-    fast: args.fast,
-    readOnly: args['read-only'],
-    profile: args.profile,
-    ...(args.requirements === undefined ? {} : { requirements: args.requirements }),
-  };
+  const planned = plannedBy(args, again);
   // A wrong id or report is refused before anything is started.
   makePlan(suite, { ...planned, capabilities: new Set() });
-  const path = ['check', checked.api];
-  const stored = storable(checked.options, options);
-  const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
-  const command = commandLine(path, checked.options, targetOnly(options as GivenOptions));
-  const file = again?.file ?? jsonReportFile(args.report ?? []);
   const reporters = createReporters(args.report ?? [], {
     redactor,
     stdout: process.stdout,
@@ -58,24 +46,18 @@ export async function runAndReport<T extends CheckTable, Context>(
     });
     evidence.opened(target.description);
     const plan = makePlan(suite, { ...planned, capabilities: target.capabilities });
-    const ids = again && new Set(again.checks.map(({ check }) => check));
     const report = await runSuite(suite, {
-      // `--only` takes a requirement for all its checks; a counterexample belongs to one check alone.
-      plan: ids === undefined ? plan : { ...plan, checks: plan.checks.filter(({ check }) => ids.has(check.id)) },
+      ...aboutRun(checked, options, again),
+      plan: again === undefined ? plan : onlyChecks(plan, again),
       target: target.description,
       context: target.context,
       redactor,
-      seed,
       runs: args.runs,
       profile: args.profile,
       version: VERSION,
       signal: interrupt.signal,
       listeners: reporters,
       settle: evidence.settle,
-      arguments: commandWords(path, checked.options, options),
-      options: stored,
-      replayCommand: (result) => replayCommand({ command, seed, file }, result),
-      ...(again === undefined ? {} : { replays: again.checks }),
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
     });
     if (report.exit_code !== 0) {
@@ -92,6 +74,41 @@ export async function runAndReport<T extends CheckTable, Context>(
   } finally {
     interrupt.release();
   }
+}
+
+const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
+  only: again === undefined ? (args.only ?? []) : again.checks.map(({ check }) => check),
+  sections: args.section ?? [],
+  fast: args.fast,
+  readOnly: args['read-only'],
+  profile: args.profile,
+  ...(args.requirements === undefined ? {} : { requirements: args.requirements }),
+});
+
+/** `--only` takes a requirement for all its checks; a counterexample belongs to one check alone. */
+function onlyChecks<Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> {
+  const ids = new Set(checks.map(({ check }) => check));
+  return { ...plan, checks: plan.checks.filter(({ check }) => ids.has(check.id)) };
+}
+
+/** What the report says of the run itself, and what repeats it. */
+function aboutRun<T extends CheckTable, Context>(
+  { api, options: table }: Checked<T, Context>,
+  options: OptionsOf<T>,
+  again: Again | undefined,
+) {
+  const args = options as unknown as PlanArguments;
+  const path = ['check', api];
+  const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
+  const command = commandLine(path, table, targetOnly(options as GivenOptions));
+  const file = again?.file ?? jsonReportFile(args.report ?? []);
+  return {
+    seed,
+    arguments: commandWords(path, table, options),
+    options: storable(table, options),
+    replayCommand: (result: CheckResult) => replayCommand({ command, seed, file }, result),
+    ...(again === undefined ? {} : { replays: again.checks }),
+  };
 }
 
 const isAbort = (error: unknown, signal: AbortSignal): boolean =>

@@ -18,8 +18,38 @@ export type Invocation = ParsedCommand | { text: string };
 export async function parseCommandLine(words: readonly string[]): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const loaded = await loadNamed(words);
-  const found: { path: string[]; command: AnyCommand }[] = [];
-  const cli = yargs([])
+  const found: Found[] = [];
+  const cli = declareCommands(root(), loaded, (command) => void found.push(command));
+  const { parsed, text } = await parse(cli, words);
+  const typed = parsed['_'].map(String);
+  const [chosen] = found;
+  if (chosen === undefined) {
+    const strange = parsed['help'] === true && !namesCommand(typed);
+    if (text === '' || strange) throw commandMistake(typed);
+    return { text };
+  }
+  const { _, $0, '--': rest = [], ...values } = parsed;
+  const end = words.indexOf('--');
+  const given = readOptions({
+    path: chosen.path,
+    table: chosen.command.options,
+    takesRest: chosen.command.takesRest === true,
+    values,
+    loose: typed.slice(chosen.path.length),
+    rest: rest.map(String),
+    words: end === -1 ? words : words.slice(0, end),
+  });
+  return { ...chosen, given, rest: rest.map(String) };
+}
+
+interface Found {
+  path: string[];
+  command: AnyCommand;
+}
+
+/** yargs with everything but the commands. */
+const root = (): Argv =>
+  yargs([])
     .scriptName('muster')
     .usage(
       'Simulates robots, and checks that a Device API or Platform API keeps to its specification.\n\nUsage: $0 <command> [options]',
@@ -42,6 +72,12 @@ export async function parseCommandLine(words: readonly string[]): Promise<Invoca
     .fail((_message, error) => {
       if (error !== undefined) throw error;
     });
+
+function declareCommands(
+  cli: Argv,
+  loaded: ReadonlyMap<CommandEntry, AnyCommand>,
+  onFound: (command: Found) => void,
+): Argv {
   const declare = (argv: Argv, entry: CommandEntry, around: readonly string[]): Argv => {
     const path = [...around, entry.name];
     const body = loaded.get(entry);
@@ -49,7 +85,7 @@ export async function parseCommandLine(words: readonly string[]): Promise<Invoca
       command: [entry.name, ...entry.positionals].join(' '),
       describe: entry.describe,
       builder: (own) => (body === undefined ? own : declareOptions(own, body)),
-      handler: () => void (body !== undefined && found.push({ path, command: body })),
+      handler: () => void (body !== undefined && onFound({ path, command: body })),
     });
   };
   for (const entry of COMMANDS) {
@@ -59,26 +95,7 @@ export async function parseCommandLine(words: readonly string[]): Promise<Invoca
       cli.command({ command: name, describe, builder, handler: () => {} });
     } else declare(cli, entry, []);
   }
-  const { parsed, text } = await parse(cli, words);
-  const typed = parsed['_'].map(String);
-  const [chosen] = found;
-  if (chosen === undefined) {
-    const strange = parsed['help'] === true && !namesCommand(typed);
-    if (text === '' || strange) throw commandMistake(typed);
-    return { text };
-  }
-  const { _, $0, '--': rest = [], ...values } = parsed;
-  const end = words.indexOf('--');
-  const given = readOptions({
-    path: chosen.path,
-    table: chosen.command.options,
-    takesRest: chosen.command.takesRest === true,
-    values,
-    loose: typed.slice(chosen.path.length),
-    rest: rest.map(String),
-    words: end === -1 ? words : words.slice(0, end),
-  });
-  return { ...chosen, given, rest: rest.map(String) };
+  return cli;
 }
 
 interface Split {

@@ -1,7 +1,7 @@
 /** Agent and platform as one target: by default the agent is enrolled in a platform of Muster's own. */
 import process from 'node:process';
 import { UsageError } from '../../common/usage-error.ts';
-import type { SystemContext } from '../../targets/contexts.ts';
+import type { DeviceContext, PlatformContext, SystemContext } from '../../targets/contexts.ts';
 import { ControlError } from '../../targets/control/control.ts';
 import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
@@ -64,40 +64,54 @@ export async function openSystem(
         patienceMs,
       }),
     );
-    const capabilities = new Set([...device.capabilities, ...platform.capabilities]);
-    return {
-      description: {
-        ...device.description,
-        kind: 'system',
-        address: `${device.description.address} in ${own === undefined ? platform.description.address : "Muster's own platform"}`,
-        capabilities: [...capabilities],
-        ...(platform.description.api_version === undefined ? {} : { api_version: platform.description.api_version }),
-      },
-      capabilities,
-      unreachable: device.unreachable ?? platform.unreachable,
-      diagnostics: () => device.diagnostics(),
-      context: (recorder, aborted) => {
-        const ofDevice = device.context(recorder, aborted);
-        return {
-          device: ofDevice,
-          platform: platform.context(recorder, aborted),
-          deviceId: deviceId ?? '',
-          offline: async () => {
-            if (own === undefined) await stopped(ofDevice);
-            for (const link of links) link.cut();
-          },
-          online: async () => {
-            if (own === undefined) await ofDevice.control.start();
-            for (const link of links) link.restore();
-          },
-        };
-      },
-      [Symbol.asyncDispose]: () => stack.disposeAsync(),
-    };
+    return systemOf({ device, platform, deviceId, links, isOwn: own !== undefined, close: () => stack.disposeAsync() });
   } catch (error) {
     await stack.disposeAsync();
     throw error;
   }
+}
+
+interface Parts {
+  device: OpenedTarget<DeviceContext>;
+  platform: OpenedTarget<PlatformContext>;
+  deviceId: string | undefined;
+  /** Proxies between the agent and Muster's own platform; none with another platform. */
+  links: readonly TcpProxy[];
+  isOwn: boolean;
+  close(): Promise<void>;
+}
+
+function systemOf({ device, platform, deviceId, links, isOwn, close }: Parts): OpenedTarget<SystemContext> {
+  const capabilities = new Set([...device.capabilities, ...platform.capabilities]);
+  return {
+    description: {
+      ...device.description,
+      kind: 'system',
+      address: `${device.description.address} in ${isOwn ? "Muster's own platform" : platform.description.address}`,
+      capabilities: [...capabilities],
+      ...(platform.description.api_version === undefined ? {} : { api_version: platform.description.api_version }),
+    },
+    capabilities,
+    unreachable: device.unreachable ?? platform.unreachable,
+    diagnostics: () => device.diagnostics(),
+    context: (recorder, aborted) => {
+      const ofDevice = device.context(recorder, aborted);
+      return {
+        device: ofDevice,
+        platform: platform.context(recorder, aborted),
+        deviceId: deviceId ?? '',
+        offline: async () => {
+          if (!isOwn) await stopped(ofDevice);
+          for (const link of links) link.cut();
+        },
+        online: async () => {
+          if (!isOwn) await ofDevice.control.start();
+          for (const link of links) link.restore();
+        },
+      };
+    },
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 async function stopped(device: SystemContext['device']): Promise<void> {
