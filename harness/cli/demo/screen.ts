@@ -1,13 +1,10 @@
-/** What the demo shows: a line a stage, redrawn in place on a terminal, written once elsewhere. */
-
-import { type Output, type Paint, painter } from '../../common/terminal.ts';
+/** What the demo shows: one line for each stage, redrawn in place on a terminal and written once elsewhere. */
+import { readableDuration } from '../../common/durations.ts';
+import { bar, type Output, type Paint, painter } from '../../common/terminal.ts';
 import type { Report } from '../../runner/types.ts';
 
 const LABEL = 14;
 const BAR = 24;
-
-export const milliseconds = (value: number): string =>
-  value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`;
 
 interface Outcome {
   robots: number;
@@ -59,7 +56,7 @@ export class DemoScreen {
       failed === 0 && missed.length === 0 && violations === 0 && reports.every((report) => report.exit_code === 0);
     const parts = [
       `${robots} robots`,
-      `roll-out p50 ${milliseconds(latencies.p50)}, p99 ${milliseconds(latencies.p99)}`,
+      `roll-out p50 ${readableDuration(latencies.p50)}, p99 ${readableDuration(latencies.p99)}`,
       `${passed} checks passed${failed > 0 ? `, ${failed} failed` : ''}`,
       ...(missed.length > 0 ? [`${missed.length} robots missed the roll-out: ${missed.slice(0, 3).join(', ')}`] : []),
       ...(violations > 0 ? [`${violations} stream violations`] : []),
@@ -103,11 +100,10 @@ class DemoBar {
   }
 
   update(done: number, doing: string): void {
-    const filled = Math.round((BAR * done) / Math.max(this.#of, 1));
-    const bar = this.#paint('cyan', '━'.repeat(filled)) + this.#paint('dim', '━'.repeat(BAR - filled));
+    const shown = bar(done, this.#of, { columns: BAR, paint: this.#paint });
     const room = Math.max(0, this.#columns - LABEL - BAR - 20);
     this.#redraw?.(
-      `  ${this.#label.padEnd(LABEL)}${bar} ${done}/${this.#of}  ${this.#paint('dim', doing.slice(0, room))}`,
+      `  ${this.#label.padEnd(LABEL)}${shown} ${done}/${this.#of}  ${this.#paint('dim', doing.slice(0, room))}`,
     );
   }
 
@@ -131,7 +127,7 @@ class DemoBar {
 
   #close(mark: string, text: string): void {
     this.#write(
-      `${mark} ${this.#label.padEnd(LABEL)}${text}  ${this.#paint('dim', milliseconds(performance.now() - this.#started))}`,
+      `${mark} ${this.#label.padEnd(LABEL)}${text}  ${this.#paint('dim', readableDuration(performance.now() - this.#started))}`,
     );
   }
 }

@@ -10,6 +10,7 @@ import { type SimulatedPlatform, simulatePlatform } from '../../../simulators/pl
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { Redactor } from '../../client/redact.ts';
+import { readableDuration } from '../../common/durations.ts';
 import { EXIT } from '../../common/exit-codes.ts';
 import { createReporters } from '../../reports/create.ts';
 import { makePlan } from '../../runner/plan.ts';
@@ -20,7 +21,7 @@ import { openPlatformTarget } from '../../targets/open-platform.ts';
 import type { OpenedTarget } from '../../targets/opened.ts';
 import { PATIENCE_MS } from '../../targets/options.ts';
 import { VERSION } from '../version.ts';
-import { type DemoScreen, milliseconds } from './screen.ts';
+import type { DemoScreen } from './screen.ts';
 
 /** Key pairs of a real agent take seconds each to make; the demo's own platform accepts these. */
 const DEMO_KEY_BITS = 1024;
@@ -120,7 +121,7 @@ async function rollOut({ robots, screen, signal }: Demo, fleet: Fleet): ReturnTy
   bar.update(0, 'deploying');
   const done = await until(signal, fleet.rollout({ content: '{"max_speed_mps": 1.5}\n' }));
   const { p50, p99 } = done.summary;
-  const text = `p50 ${milliseconds(p50)} · p99 ${milliseconds(p99)}, from POST to the event on the robot`;
+  const text = `p50 ${readableDuration(p50)} · p99 ${readableDuration(p99)}, from POST to the event on the robot`;
   bar.end(text, done.latencies.length);
   return done;
 }
