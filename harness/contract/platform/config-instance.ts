@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, type Operation, type Resource, without } from './operation.ts';
+import { body, type Operation, operationsOn, type Resource, without } from './operation.ts';
 
 export const INSTANCE_FORMATS = ['json', 'yaml', 'jsonc', 'xml', 'text'] as const;
 export type InstanceFormat = (typeof INSTANCE_FORMATS)[number];
@@ -63,45 +63,15 @@ export interface CreateConfigInstance {
 }
 
 export const DISPOSITIONS = ['inline', 'attachment'] as const;
-const tag = 'Config Instances';
+const on = operationsOn(configInstanceResource, 'Config Instances');
 export const configInstanceOperations: Operation[] = [
-  {
-    id: 'listConfigInstances',
+  on.list('listConfigInstances', 'List config instances'),
+  on.create('createConfigInstance', 'Create a config instance', createBody),
+  on.get('getConfigInstance', 'Get a config instance'),
+  on.below('getConfigInstanceContent', 'content', 'Download the content of a config instance', {
     method: 'GET',
-    path: '/config_instances',
-    summary: 'List config instances',
-    tag,
-    scopes: ['config_instances:read'],
-    kind: 'config_instance',
-    list: true,
-  },
-  {
-    id: 'createConfigInstance',
-    method: 'POST',
-    path: '/config_instances',
-    summary: 'Create a config instance',
-    tag,
-    scopes: ['config_instances:write'],
-    kind: 'config_instance',
-    body: createBody,
-  },
-  {
-    id: 'getConfigInstance',
-    method: 'GET',
-    path: '/config_instances/{config_instance_id}',
-    summary: 'Get a config instance',
-    tag,
-    scopes: ['config_instances:read'],
-    kind: 'config_instance',
-  },
-  {
-    id: 'getConfigInstanceContent',
-    method: 'GET',
-    path: '/config_instances/{config_instance_id}/content',
-    summary: 'Download the content of a config instance',
-    tag,
     scopes: ['config_instances:read'],
     query: { disposition: Type.Optional(oneOf(DISPOSITIONS)) },
     answer: 'binary',
-  },
+  }),
 ];

@@ -4,7 +4,7 @@ import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { INSTANCE_FORMATS } from './config-instance.ts';
 import { gitCommitRef } from './git-commit.ts';
-import { body, type Operation, printable, type Resource, refTo, without } from './operation.ts';
+import { body, type Operation, operationsOn, printable, type Resource, refTo, without } from './operation.ts';
 
 export const SCHEMA_LANGUAGES = ['jsonschema', 'cue', 'opaque'] as const;
 export type SchemaLanguage = (typeof SCHEMA_LANGUAGES)[number];
@@ -90,35 +90,11 @@ const olderCreateBody = body({
 });
 export type OlderCreateConfigSchema = Static<typeof olderCreateBody>;
 
-const tag = 'Config Schemas';
+const on = operationsOn(configSchemaResource, 'Config Schemas');
 export const configSchemaOperations: Operation[] = [
-  {
-    id: 'listConfigSchemas',
-    method: 'GET',
-    path: '/config_schemas',
-    summary: 'List config schemas',
-    tag,
-    scopes: ['config_schemas:read'],
-    kind: 'config_schema',
-    list: true,
-  },
-  {
-    id: 'createConfigSchema',
-    method: 'POST',
-    path: '/config_schemas',
-    summary: 'Create a config schema',
-    tag,
-    scopes: ['config_schemas:write'],
-    kind: 'config_schema',
-    body: (version) => (atLeast(version, 'everglades') ? createBody : olderCreateBody),
-  },
-  {
-    id: 'getConfigSchema',
-    method: 'GET',
-    path: '/config_schemas/{config_schema_id}',
-    summary: 'Get a config schema',
-    tag,
-    scopes: ['config_schemas:read'],
-    kind: 'config_schema',
-  },
+  on.list('listConfigSchemas', 'List config schemas'),
+  on.create('createConfigSchema', 'Create a config schema', (version) =>
+    atLeast(version, 'everglades') ? createBody : olderCreateBody,
+  ),
+  on.get('getConfigSchema', 'Get a config schema'),
 ];

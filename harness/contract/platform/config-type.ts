@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { atLeast } from '../versions.ts';
-import { body, type Operation, printable, type Resource } from './operation.ts';
+import { body, type Operation, operationsOn, printable, type Resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('config_type'),
@@ -34,45 +34,12 @@ const updateBody = body({ name: Type.Optional(name) });
 const olderUpdateBody = body({ name: Type.Optional(name), slug: Type.Optional(slug) });
 export type UpdateConfigType = Static<typeof olderUpdateBody>;
 
-const tag = 'Config Types';
+const on = operationsOn(configTypeResource, 'Config Types');
 export const configTypeOperations: Operation[] = [
-  {
-    id: 'listConfigTypes',
-    method: 'GET',
-    path: '/config_types',
-    summary: 'List config types',
-    tag,
-    scopes: ['config_types:read'],
-    kind: 'config_type',
-    list: true,
-  },
-  {
-    id: 'createConfigType',
-    method: 'POST',
-    path: '/config_types',
-    summary: 'Create a config type',
-    tag,
-    scopes: ['config_types:write'],
-    kind: 'config_type',
-    body: () => createBody,
-  },
-  {
-    id: 'getConfigType',
-    method: 'GET',
-    path: '/config_types/{config_type_id}',
-    summary: 'Get a config type',
-    tag,
-    scopes: ['config_types:read'],
-    kind: 'config_type',
-  },
-  {
-    id: 'updateConfigType',
-    method: 'PATCH',
-    path: '/config_types/{config_type_id}',
-    summary: 'Rename a config type',
-    tag,
-    scopes: ['config_types:write'],
-    kind: 'config_type',
-    body: (version) => (atLeast(version, 'everglades') ? updateBody : olderUpdateBody),
-  },
+  on.list('listConfigTypes', 'List config types'),
+  on.create('createConfigType', 'Create a config type', () => createBody),
+  on.get('getConfigType', 'Get a config type'),
+  on.update('updateConfigType', 'Rename a config type', (version) =>
+    atLeast(version, 'everglades') ? updateBody : olderUpdateBody,
+  ),
 ];

@@ -9,7 +9,7 @@ import {
 } from '../enums.ts';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, nullable, type Operation, type Resource, without } from './operation.ts';
+import { body, nullable, type Operation, operationsOn, type Resource, without } from './operation.ts';
 
 /** `removing` was restored with rainier. */
 export function activityStatuses(version: SupportedVersion): readonly string[] {
@@ -80,65 +80,20 @@ export interface CreateDeployment {
   parent_id?: string | null;
 }
 
-const tag = 'Deployments';
+const on = operationsOn(deploymentResource, 'Deployments');
+const act = (scope: string) => ({ method: 'POST', scopes: [scope], kind: 'deployment' }) as const;
 export const deploymentOperations: Operation[] = [
-  {
-    id: 'listDeployments',
+  on.list('listDeployments', 'List deployments'),
+  // Also needs `deployments:stage` or `deployments:deploy`, according to the target in the body.
+  on.create('createDeployment', 'Stage or deploy a new deployment', createBody),
+  on.get('getDeployment', 'Get a deployment'),
+  on.below('deployDeployment', 'deploy', 'Deploy a staged deployment', act('deployments:deploy')),
+  on.below('archiveDeployment', 'archive', 'Archive a staged or drifted deployment', act('deployments:archive')),
+  on.below('getDeploymentDrifts', 'drifts', 'List what was deployed since this deployment was staged', {
     method: 'GET',
-    path: '/deployments',
-    summary: 'List deployments',
-    tag,
-    scopes: ['deployments:read'],
-    kind: 'deployment',
-    list: true,
-  },
-  {
-    // Also `deployments:stage` or `deployments:deploy`, according to the target in the body.
-    id: 'createDeployment',
-    method: 'POST',
-    path: '/deployments',
-    summary: 'Stage or deploy a new deployment',
-    tag,
-    scopes: ['deployments:write'],
-    kind: 'deployment',
-    body: createBody,
-  },
-  {
-    id: 'getDeployment',
-    method: 'GET',
-    path: '/deployments/{deployment_id}',
-    summary: 'Get a deployment',
-    tag,
-    scopes: ['deployments:read'],
-    kind: 'deployment',
-  },
-  {
-    id: 'deployDeployment',
-    method: 'POST',
-    path: '/deployments/{deployment_id}/deploy',
-    summary: 'Deploy a staged deployment',
-    tag,
-    scopes: ['deployments:deploy'],
-    kind: 'deployment',
-  },
-  {
-    id: 'archiveDeployment',
-    method: 'POST',
-    path: '/deployments/{deployment_id}/archive',
-    summary: 'Archive a staged or drifted deployment',
-    tag,
-    scopes: ['deployments:archive'],
-    kind: 'deployment',
-  },
-  {
-    id: 'getDeploymentDrifts',
-    method: 'GET',
-    path: '/deployments/{deployment_id}/drifts',
-    summary: 'List what was deployed since this deployment was staged',
-    tag,
     scopes: ['deployments:read'],
     kind: 'deployment',
     list: true,
     sub: true,
-  },
+  }),
 ];

@@ -3,8 +3,8 @@ import Type, { type Static } from 'typebox';
 import { pingRequest, pingResponse } from '../lists.ts';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, nullable, type Operation, printable, type Resource, without } from './operation.ts';
-import { tokenAnswer } from './provisioning-token.ts';
+import { tokenAnswer } from './keys.ts';
+import { body, nullable, type Operation, operationsOn, printable, type Resource, without } from './operation.ts';
 
 export const DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline', 'archived'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
@@ -64,68 +64,25 @@ export type UpdateDevice = Static<typeof updateBody>;
 const pingBody = body(pingRequest.schema.properties);
 const activationBody = body({ allow_reactivation: Type.Optional(Type.Boolean({ default: false })) });
 
-const tag = 'Devices';
+const on = operationsOn(deviceResource, 'Devices');
 export const deviceOperations: Operation[] = [
-  {
-    id: 'listDevices',
-    method: 'GET',
-    path: '/devices',
-    summary: 'List devices',
-    tag,
-    scopes: ['devices:read'],
-    kind: 'device',
-    list: true,
-  },
-  {
-    id: 'createDevice',
+  on.list('listDevices', 'List devices'),
+  on.create('createDevice', 'Create a device', () => createBody),
+  on.get('getDevice', 'Get a device'),
+  on.update('updateDevice', 'Rename a device', () => updateBody),
+  on.below('pingDevice', 'ping', 'Check connectivity with a device', {
     method: 'POST',
-    path: '/devices',
-    summary: 'Create a device',
-    tag,
-    scopes: ['devices:write'],
-    kind: 'device',
-    body: () => createBody,
-  },
-  {
-    id: 'getDevice',
-    method: 'GET',
-    path: '/devices/{device_id}',
-    summary: 'Get a device',
-    tag,
-    scopes: ['devices:read'],
-    kind: 'device',
-  },
-  {
-    id: 'updateDevice',
-    method: 'PATCH',
-    path: '/devices/{device_id}',
-    summary: 'Rename a device',
-    tag,
-    scopes: ['devices:write'],
-    kind: 'device',
-    body: () => updateBody,
-  },
-  {
-    id: 'pingDevice',
-    method: 'POST',
-    path: '/devices/{device_id}/ping',
-    summary: 'Check connectivity with a device',
-    tag,
     scopes: ['devices:read'],
     body: () => pingBody,
     answer: { name: 'PingDeviceResponse', schema: pingResponse.schema },
-  },
-  {
-    // Replaced by provisioning tokens in rainier.
-    id: 'createDeviceActivationToken',
+  }),
+  // Replaced by provisioning tokens in rainier.
+  on.below('createDeviceActivationToken', 'activation_token', 'Issue a token that activates this device', {
     method: 'POST',
-    path: '/devices/{device_id}/activation_token',
-    summary: 'Issue a token that activates this device',
-    tag,
     until: 'tetons',
     scopes: ['devices:provision'],
     body: () => activationBody,
     bodyOptional: true,
     answer: { name: 'TokenResponse', schema: tokenAnswer },
-  },
+  }),
 ];

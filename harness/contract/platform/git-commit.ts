@@ -1,7 +1,7 @@
 /** Git commits that releases and config schemas come from. */
 import Type, { type Static } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
-import { body, type Operation, type Resource } from './operation.ts';
+import { body, type Operation, operationsOn, type Resource } from './operation.ts';
 
 export const GIT_REPOSITORY_TYPES = ['github', 'gitlab', 'bitbucket'] as const;
 export type GitRepositoryType = (typeof GIT_REPOSITORY_TYPES)[number];
@@ -43,35 +43,9 @@ const createBody = body({
 });
 export type CreateGitCommit = Static<typeof createBody>;
 
-const tag = 'Git Commits';
+const on = operationsOn(gitCommitResource, 'Git Commits');
 export const gitCommitOperations: Operation[] = [
-  {
-    id: 'listGitCommits',
-    method: 'GET',
-    path: '/git_commits',
-    summary: 'List git commits',
-    tag,
-    scopes: ['git_commits:read'],
-    kind: 'git_commit',
-    list: true,
-  },
-  {
-    id: 'createGitCommit',
-    method: 'POST',
-    path: '/git_commits',
-    summary: 'Register a git commit',
-    tag,
-    scopes: ['git_commits:write'],
-    kind: 'git_commit',
-    body: () => createBody,
-  },
-  {
-    id: 'getGitCommit',
-    method: 'GET',
-    path: '/git_commits/{git_commit_id}',
-    summary: 'Get a git commit',
-    tag,
-    scopes: ['git_commits:read'],
-    kind: 'git_commit',
-  },
+  on.list('listGitCommits', 'List git commits'),
+  on.create('createGitCommit', 'Register a git commit', () => createBody),
+  on.get('getGitCommit', 'Get a git commit'),
 ];

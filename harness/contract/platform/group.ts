@@ -1,7 +1,7 @@
 /** Device groups: a tree, since everglades (specification section 9). */
 import Type, { type Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
-import { body, nullable, type Operation, printable, type Resource } from './operation.ts';
+import { body, nullable, type Operation, operationsOn, printable, type Resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('group'),
@@ -33,50 +33,13 @@ export type UpdateGroup = Static<typeof updateBody>;
 const moveBody = body({ parent_id: nullable(Type.String()) });
 export type MoveGroup = Static<typeof moveBody>;
 
-const shared = { tag: 'Groups', since: 'everglades', kind: 'group' } as const;
+const on = operationsOn(groupResource, 'Groups', { since: 'everglades' });
 export const groupOperations: Operation[] = [
-  {
-    ...shared,
-    id: 'listGroups',
-    method: 'GET',
-    path: '/groups',
-    summary: 'List groups',
-    scopes: ['groups:read'],
-    list: true,
-  },
-  {
-    ...shared,
-    id: 'createGroup',
-    method: 'POST',
-    path: '/groups',
-    summary: 'Create a group',
-    scopes: ['groups:write'],
-    body: () => createBody,
-  },
-  {
-    ...shared,
-    id: 'getGroup',
-    method: 'GET',
-    path: '/groups/{group_id}',
-    summary: 'Get a group',
-    scopes: ['groups:read'],
-  },
-  {
-    ...shared,
-    id: 'updateGroup',
-    method: 'PATCH',
-    path: '/groups/{group_id}',
-    summary: 'Rename a group',
-    scopes: ['groups:write'],
-    body: () => updateBody,
-  },
-  {
-    ...shared,
-    id: 'moveGroup',
-    method: 'POST',
-    path: '/groups/{group_id}/move',
-    summary: 'Move a group below another, or to the top level',
-    scopes: ['groups:write'],
-    body: () => moveBody,
-  },
+  on.list('listGroups', 'List groups'),
+  on.create('createGroup', 'Create a group', () => createBody),
+  on.get('getGroup', 'Get a group'),
+  on.update('updateGroup', 'Rename a group', () => updateBody),
+  on.below('moveGroup', 'move', 'Move a group below another, or to the top level', {
+    ...{ method: 'POST', scopes: ['groups:write'], kind: 'group', body: () => moveBody },
+  }),
 ];

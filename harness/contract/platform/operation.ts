@@ -80,6 +80,42 @@ export interface Operation extends Span {
   answer?: { name: string; schema: TSchema } | 'binary';
 }
 
+type Body = NonNullable<Operation['body']>;
+
+/** Declares operations of one resource, which share its tag, versions, paths and scopes. */
+export function operationsOn({ kind, collection }: Resource, tag: string, span: Span = {}) {
+  const [all, one] = [`/${collection}`, `/${collection}/{${kind}_id}`];
+  const read = { ...span, tag, kind, scopes: [`${collection}:read`] };
+  const write = { ...span, tag, kind, scopes: [`${collection}:write`] };
+  return {
+    list: (id: string, summary: string): Operation => ({ ...read, id, method: 'GET', path: all, summary, list: true }),
+    create: (id: string, summary: string, body: Body): Operation => ({
+      ...write,
+      id,
+      method: 'POST',
+      path: all,
+      summary,
+      body,
+    }),
+    get: (id: string, summary: string): Operation => ({ ...read, id, method: 'GET', path: one, summary }),
+    update: (id: string, summary: string, body: Body): Operation => ({
+      ...write,
+      id,
+      method: 'PATCH',
+      path: one,
+      summary,
+      body,
+    }),
+    /** An operation below one item, such as `/devices/{device_id}/ping`. It answers no resource unless `rest` names a `kind`. */
+    below: (
+      id: string,
+      segment: string,
+      summary: string,
+      rest: Pick<Operation, 'method' | 'scopes'> & Partial<Operation>,
+    ): Operation => ({ ...span, tag, id, path: `${one}/${segment}`, summary, ...rest }),
+  };
+}
+
 /** A reference to a schema of the published document. */
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 

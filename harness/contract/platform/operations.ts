@@ -7,9 +7,8 @@ import { deploymentOperations, deploymentResource } from './deployment.ts';
 import { deviceOperations, deviceResource } from './device.ts';
 import { gitCommitOperations, gitCommitResource } from './git-commit.ts';
 import { groupOperations, groupResource } from './group.ts';
+import { keyOperations } from './keys.ts';
 import { inVersion, type Operation, type Resource, type ResourceKind } from './operation.ts';
-import { principalOperations } from './principal.ts';
-import { provisioningTokenOperations } from './provisioning-token.ts';
 import { releaseOperations, releaseResource } from './release.ts';
 
 export const RESOURCES: Record<ResourceKind, Resource> = {
@@ -32,8 +31,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...deviceOperations,
   ...groupOperations,
   ...gitCommitOperations,
-  ...provisioningTokenOperations,
-  ...principalOperations,
+  ...keyOperations,
 ];
 
 /** The operations that a version has. */

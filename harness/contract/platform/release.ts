@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { gitCommitRef } from './git-commit.ts';
-import { body, nullable, type Operation, printable, type Resource } from './operation.ts';
+import { body, nullable, type Operation, operationsOn, printable, type Resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('release'),
@@ -33,35 +33,9 @@ const createBody = body({
 });
 export type CreateRelease = Static<typeof createBody>;
 
-const tag = 'Releases';
+const on = operationsOn(releaseResource, 'Releases');
 export const releaseOperations: Operation[] = [
-  {
-    id: 'listReleases',
-    method: 'GET',
-    path: '/releases',
-    summary: 'List releases',
-    tag,
-    scopes: ['releases:read'],
-    kind: 'release',
-    list: true,
-  },
-  {
-    id: 'createRelease',
-    method: 'POST',
-    path: '/releases',
-    summary: 'Create a release',
-    tag,
-    scopes: ['releases:write'],
-    kind: 'release',
-    body: () => createBody,
-  },
-  {
-    id: 'getRelease',
-    method: 'GET',
-    path: '/releases/{release_id}',
-    summary: 'Get a release',
-    tag,
-    scopes: ['releases:read'],
-    kind: 'release',
-  },
+  on.list('listReleases', 'List releases'),
+  on.create('createRelease', 'Create a release', () => createBody),
+  on.get('getRelease', 'Get a release'),
 ];

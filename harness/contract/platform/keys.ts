@@ -1,0 +1,32 @@
+/** Operations on keys: who an API key belongs to, and tokens with which devices provision themselves (section 9). */
+import Type, { type Static } from 'typebox';
+import { Timestamp } from '../shape.ts';
+import type { Operation } from './operation.ts';
+
+const principal = Type.Object({ object: Type.Literal('principal'), id: Type.String(), name: Type.String() });
+export type Principal = Static<typeof principal>;
+
+export const tokenAnswer = Type.Object({ token: Type.String(), expires_at: Timestamp });
+
+export const keyOperations: Operation[] = [
+  {
+    // Replaces the activation token of a device.
+    id: 'createProvisioningToken',
+    method: 'POST',
+    path: '/provisioning_tokens',
+    summary: 'Issue a token with which devices provision themselves',
+    tag: 'Provisioning Tokens',
+    since: 'rainier',
+    scopes: ['provisioning_tokens:write'],
+    answer: { name: 'ProvisioningToken', schema: tokenAnswer },
+  },
+  {
+    id: 'getSelf',
+    method: 'GET',
+    path: '/principal',
+    summary: 'Who the key belongs to',
+    tag: 'Principal',
+    scopes: [],
+    answer: { name: 'Principal', schema: principal },
+  },
+];
