@@ -6,7 +6,7 @@ import type { Core } from '../core.ts';
 import type { ConfigInstanceRow } from '../store/rows.ts';
 import { slotsOfSchema } from './config-schemas.ts';
 import { storeContent } from './content.ts';
-import { find, invalid } from './find.ts';
+import { find, insert, invalid } from './find.ts';
 import { checkContent } from './validation.ts';
 
 /** Throws PlatformError for a format, slot or content that the schema does not allow. */
@@ -28,16 +28,14 @@ export function createConfigInstance(
   }
   if (core.behaviour.validatesContent) checkContent(schema, content);
   return core.store.write(() => {
-    const row = core.store.collections.config_instance.insert((seq) => ({
-      seq,
-      id: core.newId('config_instance', seq),
+    const row = insert(core, 'config_instance', {
       config_schema_id,
       config_type_id: schema.config_type_id,
       slot_key: slot.key,
       filepath: slot.filepath,
       content_format: content.format,
       created_at: timestamp(core.clock),
-    }));
+    });
     storeContent(core, row.id, content.data);
     return row;
   });

@@ -7,12 +7,11 @@ import type {
   SchemaDocument,
 } from '../../../harness/contract/platform/config-schema.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import type { ConfigSchemaRow, ConfigTypeRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions/rainier.ts';
-import { conflict, find, invalid } from './find.ts';
+import { conflict, createdNow, find, insert, invalid } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 import { checkSchema } from './validation.ts';
 
@@ -37,31 +36,19 @@ export function createConfigSchema(
   const digest = createHash('sha256')
     .update(JSON.stringify([language, format, documents]))
     .digest('hex');
-  const now = timestamp(core.clock);
-  return core.store.write(() =>
-    core.store.collections.config_schema.insert((seq) => {
-      const id = core.newId('config_schema', seq);
-      const named: SchemaDocument[] = documents.map(({ name, data }, index) => ({
-        id: `${id}_doc_${index}`,
-        name,
-        data,
-      }));
-      return {
-        seq,
-        id,
-        config_type_id: type.id,
-        digest: `sha256:${digest}`,
-        language,
-        format,
-        instance_format: instanceFormat,
-        instance_slots: JSON.stringify(slots),
-        documents: JSON.stringify(named),
-        git_commit: commit && git_commit ? JSON.stringify({ id: commit.id, paths: git_commit.schema_filepaths }) : null,
-        created_at: now,
-        updated_at: now,
-      };
-    }),
-  );
+  const named = (id: string): SchemaDocument[] =>
+    documents.map(({ name, data }, index) => ({ id: `${id}_doc_${index}`, name, data }));
+  return insert(core, 'config_schema', (id) => ({
+    config_type_id: type.id,
+    digest: `sha256:${digest}`,
+    language,
+    format,
+    instance_format: instanceFormat,
+    instance_slots: JSON.stringify(slots),
+    documents: JSON.stringify(named(id)),
+    git_commit: commit && git_commit ? JSON.stringify({ id: commit.id, paths: git_commit.schema_filepaths }) : null,
+    ...createdNow(core),
+  }));
 }
 
 /** The slots as they are stored. */

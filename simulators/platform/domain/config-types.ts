@@ -3,22 +3,12 @@ import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import type { ConfigTypeRow } from '../store/rows.ts';
-import { conflict, find, invalid } from './find.ts';
+import { conflict, createdNow, find, insert, invalid } from './find.ts';
 
 /** Throws PlatformError 409 when the slug is taken. */
 export function createConfigType(core: Core, { name, slug }: CreateConfigType): ConfigTypeRow {
   refuseTakenSlug(core, slug);
-  const now = timestamp(core.clock);
-  return core.store.write(() =>
-    core.store.collections.config_type.insert((seq) => ({
-      seq,
-      id: core.newId('config_type', seq),
-      name,
-      slug,
-      created_at: now,
-      updated_at: now,
-    })),
-  );
+  return insert(core, 'config_type', { name, slug, ...createdNow(core) });
 }
 
 /** Section 9, rule 2: slugs are immutable since everglades; older versions publish a `slug` here. */

@@ -1,10 +1,9 @@
 /** Creating, deploying and archiving deployments: target and activity only move forward (specification sections 2.2 and 3). */
 import type { CreateDeployment } from '../../../harness/contract/platform/deployment.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import type { DeploymentRow, DeviceRow } from '../store/rows.ts';
-import { conflict, find } from './find.ts';
+import { conflict, createdNow, find, insert } from './find.ts';
 import { checkInstances } from './slots.ts';
 import { advance } from './transitions.ts';
 
@@ -20,11 +19,8 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
   const instances = request.config_instance_ids.map((id) => find(core, 'config_instance', id));
   if (behaviour.validatesSlots) checkInstances(core, release, instances);
   const parentId = parentOf(core, device, request, version);
-  const now = timestamp(core.clock);
   const created = store.write(() => {
-    const staged = store.collections.deployment.insert((seq) => ({
-      seq,
-      id: core.newId('deployment', seq),
+    const staged = insert(core, 'deployment', {
       description: request.description,
       activity_status: 'staged',
       error_status: 'none',
@@ -32,15 +28,14 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
       device_id: device.id,
       release_id: release.id,
       parent_id: parentId,
-      created_at: now,
-      updated_at: now,
+      ...createdNow(core),
       queued_at: null,
       deployed_at: null,
       archived_at: null,
       config_instance_ids: JSON.stringify(request.config_instance_ids),
       queue_before: store.queued,
       queue_order: null,
-    }));
+    });
     return request.target_status === 'deployed' ? target(core, staged) : staged;
   });
   if (request.target_status === 'deployed' && behaviour.notifies) core.messenger.requestSync(device.id);

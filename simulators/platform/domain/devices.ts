@@ -2,34 +2,23 @@
 import type { CreateDevice, UpdateDevice } from '../../../harness/contract/platform/device.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
-import type { DeviceRow } from '../store/rows.ts';
-import { conflict, find, invalid } from './find.ts';
+import { type DeviceRow, UNPROVISIONED } from '../store/rows.ts';
+import { conflict, createdNow, find, insert, invalid } from './find.ts';
 
 /** A new device is `inactive` until an agent provisions it. Throws PlatformError 409 when the name is taken. */
 export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   refuseTakenName(core, name);
-  const now = timestamp(core.clock);
-  return core.store.write(() =>
-    core.store.collections.device.insert((seq) => ({
-      seq,
-      id: core.newId('device', seq),
-      name,
-      description: null,
-      status: 'inactive',
-      agent_version: null,
-      last_connected_at: null,
-      last_disconnected_at: null,
-      created_at: now,
-      updated_at: now,
-      group_id: null,
-      current_deployment_id: null,
-      current_release_id: null,
-      target_deployment_id: null,
-      session_id: null,
-      public_key_pem: null,
-      key_fingerprint: null,
-    })),
-  );
+  return insert(core, 'device', {
+    name,
+    description: null,
+    status: 'inactive',
+    agent_version: null,
+    last_connected_at: null,
+    last_disconnected_at: null,
+    group_id: null,
+    ...UNPROVISIONED,
+    ...createdNow(core),
+  });
 }
 
 /** Group membership is read-only here (section 9); `group_id` only comes through where a defect lets it. */

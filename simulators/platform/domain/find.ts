@@ -1,5 +1,7 @@
+/** Rows by id, new rows, and the usual refusals. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import type { Rows } from '../store/rows.ts';
@@ -13,6 +15,30 @@ export function find<K extends ResourceKind>(core: Core, kind: K, id: string): R
     collection: RESOURCES[kind].collection,
     id: id.slice(0, 64),
   });
+}
+
+type NewRows = { [K in ResourceKind]: Omit<Rows[K], 'seq' | 'id'> };
+
+/**
+ * Adds a row under the next id, as a part of the write under way if there is one. `fields` is a function where they depend on
+ * the id.
+ */
+export const insert = <K extends ResourceKind>(
+  core: Core,
+  kind: K,
+  fields: NewRows[K] | ((id: string) => NewRows[K]),
+): Rows[K] =>
+  core.store.write(() =>
+    core.store.collections[kind].insert((seq) => {
+      const id = core.newId(kind, seq);
+      return { ...(typeof fields === 'function' ? fields(id) : fields), seq, id } as Rows[K];
+    }),
+  );
+
+/** The timestamps of a row that is created now. */
+export function createdNow(core: Core): { created_at: string; updated_at: string } {
+  const now = timestamp(core.clock);
+  return { created_at: now, updated_at: now };
 }
 
 /** A 409: the request contradicts the state. */

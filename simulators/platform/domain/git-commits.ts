@@ -7,7 +7,7 @@ import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import type { GitCommitRow } from '../store/rows.ts';
-import { conflict, find, invalid } from './find.ts';
+import { conflict, find, insert, invalid } from './find.ts';
 
 const HOSTS: Record<string, { type: GitRepositoryType; commit: string }> = {
   'github.com': { type: 'github', commit: 'commit' },
@@ -25,20 +25,16 @@ export function createGitCommit(core: Core, { sha, message, origin }: CreateGitC
     const known = core.store.collections.git_commit.where({ sha: lower }).find((row) => row.repository_url === url);
     if (known) throw conflict('git_commit_exists', `${lower} of ${url} is registered already`, { id: known.id });
   }
-  return core.store.write(() =>
-    core.store.collections.git_commit.insert((seq) => ({
-      seq,
-      id: core.newId('git_commit', seq),
-      sha: lower,
-      message,
-      repository_owner: owner,
-      repository_name: name,
-      repository_type: type,
-      repository_url: url,
-      commit_url: `${url}/${commit}/${lower}`,
-      created_at: timestamp(core.clock),
-    })),
-  );
+  return insert(core, 'git_commit', {
+    sha: lower,
+    message,
+    repository_owner: owner,
+    repository_name: name,
+    repository_type: type,
+    repository_url: url,
+    commit_url: `${url}/${commit}/${lower}`,
+    created_at: timestamp(core.clock),
+  });
 }
 
 /** The commit that a reference names: `id` wins over `sha`. Throws PlatformError. */

@@ -3,23 +3,13 @@ import type { CreateGroup, UpdateGroup } from '../../../harness/contract/platfor
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import type { GroupRow } from '../store/rows.ts';
-import { conflict, find } from './find.ts';
+import { conflict, createdNow, find, insert } from './find.ts';
 
 /** Throws PlatformError 409 when a sibling has the name. */
 export function createGroup(core: Core, { name, parent_id = null }: CreateGroup): GroupRow {
   if (parent_id !== null) find(core, 'group', parent_id);
   refuseTakenName(core, name, parent_id);
-  const now = timestamp(core.clock);
-  return core.store.write(() =>
-    core.store.collections.group.insert((seq) => ({
-      seq,
-      id: core.newId('group', seq),
-      name,
-      parent_id,
-      created_at: now,
-      updated_at: now,
-    })),
-  );
+  return insert(core, 'group', { name, parent_id, ...createdNow(core) });
 }
 
 /** Throws PlatformError 409 when a sibling has the name. */

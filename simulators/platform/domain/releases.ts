@@ -1,9 +1,8 @@
 import type { CreateRelease } from '../../../harness/contract/platform/release.ts';
-import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import type { ConfigSchemaRow, ReleaseRow } from '../store/rows.ts';
 import { slotsOfSchema } from './config-schemas.ts';
-import { conflict, find, invalid } from './find.ts';
+import { conflict, createdNow, find, insert, invalid } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
 /** Throws PlatformError 409 when the version is taken, or two schemas write to one path. */
@@ -16,18 +15,12 @@ export function createRelease(core: Core, { version, config_schema_ids, git_comm
   }
   const commit = git_commit_ref && resolveGitCommit(core, git_commit_ref);
   refuseSharedPaths(config_schema_ids.map((id) => find(core, 'config_schema', id)));
-  const now = timestamp(core.clock);
-  return core.store.write(() =>
-    core.store.collections.release.insert((seq) => ({
-      seq,
-      id: core.newId('release', seq),
-      version,
-      git_commit_id: commit?.id ?? null,
-      config_schema_ids: JSON.stringify(config_schema_ids),
-      created_at: now,
-      updated_at: now,
-    })),
-  );
+  return insert(core, 'release', {
+    version,
+    git_commit_id: commit?.id ?? null,
+    config_schema_ids: JSON.stringify(config_schema_ids),
+    ...createdNow(core),
+  });
 }
 
 /** No two slots of a release write to the same file. */

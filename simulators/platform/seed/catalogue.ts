@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import type { Random } from '../../common/random.ts';
 import type { Core } from '../core.ts';
 import { storeContent } from '../domain/content.ts';
+import { insert } from '../domain/find.ts';
 import type { ConfigSchemaRow, ConfigTypeRow, GitCommitRow, ReleaseRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions/rainier.ts';
-import { at, CONFIG_TYPES, DAY, SEED_END } from './vocabulary.ts';
+import { at, CONFIG_TYPES, DAY, SEED_END, stampsAt } from './vocabulary.ts';
 
 export interface SeededRelease {
   row: ReleaseRow;
@@ -24,7 +25,10 @@ type Kind = (typeof CONFIG_TYPES)[number];
 /** Returns the releases, oldest first. */
 export function seedCatalogue(core: Core, dice: Random): SeededRelease[] {
   const start = SEED_END - 400 * DAY;
-  const types = CONFIG_TYPES.map((kind) => ({ kind, row: addType(core, kind, start) }));
+  const types = CONFIG_TYPES.map((kind) => ({
+    kind,
+    row: insert(core, 'config_type', { name: kind.name, slug: kind.slug, ...stampsAt(start) }),
+  }));
   const generations = [0, 1].map((generation) =>
     types.map(({ kind, row }) => ({
       kind,
@@ -35,31 +39,17 @@ export function seedCatalogue(core: Core, dice: Random): SeededRelease[] {
     const createdAt = start + (index + 1) * 40 * DAY + dice.integer(0, DAY);
     const schemas = generations[index < NEW_SCHEMAS ? 0 : 1] ?? [];
     const commit = addCommit(core, dice, index, createdAt - 3_600_000);
-    const row = core.store.collections.release.insert((seq) => ({
-      seq,
-      id: core.newId('release', seq),
+    const row = insert(core, 'release', {
       version: `v1.${index}.0`,
       git_commit_id: commit.id,
       config_schema_ids: JSON.stringify(schemas.map((schema) => schema.row.id)),
-      created_at: at(createdAt),
-      updated_at: at(createdAt),
-    }));
+      ...stampsAt(createdAt),
+    });
     const instanceSets = Array.from({ length: SETS }, () =>
       schemas.map(({ kind, row: schema }) => addInstance(core, dice, kind, schema, createdAt)),
     );
     return { row, createdAt, instanceSets };
   });
-}
-
-function addType(core: Core, { name, slug }: Kind, time: number): ConfigTypeRow {
-  return core.store.collections.config_type.insert((seq) => ({
-    seq,
-    id: core.newId('config_type', seq),
-    name,
-    slug,
-    created_at: at(time),
-    updated_at: at(time),
-  }));
 }
 
 function addSchema(core: Core, kind: Kind, type: ConfigTypeRow, generation: number, time: number): ConfigSchemaRow {
@@ -70,31 +60,21 @@ function addSchema(core: Core, kind: Kind, type: ConfigTypeRow, generation: numb
     properties: { [property]: { type: 'number', minimum: low, maximum: high + generation }, site: { type: 'string' } },
   };
   const data = JSON.stringify(document);
-  return core.store.collections.config_schema.insert((seq) => {
-    const id = core.newId('config_schema', seq);
-    return {
-      seq,
-      id,
-      config_type_id: type.id,
-      digest: `sha256:${createHash('sha256').update(data).digest('hex')}`,
-      language: 'jsonschema',
-      format: 'json',
-      instance_format: 'json',
-      instance_slots: JSON.stringify([defaultSlot(`${core.names.configRoot}/${slug}.json`)]),
-      documents: JSON.stringify([{ id: `${id}_doc_0`, name: `${slug}.schema.json`, data }]),
-      git_commit: null,
-      created_at: at(time),
-      updated_at: at(time),
-    };
-  });
+  return insert(core, 'config_schema', (id) => ({
+    config_type_id: type.id,
+    digest: `sha256:${createHash('sha256').update(data).digest('hex')}`,
+    ...({ language: 'jsonschema', format: 'json', instance_format: 'json' } as const),
+    instance_slots: JSON.stringify([defaultSlot(`${core.names.configRoot}/${slug}.json`)]),
+    documents: JSON.stringify([{ id: `${id}_doc_0`, name: `${slug}.schema.json`, data }]),
+    git_commit: null,
+    ...stampsAt(time),
+  }));
 }
 
 function addCommit(core: Core, dice: Random, index: number, time: number): GitCommitRow {
   const sha = createHash('sha1').update(`${dice.next()}`).digest('hex');
   const url = 'https://github.com/example-robotics/fleet-config';
-  return core.store.collections.git_commit.insert((seq) => ({
-    seq,
-    id: core.newId('git_commit', seq),
+  return insert(core, 'git_commit', {
     sha,
     message: `Prepare v1.${index}.0`,
     repository_owner: 'example-robotics',
@@ -103,20 +83,18 @@ function addCommit(core: Core, dice: Random, index: number, time: number): GitCo
     repository_url: url,
     commit_url: `${url}/commit/${sha}`,
     created_at: at(time),
-  }));
+  });
 }
 
 function addInstance(core: Core, dice: Random, kind: Kind, schema: ConfigSchemaRow, time: number): string {
-  const row = core.store.collections.config_instance.insert((seq) => ({
-    seq,
-    id: core.newId('config_instance', seq),
+  const row = insert(core, 'config_instance', {
     config_schema_id: schema.id,
     config_type_id: schema.config_type_id,
     slot_key: 'default',
     filepath: `${core.names.configRoot}/${kind.slug}.json`,
     content_format: 'json',
     created_at: at(time + dice.integer(0, DAY)),
-  }));
+  });
   storeContent(core, row.id, `${JSON.stringify({ [kind.property]: dice.integer(kind.low, kind.high) }, null, 2)}\n`);
   return row.id;
 }

@@ -1,8 +1,9 @@
 /** Groups and devices. */
 import type { Random } from '../../common/random.ts';
 import type { Core } from '../core.ts';
-import type { DeviceRow } from '../store/rows.ts';
-import { AGENT_VERSIONS, at, DAY, LINES, REGIONS, ROBOTS, SEED_END } from './vocabulary.ts';
+import { insert } from '../domain/find.ts';
+import { type DeviceRow, UNPROVISIONED } from '../store/rows.ts';
+import { AGENT_VERSIONS, at, DAY, LINES, REGIONS, ROBOTS, SEED_END, stampsAt } from './vocabulary.ts';
 
 interface Place {
   /** Beginning of the names of its devices. */
@@ -22,14 +23,7 @@ export function seedFleet(core: Core, dice: Random, count: number): void {
 
 function seedGroups(core: Core, devices: number): Place[] {
   const add = (name: string, parentId: string | null, time: number): string =>
-    core.store.collections.group.insert((seq) => ({
-      seq,
-      id: core.newId('group', seq),
-      name,
-      parent_id: parentId,
-      created_at: at(time),
-      updated_at: at(time),
-    })).id;
+    insert(core, 'group', { name, parent_id: parentId, ...stampsAt(time) }).id;
   const places: Place[] = [];
   // A handful of devices does not spread over eighteen sites.
   const sitesEach = Math.max(1, Math.min(6, Math.ceil(devices / 100)));
@@ -63,12 +57,7 @@ function device(core: Core, dice: Random, places: readonly Place[], seq: number,
     created_at: at(created),
     updated_at: at(provisioned ? seen : created),
     group_id: dice.chance(0.95) ? place.groupId : null,
-    current_deployment_id: null,
-    current_release_id: null,
-    target_deployment_id: null,
-    session_id: null,
-    public_key_pem: null,
-    key_fingerprint: null,
+    ...UNPROVISIONED,
   };
 }
 

@@ -30,3 +30,9 @@ export const DAY = 24 * 3_600_000;
 
 /** The timestamp of a moment in milliseconds. */
 export const at = (time: number): string => new Date(time).toISOString();
+
+/** The timestamps of a row that was created at a moment in milliseconds. */
+export const stampsAt = (time: number): { created_at: string; updated_at: string } => ({
+  created_at: at(time),
+  updated_at: at(time),
+});

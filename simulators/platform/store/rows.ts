@@ -93,6 +93,16 @@ export interface DeviceRow extends BaseRow {
   key_fingerprint: string | null;
 }
 
+/** Columns of a device that no agent has provisioned. */
+export const UNPROVISIONED = {
+  current_deployment_id: null,
+  current_release_id: null,
+  target_deployment_id: null,
+  session_id: null,
+  public_key_pem: null,
+  key_fingerprint: null,
+} as const;
+
 export interface GroupRow extends BaseRow {
   name: string;
   parent_id: string | null;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type OrderTerm, totalOrder } from './order.ts';
 import type { Filters } from './page-index.ts';
-import type { DeviceRow } from './rows.ts';
+import { type DeviceRow, UNPROVISIONED } from './rows.ts';
 import { openDatabase } from './sqlite.ts';
 import { Store } from './store.ts';
 
@@ -23,12 +23,7 @@ const device = (seq: number, status: DeviceRow['status'], moment: number, group:
   created_at: new Date(Date.UTC(2026, 0, 1, 0, 0, moment)).toISOString(),
   updated_at: '2026-01-01T00:00:00.000Z',
   group_id: groupOf(group),
-  current_deployment_id: null,
-  current_release_id: null,
-  target_deployment_id: null,
-  session_id: null,
-  public_key_pem: null,
-  key_fingerprint: null,
+  ...UNPROVISIONED,
 });
 
 const groupOf = (number: number): string | null => (number === 0 ? null : `grp_${number}`);
