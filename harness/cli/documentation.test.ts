@@ -34,6 +34,12 @@ function shownCode(text: string): string[] {
 const commandLines = (text: string): string[] =>
   shownCode(text).filter((line) => /^(?:\w+=\S+ )*(?:npm run (?:-s )?muster -- |muster )/.test(line.trim()));
 
+/** Names of options that are shown without their command. */
+const looseOptions = (text: string): string[] =>
+  shownCode(text)
+    .filter((code) => code.startsWith('--'))
+    .flatMap((code) => [...code.matchAll(/(?:^| )--([\w-]+)/g)].map(([, name = '']) => name));
+
 const npmCommands = (text: string): string[] =>
   shownCode(text).flatMap((code) => [...code.matchAll(/\bnpm (?:run (?:-s )?)?([\w:-]+)/g)].map(([found]) => found));
 
@@ -59,6 +65,12 @@ async function expectAccepted(line: string): Promise<void> {
   await parseCommandLine(words);
 }
 
+const commands = COMMANDS.flatMap((entry) =>
+  'members' in entry
+    ? entry.members.map((member) => [`${entry.name} ${member.name}`, member] as const)
+    : [[entry.name, entry] as const],
+);
+
 describe('the documents', () => {
   it('show commands, scripts, imports and links', () => {
     expect(DOCUMENTS).toContain('README.md');
@@ -67,6 +79,11 @@ describe('the documents', () => {
 
   it.each(inDocuments(commandLines))('%s: %s', async (_file, line) => {
     await expectAccepted(line);
+  });
+
+  it.each(inDocuments(looseOptions))('%s: --%s is an option of a command', async (_file, name) => {
+    const tables = await Promise.all(commands.map(async ([, entry]) => (await entry.load()).options));
+    expect(tables.flatMap((table) => Object.keys(table))).toContain(name);
   });
 
   it.each(inDocuments(npmCommands))('%s: %s is a script or a command of npm', (_file, command) => {
@@ -90,12 +107,6 @@ it.each([...DOCUMENTS, ...EXAMPLES])('%s imports what the package exports', (fil
   const exported = Object.keys(PACKAGE.exports).map((entry) => entry.replace(/^\./, PACKAGE.name));
   for (const specifier of specifiers) expect(exported).toContain(specifier);
 });
-
-const commands = COMMANDS.flatMap((entry) =>
-  'members' in entry
-    ? entry.members.map((member) => [`${entry.name} ${member.name}`, member] as const)
-    : [[entry.name, entry] as const],
-);
 
 it.each(commands)('the examples in the help of %s work', async (name, entry) => {
   const { examples = [] } = await entry.load();

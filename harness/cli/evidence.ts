@@ -1,4 +1,4 @@
-/** What a check leaves beside its reports: a baseline that is kept up, a certificate, a badge. All are prepared before the run. */
+/** What a check writes beside its reports: an updated baseline, a certificate, a badge. All are prepared before the run. */
 
 import { EXIT } from '../common/exit-codes.ts';
 import { prepareFile, writeWhole } from '../common/output-file.ts';

@@ -1,4 +1,4 @@
-/** Defects and legal choices by the names that `--defect` and `--variant` take. */
+/** Finds defects and variants by the names that `--defect` and `--variant` take. */
 import { nearest } from '../common/nearest.ts';
 import { UsageError } from '../common/usage-error.ts';
 
@@ -8,7 +8,7 @@ interface Named {
   summary: string;
 }
 
-/** Throws UsageError that lists what there is, and last what may have been meant. */
+/** Throws UsageError that lists all names, and in the end the nearest one. */
 export function findByName<T extends Named>(option: string, name: string, all: readonly T[]): T {
   const found = all.find((one) => one.name === name);
   if (found !== undefined) return found;

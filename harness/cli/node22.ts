@@ -1,4 +1,4 @@
-/** What Node 22 lacks of what is used here. Imported for its effect by whatever starts a process; later Nodes have it all. */
+/** AsyncDisposableStack for Node 22, which lacks it. Every entry point imports this file for its effect; later Nodes need nothing. */
 
 class Stack {
   #entries: (() => unknown)[] = [];
@@ -29,7 +29,7 @@ class Stack {
     this.#disposed = true;
     return moved;
   }
-  /** Last in, first out; what fails stops nothing, and is thrown together at the end. */
+  /** Last in, first out. An error does not stop the others; all errors are thrown together at the end. */
   async disposeAsync(): Promise<void> {
     if (this.#disposed) return;
     this.#disposed = true;
