@@ -44,19 +44,13 @@ export interface SimulatedPlatform extends AsyncDisposable {
 
 /** Starts a platform; resolves when it serves. Rejects when a port is taken or the database cannot be opened. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
-  const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, log } = options;
+  const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, log, tls } = options;
   const keys: readonly KeyOption[] = options.keys ?? [generatedKey()];
   const ring = new KeyRing(keys);
   const seed = String(options.seed ?? randomUUID());
   const store = new Store(options.db ?? ':memory:');
-  const core: Core = {
-    store,
-    behaviour,
-    clock,
-    names: DIALECT_NAMES[dialect],
-    messenger: noMessenger,
-    newId: idsFrom(seed),
-  };
+  const names = DIALECT_NAMES[dialect];
+  const core: Core = { store, behaviour, clock, names, messenger: noMessenger, newId: idsFrom(seed) };
   const port = agentPort(core);
   let agentSide: AgentSide | undefined;
   let app: FastifyInstance | undefined;
@@ -69,26 +63,15 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     disconnectAll(core);
     if (options.devices) seedWorkspace(core, { devices: options.devices, seed });
     if (options.mqtt !== false) {
-      agentSide = await createAgentSide(port, {
-        dialect,
-        clock,
-        mqtt: options.mqtt ?? {},
-        ...(options.tls && { tls: options.tls }),
-        ...(options.minKeyBits !== undefined && { minKeyBits: options.minKeyBits }),
-        ...(log && { log }),
-      });
+      const { mqtt = {}, minKeyBits } = options;
+      agentSide = await createAgentSide(port, { dialect, clock, mqtt, tls, minKeyBits, log });
       core.messenger = agentSide.messenger;
     }
     const side = agentSide;
     app = buildServer({
-      core,
-      renderer: new Renderer(core),
-      keys: ring,
-      seed,
-      ...(log && { log }),
-      ...(options.tls && { tls: options.tls }),
-      ...(options.faults && { faults: options.faults }),
-      ...(side && { registerAgent: (server: FastifyInstance) => side.register(server) }),
+      ...{ core, renderer: new Renderer(core), keys: ring, seed, log, tls },
+      faults: options.faults,
+      registerAgent: side && ((server) => side.register(server)),
     });
     await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
   } catch (error) {
@@ -96,7 +79,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     throw error;
   }
   const address = app.server.address() as AddressInfo;
-  const agentUrl = `${options.tls ? 'https' : 'http'}://127.0.0.1:${address.port}`;
+  const agentUrl = `${tls ? 'https' : 'http'}://127.0.0.1:${address.port}`;
   return {
     url: `${agentUrl}${BASE_PATH}`,
     agentUrl,

@@ -18,14 +18,14 @@ export interface AgentSideOptions {
   /** The embedded broker's address (default: loopback, any free port), or a broker that runs elsewhere. */
   mqtt?: { host?: string; port?: number } | ExternalBrokerOptions;
   /** Certificate and key of the embedded broker, PEM; without them it speaks plain TCP. */
-  tls?: { cert: string | Buffer; key: string | Buffer };
+  tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   dialect: Dialect;
   /** Smallest RSA key a device may be provisioned with. Default 2048. */
-  minKeyBits?: number;
+  minKeyBits?: number | undefined;
   /** Lifetime of a device token. Default one hour. */
   tokenLifetimeMs?: number;
   clock?: Clock;
-  log?: Logger;
+  log?: Logger | undefined;
 }
 
 export interface AgentSide {
@@ -45,7 +45,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     deviceById: (id) => port.deviceById(id),
     issuer: DIALECT_NAMES[options.dialect].tokenIssuer,
     clock,
-    ...(options.tokenLifetimeMs !== undefined && { lifetimeMs: options.tokenLifetimeMs }),
+    lifetimeMs: options.tokenLifetimeMs,
   });
 
   const messenger = mqttMessenger(clock);
@@ -53,7 +53,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     onPong: messenger.onPong,
     onConnected: (deviceId: string, connected: boolean) => port.setConnected(deviceId, connected),
   };
-  const { mqtt = {}, tls } = options;
+  const { mqtt = {}, tls, log } = options;
   const broker =
     'url' in mqtt
       ? await externalBroker(
@@ -65,8 +65,8 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
           ...events,
           host: mqtt.host ?? '127.0.0.1',
           port: mqtt.port ?? 0,
-          ...(tls && { tls }),
-          onError: (error) => options.log?.error(error, 'the MQTT broker is in trouble'),
+          tls,
+          onError: (error) => log?.error(error, 'the MQTT broker failed'),
           authenticate: (deviceId, sessionId, token) => {
             const device = tokens.verify(token);
             return device?.id === deviceId && device.session_id === sessionId;

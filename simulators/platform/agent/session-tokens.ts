@@ -22,7 +22,7 @@ export function sessionTokens(options: {
   deviceById(id: string): AgentDeviceRecord | undefined;
   issuer: string;
   clock: Clock;
-  lifetimeMs?: number;
+  lifetimeMs?: number | undefined;
 }): SessionTokens {
   const { clock, issuer: iss, lifetimeMs = DEFAULT_TOKEN_LIFETIME_MS, deviceById } = options;
   const master = randomBytes(32);

@@ -18,7 +18,7 @@ const BACKLOG = 8192;
 export interface EmbeddedBrokerOptions extends BrokerEvents {
   host: string;
   port: number;
-  tls?: { cert: string | Buffer; key: string | Buffer };
+  tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   /** Whether the token is of that device and session. */
   authenticate(deviceId: string, sessionId: string, token: string): boolean;
   /** Something failed inside the broker; it goes on. */

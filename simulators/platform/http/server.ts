@@ -24,24 +24,16 @@ export interface ServerParts {
   keys: KeyRing;
   /** Drives the faults. */
   seed: string;
-  faults?: PlatformFaults;
-  log?: Logger;
-  tls?: { cert: string; key: string };
+  faults?: PlatformFaults | undefined;
+  log?: Logger | undefined;
+  tls?: { cert: string; key: string } | undefined;
   /** Serves the agent API on the same server. */
-  registerAgent?(app: FastifyInstance): void;
+  registerAgent?: ((app: FastifyInstance) => void) | undefined;
 }
 
 /** Builds the server; it does not listen yet. */
-export function buildServer({
-  core,
-  renderer,
-  keys,
-  seed,
-  faults,
-  log,
-  tls,
-  registerAgent,
-}: ServerParts): FastifyInstance {
+export function buildServer(parts: ServerParts): FastifyInstance {
+  const { core, renderer, keys, seed, faults, log, tls, registerAgent } = parts;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     // A very long id in a path is an unknown resource, not an unknown route.
