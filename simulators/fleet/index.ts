@@ -11,9 +11,8 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RolloutRow, StopMode } from './host/host.ts';
-import { histogram, recordMs, type Summary, summary } from './measure/histograms.ts';
-import type { PlatformAddress } from './platform/address.ts';
-import type { ReleaseFixture } from './platform/client.ts';
+import { histogram, recordMs, type Summary, summary } from './measure/metrics.ts';
+import type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
 import type { Violation } from './result/result.ts';
 import { Fleet } from './run/fleet.ts';
 import type { UplinkKind } from './scenario/scenario.ts';
@@ -173,8 +172,7 @@ async function rollOut(fleet: Fleet, options: RolloutOptions = {}): Promise<Roll
 }
 
 export type { RolloutRow } from './host/host.ts';
-export type { PlatformAddress } from './platform/address.ts';
-export type { ReleaseFixture } from './platform/client.ts';
+export type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
 export { startEmbeddedPlatform } from './processes/embedded-platform.ts';
 export { Fleet } from './run/fleet.ts';
 export type { PhaseReport } from './run/fleet-record.ts';

@@ -5,10 +5,10 @@ import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import { random } from '../../../simulators/common/random.ts';
-import { histogram, recordMs, type Summary, summary } from '../../../simulators/fleet/measure/histograms.ts';
+import { histogram, recordMs, type Summary, summary } from '../../../simulators/fleet/measure/metrics.ts';
 import { SaturationSampler } from '../../../simulators/fleet/measure/saturation.ts';
 import { WORKER_FLAGS } from '../../../simulators/fleet/processes/process-host.ts';
-import { atRate, ranks } from '../../../simulators/fleet/schedule/arrivals.ts';
+import { atRate, ranks } from '../../../simulators/fleet/schedule/plan.ts';
 import { monotonicMs, runSchedule } from '../../../simulators/fleet/schedule/scheduler.ts';
 
 export interface OpenLoop {

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { RobotHost } from '../../../simulators/fleet/host/robot-host.ts';
-import type { PlatformAddress } from '../../../simulators/fleet/platform/address.ts';
+import type { PlatformAddress } from '../../../simulators/fleet/platform/client.ts';
 import { membersOf } from '../../../simulators/fleet/schedule/plan.ts';
 import { monotonicMs } from '../../../simulators/fleet/schedule/scheduler.ts';
 

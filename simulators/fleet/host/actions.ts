@@ -3,14 +3,13 @@ import { join } from 'node:path';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import type { Recorder } from '../measure/metrics.ts';
-import { masked } from '../platform/address.ts';
-import { type PlatformClient, PlatformFailure, type ReleaseFixture } from '../platform/client.ts';
+import { masked, type PlatformClient, PlatformFailure, type ReleaseFixture } from '../platform/client.ts';
 import { installKey, type KeyStore, keyFile } from '../robot/keys.ts';
 import type { Robot } from '../robot/robot.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { type ActionKind, scheduleMs } from '../schedule/plan.ts';
+import type { Deadlines } from '../schedule/scheduler.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
-import type { Deadlines } from './deadlines.ts';
 import type { HostConfig, PhaseOutcome, RolloutRow } from './host.ts';
 import { Rollouts } from './rollouts.ts';
 

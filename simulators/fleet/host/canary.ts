@@ -4,11 +4,10 @@
  */
 import { ApiError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt/connection.ts';
-import { masked, type PlatformAddress } from '../platform/address.ts';
-import { PlatformFailure } from '../platform/client.ts';
+import { masked, type PlatformAddress, PlatformFailure } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
+import type { Deadlines } from '../schedule/scheduler.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
-import type { Deadlines } from './deadlines.ts';
 import type { CanaryOutcome, CanaryStep } from './host.ts';
 
 const TIMEOUT_MS = 10_000;

@@ -1,8 +1,7 @@
 /** What the coordinator asks of a host of robots, in this process or in a worker process. Everything here travels as JSON. */
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
-import type { PlatformAddress } from '../platform/address.ts';
-import type { ReleaseFixture } from '../platform/client.ts';
+import type { PlatformAddress, ReleaseFixture } from '../platform/client.ts';
 import type { Violation } from '../result/result.ts';
 import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';

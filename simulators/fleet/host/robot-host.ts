@@ -6,16 +6,14 @@ import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
-import { masked } from '../platform/address.ts';
-import { PlatformClient } from '../platform/client.ts';
+import { masked, PlatformClient } from '../platform/client.ts';
 import { ensureKeys, type KeyStore } from '../robot/keys.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { type FleetUplinks, fleetUplinks } from '../robot/uplinks.ts';
 import { type ActionStream, scheduleMs, streamsOf } from '../schedule/plan.ts';
-import { runSchedule } from '../schedule/scheduler.ts';
+import { Deadlines, runSchedule } from '../schedule/scheduler.ts';
 import { Actions } from './actions.ts';
 import { Canary } from './canary.ts';
-import { Deadlines } from './deadlines.ts';
 import type { CanaryOutcome, Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest, StopMode } from './host.ts';
 
 const TICK_MS = 1000;

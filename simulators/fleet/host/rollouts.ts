@@ -2,7 +2,7 @@
 import type { Recorder } from '../measure/metrics.ts';
 import type { DeploymentTiming } from '../robot/deployment-timings.ts';
 import type { Robot } from '../robot/robot.ts';
-import type { Deadlines } from './deadlines.ts';
+import type { Deadlines } from '../schedule/scheduler.ts';
 import type { RolloutRow } from './host.ts';
 
 interface Pending {

@@ -1,10 +1,26 @@
-/** The requests of a fleet to the public Platform API: releases, deployments, pings, list pages, provisioning tokens. */
+/** Where the platform of a fleet is, and the fleet's requests to it: releases, deployments, pings, list pages, provisioning tokens. */
 import Type from 'typebox';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
 import { shape } from '../../../harness/contract/shape.ts';
-import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { ApiError, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
-import { masked, type PlatformAddress } from './address.ts';
+
+/** The API key travels over the channel between processes, never in arguments or the environment. */
+export interface PlatformAddress {
+  /** Base URL of the Platform API. */
+  url: string;
+  /** Base URL of the agent API, without `/agent/v1`. */
+  agentUrl: string;
+  /** URL of the MQTT broker. Default: the host of `agentUrl`, port 8883 with TLS, 1883 on loopback. */
+  mqttUrl?: string | undefined;
+  apiKey: string;
+  /** Names of the API's headers. Default `spec`. */
+  dialect?: Dialect;
+}
+
+/** `text` without the API key: a platform may repeat in its answer what it was sent. */
+export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string =>
+  platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***');
 
 /** The platform gave no usable 2xx answer. The message does not contain the API key. */
 export class PlatformFailure extends Error {

@@ -1,6 +1,6 @@
 /** Muster's own platform in a separate process, so that it does not share an event loop with the fleet. */
 import { simulatePlatform } from '../../platform/index.ts';
-import type { PlatformAddress } from '../platform/address.ts';
+import type { PlatformAddress } from '../platform/client.ts';
 import { startProcess, whenExited } from './child-process.ts';
 
 /** A real platform asks for longer keys, but generating thousands of them takes minutes. */

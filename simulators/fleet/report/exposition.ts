@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { Summary } from '../measure/histograms.ts';
+import type { Summary } from '../measure/metrics.ts';
 import type { Tick } from '../result/result.ts';
 
 /** The figures at a scrape. */

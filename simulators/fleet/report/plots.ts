@@ -1,5 +1,5 @@
 /** The plots of a fleet report, as data that the page's script draws with uPlot. */
-import { decode } from '../measure/histograms.ts';
+import { decode } from '../measure/metrics.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 
 export interface Plot {

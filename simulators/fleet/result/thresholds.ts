@@ -4,8 +4,8 @@
  */
 import { durationMs } from '../../../harness/common/durations.ts';
 import { nearest } from '../../../harness/common/nearest.ts';
-import type { Summary } from '../measure/histograms.ts';
-import { COUNTERS, DURATIONS, isCounter, isDuration } from '../measure/metric-names.ts';
+import type { Summary } from '../measure/metrics.ts';
+import { COUNTERS, DURATIONS, isCounter, isDuration } from '../measure/metrics.ts';
 
 const STATISTICS = ['count', 'p50', 'p90', 'p99', 'p999', 'max', 'rate'] as const;
 export type Statistic = (typeof STATISTICS)[number];

@@ -1,5 +1,5 @@
 /** Grades a run: did the load generator keep up, or do the figures measure the generator itself? */
-import type { Summary } from '../measure/histograms.ts';
+import type { Summary } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 
 export const VERDICTS = ['valid', 'suspect', 'invalid'] as const;

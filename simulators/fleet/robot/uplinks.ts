@@ -2,8 +2,7 @@
 import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import { createUplink } from '../../device/uplink/index.ts';
-import type { PlatformAddress } from '../platform/address.ts';
-import type { PlatformClient } from '../platform/client.ts';
+import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { type MakeUplink, observedUplinks } from './observed-uplink.ts';
 

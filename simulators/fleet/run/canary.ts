@@ -1,6 +1,6 @@
 /** Runs a canary ahead of the fleet, so that a failure of all robots shows within seconds, with the option that mends it. */
 import type { CanaryOutcome } from '../host/host.ts';
-import type { PlatformAddress } from '../platform/address.ts';
+import type { PlatformAddress } from '../platform/client.ts';
 import type { Hosts } from '../processes/hosts.ts';
 
 /** The smallest key that a platform accepts unless it says otherwise. */

@@ -1,6 +1,6 @@
 /** Options of a fleet, and of a run of a scenario by one. */
 import type { Output } from '../../../harness/common/terminal.ts';
-import type { PlatformAddress } from '../platform/address.ts';
+import type { PlatformAddress } from '../platform/client.ts';
 import type { Tick, Violation } from '../result/result.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 

@@ -1,6 +1,6 @@
 /** The seconds of a run, put together from the ticks of its hosts. */
 import type { HostTick } from '../host/host.ts';
-import { decode, histogram, merge, type Summary, summary } from '../measure/histograms.ts';
+import { decode, histogram, merge, type Summary, summary } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import type { Tick } from '../result/result.ts';
 

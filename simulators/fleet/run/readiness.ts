@@ -1,7 +1,7 @@
 /** What must work before a run begins: its folders, its metrics port, and the platform. */
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { PlatformAddress } from '../platform/address.ts';
+import type { PlatformAddress } from '../platform/client.ts';
 import { PlatformClient, PlatformFailure } from '../platform/client.ts';
 import { type Exposed, type Exposition, expose } from '../report/exposition.ts';
 import type { RunOptions } from './options.ts';

@@ -1,5 +1,5 @@
 /** One run of a scenario from preflight to result: the work of `muster fleet`. */
-import type { PlatformAddress } from '../platform/address.ts';
+import type { PlatformAddress } from '../platform/client.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';

@@ -2,9 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { scenarioJsonSchema } from './scenario.ts';
+import { ratePerSecond, SCHEMA_FILE, scenarioJsonSchema, schemaText, shareOf } from './scenario.ts';
 import { parseScenario, ScenarioError } from './scenario-file.ts';
-import { SCHEMA_FILE, schemaText } from './scenario-schema.ts';
 
 const ready = new URL('../../../fixtures/scenarios/', import.meta.url);
 const files = readdirSync(ready).filter((name) => name.endsWith('.yaml'));
@@ -20,7 +19,7 @@ const problemsOf = (text: string): string[] => {
 };
 
 describe('published schema', () => {
-  it('is current: run node simulators/fleet/scenario/scenario-schema.ts', () => {
+  it('is current: run node simulators/fleet/scenario/scenario.ts', () => {
     expect(JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'))).toEqual(JSON.parse(schemaText()));
   });
 
@@ -111,5 +110,23 @@ describe('a bad scenario file', () => {
 
   it.each(['', '[]', 'text', '42'])('says what a scenario is: %j', (text) => {
     expect(problemsOf(text).join()).toMatch(/a scenario is a map of fields: name, /);
+  });
+});
+
+describe('units', () => {
+  it('reads rates as events per second', () => {
+    expect(['50/s', '300/m', '3600/h'].map(ratePerSecond)).toEqual([50, 5, 1]);
+  });
+
+  it('reads shares', () => {
+    expect(['0%', '12.5%', '100%'].map(shareOf)).toEqual([0, 0.125, 1]);
+  });
+
+  it.each(['50', '50/d', '-1/s'])('refuses the rate %j and says what is accepted', (text) => {
+    expect(() => ratePerSecond(text)).toThrow(/a number per time unit/);
+  });
+
+  it.each(['101%', '50', '-1%'])('refuses the share %j and says what is accepted', (text) => {
+    expect(() => shareOf(text)).toThrow(/0% to 100%/);
   });
 });

@@ -1,11 +1,32 @@
 /**
- * What a fleet does, phase by phase: the schema of a scenario file. `node simulators/fleet/scenario/scenario-schema.ts` generates
- * `fixtures/scenarios/scenario.schema.json` from it, with which editors complete and check scenario files.
+ * What a fleet does, phase by phase: the schema of a scenario file. Run this file after a change, then `npx biome check --write fixtures`:
+ * it writes `fixtures/scenarios/scenario.schema.json`, with which editors complete and check scenario files.
  */
+import { writeFileSync } from 'node:fs';
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
-import { DURATION_FORM, DURATION_WORDS } from '../../../harness/common/durations.ts';
+import { DURATION_FORM, DURATION_WORDS, durationMs } from '../../../harness/common/durations.ts';
 import { oneOf, shape } from '../../../harness/contract/shape.ts';
-import { RATE_FORM, RATE_WORDS, SHARE_FORM, SHARE_WORDS } from './units.ts';
+
+/** What `ratePerSecond` accepts, as a regular expression for schemas, and in words. */
+const RATE_FORM = '^\\d+(\\.\\d+)?/(s|m|h)$';
+const RATE_WORDS = 'a number per time unit over the whole fleet, e.g. 50/s, 300/m (units s, m, h)';
+
+/** What `shareOf` accepts. */
+const SHARE_FORM = '^(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)%$';
+const SHARE_WORDS = 'a percentage of the fleet, 0% to 100%';
+
+/** Events per second. Throws RangeError that says what is accepted. */
+export function ratePerSecond(text: string): number {
+  if (!new RegExp(RATE_FORM).test(text)) throw new RangeError(`'${text}' is not a rate: ${RATE_WORDS}`);
+  const [number, unit] = text.split('/');
+  return Number(number) / (durationMs(`1${unit}`) / 1000);
+}
+
+/** A fraction from 0 to 1. Throws RangeError that says what is accepted. */
+export function shareOf(text: string): number {
+  if (!new RegExp(SHARE_FORM).test(text)) throw new RangeError(`'${text}' is not a share: ${SHARE_WORDS}`);
+  return Number(text.slice(0, -1)) / 100;
+}
 
 const SKEW_FORM = `^-?${DURATION_FORM.slice(1)}`;
 const SKEW_WORDS = `${DURATION_WORDS}, negative to turn back`;
@@ -134,7 +155,6 @@ export interface Scenario extends Static<TObject<typeof head>> {
   phases: Phase[];
 }
 
-/** The published JSON Schema. */
 export function scenarioJsonSchema(): object {
   const schema = Type.Object(
     {
@@ -150,3 +170,10 @@ export function scenarioJsonSchema(): object {
     ...(JSON.parse(JSON.stringify(schema)) as object),
   };
 }
+
+/** The published schema. */
+export const SCHEMA_FILE = new URL('../../../fixtures/scenarios/scenario.schema.json', import.meta.url);
+
+export const schemaText = (): string => `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`;
+
+if (import.meta.main) writeFileSync(SCHEMA_FILE, schemaText());

@@ -1,14 +1,21 @@
 /**
- * An open-loop schedule: every action starts at its intended time even when earlier ones are still running, and its lateness is
- * reported, so that a slow generator cannot hide behind a slow target (coordinated omission).
+ * The shared clock, and the two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts short.
+ *
+ * Open loop: every action starts at its intended time even when earlier ones are still running, and its lateness is reported, so that a
+ * slow generator cannot hide behind a slow target (coordinated omission).
  */
-import type { Moments } from './arrivals.ts';
 
 /** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC): the shared clock. */
 export const monotonicMs = (() => {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return (): number => performance.now() + offset;
 })();
+
+/** The times of a stream of actions, ascending, milliseconds after the schedule began. */
+export interface Moments {
+  /** The next time; `undefined` after the last. */
+  next(): number | undefined;
+}
 
 export interface ScheduleOptions {
   /** Start of the schedule, on `now`'s clock. */
@@ -122,6 +129,51 @@ class DueQueue {
       heap[at] = heap[least] ?? 0;
       heap[least] = held;
       at = least;
+    }
+  }
+}
+
+/** All times are milliseconds on the shared clock. */
+export class Deadlines {
+  readonly #open = new Set<() => void>();
+  #ended = false;
+
+  /** Ends all waits, present and future. */
+  end(): void {
+    this.#ended = true;
+    for (const finish of [...this.#open]) finish();
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Resolves at `time`, or at the end of the run. */
+  until(time: number): Promise<void> {
+    return this.at(time).promise;
+  }
+
+  /** Like `until`, but `finish` resolves it earlier. */
+  at(time: number): { promise: Promise<void>; finish(): void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const finish = (): void => {
+      clearTimeout(timer);
+      this.#open.delete(finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, Math.max(time - monotonicMs(), 0));
+    this.#open.add(finish);
+    if (this.#ended) finish();
+    return { promise, finish };
+  }
+
+  /** Resolves with false when `work` is not done at `time`, with true when it is or the run has ended. Rejects when `work` does. */
+  async reached(time: number, work: Promise<unknown>): Promise<boolean> {
+    const wait = this.at(time);
+    try {
+      return await Promise.race([work.then(() => true), wait.promise.then(() => this.#ended)]);
+    } finally {
+      wait.finish();
     }
   }
 }

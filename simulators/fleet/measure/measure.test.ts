@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decode, encode, histogram, recordMs } from './histograms.ts';
-import { Metrics, mergeSnapshots, summariesOf } from './metrics.ts';
+import { decode, encode, histogram, Metrics, mergeSnapshots, recordMs, summariesOf } from './metrics.ts';
+import { SaturationSampler } from './saturation.ts';
 
 const sample = fc.tuple(fc.constantFrom('a.ms', 'b.ms'), fc.double({ min: 0, max: 4_000_000, noNaN: true }));
 
@@ -78,5 +78,24 @@ describe('an interval', () => {
     expect(Object.keys(metrics.takeInterval().histograms)).toEqual(['ping.ms']);
     expect(metrics.takeInterval().histograms).toEqual({});
     expect(metrics.summaries()['ping.ms']?.count).toBe(1);
+  });
+});
+
+describe('the sampler', () => {
+  it('sees a blocked event loop and the time it cost', () => {
+    const sampler = new SaturationSampler();
+    sampler.start();
+    sampler.take();
+    const began = performance.now();
+    const before = process.cpuUsage();
+    // Others may have the processor for most of the time: what counts is what this process used of it.
+    while (performance.now() < began + 120 || process.cpuUsage(before).user < 30_000);
+    const sample = sampler.take();
+    const usedMs = sample.cpu * (performance.now() - began);
+    sampler.stop();
+    expect(sample.loop_max_ms).toBeGreaterThan(60);
+    expect(usedMs).toBeGreaterThan(25);
+    expect(sample.descriptors).toBeGreaterThan(0);
+    expect(sample.descriptor_limit).toBeGreaterThan(0);
   });
 });
