@@ -10,10 +10,9 @@ import { Redactor } from '../client/redact.ts';
 import { makePlan, type PlanOptions } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Report, Suite } from '../runner/types.ts';
-import type { DeviceContext, PlatformContext } from '../targets/contexts.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import { openPlatformTarget } from '../targets/open-platform.ts';
-import type { OpenedTarget } from '../targets/opened.ts';
+import type { DeviceContext, OpenedTarget, PlatformContext } from '../targets/opened.ts';
 import { type DeviceTargetOptions, PATIENCE_MS, type PlatformTargetOptions } from '../targets/options.ts';
 import { LONGEST_PATIENCE_SECONDS } from './check-options.ts';
 import { VERSION } from './version.ts';
@@ -24,10 +23,9 @@ export { prettyText } from '../reports/pretty.ts';
 export { applyBaseline, type Baseline, type BaselineEntry } from '../runner/baseline.ts';
 export { checks, requirement, suite } from '../runner/define.ts';
 export type * from '../runner/types.ts';
-export type { DeviceContext, PlatformContext } from '../targets/contexts.ts';
 export { type Control, ControlError } from '../targets/control/control.ts';
 export { HttpControl } from '../targets/control/http-control.ts';
-export type { OpenedTarget } from '../targets/opened.ts';
+export type { DeviceContext, OpenedTarget, PlatformContext } from '../targets/opened.ts';
 
 /** Throws RangeError. */
 function patience(ms: number): number {

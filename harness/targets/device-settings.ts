@@ -1,12 +1,13 @@
-/** What the options and the target file together say about a device. */
-import { isAbsolute } from 'node:path';
+/** What the options and the target file together say about a device, and the paths that a command's placeholders stand for. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { UsageError } from '../common/usage-error.ts';
 import type { Capability } from '../contract/capabilities.ts';
-import { declaredCapabilities } from './declared.ts';
 import type { TargetFile } from './file-schema.ts';
-import { fillPlaceholders } from './launch/command-placeholders.ts';
 import { type StartOptions, startOptions } from './launch/started.ts';
-import type { DeviceTargetOptions, ImageOptions } from './options.ts';
+import { type DeviceTargetOptions, declaredCapabilities, type ImageOptions } from './options.ts';
 import { loadTargetFile } from './target-file.ts';
 import { addressesIn, fieldsOf, fieldValues, TRANSPORTS } from './transports/index.ts';
 import type { Transport, TransportAddress } from './transports/transport.ts';
@@ -99,5 +100,41 @@ function imageOptions(
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.socket === undefined ? {} : { socket: options.socket }),
     ...(controlInside && options.control !== undefined ? { control: options.control } : {}),
+  };
+}
+
+/** A command with paths in a private folder for `{socket}`, `{discovery}`, `{control}` and `{dir}`, and what the paths are for. */
+interface FilledCommand {
+  command: string;
+  /** Where the command was asked to serve; undefined when it names no placeholder of a transport. */
+  at: TransportAddress | undefined;
+  /** Where the command was asked to serve its control API. */
+  control: string | undefined;
+  /** Removes the folder. */
+  remove(): void;
+}
+
+/**
+ * The command with paths for its placeholders; undefined when it has none. The paths need no quoting, and they are short because
+ * the path of a socket may have 107 bytes.
+ */
+function fillPlaceholders(command: string, transports: readonly Transport[]): FilledCommand | undefined {
+  const fileNames = new Map([
+    ...transports.flatMap(({ addressField, placeholder }) =>
+      placeholder === undefined ? [] : [[addressField, placeholder] as const],
+    ),
+    ['control', 'control.sock'] as const,
+    ['dir', 'agent'] as const,
+  ]);
+  const used = [...fileNames.keys()].filter((name) => command.includes(`{${name}}`));
+  if (used.length === 0) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'muster-'));
+  const path = (name: string): string => join(folder, fileNames.get(name) ?? name);
+  const transport = transports.find(({ addressField }) => used.includes(addressField));
+  return {
+    command: used.reduce((line, name) => line.replaceAll(`{${name}}`, path(name)), command),
+    at: transport === undefined ? undefined : { transport, address: path(transport.addressField) },
+    control: used.includes('control') ? path('control') : undefined,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -6,16 +6,14 @@ import type { Redactor } from '../client/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import { CommandControl } from './control/command-control.ts';
-import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
+import { type Control, ControlError, noControl, RestartControl, withDeclared } from './control/control.ts';
 import { HttpControl } from './control/http-control.ts';
-import { RestartControl } from './control/restart-control.ts';
-import { identityOf, isCapability } from './declared.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
 import { startCommand } from './launch/command.ts';
 import { startDeviceImage } from './launch/image.ts';
 import { type Started, tryStart } from './launch/started.ts';
 import { type OpenDeviceTarget, opening } from './opened.ts';
-import { type DeviceTargetOptions, PATIENCE_MS } from './options.ts';
+import { type DeviceTargetOptions, identityOf, isCapability, PATIENCE_MS } from './options.ts';
 import { type Connection, whyUnreachable } from './transports/transport.ts';
 import { NOWHERE, url } from './transports/url.ts';
 

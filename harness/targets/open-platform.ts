@@ -1,17 +1,21 @@
-/** From options to a Platform API that can be checked. */
+/** From options to a Platform API that can be checked: what it has is found out by reading it. */
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { UsageError } from '../common/usage-error.ts';
 import type { Capability } from '../contract/capabilities.ts';
-import { codenameOf, DIALECT_NAMES, NEWEST_VERSION } from '../contract/versions.ts';
-import { declaredCapabilities, identityOf } from './declared.ts';
+import {
+  codenameOf,
+  DIALECT_NAMES,
+  NEWEST_VERSION,
+  SUPPORTED_VERSIONS,
+  type SupportedVersion,
+} from '../contract/versions.ts';
 import type { TargetFile } from './file-schema.ts';
 import { startCommand } from './launch/command.ts';
 import { startOnPort } from './launch/image.ts';
 import { type Started, startOptions, tryStart } from './launch/started.ts';
 import { type OpenPlatformTarget, opening } from './opened.ts';
-import { PATIENCE_MS, type PlatformTargetOptions } from './options.ts';
-import { NOTHING_DETECTED, probePlatform } from './probe-platform.ts';
+import { declaredCapabilities, identityOf, PATIENCE_MS, type PlatformTargetOptions } from './options.ts';
 import { loadTargetFile } from './target-file.ts';
 import { whyUnreachable } from './transports/transport.ts';
 import { NOWHERE, readCa, url, webAddress, withSystemAuthorities } from './transports/url.ts';
@@ -144,4 +148,60 @@ function clientOf(settings: PlatformSettings, started: Started | undefined, reco
     headers: { accept: 'application/json', 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
     recorder,
   });
+}
+
+/** What reading a platform shows. */
+interface Detected {
+  versions: SupportedVersion[];
+  /** The platform holds enough items to page through. */
+  seedData: boolean;
+  onlineDevice: string | undefined;
+  offlineDevice: string | undefined;
+}
+
+/** For a platform that does not answer. */
+const NOTHING_DETECTED: Detected = {
+  versions: [],
+  seedData: false,
+  onlineDevice: undefined,
+  offlineDevice: undefined,
+};
+
+/** With fewer items than this every page is the last one. */
+const ENOUGH = 3;
+
+/** Only reads. Errors are not reported here: what cannot be detected is not declared, and the checks find out why. */
+async function probePlatform(http: HttpClient, versionHeader: string): Promise<Detected> {
+  const accepted = await Promise.all(
+    SUPPORTED_VERSIONS.map(async (version) => {
+      const { status } = await listDevices(http, { headers: { [versionHeader]: version }, limit: 1 });
+      return status === 200 ? [version] : [];
+    }),
+  );
+  const { items } = await listDevices(http, { limit: 100 });
+  const withStatus = (status: string): string | undefined =>
+    items.find((item) => item.status === status && typeof item.id === 'string')?.id as string | undefined;
+  return {
+    versions: accepted.flat(),
+    seedData: items.length >= ENOUGH,
+    onlineDevice: withStatus('online'),
+    offlineDevice: withStatus('offline'),
+  };
+}
+
+async function listDevices(
+  http: HttpClient,
+  options: { headers?: Record<string, string>; limit: number },
+): Promise<{ status: number | undefined; items: { id?: unknown; status?: unknown }[] }> {
+  try {
+    const { headers = {}, limit } = options;
+    const { status, json } = await http.get('/devices', { headers, query: { limit } });
+    const data = (json as { data?: unknown } | undefined)?.data;
+    return {
+      status,
+      items: Array.isArray(data) ? data.filter((item) => item !== null && typeof item === 'object') : [],
+    };
+  } catch {
+    return { status: undefined, items: [] };
+  }
 }

@@ -1,6 +1,6 @@
 /** The device suite: registers the sections, nothing else. */
 import { suite } from '../../harness/runner/define.ts';
-import type { DeviceContext } from '../../harness/targets/contexts.ts';
+import type { DeviceContext } from '../../harness/targets/opened.ts';
 import deployment from './2.1-deployment.ts';
 import lifecycle from './2.2-lifecycle.ts';
 import statuses from './2.2-statuses.ts';

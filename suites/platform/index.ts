@@ -1,7 +1,7 @@
 /** The platform suite: the checks of every file of this folder. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
-import type { PlatformContext } from '../../harness/targets/contexts.ts';
+import type { PlatformContext } from '../../harness/targets/opened.ts';
 import deployments from './2.1-deployments.ts';
 import ping from './2.5-ping.ts';
 import createdItems from './2.6-created-items.ts';

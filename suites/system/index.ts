@@ -1,7 +1,7 @@
 /** The system suite: platform and device together. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
-import type { SystemContext } from '../../harness/targets/contexts.ts';
+import type { SystemContext } from '../../harness/targets/opened.ts';
 import failed from './2.2-failed.ts';
 import offline from './2.2-offline.ts';
 import soak from './3-soak.ts';

@@ -1,4 +1,4 @@
-import type { DeviceContext } from '../../targets/contexts.ts';
+import type { DeviceContext } from '../../targets/opened.ts';
 import { checkCommand } from '../check-command.ts';
 import { planOptions } from '../check-options.ts';
 import { deviceTarget, deviceTargetOptions } from '../target-options.ts';

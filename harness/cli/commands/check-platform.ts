@@ -1,4 +1,4 @@
-import type { PlatformContext } from '../../targets/contexts.ts';
+import type { PlatformContext } from '../../targets/opened.ts';
 import { checkCommand } from '../check-command.ts';
 import { planOptions } from '../check-options.ts';
 import { platformTarget, platformTargetOptions } from '../target-options.ts';

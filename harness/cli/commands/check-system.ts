@@ -1,4 +1,4 @@
-import type { SystemContext } from '../../targets/contexts.ts';
+import type { SystemContext } from '../../targets/opened.ts';
 import { checkCommand } from '../check-command.ts';
 import { planOptions } from '../check-options.ts';
 import { systemTargetOptions } from '../target-options.ts';

@@ -7,7 +7,7 @@ import { claimsOf } from '../../reports/certificate/claims.ts';
 import { Refused } from '../../reports/certificate/dsse.ts';
 import { keyId, readPublicKey } from '../../reports/certificate/keys.ts';
 import { ownSuites, verifyCertificate } from '../../reports/certificate/verify.ts';
-import { digestOf } from '../../targets/declared.ts';
+import { digestOf } from '../../targets/options.ts';
 import { loadSuites } from '../catalogue.ts';
 import { columns, command } from '../options.ts';
 import { VERSION } from '../version.ts';

@@ -1,12 +1,11 @@
 /** Agent and platform as one target: by default the agent is enrolled in a platform of Muster's own. */
 import process from 'node:process';
 import { UsageError } from '../../common/usage-error.ts';
-import type { DeviceContext, PlatformContext, SystemContext } from '../../targets/contexts.ts';
 import { ControlError } from '../../targets/control/control.ts';
 import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
-import type { OpenedTarget } from '../../targets/opened.ts';
+import type { DeviceContext, OpenedTarget, PlatformContext, SystemContext } from '../../targets/opened.ts';
 import type { Opening } from '../check-command.ts';
 import type { OptionsOf } from '../options.ts';
 import { deviceTarget, type systemTargetOptions } from '../target-options.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/deployment.ts';
 import type { Shape } from '../../contract/shape.ts';
-import { OutputTail } from '../launch/output-tail.ts';
+import { OutputTail } from '../launch/started.ts';
 import { type Control, ControlError, type Exact, parseExact, withDeclared } from './control.ts';
 
 /** The `control` of a target file, but for `http`. */

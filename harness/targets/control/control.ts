@@ -1,4 +1,7 @@
-/** How a suite drives an agent: an interface with one implementation a file beside this one, and none at all (`noControl`). */
+/**
+ * How a suite drives an agent: an interface, the control that can do nothing (`noControl`) and the one that adds a restart to another
+ * (`RestartControl`). The controls that speak to an agent have a file each beside this one.
+ */
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -69,3 +72,56 @@ export const noControl: Control = {
   start: refuse,
   close: () => Promise.resolve(),
 };
+
+/** Stops and starts the process that Muster started. */
+export interface Restarter {
+  stop(signal: StopSignal): Promise<void>;
+  start(): Promise<void>;
+}
+
+/**
+ * Adds `restart` to a control that lacks it, for an agent that Muster started. Passes every call on to the control inside; `stop` and
+ * `start` too when that one can restart.
+ */
+export class RestartControl implements Control {
+  readonly kind: string;
+  readonly #inner: Control;
+  readonly #restarter: Restarter;
+  #innerRestarts: boolean | undefined;
+
+  constructor(inner: Control, restarter: Restarter) {
+    this.kind = inner.kind === 'none' ? 'process' : `${inner.kind} + process`;
+    this.#inner = inner;
+    this.#restarter = restarter;
+  }
+
+  async info(): Promise<ControlInfo> {
+    const info = await this.#inner.info();
+    this.#innerRestarts = info.capabilities.includes('restart');
+    return this.#innerRestarts ? info : { ...info, capabilities: [...info.capabilities, 'restart'] };
+  }
+  deploy(request?: ControlDeployment): Promise<Deployment> {
+    return this.#inner.deploy(request);
+  }
+  remove(deploymentId: string): Promise<Deployment> {
+    return this.#inner.remove(deploymentId);
+  }
+  publish(count: number): Promise<Exact<ControlPublished>> {
+    return this.#inner.publish(count);
+  }
+  compact(): Promise<Exact<ControlCompacted>> {
+    return this.#inner.compact();
+  }
+  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
+    await (this.#innerRestarts === true ? this.#inner : this.#restarter).stop(signal);
+  }
+  async start(): Promise<void> {
+    if (this.#innerRestarts === true) return this.#inner.start();
+    await this.#restarter.start().catch((error: unknown) => {
+      throw new ControlError(error instanceof Error ? error.message : String(error), { cause: error });
+    });
+  }
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+}

@@ -3,9 +3,8 @@ import { poll } from '../../common/poll.ts';
 import { acceptsControl } from '../control/http-control.ts';
 import { addressesIn, fieldsOf, fieldValues } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
-import { lastLines } from './output-tail.ts';
 import { ProcessGroup } from './process-group.ts';
-import { type Started, StartFailed, type StartOptions } from './started.ts';
+import { lastLines, type Started, StartFailed, type StartOptions } from './started.ts';
 
 /** A shell line and where it is to serve. */
 export interface CommandOptions extends StartOptions {

@@ -3,8 +3,7 @@ import process from 'node:process';
 import type { ContainerRuntimeClient, GenericContainer, StartedTestContainer } from 'testcontainers';
 import { poll } from '../../common/poll.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import { lastLines, OutputTail } from './output-tail.ts';
-import { StartFailed, type StartOptions } from './started.ts';
+import { lastLines, OutputTail, StartFailed, type StartOptions } from './started.ts';
 
 /** A container to start; `mounts` are folders of this machine, `port` is one inside the container. */
 export interface ContainerPlan extends Pick<StartOptions, 'timeoutMs' | 'notify' | 'signal'> {

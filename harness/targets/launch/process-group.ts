@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PollTimeout, poll } from '../../common/poll.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import { OutputTail } from './output-tail.ts';
+import { OutputTail } from './started.ts';
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;

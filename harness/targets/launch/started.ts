@@ -1,9 +1,11 @@
-/** A target that Muster starts itself, by a command or from an image, and why one could not be started. */
-import type { StopSignal } from '../../contract/control.ts';
+/** A target that Muster starts itself, by a command or from an image: its options, why one could not be started, and what it wrote. */
+import type { Restarter } from '../control/control.ts';
 import type { TargetOptions } from '../options.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 
 const START_MS = 60_000;
+const KEPT_CHARACTERS = 4000;
+const LAST_LINES = 15;
 
 /** Options of every way to start a target. */
 export interface StartOptions {
@@ -23,7 +25,7 @@ export interface Started {
   /** Address of a control API that it announced. */
   readonly control?: string;
   /** Present when Muster itself can stop and start it. */
-  readonly restart?: { stop(signal: StopSignal): Promise<void>; start(): Promise<void> };
+  readonly restart?: Restarter;
   /** `sha256:…` of the image. */
   readonly digest?: string;
   /** The end of what it wrote. */
@@ -60,4 +62,32 @@ export async function tryStart(
     if (!(error instanceof StartFailed)) throw error;
     return { problem: error.message };
   }
+}
+
+/** Keeps the last characters of what a program writes, for messages about it. */
+export class OutputTail {
+  readonly #limit: number;
+  #kept = '';
+  #cut = false;
+
+  constructor(limit: number = KEPT_CHARACTERS) {
+    this.#limit = limit;
+  }
+
+  add(text: string): void {
+    const all = this.#kept + text;
+    this.#cut ||= all.length > this.#limit;
+    this.#kept = all.slice(-this.#limit);
+  }
+
+  /** The mark tells the reader, and the redactor, that the beginning is missing. */
+  get text(): string {
+    return this.#cut ? `…${this.#kept}` : this.#kept;
+  }
+}
+
+/** The last lines of `output` as the end of a message. */
+export function lastLines(output: string): string {
+  const lines = output.trim().split('\n').slice(-LAST_LINES).join('\n');
+  return lines === '' ? '; it wrote nothing' : `; the last lines that it wrote:\n${lines}`;
 }

@@ -1,7 +1,7 @@
 /** How a device check is declared. */
 import { checks } from '../../../harness/runner/define.ts';
 import type { Capability } from '../../../harness/runner/types.ts';
-import type { DeviceContext } from '../../../harness/targets/contexts.ts';
+import type { DeviceContext } from '../../../harness/targets/opened.ts';
 import { type Device, relocate } from './device.ts';
 
 export type { Device };

@@ -2,7 +2,7 @@
 import type { HttpClient } from '../../../harness/client/http.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
-import type { DeviceContext } from '../../../harness/targets/contexts.ts';
+import type { DeviceContext } from '../../../harness/targets/opened.ts';
 
 export type Device = DeviceContext & CheckContext;
 

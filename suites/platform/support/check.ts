@@ -3,7 +3,7 @@ import { NoAnswer } from '../../../harness/client/errors.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
-import type { PlatformContext } from '../../../harness/targets/contexts.ts';
+import type { PlatformContext } from '../../../harness/targets/opened.ts';
 import { blockIfUndecided } from './unchanged.ts';
 
 export type { Platform } from './context.ts';

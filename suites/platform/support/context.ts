@@ -7,7 +7,7 @@ import {
   versionNamed,
 } from '../../../harness/contract/versions.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
-import type { PlatformContext } from '../../../harness/targets/contexts.ts';
+import type { PlatformContext } from '../../../harness/targets/opened.ts';
 
 export type Platform = PlatformContext & CheckContext;
 

@@ -1,6 +1,6 @@
 /** Everything that the system suite takes from the platform suite: how the platform is read, written to and pinged. */
 import type { CheckContext } from '../../../harness/runner/types.ts';
-import type { SystemContext } from '../../../harness/targets/contexts.ts';
+import type { SystemContext } from '../../../harness/targets/opened.ts';
 import type { Platform } from '../../platform/support/context.ts';
 
 export { withBoundedShrinking } from '../../platform/support/check.ts';

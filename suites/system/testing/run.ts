@@ -7,8 +7,8 @@ import { DEVICE_API_PREFIX, DIALECT_NAMES, NEWEST_VERSION } from '../../../harne
 import { makePlan } from '../../../harness/runner/plan.ts';
 import { runSuite } from '../../../harness/runner/run.ts';
 import type { Capability, Report } from '../../../harness/runner/types.ts';
-import type { SystemContext } from '../../../harness/targets/contexts.ts';
 import { HttpControl } from '../../../harness/targets/control/http-control.ts';
+import type { SystemContext } from '../../../harness/targets/opened.ts';
 import { UnixConnection } from '../../../harness/targets/transports/unix.ts';
 import { systemSuite } from '../index.ts';
 
