@@ -224,8 +224,7 @@ describe('driven', () => {
       error_status: 'failed',
       config_instances: [{ filepath: '/a', content: '1' }],
     });
-    const [, removed] = await stream.count(2);
-    expect(removed?.type).toBe('deployment.removed');
+    expect((await stream.count(2))[1]?.type).toBe('deployment.removed');
     expect((await on.ask('/deployments/current')).json).toMatchObject({
       id,
       status: 'failed',
