@@ -5,12 +5,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
+import process from 'node:process';
 import { setImmediate as turn } from 'node:timers/promises';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import { eventLine } from '../../../simulators/device/log/line.ts';
 import { chunk, frame } from '../../../simulators/device/stream/protocol.ts';
-import { inScratch, median } from './device-scratch.ts';
-import type { Figure } from './figure.ts';
+import { type Figure, inScratch, median, ofFloor } from './figure.ts';
 
 const SUBSCRIBERS = 1_000;
 const EVENTS = 300;
@@ -27,13 +27,9 @@ export async function delivering(): Promise<Figure[]> {
       together.push(await oneDevice(`${directory}/s${round}`, 'sync', 8));
     }
     const floor = median(floors);
-    const figure = (name: string, value: number): Figure => {
-      const ratio = value / floor;
-      return { name, value, floor, ratio, goal: '≥ 0.9 × floor', unit: 'frames/s', met: ratio >= 0.9 };
-    };
     return [
-      figure('SSE frames delivered to 1,000 subscribers, one event at a time', median(alone)),
-      figure('the same, each event on the disk first, 8 publishers', median(together)),
+      ofFloor('SSE frames delivered to 1,000 subscribers, one event at a time', median(alone), floor, 0.9, 'frames/s'),
+      ofFloor('the same, each event on the disk first, 8 publishers', median(together), floor, 0.9, 'frames/s'),
     ];
   });
 }
@@ -94,31 +90,31 @@ const sample = () =>
     deployed_at: '2026-01-01T00:00:00.000Z',
   });
 
-/** The process with the clients: tells how many bytes all of them have read. */
+/** The process with the clients, which counts the bytes that all of them have read. */
 class Clients {
-  readonly #process: ChildProcess;
+  readonly #child: ChildProcess;
 
-  private constructor(process: ChildProcess) {
-    this.#process = process;
+  private constructor(child: ChildProcess) {
+    this.#child = child;
   }
 
   static async connect(path: string): Promise<Clients> {
-    const clients = fork(new URL('./device-clients.ts', import.meta.url), [path, String(SUBSCRIBERS)]);
+    const clients = fork(import.meta.filename, [path]);
     await once(clients, 'message');
     return new Clients(clients);
   }
 
   /** Bytes read by one client on average, once no more have come for a moment. */
   async settled(): Promise<number> {
-    this.#process.send({ settle: true });
-    const [total] = (await once(this.#process, 'message')) as [number];
+    this.#child.send({ settle: true });
+    const [total] = (await once(this.#child, 'message')) as [number];
     return total / SUBSCRIBERS;
   }
 
   /** Frames a second, when `write` makes each client read about `bytes` more: until 99 % of all have been read. */
   async measure(bytes: number, write: () => Promise<void>): Promise<number> {
-    this.#process.send({ until: Math.floor(bytes * SUBSCRIBERS * 0.99) });
-    const read = once(this.#process, 'message');
+    this.#child.send({ until: Math.floor(bytes * SUBSCRIBERS * 0.99) });
+    const read = once(this.#child, 'message');
     const started = performance.now();
     await write();
     await read;
@@ -126,8 +122,41 @@ class Clients {
   }
 
   async close(): Promise<void> {
-    const ended = once(this.#process, 'exit');
-    this.#process.kill();
+    const ended = once(this.#child, 'exit');
+    this.#child.kill();
     await ended;
   }
 }
+
+/** In a process of its own: clients of one socket that count what they read. */
+async function countBytes(path: string): Promise<void> {
+  let total = 0;
+  let from = 0;
+  let until = Number.POSITIVE_INFINITY;
+  const report = (value: number): void => void process.send?.(value);
+  const connected = Array.from({ length: SUBSCRIBERS }, () => {
+    const socket = net.connect(path);
+    socket.write('GET /v0.2/events HTTP/1.1\r\nHost: device\r\n\r\n');
+    socket.on('error', () => {});
+    socket.on('data', ({ length }) => {
+      total += length;
+      if (total - from < until) return;
+      until = Number.POSITIVE_INFINITY;
+      report(total);
+    });
+    return new Promise((resolve) => socket.once('connect', resolve));
+  });
+  /** Reports once nothing has come for a while. */
+  const settle = (before: number): void => {
+    setTimeout(() => (before === total ? report(total) : settle(total)), 200);
+  };
+  process.on('message', (message: { until?: number; settle?: boolean }) => {
+    if (message.until === undefined) return settle(total);
+    from = total;
+    until = message.until;
+  });
+  await Promise.all(connected);
+  report(0);
+}
+
+if (import.meta.main) await countBytes(process.argv[2] ?? '');

@@ -1,3 +1,14 @@
+/** What all benches share: the line that they print, and what they measure with. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+export const KIB = 1024;
+
 /** One line of `npm run bench`: a measurement against the floor measured in the same run. */
 export interface Figure {
   name: string;
@@ -10,4 +21,41 @@ export interface Figure {
   goal: string;
   unit: string;
   met: boolean;
+}
+
+/** The goal is a share of the floor. */
+export function ofFloor(name: string, value: number, floor: number, share: number, unit: string): Figure {
+  const ratio = value / floor;
+  return { name, value, floor, ratio, goal: `≥ ${share} × floor`, unit, met: ratio >= share };
+}
+
+/** The goal is an upper limit, whatever the floor. */
+export function atMost(name: string, value: number, limit: number, unit: string, floor?: number): Figure {
+  const beside = floor === undefined ? {} : { floor, ratio: value / floor };
+  return { name, value, ...beside, goal: `≤ ${limit} ${unit}`, unit, met: value <= limit };
+}
+
+/** Runs `use` with a directory of its own, which is removed afterwards. */
+export async function inScratch<T>(use: (directory: string) => Promise<T>): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), 'muster-bench-'));
+  try {
+    return await use(directory);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** The middle one of some measurements. */
+export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+/** Memory of this process once nothing is left to collect. */
+export async function settledMemory(): Promise<NodeJS.MemoryUsage> {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  // Keys, sockets and buffers outside the heap are only given back some turns after they are collected.
+  for (let round = 0; round < 5; round++) {
+    collect();
+    await wait(100);
+  }
+  return process.memoryUsage();
 }

@@ -1,21 +1,38 @@
 /** Lists of a platform with a million devices, beside a bare server that answers with bodies of the same size. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import process from 'node:process';
+import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
-import type { Figure } from './figure.ts';
-import { type Request, requestsPerSecond, sample } from './platform-load.ts';
-import type { Answer, Instruction } from './platform-process.ts';
+import { atMost, type Figure, ofFloor } from './figure.ts';
+
+/** What the process of a server is asked: to be Muster's platform, or to answer every request with that many bytes. */
+type Instruction =
+  | { kind: 'platform'; devices: number; key: string }
+  | { kind: 'floor'; bytes: number }
+  | { kind: 'memory' };
+type Answer = { port: number; startMs: number } | { rss: number };
+
+interface Request {
+  port: number;
+  path: string;
+  headers?: Record<string, string>;
+}
 
 const DEVICES = 1_000_000;
 const KEY = 'bench-key';
 const ROUNDS = 20;
 const ROUND_MS = 200;
+const CONNECTIONS = 16;
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LENGTH = Buffer.from('ontent-length: ');
 
 export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
   const children: ChildProcess[] = [];
   const start = async (instruction: Instruction): Promise<{ child: ChildProcess; port: number; startMs: number }> => {
-    const child = fork(fileURLToPath(new URL('platform-process.ts', import.meta.url)));
+    const child = fork(import.meta.filename);
     children.push(child);
     const answer = await ask(child, instruction);
     if (!('port' in answer)) throw new Error('the server did not say where it listens');
@@ -49,13 +66,13 @@ export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
     const memory = await ask(platform.child, { kind: 'memory' });
     const rss = 'rss' in memory ? memory.rss / 1e6 : Number.NaN;
     return [
-      rate('platform: a page of 10 of 1,000,000 devices', rates.first, rates.floor, 0.7),
-      rate('platform: pages of 10 scattered over all', rates.anywhere, rates.floor, 0.3),
+      ofFloor('platform: a page of 10 of 1,000,000 devices', rates.first, rates.floor, 0.7, 'requests/s'),
+      ofFloor('platform: pages of 10 scattered over all', rates.anywhere, rates.floor, 0.3, 'requests/s'),
       cost('platform: the last page against the first', rates.last, rates.first, 1.5),
       cost('platform: a filtered page far out against the first', rates.filtered, rates.first, 3),
       cost('platform: a page under two filters against the first', rates.combined, rates.first, 3),
-      limit('platform: memory with 1,000,000 devices', rss, 1000, 'MB'),
-      limit('platform: seeding 1,000,000 devices', platform.startMs / 1000, 60, 's'),
+      atMost('platform: memory with 1,000,000 devices', rss, 1000, 'MB'),
+      atMost('platform: seeding 1,000,000 devices', platform.startMs / 1000, 60, 's'),
     ];
   } finally {
     for (const child of children) child.kill('SIGKILL');
@@ -87,21 +104,116 @@ async function ask(child: ChildProcess, instruction: Instruction): Promise<Answe
   return answer;
 }
 
-function rate(name: string, value: number, floor: number, goal: number): Figure {
-  const ratio = value / floor;
-  return { name, value, floor, ratio, goal: `≥ ${goal} × floor`, unit: 'requests/s', met: ratio >= goal };
-}
-
 /** Cost of a request is the inverse of its rate. */
 function cost(name: string, value: number, first: number, goal: number): Figure {
   const ratio = first / value;
   return { name, value: 1e6 / value, floor: 1e6 / first, ratio, goal: `≤ ${goal} ×`, unit: 'µs', met: ratio <= goal };
 }
 
-const limit = (name: string, value: number, goal: number, unit: string): Figure => ({
-  name,
-  value,
-  goal: `≤ ${goal} ${unit}`,
-  unit,
-  met: value <= goal,
-});
+/** A server in a process of its own. */
+async function serve(instruction: Instruction): Promise<Answer> {
+  const start = performance.now();
+  if (instruction.kind === 'memory') return { rss: process.memoryUsage().rss };
+  if (instruction.kind === 'platform') {
+    const { devices, key } = instruction;
+    const platform = await simulatePlatform({ devices, seed: 1, mqtt: false, keys: [{ key, scopes: 'all' }] });
+    return { port: Number(new URL(platform.url).port), startMs: performance.now() - start };
+  }
+  const body = 'x'.repeat(instruction.bytes);
+  const headers = { 'content-type': 'application/json', 'content-length': instruction.bytes };
+  const server = createServer((_request, response) => response.writeHead(200, headers).end(body));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return { port: (server.address() as AddressInfo).port, startMs: performance.now() - start };
+}
+
+function bytesOf({ path, headers = {} }: Request): Buffer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`);
+}
+
+/** One request after the other on one connection: raw sockets, so that the generator costs less than any server. */
+class Lane {
+  readonly #socket: Socket;
+  #chunks: Buffer[] = [];
+  #received = 0;
+  #expected = Number.POSITIVE_INFINITY;
+  #settle: { resolve(answer: Buffer): void; reject(error: Error): void } | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('error', (error) => this.#settle?.reject(error));
+    socket.on('close', () => this.#settle?.reject(new Error('the server closed the connection')));
+    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+  }
+
+  static open(port: number): Promise<Lane> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port, noDelay: true }, () => {
+        socket.off('error', reject);
+        resolve(new Lane(socket));
+      });
+      socket.once('error', reject);
+    });
+  }
+
+  request(bytes: Buffer): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      this.#socket.write(bytes);
+    });
+  }
+
+  close(): void {
+    this.#settle = undefined;
+    this.#socket.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#received += chunk.length;
+    if (this.#expected === Number.POSITIVE_INFINITY) {
+      const whole = Buffer.concat(this.#chunks);
+      const end = whole.indexOf(HEAD_END);
+      if (end === -1) return;
+      const at = whole.indexOf(LENGTH) + LENGTH.length;
+      this.#expected = end + HEAD_END.length + Number.parseInt(whole.toString('latin1', at, at + 12), 10);
+    }
+    if (this.#received < this.#expected) return;
+    const answer = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.#received = 0;
+    this.#expected = Number.POSITIVE_INFINITY;
+    this.#settle?.resolve(answer);
+  }
+}
+
+async function sample(request: Request): Promise<{ status: number; body: string }> {
+  const lane = await Lane.open(request.port);
+  const answer = await lane.request(bytesOf(request)).finally(() => lane.close());
+  const body = answer.subarray(answer.indexOf(HEAD_END) + HEAD_END.length).toString();
+  return { status: Number(answer.toString('latin1', 9, 12)), body };
+}
+
+/** Goes through the requests, again from the first after the last, on several connections. */
+async function requestsPerSecond(requests: readonly Request[], milliseconds: number): Promise<number> {
+  const encoded = requests.map(bytesOf);
+  const lanes = await Promise.all(Array.from({ length: CONNECTIONS }, () => Lane.open(requests[0]?.port ?? 0)));
+  let next = 0;
+  let answered = 0;
+  const start = performance.now();
+  const end = start + milliseconds;
+  const run = async (lane: Lane) => {
+    while (performance.now() < end) {
+      await lane.request(encoded[next++ % encoded.length] as Buffer);
+      answered += 1;
+    }
+  };
+  await Promise.all(lanes.map(run)).finally(() => {
+    for (const lane of lanes) lane.close();
+  });
+  return (answered * 1000) / (performance.now() - start);
+}
+
+if (import.meta.main) {
+  process.on('message', async (instruction: Instruction) => process.send?.(await serve(instruction)));
+}
