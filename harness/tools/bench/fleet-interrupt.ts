@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { baseDirFor } from '../../../simulators/fleet/run/workdir.ts';
+import { type Figure, inScratch, KIB } from './figure.ts';
 
-const BYTES_EACH = 64 * 1024;
+const BYTES_EACH = 64 * KIB;
 
-export interface Interrupted {
+interface Interrupted {
   /** From the interrupt to the end of the last process. */
   ms: number;
   exitCode: number | null;
@@ -25,6 +26,23 @@ interface Left {
   sockets: number;
   /** Folders and files for a time; the cache of compiled code that Node keeps there is not one of them. */
   folders: number;
+}
+
+/** A minute or two, most of it making keys. */
+export async function benchFleetInterrupt(count = 10_000): Promise<Figure[]> {
+  return await inScratch(async (stateDir) => {
+    const { ms, exitCode, before, left } = await interruptFleet(count, stateDir);
+    const nothing = Object.values(left).every((number) => number === 0);
+    return [
+      {
+        name: `fleet: Ctrl-C with ${count.toLocaleString('en')} robots running, until all has ended`,
+        value: ms / 1000,
+        goal: `≤ 5 s and nothing left (left of ${before.processes} processes ${left.processes}, of ${before.sockets} sockets ${left.sockets}, of ${before.folders} folders ${left.folders}; exit code ${exitCode})`,
+        unit: 's',
+        met: ms <= 5000 && nothing && exitCode === 130,
+      },
+    ];
+  });
 }
 
 /** Runs `muster fleet` with its own platform until all robots are online, then interrupts it. Rejects when they never are. */

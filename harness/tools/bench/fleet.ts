@@ -1,24 +1,15 @@
 /** What a fleet costs and how fast it is, each beside a floor or an absolute goal. */
-import { fork } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { descriptorLimit } from '../../../simulators/fleet/measure/saturation.ts';
 import { startEmbeddedPlatform } from '../../../simulators/fleet/processes/embedded-platform.ts';
-import { WORKER_FLAGS } from '../../../simulators/fleet/processes/process-host.ts';
 import { Fleet } from '../../../simulators/fleet/run/fleet.ts';
-import { baseDirFor } from '../../../simulators/fleet/run/workdir.ts';
 import type { Phase, Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
-import type { Figure } from './figure.ts';
-import { interruptFleet } from './fleet-interrupt.ts';
-import { openLoop } from './fleet-load.ts';
-import type { FleetMeasurement, FleetTask } from './fleet-process.ts';
+import { atMost, type Figure, inScratch, KIB } from './figure.ts';
+import { inProcess, type Measured, openLoop } from './fleet-process.ts';
 
 /** The warm-up of a measurement needs descriptors too. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UPLINK_ROBOTS = 2000;
-const KIB = 1024;
 /** Deployments of which a robot keeps a record, and a few for good measure. */
 const REMEMBERED = 70;
 
@@ -30,15 +21,13 @@ export async function benchFleet(): Promise<Figure[]> {
   ];
   const load = await openLoop(20_000, 8000);
   return [
-    {
-      name: `fleet: start of ${ROBOTS.toLocaleString('en')} robots in one process`,
-      value: robots.startMs / 1000,
-      floor: sockets.startMs / 1000,
-      ratio: robots.startMs / sockets.startMs,
-      goal: '≤ 3 s',
-      unit: 's',
-      met: robots.startMs <= 3000,
-    },
+    atMost(
+      `fleet: start of ${ROBOTS.toLocaleString('en')} robots in one process`,
+      robots.startMs / 1000,
+      3,
+      's',
+      sockets.startMs / 1000,
+    ),
     memory('fleet: memory of an idle robot', robots, sockets, 16),
     ...(await benchUplinkMemory(sockets)),
     {
@@ -51,9 +40,9 @@ export async function benchFleet(): Promise<Figure[]> {
   ];
 }
 
-async function benchUplinkMemory(floor: FleetMeasurement): Promise<Figure[]> {
-  return withPlatform(async (platform, stateDir) => {
-    const robots = await inProcess({ kind: 'robots', count: UPLINK_ROBOTS, platform: platform.address }, stateDir);
+async function benchUplinkMemory(floor: Measured): Promise<Figure[]> {
+  return withPlatform(async ({ address }, stateDir) => {
+    const robots = await inProcess({ kind: 'robots', count: UPLINK_ROBOTS, platform: address, stateDir });
     return [memory('fleet: memory of a robot with a live MQTT uplink', robots, floor, 40)];
   });
 }
@@ -113,26 +102,6 @@ export async function benchFleetMany(count = 100_000): Promise<Figure[]> {
   ];
 }
 
-/** A minute or two, most of it making keys. */
-export async function benchFleetInterrupt(count = 10_000): Promise<Figure[]> {
-  const stateDir = mkdtempSync(join(tmpdir(), 'muster-bench-keys-'));
-  try {
-    const { ms, exitCode, before, left } = await interruptFleet(count, stateDir);
-    const nothing = Object.values(left).every((number) => number === 0);
-    return [
-      {
-        name: `fleet: Ctrl-C with ${count.toLocaleString('en')} robots running, until all has ended`,
-        value: ms / 1000,
-        goal: `≤ 5 s and nothing left (left of ${before.processes} processes ${left.processes}, of ${before.sockets} sockets ${left.sockets}, of ${before.folders} folders ${left.folders}; exit code ${exitCode})`,
-        unit: 's',
-        met: ms <= 5000 && nothing && exitCode === 130,
-      },
-    ];
-  } finally {
-    rmSync(stateDir, { recursive: true, force: true });
-  }
-}
-
 /** Half an hour: resident memory of a fleet under everyday load must not grow. */
 export async function benchFleetSoak(minutes = 30, count = 1000): Promise<Figure[]> {
   return withPlatform(async ({ address }, stateDir) => {
@@ -179,17 +148,8 @@ const scenarioOf = (fields: Pick<Scenario, 'subscribers' | 'uplink'>): Scenario 
   ...fields,
 });
 
-function memory(name: string, measured: FleetMeasurement, floor: FleetMeasurement, goalKib: number): Figure {
-  return {
-    name,
-    value: measured.bytesEach / KIB,
-    floor: floor.bytesEach / KIB,
-    ratio: measured.bytesEach / floor.bytesEach,
-    goal: `≤ ${goalKib} KiB`,
-    unit: 'KiB',
-    met: measured.bytesEach <= goalKib * KIB,
-  };
-}
+const memory = (name: string, measured: Measured, floor: Measured, limitKib: number): Figure =>
+  atMost(name, measured.bytesEach / KIB, limitKib, 'KiB', floor.bytesEach / KIB);
 
 /** Least squares; `error` is the standard error of the slope. */
 function trend(points: readonly (readonly [number, number])[]): { slope: number; error: number } {
@@ -203,30 +163,15 @@ function trend(points: readonly (readonly [number, number])[]): { slope: number;
   return { slope, error: Math.sqrt(rest / (n - 2) / spread) };
 }
 
-type Task = FleetTask extends infer T ? (T extends unknown ? Omit<T, 'dir' | 'stateDir'> : never) : never;
-
-async function inProcess(task: Task, stateDir = tmpdir()): Promise<FleetMeasurement> {
-  const child = fork(fileURLToPath(new URL('fleet-process.ts', import.meta.url)), { execArgv: WORKER_FLAGS });
-  try {
-    return await new Promise<FleetMeasurement>((resolve, reject) => {
-      child.once('message', (message) => resolve(message as FleetMeasurement));
-      child.once('exit', (code) => reject(new Error(`the measuring process ended with exit code ${code}`)));
-      child.send({ ...task, dir: baseDirFor(task.count * 64 * KIB), stateDir });
-    });
-  } finally {
-    child.kill('SIGKILL');
-  }
-}
-
 async function withPlatform(
   measure: (platform: Awaited<ReturnType<typeof startEmbeddedPlatform>>, stateDir: string) => Promise<Figure[]>,
 ): Promise<Figure[]> {
-  const stateDir = mkdtempSync(join(tmpdir(), 'muster-bench-keys-'));
-  const platform = await startEmbeddedPlatform(1);
-  try {
-    return await measure(platform, stateDir);
-  } finally {
-    await platform.stop();
-    rmSync(stateDir, { recursive: true, force: true });
-  }
+  return await inScratch(async (stateDir) => {
+    const platform = await startEmbeddedPlatform(1);
+    try {
+      return await measure(platform, stateDir);
+    } finally {
+      await platform.stop();
+    }
+  });
 }

@@ -3,26 +3,60 @@ import process from 'node:process';
 import { onlyOf, toolOptions } from '../options.ts';
 import type { Figure } from './figure.ts';
 
-const BENCHES: Record<string, () => Promise<Figure[]>> = {
-  device: async () => (await import('./device.ts')).benchDevice(),
-  platform: async () => (await import('./platform.ts')).benchPlatform(),
-  uplink: async () => (await import('./uplink.ts')).benchUplink(),
-  fleet: async () => (await import('./fleet.ts')).benchFleet(),
-  'fleet.rollout': async () => (await import('./fleet.ts')).benchFleetRollout(),
-  'fleet.interrupt': async () => (await import('./fleet.ts')).benchFleetInterrupt(),
-  'fleet.many': async () => (await import('./fleet.ts')).benchFleetMany(),
-  'fleet.soak': async () => (await import('./fleet.ts')).benchFleetSoak(),
+interface Bench {
+  summary: string;
+  /** Minutes to half an hour, or most of the machine's memory: runs only when it is named. */
+  long?: boolean;
+  run(): Promise<Figure[]>;
+}
+
+const BENCHES: Record<string, Bench> = {
+  device: {
+    summary: 'appends, opening a log, delivery to 1,000 subscribers, 10,000 idle devices',
+    run: async () => (await import('./device.ts')).benchDevice(),
+  },
+  platform: {
+    summary: 'pages of a list of a million devices',
+    run: async () => (await import('./platform.ts')).benchPlatform(),
+  },
+  uplink: {
+    summary: 'memory of uplinks and of the broker, pings per second',
+    run: async () => (await import('./uplink.ts')).benchUplink(),
+  },
+  fleet: {
+    summary: 'start and memory of 10,000 robots, lateness of 20,000 requests per second',
+    run: async () => (await import('./fleet.ts')).benchFleet(),
+  },
+  'fleet.rollout': {
+    summary: 'a roll-out to 10,000 connected robots',
+    run: async () => (await import('./fleet.ts')).benchFleetRollout(),
+  },
+  'fleet.interrupt': {
+    summary: 'Ctrl-C with 10,000 robots running',
+    long: true,
+    run: async () => (await import('./fleet-interrupt.ts')).benchFleetInterrupt(),
+  },
+  'fleet.many': {
+    summary: '100,000 idle robots: some minutes and several GB',
+    long: true,
+    run: async () => (await import('./fleet.ts')).benchFleetMany(),
+  },
+  'fleet.soak': {
+    summary: 'growth of memory under everyday load: half an hour',
+    long: true,
+    run: async () => (await import('./fleet.ts')).benchFleetSoak(),
+  },
 };
-/** Minutes to half an hour, or most of the machine's memory: only when named. */
-const LONG = new Set(['fleet.interrupt', 'fleet.many', 'fleet.soak']);
 
 const HELP = `npm run bench -- [options]
-  --only NAME,NAME…   these of ${Object.keys(BENCHES).join(', ')}
-                      (${[...LONG].join(', ')} run only when they are named)
-`;
+  --only NAME,NAME…   these; without it all but those marked *, which take long
+
+${Object.entries(BENCHES)
+  .map(([name, { summary, long }]) => `  ${(name + (long ? ' *' : '')).padEnd(18)}  ${summary}\n`)
+  .join('')}`;
 const values = toolOptions(HELP, { only: { type: 'string' } });
 const only = onlyOf(values.only, Object.keys(BENCHES), HELP);
-const wanted = Object.keys(BENCHES).filter((name) => (only === undefined ? !LONG.has(name) : only.includes(name)));
+const wanted = Object.entries(BENCHES).filter(([name, { long }]) => only?.includes(name) ?? !long);
 const number = (value: number | undefined): string =>
   value === undefined ? '–' : value >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
 const row = (cells: string[]): string =>
@@ -31,8 +65,8 @@ const row = (cells: string[]): string =>
     .map((cell) => cell.padStart(12))
     .join(' ')}  ${cells.slice(4).join('  ')}\n`;
 process.stdout.write(row(['figure', 'measured', 'floor', 'ratio', 'unit, goal']));
-for (const name of wanted) {
-  for (const figure of (await BENCHES[name]?.()) ?? []) {
+for (const [, bench] of wanted) {
+  for (const figure of await bench.run()) {
     process.stdout.write(
       row([
         figure.name,
