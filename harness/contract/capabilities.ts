@@ -13,7 +13,7 @@ const DEVICE_CAPABILITIES = {
   files: 'the folder of config files can be read',
 } as const;
 
-/** Capabilities of a Platform API, beside the versions that it accepts. */
+/** Capabilities of a Platform API, besides the versions that it accepts. */
 const PLATFORM_CAPABILITIES = {
   write: 'the suite may create resources on the platform (not with --read-only)',
   'seed-data': 'the platform holds enough items to page through, or the suite may create them',

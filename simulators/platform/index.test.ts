@@ -7,7 +7,7 @@ import { simulatePlatform } from './index.ts';
 import { startPlatform } from './testing/client.ts';
 
 describe('a simulated platform', () => {
-  it('starts with a key of its own, and stops once however often stop is called', async () => {
+  it('starts with a generated key, and stops once however often stop is called', async () => {
     const platform = await startPlatform({ mqtt: {} });
     expect(platform.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/beta$/);
     expect(platform.mqttUrl).toMatch(/^mqtt:\/\/127\.0\.0\.1:\d+$/);

@@ -52,7 +52,7 @@ export interface Resource {
   fields(version: SupportedVersion): TProperties;
   expansions: Record<string, Expansion>;
   filters: Record<string, Filter>;
-  /** Fields beside `id` and `created_at` that sort. */
+  /** Fields that sort besides `id` and `created_at`. */
   orders: Record<string, Span>;
 }
 

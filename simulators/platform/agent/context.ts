@@ -13,7 +13,7 @@ export interface AgentContext {
   minKeyBits: number;
   /** A device's session ended; connections that use it must end too. */
   onSessionEnded(deviceId: string): void;
-  /** A device gave a sign of life. */
+  /** A device sent a request, so it is alive. */
   onSeen(deviceId: string): void;
 }
 

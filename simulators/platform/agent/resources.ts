@@ -1,4 +1,4 @@
-/** What a device reads beside its deployments: content of config instances, releases, git commits, the service's version. */
+/** What a device reads besides its deployments: content of config instances, releases, git commits, the service's version. */
 import { arch, platform } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import { AGENT_API_VERSION } from '../../../harness/contract/versions.ts';

@@ -10,14 +10,14 @@ export interface Broker {
   readonly url: string;
   /** Publishes on a topic of that device. */
   publish(deviceId: string, topic: string, message: object, options: PublishOptions): void;
-  /** The device gave a sign of life outside this broker. */
+  /** The device is alive: it sent something that did not pass this broker. */
   heard(deviceId: string): void;
-  /** The device's session ended: ends its connection, where the broker allows that. */
+  /** The device's session ended: ends its connection if the broker allows that. */
   disconnect(deviceId: string): void;
   stop(): Promise<void>;
 }
 
-/** What a broker tells the platform. `payload` is only valid during the call. */
+/** What a broker reports to the platform. `payload` is only valid during the call. */
 export interface BrokerEvents {
   /** A device published on its pong topic. */
   onPong(deviceId: string, payload: Buffer): void;

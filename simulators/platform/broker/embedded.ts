@@ -1,6 +1,6 @@
 /**
  * The embedded MQTT 3.1.1 broker: every client is a device (client id = device id, username = session id, password = token)
- * and reaches its own topics only. Sessions never outlive their connection, whatever a client asks for: what an offline
+ * and reaches its own topics only. Sessions never outlive their connection, even when a client asks for that: what an offline
  * device must learn is retained, and its agent subscribes again after every CONNACK, so nothing needs to be queued for it.
  */
 import { type EventEmitter, once } from 'node:events';

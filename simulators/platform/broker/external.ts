@@ -29,7 +29,7 @@ export class BrokerError extends Error {
 }
 
 interface ExternalBrokerEvents extends BrokerEvents {
-  /** Whether the device exists: a broker may let strangers publish on topics of devices that do not. */
+  /** Whether the device exists: a broker may let other clients publish on topics of unknown devices. */
   isDevice(deviceId: string): boolean;
   /** Sends a ping whose answer shows that the device is there. */
   probe(deviceId: string): void;

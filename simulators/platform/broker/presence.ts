@@ -1,6 +1,6 @@
 /**
  * Who is online, where the broker cannot tell: on an external broker the published protocol has neither a last will nor a birth
- * message. A device counts as online for a minute after each sign of life: an HTTP request, a pong, a report of a sync. Every
+ * message. A device counts as online for a minute after each message from it: an HTTP request, a pong, a report of a sync. Every
  * device that has been online is pinged twice a minute, so that an idle one gives such signs.
  */
 import type { Clock } from '../../common/clock.ts';
@@ -14,7 +14,7 @@ export interface Presence {
   seen(deviceId: string): void;
   /** The device's session ended. */
   gone(deviceId: string): void;
-  /** Everybody is offline from now on. */
+  /** Every device is offline from now on. */
   stop(): void;
 }
 

@@ -113,8 +113,8 @@ describe('a deployment', () => {
       expect.objectContaining({ status: 409 }),
     );
     expect(new TextDecoder().decode(platform.port.content(robot, kit.instance).data)).toBe('{"speed":1}');
-    const stranger = await createDevice(platform);
-    expect(() => platform.port.content(stranger, kit.instance)).toThrow(expect.objectContaining({ status: 403 }));
+    const outsider = await createDevice(platform);
+    expect(() => platform.port.content(outsider, kit.instance)).toThrow(expect.objectContaining({ status: 403 }));
   });
 
   it('cannot go to an archived device', async () => {

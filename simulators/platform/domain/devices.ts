@@ -66,7 +66,7 @@ export function disconnectAll(core: Core): void {
   });
 }
 
-/** Puts a device into a group, or into none: membership is managed beside the published API. */
+/** Puts a device into a group, or into none: no published operation does that. */
 export function assignGroup(core: Core, id: string, groupId: string | null): DeviceRow {
   const row = find(core, 'device', id);
   if (groupId !== null) find(core, 'group', groupId);

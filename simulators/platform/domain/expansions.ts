@@ -5,7 +5,7 @@ import type { Core } from '../core.ts';
 import type { BaseRow, Rows } from '../store/rows.ts';
 import { contentOf } from './content.ts';
 
-/** Another resource, several, none, or a value of its own. */
+/** Another resource, several, none, or a plain value. */
 export type Expanded =
   | { kind: ResourceKind; row: BaseRow | undefined }
   | { kind: ResourceKind; rows: readonly BaseRow[] }

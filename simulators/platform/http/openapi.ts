@@ -1,4 +1,4 @@
-/** The OpenAPI document of each version, at `/openapi/<version>.json`: for everybody, without a key. */
+/** The OpenAPI document of each version, at `/openapi/<version>.json`, which needs no key. */
 import type { FastifyInstance } from 'fastify';
 import { openApiDocument } from '../../../harness/contract/platform/openapi.ts';
 import { DIALECT_NAMES, DIALECTS, type DialectNames, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';

@@ -1,18 +1,22 @@
-/** The handler of each published operation. Resources with more than plain reads and writes have a file of their own. */
+/** The handler of each published operation. Those of config instances and devices have their own files. */
+import type { CreateConfigSchema, OlderCreateConfigSchema } from '../../../harness/contract/platform/config-schema.ts';
 import type { CreateConfigType, UpdateConfigType } from '../../../harness/contract/platform/config-type.ts';
+import type { CreateDeployment } from '../../../harness/contract/platform/deployment.ts';
 import type { CreateGitCommit } from '../../../harness/contract/platform/git-commit.ts';
 import type { CreateGroup, MoveGroup, UpdateGroup } from '../../../harness/contract/platform/group.ts';
 import type { CreateRelease } from '../../../harness/contract/platform/release.ts';
+import { atLeast } from '../../../harness/contract/versions.ts';
+import { createConfigSchema } from '../domain/config-schemas.ts';
 import { createConfigType, updateConfigType } from '../domain/config-types.ts';
+import { archiveDeployment, createDeployment, deployDeployment, driftsOf } from '../domain/deployments.ts';
 import { createGitCommit } from '../domain/git-commits.ts';
 import { createGroup, moveGroup, renameGroup } from '../domain/groups.ts';
 import { issueToken } from '../domain/provisioning.ts';
 import { createRelease } from '../domain/releases.ts';
-import { created, get, type Handlers, param, shown } from '../http/call.ts';
-import { list } from '../http/lists.ts';
+import { type Call, created, get, type Handlers, param, requireScope, shown } from '../http/call.ts';
+import { list, page } from '../http/lists.ts';
+import { slotsOf } from '../versions/rainier.ts';
 import { configInstanceHandlers } from './config-instances.ts';
-import { configSchemaHandlers } from './config-schemas.ts';
-import { deploymentHandlers } from './deployments.ts';
 import { deviceHandlers } from './devices.ts';
 
 const configTypeHandlers: Handlers = {
@@ -24,6 +28,41 @@ const configTypeHandlers: Handlers = {
     shown(call, 'config_type', (core) =>
       updateConfigType(core, param(call, 'config_type_id'), call.body as UpdateConfigType, call.version),
     ),
+};
+
+const configSchemaHandlers: Handlers = {
+  listConfigSchemas: (call) => list(call, 'config_schema'),
+  getConfigSchema: (call) => get(call, 'config_schema'),
+  createConfigSchema: (call) =>
+    created(call, 'config_schema', (core) => createConfigSchema(core, requestedSchema(call), call.version)),
+};
+
+/** The request in the newest vocabulary. */
+function requestedSchema({ body, version }: Call): CreateConfigSchema {
+  if (atLeast(version, 'everglades')) return body as CreateConfigSchema;
+  const { instance_filepath, ...rest } = body as OlderCreateConfigSchema;
+  const slots = slotsOf(instance_filepath);
+  return { ...rest, ...(slots && { instance_slots: slots }) };
+}
+
+const deploymentHandlers: Handlers = {
+  listDeployments: (call) => list(call, 'deployment'),
+  getDeployment: (call) => get(call, 'deployment'),
+  createDeployment: (call) => {
+    const request = call.body as CreateDeployment;
+    requireScope(call, request.target_status === 'deployed' ? 'deployments:deploy' : 'deployments:stage');
+    return created(call, 'deployment', (core) => createDeployment(core, request, call.version));
+  },
+  deployDeployment: (call) => shown(call, 'deployment', (core) => deployDeployment(core, param(call, 'deployment_id'))),
+  archiveDeployment: (call) =>
+    shown(call, 'deployment', (core) => archiveDeployment(core, param(call, 'deployment_id'))),
+  getDeploymentDrifts: (call) => {
+    const seqs = driftsOf(call.core, param(call, 'deployment_id')).map(({ seq }) => seq);
+    return page(call, 'deployment', {
+      count: () => seqs.length,
+      slice: (start, count) => seqs.slice(start, start + count),
+    });
+  },
 };
 
 const releaseHandlers: Handlers = {

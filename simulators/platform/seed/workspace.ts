@@ -5,8 +5,7 @@
  */
 
 import { random } from '../../common/random.ts';
-import type { Core } from '../core.ts';
-import { idsFrom } from '../ids.ts';
+import { type Core, idsFrom } from '../core.ts';
 import { seedCatalogue } from './catalogue.ts';
 import { seedFleet } from './fleet.ts';
 import { seedHistory } from './history.ts';

@@ -24,7 +24,7 @@ export class Store {
   #pending: (() => void)[] | undefined;
 
   /**
-   * Opens or creates the database, for this process alone. A file survives SIGKILL: whatever `write` returned from is on disk.
+   * Opens or creates the database, for this process alone. A file survives SIGKILL: when `write` returns, its changes are on disk.
    * Throws DatabaseError.
    */
   constructor(path: string) {

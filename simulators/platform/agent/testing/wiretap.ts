@@ -1,4 +1,4 @@
-/** Stands between an agent and a platform, and writes down what they say to each other. For tests only. */
+/** A proxy between an agent and a platform that records every exchange and message. For tests only. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { type Packet, parser } from 'mqtt-packet';
@@ -21,7 +21,7 @@ export interface Wiretap extends AsyncDisposable {
   packets: { from: 'agent' | 'platform'; packet: Packet }[];
 }
 
-/** Addresses of the platform as an agent would be given them. */
+/** Starts the proxy; an agent uses its addresses in place of the platform's. */
 export async function wiretap(platform: { url: string; mqttUrl: string }): Promise<Wiretap> {
   const exchanges: Exchange[] = [];
   const packets: Wiretap['packets'] = [];
@@ -64,8 +64,8 @@ async function relay(url: string, request: IncomingMessage) {
     ...(body.length > 0 && { body }),
   });
   const bytes = Buffer.from(await response.arrayBuffer());
-  const said = { method, path: path.replace(/\?.*$/, ''), headers, body: body.toString() };
-  const exchange: Exchange = { ...said, status: response.status, answer: bytes.toString() };
+  const sent = { method, path: path.replace(/\?.*$/, ''), headers, body: body.toString() };
+  const exchange: Exchange = { ...sent, status: response.status, answer: bytes.toString() };
   return { exchange, bytes, type: response.headers.get('content-type') ?? '' };
 }
 
@@ -85,21 +85,21 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** What a strict reader has against one exchange; empty when nothing. */
+/** Where one exchange departs from the published protocol; empty when nowhere. */
 export function exchangeProblems({ method, path, body, status, answer }: Omit<Exchange, 'headers'>): string[] {
   const where = `${method} ${path}`;
   const operation = agentOperation(method, path);
   if (operation === undefined) return [`${where} is no operation of the agent API`];
-  const told = (part: string, problems: { path: string; message: string }[]) =>
+  const prefixed = (part: string, problems: { path: string; message: string }[]) =>
     problems.map((problem) => `${where}: ${part}${problem.path} ${problem.message}`);
   const problems = [
     ...(operation.request === undefined && body !== '' ? [`${where}: takes no body`] : []),
-    ...(operation.request === undefined ? [] : told('request', operation.request.problems(parsed(body)))),
+    ...(operation.request === undefined ? [] : prefixed('request', operation.request.problems(parsed(body)))),
   ];
-  if (status !== 200) return [...problems, ...told(`${status}`, strictError.problems(parsed(answer)))];
+  if (status !== 200) return [...problems, ...prefixed(`${status}`, strictError.problems(parsed(answer)))];
   return operation.answer === undefined
     ? problems
-    : [...problems, ...told('answer', operation.answer.problems(parsed(answer)))];
+    : [...problems, ...prefixed('answer', operation.answer.problems(parsed(answer)))];
 }
 
 /** The same for a message on a topic of the agent protocol. */
