@@ -21,6 +21,14 @@ export interface AgentDeviceRecord {
   updated_at: string;
 }
 
+/** What a device is provisioned with. */
+export interface Credentials {
+  agent_version: string;
+  public_key_pem: string;
+  /** Lowercase hex SHA-256 of the key's DER SubjectPublicKeyInfo. */
+  fingerprint: string;
+}
+
 /** A refusal by the core, with the HTTP status and the parts of the error body. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
@@ -38,15 +46,9 @@ export class PlatformError extends Error {
 /** Implemented by the core, used by the agent side. Synchronous: the store is SQLite in this process. Throws PlatformError. */
 export interface AgentPort {
   /** Creates the device of that name, or takes an `inactive` one over; spends the provisioning token (5 minutes, once a device). */
-  provision(
-    token: string,
-    request: { name: string; agent_version: string; public_key_pem: string; fingerprint: string },
-  ): AgentDeviceRecord;
+  provision(token: string, request: Credentials & { name: string }): AgentDeviceRecord;
   /** The device is the one the token was bound to. A new key and session; its current deployment is queued again. */
-  reprovision(
-    token: string,
-    request: { agent_version: string; public_key_pem: string; fingerprint: string },
-  ): AgentDeviceRecord;
+  reprovision(token: string, request: Credentials): AgentDeviceRecord;
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   deviceById(id: string): AgentDeviceRecord | undefined;
   /** Merges; returns the device. */

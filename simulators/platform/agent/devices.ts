@@ -29,11 +29,7 @@ export function deviceRoutes(app: FastifyInstance, context: AgentContext): void 
     const token = bearer(request);
     const { agent_version, public_key_pem } = body(request, reprovisionRequest);
     const key = parseDeviceKey(public_key_pem, minKeyBits);
-    const device = port.reprovision(token, {
-      agent_version,
-      public_key_pem: key.pem,
-      fingerprint: key.fingerprint,
-    });
+    const device = port.reprovision(token, { agent_version, public_key_pem: key.pem, fingerprint: key.fingerprint });
     context.onSessionEnded(device.id);
     return answer(device);
   });

@@ -2,17 +2,11 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
-import { PlatformError } from '../ports.ts';
+import { type Credentials, PlatformError } from '../ports.ts';
 import type { DeviceRow } from '../store/rows.ts';
 import { createDevice } from './devices.ts';
 import { conflict, find } from './find.ts';
 import { advance } from './transitions.ts';
-
-export interface Credentials {
-  agent_version: string;
-  public_key_pem: string;
-  fingerprint: string;
-}
 
 interface Token {
   digest: string;

@@ -2,7 +2,7 @@
 import type { AgentDeployment, DeploymentReport } from '../../../../harness/contract/agent.ts';
 import type { DeploymentActivityStatus } from '../../../../harness/contract/enums.ts';
 import { type Clock, systemClock, timestamp } from '../../../common/clock.ts';
-import { type AgentDeviceRecord, type AgentPort, PlatformError } from '../../ports.ts';
+import { type AgentDeviceRecord, type AgentPort, type Credentials, PlatformError } from '../../ports.ts';
 
 type StoredDevice = AgentDeviceRecord & { fingerprint: string | null };
 type StoredDeployment = AgentDeployment & { deployed_at?: string; archived_at?: string };
@@ -106,10 +106,7 @@ export class MemoryPlatform implements AgentPort {
     return bound;
   }
 
-  provision(
-    token: string,
-    request: { name: string; agent_version: string; public_key_pem: string; fingerprint: string },
-  ): AgentDeviceRecord {
+  provision(token: string, request: Credentials & { name: string }): AgentDeviceRecord {
     const named = [...this.devices.values()].some(({ name }) => name === request.name);
     if (named && this.#provisioningTokens.has(token)) {
       throw new PlatformError(409, 'device_provisioned', 'a device of that name is provisioned already');
@@ -117,13 +114,10 @@ export class MemoryPlatform implements AgentPort {
     this.#spend(token);
     const now = timestamp(this.#clock);
     const device: StoredDevice = {
+      ...request,
       id: this.#id('dvc'),
-      name: request.name,
       status: 'offline',
       session_id: this.#id('dvc_sess'),
-      agent_version: request.agent_version,
-      public_key_pem: request.public_key_pem,
-      fingerprint: request.fingerprint,
       last_connected_at: null,
       last_disconnected_at: null,
       created_at: now,
@@ -134,10 +128,7 @@ export class MemoryPlatform implements AgentPort {
     return device;
   }
 
-  reprovision(
-    token: string,
-    request: { agent_version: string; public_key_pem: string; fingerprint: string },
-  ): AgentDeviceRecord {
+  reprovision(token: string, request: Credentials): AgentDeviceRecord {
     const device = this.devices.get(this.#spend(token) ?? '');
     if (!device) throw new PlatformError(401, 'unauthorized', 'the provisioning token is bound to no device');
     this.#byFingerprint.delete(device.fingerprint ?? '');
