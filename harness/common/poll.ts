@@ -65,3 +65,17 @@ export async function poll<T>(
     pause = Math.min(pause * growth, longestPauseMs);
   }
 }
+
+/** Like `poll`, but yields undefined when the time is up: for callers to whom a timeout is no error, such as a check that reports it. */
+export async function pollWithin<T>(
+  what: string,
+  look: () => Promise<T | undefined> | T | undefined,
+  options: Omit<PollOptions, 'timeoutError'>,
+): Promise<T | undefined> {
+  try {
+    return await poll(what, look, options);
+  } catch (error) {
+    if (error instanceof PollTimeout) return undefined;
+    throw error;
+  }
+}

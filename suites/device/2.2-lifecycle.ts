@@ -2,9 +2,8 @@
 import { PollTimeout, poll } from '../../harness/common/poll.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device } from './support/check.ts';
-import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/config-files.ts';
-import { recordTimeout, timeoutMs } from './support/device.ts';
+import { check, type Device, recordTimeout, timeoutMs } from './support/check.ts';
+import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
 import { ignoreControlError } from './support/drive.ts';
 import { currentDeployment } from './support/requests.ts';
 

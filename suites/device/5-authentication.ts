@@ -7,15 +7,15 @@ import { requirement } from '../../harness/runner/define.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
 import { problemsOf } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
-import { CURRENT, isServed, objectOf, request, summary } from './support/requests.ts';
-import { withStreams } from './support/streams.ts';
 import {
   anyWrongHeader,
   changedTokens,
   headersWithoutToken,
   otherCase,
   usesBothCases,
-} from './support/wrong-tokens.ts';
+} from './support/odd-requests.ts';
+import { CURRENT, isServed, objectOf, request, summary } from './support/requests.ts';
+import { withStreams } from './support/streams.ts';
 
 const noToken = requirement({
   id: 'device.socket.no-token',

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { codePoint } from '../code-points.ts';
+import { codePoint } from '../../harness/runner/property.ts';
 import { expectEnvelope, expectEventFrame } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
-import { configFile } from './support/config-files.ts';
+import { configFile } from './support/disk.ts';
 import { ignoreControlError, isDeployedEvent, payloadOf, subscribeAtKnownCursor } from './support/drive.ts';
 import { currentDeployment } from './support/requests.ts';
 import { type Subscription, withStreams } from './support/streams.ts';

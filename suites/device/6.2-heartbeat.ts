@@ -2,8 +2,7 @@
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device } from './support/check.ts';
-import { restart } from './support/device.ts';
+import { check, type Device, restart } from './support/check.ts';
 import { publish } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
 import { awaitHeartbeats, expectCursorKept, expectOpenWhileIdle, heartbeatsOf } from './support/heartbeats.ts';

@@ -2,6 +2,7 @@
 import { requirement } from '../../harness/runner/define.ts';
 import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
+import { diskUse, type LogLine, logPath, readLog, storesEvent } from './support/disk.ts';
 import {
   compact,
   compactAway,
@@ -12,7 +13,6 @@ import {
   subscribeAtKnownCursor,
 } from './support/drive.ts';
 import { eventsOf, type SeenEvent, showIds } from './support/events.ts';
-import { diskUse, type LogLine, logPath, readLog, storesEvent } from './support/log-file.ts';
 import { requireRetained } from './support/retained.ts';
 import { describeOpen, type Subscription, withStreams } from './support/streams.ts';
 

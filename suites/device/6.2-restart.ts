@@ -4,8 +4,8 @@ import type { HttpClient } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { ControlError } from '../../harness/targets/control/control.ts';
 import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
-import { restart } from './support/device.ts';
+import { check, type Device, restart } from './support/check.ts';
+import { appendTo, lastLine, logPath } from './support/disk.ts';
 import {
   eventBudget,
   ignoreControlError,
@@ -15,9 +15,8 @@ import {
   subscribeAtKnownCursor,
 } from './support/drive.ts';
 import { distinct, type SeenEvent, showIds } from './support/events.ts';
-import { appendTo, lastLine, logPath } from './support/log-file.ts';
-import { earliestServedIn, expectStretchReplayed, fillLog } from './support/log-stretch.ts';
 import { CURRENT, objectOf } from './support/requests.ts';
+import { earliestServedIn, expectStretchReplayed, fillLog } from './support/retained.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
 const survives = requirement({

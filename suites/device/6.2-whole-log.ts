@@ -4,7 +4,7 @@ import { complete } from './6.2-replay.ts';
 import { seam } from './6.2-seam.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish } from './support/drive.ts';
-import { expectReplay, expectStretchReplayed, extendStretch, fillLog } from './support/log-stretch.ts';
+import { expectReplay, expectStretchReplayed, extendStretch, fillLog } from './support/retained.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
 
 const TOO_SOON = 'the log is compacted as soon as it is filled';

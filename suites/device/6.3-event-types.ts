@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/check.ts';
-import { type ConfigFile, configFile, configRoot, findConfigFile, sameText } from './support/config-files.ts';
+import { type ConfigFile, configFile, configRoot, findConfigFile, sameText } from './support/disk.ts';
 import {
   deploy,
   ignoreControlError,

@@ -4,10 +4,9 @@ import { exchange, type RawExchange } from '../../harness/client/raw.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/check.ts';
 import { noServerError, type OddRequest, oddRequests, rejected, wholeRequest } from './support/odd-requests.ts';
-import { openStreamsOf } from './support/open-streams.ts';
 import { CURRENT, isServed } from './support/requests.ts';
 import { withStreams } from './support/streams.ts';
-import { retryWhileThrottled } from './support/throttling.ts';
+import { openStreamsOf, retryWhileThrottled } from './support/throttling.ts';
 
 const robust = requirement({
   id: 'device.robust.requests',

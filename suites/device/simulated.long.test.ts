@@ -1,5 +1,10 @@
-/** The reference device passes the suite over loopback, and while others use it. */
+/**
+ * The reference device passes the suite over loopback, and while others use it. Variants pass and defects fail: a sample of the matrix,
+ * which is a command of its own.
+ */
 import { describe, expect, it } from 'vitest';
+import { deviceDefect, deviceVariant } from '../../simulators/defects/device/index.ts';
+import { type DeviceBehaviour, referenceBehaviour } from '../../simulators/device/index.ts';
 import { expectPassesEverything, resultsWith, runDeviceSuite, startDevice } from './testing/run.ts';
 
 /** Checks that follow events by their ids, and must not take other events for their own. Without restarts, since other events go on. */
@@ -29,5 +34,74 @@ describe('the reference device', () => {
     } finally {
       clearInterval(foreign);
     }
+  });
+});
+
+async function runAgainst(behaviour: DeviceBehaviour, transport: 'unix' | 'loopback', only: readonly string[]) {
+  await using started = await startDevice(transport, behaviour);
+  const { address, control } = started;
+  return await runDeviceSuite({ ...address, control, only, patienceMs: 4000 });
+}
+
+/** One of each kind: those that a client sees, and those that show only in time, after a restart or on the disk. */
+const DEFECTS = [
+  'status-from-activity',
+  'current-is-the-first',
+  'failed-stays',
+  'frame-without-event',
+  'envelope-id-differs',
+  'type-with-version',
+  'newlines-raw',
+  'replay-inclusive',
+  'header-wins',
+  'types-swallow-replay',
+  'seam-gap',
+  'malformed-is-expired',
+  'boundary-off-by-one',
+  'heartbeat-as-event',
+  'slow-reader-thinned-out',
+  'event-before-files',
+  'ids-restart-at-one',
+  'stored-after-delivery',
+  'torn-line-glued',
+  'log-never-compacted',
+  'loopback-token-prefix',
+] as const;
+
+describe('a device with a defect', () => {
+  it.for(DEFECTS)('fails: %s', async (name) => {
+    const defect = deviceDefect(name);
+    const transport = defect.breaks.some((id) => id.startsWith('device.loopback')) ? 'loopback' : 'unix';
+    const report = await runAgainst(defect.behaviour(referenceBehaviour), transport, defect.breaks);
+    const red = report.checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'warn');
+    expect(red.map(({ requirement_id }) => requirement_id)).toEqual(expect.arrayContaining([defect.breaks[0]]));
+    for (const { expected, actual } of red) expect([expected, actual]).not.toContain(undefined);
+  });
+});
+
+/** Those that are hardest for the reader of the stream and for the checks. */
+const VARIANTS = [
+  'byte-by-byte',
+  'line-ends-cr',
+  'ids-with-gaps',
+  'replay-without-cursor',
+  'other-event-types',
+] as const;
+
+const READERS = [
+  'device.events.frame',
+  'device.events.types',
+  'device.events.client',
+  'device.events.at-least-once',
+  'device.events.replay.seam',
+  'device.events.replay.complete',
+  'device.events.heartbeat',
+  'device.log.restart',
+];
+
+describe('a variant', () => {
+  it.for(VARIANTS)('passes: %s', async (name) => {
+    const report = await runAgainst(deviceVariant(name).behaviour(referenceBehaviour), 'unix', READERS);
+    expect(resultsWith(report, 'fail', 'blocked')).toEqual([]);
   });
 });

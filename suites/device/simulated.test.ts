@@ -1,5 +1,9 @@
-/** The reference device passes the suite. The long tests run it over loopback and beside others. */
+/** The reference device passes the suite, and a server that does nothing passes no MUST. The long tests have more of both. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { NULL_SERVERS, type NullServerName, nullServer } from '../../simulators/defects/null.ts';
 import { expectPassesEverything, resultsWith, runDeviceSuite, startDevice } from './testing/run.ts';
 
 describe('the reference device', () => {
@@ -35,4 +39,18 @@ describe('the reference device', () => {
     const report = await runDeviceSuite({ ...address, fast: true, only: ['device.events.replay.complete.retained'] });
     expect(report.summary).toMatchObject({ pass: 1 });
   });
+});
+
+it.for(Object.keys(NULL_SERVERS) as NullServerName[])('%s passes no MUST', async (kind) => {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-null-'));
+  try {
+    const socket = join(folder, 'null.sock');
+    await using _server = await nullServer(kind, { path: socket });
+    const report = await runDeviceSuite({ socket, patienceMs: 300 });
+    const passed = report.checks.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass');
+    expect(passed.map(({ id }) => id)).toEqual([]);
+    expect(report.exit_code).toBe(1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -1,6 +1,7 @@
 /** Section 2.6: whether lists show what was created. */
+
+import { pollWithin } from '../../harness/common/poll.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { pollWithin } from '../poll-within.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, createDevice } from './support/create.ts';
 import { type Collection, SEARCHED_AT_MOST, walk } from './support/lists.ts';

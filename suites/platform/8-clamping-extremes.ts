@@ -1,7 +1,7 @@
 /** Section 8: what becomes of a `limit` or `offset` that is an integer of any size, or no integer at all. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { codePoint } from '../code-points.ts';
+import { codePoint } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import {
   anyHuge,

@@ -1,6 +1,7 @@
 /** Section 9, migration rule 3: which values of `parent_id` are accepted when a deployment is created. */
+
+import { pollWithin } from '../../harness/common/poll.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { pollWithin } from '../poll-within.ts';
 import { check, type Platform } from './support/check.ts';
 import { inVersion } from './support/context.ts';
 import { createDevice, createdItem } from './support/create.ts';

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { codePoint } from '../code-points.ts';
+import { codePoint } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import { speaksAtLeast } from './support/context.ts';
 import { createDevice, createdItem, uniqueName } from './support/create.ts';

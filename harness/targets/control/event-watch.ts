@@ -1,7 +1,7 @@
 /** Follows a device's event stream while control drives the device by other means; survives restarts of the agent. */
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents } from '../../client/sse.ts';
-import { PollTimeout, poll } from '../../common/poll.ts';
+import { poll, pollWithin } from '../../common/poll.ts';
 import { parseExact } from './control.ts';
 
 /** An event as far as control reads it. */
@@ -81,10 +81,7 @@ export class EventWatch implements AsyncDisposable {
   }
 
   #when<T>(what: string, look: () => T | undefined, timeoutMs: number): Promise<T | undefined> {
-    return poll(what, look, { timeoutMs, firstPauseMs: LOOK_MS }).catch((error: unknown) => {
-      if (error instanceof PollTimeout) return undefined;
-      throw error;
-    });
+    return pollWithin(what, look, { timeoutMs, firstPauseMs: LOOK_MS });
   }
 }
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PollTimeout, poll } from '../../common/poll.ts';
+import { pollWithin } from '../../common/poll.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import { OutputTail } from './started.ts';
 
@@ -74,18 +74,17 @@ export class ProcessGroup {
 
   async #stop(signal: StopSignal): Promise<void> {
     this.#signal(signal);
-    await this.#gone(this.#graceMs).catch((error: unknown) => {
-      if (!(error instanceof PollTimeout)) throw error;
+    if ((await this.#gone(this.#graceMs)) === undefined) {
       this.#signal('SIGKILL');
-      return this.#gone(Number.POSITIVE_INFINITY);
-    });
+      await this.#gone(Number.POSITIVE_INFINITY);
+    }
     // A process that left the group may hold the pipes open, and `close` would never come.
     await Promise.race([this.#ended, sleep(1000)]);
   }
 
-  #gone(timeoutMs: number): Promise<true> {
+  #gone(timeoutMs: number): Promise<true | undefined> {
     const look = () => (this.#alive() ? undefined : true);
-    return poll(`the end of \`${this.line}\``, look, { timeoutMs, firstPauseMs: POLL_MS });
+    return pollWithin(`the end of \`${this.line}\``, look, { timeoutMs, firstPauseMs: POLL_MS });
   }
 
   #alive(): boolean {

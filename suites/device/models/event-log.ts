@@ -5,7 +5,7 @@
 import fc, { type AsyncCommand } from 'fast-check';
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import { expectSameEvents } from '../support/assertions.ts';
-import { type Device, relocate } from '../support/device.ts';
+import { type Device, relocate } from '../support/check.ts';
 import { compact, type Published, publish, readUpTo } from '../support/drive.ts';
 import type { SeenEvent } from '../support/events.ts';
 import { describeOpen, type Streams, type Subscription } from '../support/streams.ts';

@@ -3,7 +3,7 @@ import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployment } from '../../../harness/contract/deployment.ts';
 import { deployedPayload, eventEnvelope } from '../../../harness/contract/events.ts';
 import type { Problem, Shape } from '../../../harness/contract/shape.ts';
-import type { Assertions } from './device.ts';
+import type { Assertions } from './check.ts';
 import {
   carriesNoEvent,
   DECIMAL,

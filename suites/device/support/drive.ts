@@ -1,7 +1,7 @@
 /** Makes events happen, and compacts them away. Other events may come at any time, so a check follows its own by their ids. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import { ControlError } from '../../../harness/targets/control/control.ts';
-import type { Device } from './device.ts';
+import type { Device } from './check.ts';
 import type { SeenEvent } from './events.ts';
 import { isObject } from './requests.ts';
 import type { Streams, Subscription } from './streams.ts';

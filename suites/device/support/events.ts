@@ -1,7 +1,7 @@
 /** An event as it came over the wire, read far enough to follow and compare it: its number, its type, its envelope. */
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { isIso8601 } from '../../../harness/contract/shape.ts';
-import type { Assertions } from './device.ts';
+import type { Assertions } from './check.ts';
 import { isObject } from './requests.ts';
 
 export interface SeenEvent {

@@ -1,9 +1,9 @@
 /** Watches a stream on which nothing happens. Only times without events count, since others may be driving the device. */
 import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
-import type { Device } from './device.ts';
+import type { Device } from './check.ts';
 import { DECIMAL, parseObject, showFrame } from './events.ts';
-import { type Slowness, watchSlowness } from './slowness.ts';
+import { CURRENT } from './requests.ts';
 import type { Subscription } from './streams.ts';
 
 /** In intervals. A comment this long after the last event or comment was sent by the clock, not because the stream was opened. */
@@ -196,4 +196,39 @@ function notApplicableIfEndedBusy(t: Device, { stream }: Subscription): void {
   if (by !== 'server' || last === undefined || stream.bytes < BUSY_BYTES) return;
   if (at - last < BY_THE_CLOCK * t.heartbeatSeconds * 1000)
     t.notApplicable('the device ended the stream while events were coming, so that it was not idle for long enough');
+}
+
+/** How late this machine and the target are, so that a loaded machine is not taken for a slow target. */
+interface Slowness {
+  /** Milliseconds that the worst timer or answer so far was late. */
+  worst(): number;
+  /** Resolves when both have been measured once more. */
+  measured(): Promise<void>;
+  stop(): void;
+}
+
+function watchSlowness(t: Device, everyMs: number): Slowness {
+  let worst = 0;
+  let due = performance.now() + everyMs;
+  let asking: { since: number; answered: Promise<void> } | undefined;
+  const ask = async (since: number): Promise<void> => {
+    await t.http.get(CURRENT, { timeoutMs: t.patienceMs }).catch(() => {});
+    worst = Math.max(worst, performance.now() - since);
+    asking = undefined;
+  };
+  const measure = (): void => {
+    const now = performance.now();
+    worst = Math.max(worst, now - due, asking === undefined ? 0 : now - asking.since);
+    due = now + everyMs;
+    asking ??= { since: now, answered: ask(now) };
+  };
+  const timer = setInterval(measure, everyMs);
+  return {
+    worst: () => worst,
+    measured: async () => {
+      measure();
+      await asking?.answered;
+    },
+    stop: () => clearInterval(timer),
+  };
 }

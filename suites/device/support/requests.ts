@@ -1,7 +1,7 @@
 /** Requests that must be answered: a silent or dropped connection is the target's doing, and ends the check as a finding. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
-import { type Device, recordTimeout, timeoutMs } from './device.ts';
+import { type Device, recordTimeout, timeoutMs } from './check.ts';
 import { retryWhileThrottled } from './throttling.ts';
 
 export const CURRENT = '/deployments/current';

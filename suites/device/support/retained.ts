@@ -1,6 +1,10 @@
-/** What a black box still shows of the past: the events that it replays. */
-import type { Device } from './device.ts';
-import { type Streams, Subscription } from './streams.ts';
+/** Replays of what a log retains: the sample that even a black box shows, and a long stretch that a check published before. */
+import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
+import { expectSameEvents } from './assertions.ts';
+import { type Device, recordTimeout, timeoutMs } from './check.ts';
+import { eventBudget, publish, subscribeAtKnownCursor } from './drive.ts';
+import { readEvent, type SeenEvent } from './events.ts';
+import { describeOpen, type Streams, Subscription } from './streams.ts';
 
 /** Silence that ends the sample. Only what came is checked: nothing follows from what did not come. */
 const QUIET_MS = 250;
@@ -49,4 +53,151 @@ async function earliestServed(streams: Streams): Promise<bigint | undefined> {
     else low = middle;
   }
   return high;
+}
+
+/**
+ * A stretch of the log about as long as what is retained. Only there show limits of an implementation, such as a longest replay or a
+ * number of events loaded at a start. A device may compact its log and end a long stream whenever it likes; then the reader comes
+ * back.
+ */
+export interface LogStretch {
+  /** The event before the first of them. */
+  cursor: bigint;
+  /** All events after the cursor, without a gap: they were read portion by portion, soon after they were published. */
+  events: SeenEvent[];
+}
+
+const MOST_EVENTS = 1500;
+const MOST_WHERE_RETENTION_IS_UNKNOWN = 500;
+/** A log that is nearly full may be compacted at any moment, and then the stretch would be lost. */
+const SHARE_OF_RETENTION = 0.9;
+const PORTION = 50;
+/** A slow device gets fewer events. */
+const FILLING_MS = 6000;
+const ATTEMPTS = 4;
+
+/** Publishes `wanted` events, or as many as the log keeps, and reads them. Undefined when they were compacted away at once. */
+export async function fillLog(t: Device, streams: Streams, wanted = MOST_EVENTS): Promise<LogStretch | undefined> {
+  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+  await live.close();
+  const { retention } = t.info;
+  const most = retention === undefined ? MOST_WHERE_RETENTION_IS_UNKNOWN : Math.floor(retention * SHARE_OF_RETENTION);
+  const count = Math.min(wanted, most);
+  const stretch: LogStretch = { cursor, events: [] };
+  const started = performance.now();
+  while (stretch.events.length < count && performance.now() - started < FILLING_MS) {
+    const portion = Math.min(eventBudget(t, PORTION), count - stretch.events.length);
+    if (!(await extendStretch(t, streams, stretch, portion))) return undefined;
+  }
+  return stretch;
+}
+
+/** Publishes more and reads all that has come since. False when that was compacted away at once. */
+export async function extendStretch(t: Device, streams: Streams, stretch: LogStretch, count: number): Promise<boolean> {
+  const after = stretch.events.at(-1)?.id ?? stretch.cursor;
+  const stream = await streams.try({ after });
+  const { last } = await publish(t, count);
+  const { events, problem, expired } = await readUntil(t, streams, stream, last);
+  if (expired) return false;
+  t.must(problem === undefined, { expected: `the events published up to ${last}, after ${after}`, actual: problem });
+  stretch.events.push(...events);
+  return true;
+}
+
+/** The earliest event of the stretch that is served as a cursor; undefined when only the newest is, or none. */
+export async function earliestServedIn(streams: Streams, { cursor, events }: LogStretch): Promise<bigint | undefined> {
+  if (await isServed(streams, cursor)) return cursor;
+  let expired = -1;
+  let good = events.length - 1;
+  while (good - expired > 1) {
+    const middle = Math.floor((good + expired) / 2);
+    if (await isServed(streams, events[middle]?.id ?? 0n)) good = middle;
+    else expired = middle;
+  }
+  return good < events.length - 1 ? events[good]?.id : undefined;
+}
+
+/**
+ * The stretch replays as it was read, from the earliest cursor that is served. Nothing is decided when the log is compacted past the
+ * cursor meanwhile, several times in a row. `when` completes the words that describe the replay.
+ */
+export async function expectStretchReplayed(
+  t: Device,
+  streams: Streams,
+  stretch: LogStretch,
+  openAt: (cursor: bigint) => OpenEvents = (after) => ({ after }),
+  when = '',
+): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const cursor = await earliestServedIn(streams, stretch);
+    if (cursor === undefined) break;
+    const opening = openAt(cursor);
+    const stream = await streams.try(opening);
+    const replay = { cursor, stream, what: `${describeOpen(opening)}${when}` };
+    if (await expectReplay(t, streams, stretch, replay)) return;
+  }
+  t.note('the log was compacted too soon to compare the replay of a long stretch of it');
+}
+
+/** The same for a stream that was opened with that cursor. False when it has expired since, so that nothing was compared. */
+export async function expectReplay(
+  t: Device,
+  streams: Streams,
+  stretch: LogStretch,
+  { cursor, stream, what }: { cursor: bigint; stream: EventStream; what: string },
+): Promise<boolean> {
+  const last = stretch.events.at(-1)?.id ?? stretch.cursor;
+  const { events, problem, expired } = await readUntil(t, streams, stream, last);
+  if (expired || !(await isServed(streams, cursor))) return false;
+  const due = stretch.events.filter(({ id }) => id > cursor);
+  t.must(problem === undefined || events.length > 0, {
+    expected: `the replay of ${due.length} events for ${what}`,
+    actual: problem,
+  });
+  const came = events.filter(({ id }) => id <= last);
+  expectSameEvents(t, came, due, what);
+  return true;
+}
+
+async function isServed(streams: Streams, after: bigint): Promise<boolean> {
+  const stream = await streams.try({ after, cutAfterBytes: 1 });
+  await stream.close();
+  return stream.status !== 410;
+}
+
+interface Reading {
+  events: SeenEvent[];
+  /** Why it stopped before the last event. */
+  problem: string | undefined;
+  /** The cursor is older than the earliest retained event by now. */
+  expired: boolean;
+}
+
+/** Reads up to the event `last` or one after it, for as long as something comes. Makes no finding. */
+async function readUntil(t: Device, streams: Streams, opened: EventStream, last: bigint): Promise<Reading> {
+  const events: SeenEvent[] = [];
+  const stopped = (problem: string, expired = false): Reading => ({ events, problem, expired });
+  for (let next = opened; ; ) {
+    const stream = next;
+    if (stream.status !== 200) return stopped(`GET /events is answered with ${stream.status}`, stream.status === 410);
+    const before = events.length;
+    try {
+      for (;;) {
+        const frame = await stream.next({ within: timeoutMs(t), for: 'the next event of a replay' });
+        const event = readEvent(t, frame);
+        if (event === undefined) continue;
+        events.push(event);
+        if (event.id >= last) return { events, problem: undefined, expired: false };
+      }
+    } catch (error) {
+      if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
+      const newest = events.at(-1)?.id;
+      if (error instanceof StreamTimeout) recordTimeout(t);
+      if (error instanceof StreamTimeout || newest === undefined || events.length === before)
+        return stopped(error.message);
+      next = await streams.try({ after: newest });
+    } finally {
+      await stream.close();
+    }
+  }
 }

@@ -9,8 +9,8 @@ import { runCheck } from '../../../harness/runner/run-check.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
 import { check, type Device } from './check.ts';
-import { openStreamsOf } from './open-streams.ts';
 import { withStreams } from './streams.ts';
+import { openStreamsOf } from './throttling.ts';
 
 /** A device that serves so many streams at once and throttles the others without a Retry-After. */
 async function startDevice(capacity: number) {

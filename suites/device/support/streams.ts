@@ -2,11 +2,10 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, openEvents } from '../../../harness/client/sse.ts';
-import { type Device, recordTimeout, timeoutMs } from './device.ts';
-import { countOpen, openStreamsOf } from './open-streams.ts';
+import { type Device, recordTimeout, timeoutMs } from './check.ts';
 import { mediaType } from './requests.ts';
 import { Subscription } from './subscription.ts';
-import { isThrottled, retryWhileThrottled } from './throttling.ts';
+import { countOpen, isThrottled, openStreamsOf, retryWhileThrottled } from './throttling.ts';
 
 export { Subscription } from './subscription.ts';
 

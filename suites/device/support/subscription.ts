@@ -1,7 +1,7 @@
 /** A stream of events as checks read it. An event that does not come in time is a finding of the check. */
 import { type EventStream, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
-import { type Device, recordTimeout, timeoutMs } from './device.ts';
+import { type Device, recordTimeout, timeoutMs } from './check.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 
 /** Opens the stream again after that event, or where it began; undefined when that is not served, or there is no cursor. */

@@ -8,9 +8,9 @@ import {
   expectSameEvents,
   expectTypeForm,
 } from './assertions.ts';
-import type { Assertions } from './device.ts';
+import type { Assertions } from './check.ts';
+import { type LogLine, storesEvent } from './disk.ts';
 import { distinct, integerIn, readEvent, type SeenEvent, sameJson } from './events.ts';
-import { type LogLine, storesEvent } from './log-file.ts';
 
 const t: Assertions = {
   must(holds, { expected, actual }): asserts holds {

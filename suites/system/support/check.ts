@@ -1,8 +1,9 @@
 /** What every check of this suite is given, how a check is declared, and how it waits for an effect. */
+
+import { pollWithin } from '../../../harness/common/poll.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
-import { pollWithin } from '../../poll-within.ts';
 import { withBoundedShrinking } from './platform-side.ts';
 
 export type System = SystemContext & CheckContext;
