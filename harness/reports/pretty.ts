@@ -1,16 +1,22 @@
 /** The report for a person at a terminal. What matters most comes last, nearest to the prompt. */
+
 import { randomUUID } from 'node:crypto';
 import { readableDuration } from '../common/durations.ts';
 import { writeWhole } from '../common/output-file.ts';
 import { cutTo, hanging, type Output, type Paint, painter, printable, wrap } from '../common/terminal.ts';
+import { sectionTitle } from '../contract/sections.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
+import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts';
 import type { LiveFormat, Reporter, ReporterOptions } from './format.ts';
 import { byReason, bySection, counts, OUTCOME_WORDS, SYMBOLS, verdict, worst } from './groups.ts';
-import { briefLines, findingLines } from './pretty-finding.ts';
 import { Progress } from './progress.ts';
 
 const WIDEST = 110;
+/** Columns of the label before each field of a finding. */
+const LABEL = 11;
+/** Exchanges shown of one finding, the last ones. */
+const EXCHANGES = 3;
 const NAMED = 6;
 /** Findings shown in full; the others take three lines. */
 const WHOLE = 5;
@@ -26,6 +32,9 @@ const COLOURS = {
   known: 'cyan',
   fixed: 'red',
 } as const;
+
+/** Outcomes of checks that are listed under their section without `--verbose` too. */
+const NOTABLE: ReadonlySet<string> = new Set(['fail', 'blocked', 'fixed', 'warn']);
 
 /** With a file, everything is collected for it, without colours. */
 export const prettyFormat: LiveFormat = {
@@ -97,16 +106,7 @@ export function prettyText(report: Report, options: PrettyOptions): string {
 function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
   return bySection(report.checks).flatMap(({ section, title, checks }) => {
     const state = worst(checks);
-    const shown =
-      verbose === true
-        ? checks
-        : checks.filter(
-            (check) =>
-              check.outcome === 'fail' ||
-              check.outcome === 'blocked' ||
-              check.outcome === 'fixed' ||
-              check.outcome === 'warn',
-          );
+    const shown = verbose === true ? checks : checks.filter(({ outcome }) => NOTABLE.has(outcome));
     return [
       `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ${paint('dim', counts(summarise(checks)))}`,
       ...shown.map((check) =>
@@ -201,3 +201,54 @@ function inert(text: string): string {
 }
 
 const columnsOf = (output: Output): number => Math.max(60, Math.min(output.columns ?? WIDEST, WIDEST));
+
+/** A finding in full. */
+function findingLines(result: CheckResult, { paint, columns }: PrettyOptions): string[] {
+  const where = `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}`;
+  const room = Math.max(30, columns - 2 - LABEL);
+  const field = (label: string, text: string | undefined, format?: Parameters<Paint>[0]): string[] =>
+    text === undefined
+      ? []
+      : hanging(
+          paint('dim', label),
+          wrap(printable(text), room).map((line) => (format === undefined ? line : paint(format, line))),
+          4,
+          LABEL,
+        );
+  const exchanges = (result.exchanges ?? []).slice(-EXCHANGES);
+  const line = tryLine(result);
+  const dropped = (result.exchanges?.length ?? 0) - exchanges.length;
+  return [
+    `  ${mark(result, paint)} ${paint('bold', result.id)}  ${paint('dim', where)}`,
+    ...wrap(printable(result.requirement), columns - 4).map((line) => `    ${line}`),
+    ...field('expected', result.expected, 'green'),
+    ...field('actual', result.actual, 'red'),
+    ...field('smallest', counterexample(result)),
+    ...field('reason', result.reason),
+    // Commands stay on one line: a terminal may break them, a copy must not.
+    ...(line === undefined ? [] : [`    ${label(paint, 'try')}${line}`]),
+    ...exchanges.flatMap((exchange, index) => [
+      `    ${label(paint, index === 0 ? (dropped > 0 ? `last ${EXCHANGES}` : 'exchange') : '')}${headline(exchange)}`,
+      ...bodyLines(exchange, room).map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
+    ]),
+    ...again(result, paint),
+  ];
+}
+
+/** A finding in three lines, for those that come after many others. */
+function briefLines(result: CheckResult, { paint, columns }: PrettyOptions): string[] {
+  return [
+    `  ${mark(result, paint)} ${paint('bold', result.id)}  ${paint('dim', `${result.level} · section ${result.section}`)}`,
+    ...(result.actual === undefined
+      ? []
+      : [`    ${label(paint, 'actual')}${paint('red', cutTo(printable(result.actual), columns - 4 - LABEL))}`]),
+    ...again(result, paint),
+  ];
+}
+
+const mark = ({ outcome }: CheckResult, paint: Paint): string => paint([COLOURS[outcome], 'bold'], SYMBOLS[outcome]);
+
+const again = ({ replay_command: command }: CheckResult, paint: Paint): string[] =>
+  command === undefined ? [] : [`    ${label(paint, 'again')}${command}`];
+
+const label = (paint: Paint, text: string): string => paint('dim', text) + ' '.repeat(Math.max(1, LABEL - text.length));
