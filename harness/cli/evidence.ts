@@ -3,7 +3,7 @@
 import { EXIT } from '../common/exit-codes.ts';
 import { prepareFile, writeWhole } from '../common/output-file.ts';
 import { UsageError } from '../common/usage-error.ts';
-import { badge } from '../reports/certificate/badge.ts';
+import { badge } from '../reports/certificate/claims.ts';
 import { Refused } from '../reports/certificate/dsse.ts';
 import { certificateIssuer, type Issuer } from '../reports/certificate/issue.ts';
 import { applyBaseline, type Baseline, updatedBaseline } from '../runner/baseline.ts';

@@ -11,13 +11,11 @@ import { checks, requirement, suite } from '../../runner/define.ts';
 import { requirementSet } from '../../runner/requirements.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../samples.ts';
-import { badge } from './badge.ts';
-import { claimsOf } from './claims.ts';
+import { badge, claimsOf } from './claims.ts';
 import { open, preAuthenticationEncoding, Refused, seal } from './dsse.ts';
 import { certificateIssuer } from './issue.ts';
 import { generateKey, keyId, readPrivateKey, readPublicKey } from './keys.ts';
-import { type Statement, statementOf } from './statement.ts';
-import { suitesDigest } from './suites-digest.ts';
+import { type Statement, statementOf, suitesDigest } from './statement.ts';
 import { ownSuites, verifyCertificate } from './verify.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-certificate-'));

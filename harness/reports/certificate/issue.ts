@@ -6,8 +6,7 @@ import type { Report } from '../../runner/types.ts';
 import { verdictOf } from './claims.ts';
 import { seal } from './dsse.ts';
 import { keyId, readPrivateKey } from './keys.ts';
-import { statementOf } from './statement.ts';
-import { suitesDigest } from './suites-digest.ts';
+import { statementOf, suitesDigest } from './statement.ts';
 
 /** Certifies runs with one key, into one file. */
 export interface Issuer {

@@ -1,5 +1,8 @@
 /** An in-toto Statement v1 with the test-result predicate, and Muster's own beside it in the field `muster`. */
+
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { oneOf, shape, Timestamp } from '../../contract/shape.ts';
 import {
@@ -12,7 +15,6 @@ import {
   type TargetDescription,
 } from '../../runner/types.ts';
 import { Refused } from './dsse.ts';
-import type { SuitesDigest } from './suites-digest.ts';
 
 /** Type of the statement. */
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
@@ -20,18 +22,12 @@ export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
 const text = Type.String();
-const sha256 = Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }, { additionalProperties: false });
 const closed = { additionalProperties: false };
+const sha256 = Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }, closed);
 const names = Type.Array(text, { uniqueItems: true });
 
 const verdict = Type.Object(
-  {
-    id: text,
-    level: oneOf(LEVELS),
-    section: text,
-    outcome: oneOf(OUTCOMES),
-    reason: Type.Optional(text),
-  },
+  { id: text, level: oneOf(LEVELS), section: text, outcome: oneOf(OUTCOMES), reason: Type.Optional(text) },
   closed,
 );
 
@@ -188,3 +184,32 @@ function verdictOf({
 }: CheckResult): Statement['predicate']['muster']['verdicts'][number] {
   return { id, level, section, outcome, ...(reason === undefined ? {} : { reason }) };
 }
+
+/** The suites of one Muster. */
+export interface SuitesDigest {
+  /** Lowercase hex SHA-256. */
+  sha256: string;
+  files: number;
+  /** `source`: the TypeScript of a checkout. `package`: the compiled files of the published package. They digest differently. */
+  form: 'source' | 'package';
+}
+
+/** The suites, and the part of the harness that decides outcomes. */
+const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract'];
+
+/** The directory above `harness/`: of the checkout, or of `dist/`. */
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** As by `find … | sort | sha256sum | sha256sum` over those files, without tests. */
+export function suitesDigest(root: string = ROOT): SuitesDigest {
+  const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
+  const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => `${folder}/${file}`))
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => file.endsWith(form === 'source' ? '.ts' : '.js') && !/\.test\.|\.d\.ts$|\/testing\//.test(file))
+    .sort();
+  const lines = files.map((file) => `${digestOf(readFileSync(join(root, file)))}  ${file}\n`);
+  return { sha256: digestOf(lines.join('')), files: files.length, form };
+}
+
+const digestOf = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');

@@ -3,8 +3,14 @@ import type { KeyObject } from 'node:crypto';
 import { requirementSet } from '../../runner/requirements.ts';
 import type { Outcome, Suite } from '../../runner/types.ts';
 import { open, Refused } from './dsse.ts';
-import { declaredDigest, requirementsName, type Statement, statement } from './statement.ts';
-import { type SuitesDigest, suitesDigest } from './suites-digest.ts';
+import {
+  declaredDigest,
+  requirementsName,
+  type Statement,
+  type SuitesDigest,
+  statement,
+  suitesDigest,
+} from './statement.ts';
 
 /** This Muster, which a certificate can be compared with. */
 export interface OwnSuites {
