@@ -109,7 +109,8 @@ describe('a transport of one’s own', () => {
       version: 'test',
     });
     const outcomes = report.checks.map(({ id, outcome }) => `${outcome} ${id}`);
-    expect(outcomes.filter((line) => !line.startsWith('pass'))).toEqual([]);
+    // Whether two events are retained when a black-box check looks depends on how checks overlap.
+    expect(outcomes.filter((line) => !/^pass|^not_applicable .*\.retained$/.test(line))).toEqual([]);
     expect(outcomes).toEqual(expect.arrayContaining(only.map((id) => `pass ${id}`)));
     expect(portIn(file)).not.toBe(first);
   });
