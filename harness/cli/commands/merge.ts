@@ -5,7 +5,7 @@ import process from 'node:process';
 import { MergeError } from '../../../simulators/fleet/result/merge.ts';
 import { exitCode } from '../../../simulators/fleet/result/result.ts';
 import { ResultError } from '../../../simulators/fleet/result/shards.ts';
-import { mergeShards } from '../../../simulators/fleet/run/merge-shards.ts';
+import { mergeShards } from '../../../simulators/fleet/run/outputs.ts';
 import { durationMs } from '../../common/durations.ts';
 import { EXIT } from '../../common/exit-codes.ts';
 import { painter } from '../../common/terminal.ts';

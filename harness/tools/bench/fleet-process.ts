@@ -13,7 +13,7 @@ import { histogram, recordMs, type Summary, summary } from '../../../simulators/
 import { SaturationSampler } from '../../../simulators/fleet/measure/saturation.ts';
 import type { PlatformAddress } from '../../../simulators/fleet/platform/client.ts';
 import { WORKER_FLAGS } from '../../../simulators/fleet/processes/process-host.ts';
-import { baseDirFor } from '../../../simulators/fleet/run/workdir.ts';
+import { baseDirFor } from '../../../simulators/fleet/run/preflight.ts';
 import { atRate, membersOf, ranks } from '../../../simulators/fleet/schedule/plan.ts';
 import { monotonicMs, runSchedule } from '../../../simulators/fleet/schedule/scheduler.ts';
 import { KIB, settledMemory } from './figure.ts';

@@ -49,6 +49,7 @@ export interface ActionsOptions {
   onExhausted(): void;
 }
 
+/** The actions of one host's robots. */
 export class Actions {
   readonly #options: ActionsOptions;
   readonly #deadlines: Deadlines;

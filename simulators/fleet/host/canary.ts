@@ -16,6 +16,7 @@ const ATTEMPTS = 2;
 /** Nobody listens, or the certificate names somebody else: waiting changes nothing. */
 const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;
 
+/** Decides from the failures of one robot whether others would come online. */
 export class Canary {
   readonly #platform: PlatformAddress | undefined;
   readonly #fatal = Promise.withResolvers<Error>();

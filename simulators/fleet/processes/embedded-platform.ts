@@ -1,7 +1,7 @@
 /** Muster's own platform in a separate process, so that it does not share an event loop with the fleet. */
 import { simulatePlatform } from '../../platform/index.ts';
 import type { PlatformAddress } from '../platform/client.ts';
-import { startProcess, whenExited } from './child-process.ts';
+import { startProcess, whenExited } from './process-host.ts';
 
 /** A real platform asks for longer keys, but generating thousands of them takes minutes. */
 export const SMALLEST_KEY_BITS = 1024;

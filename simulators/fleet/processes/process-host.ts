@@ -1,5 +1,5 @@
-/** A host of robots in a worker process. */
-import type { ChildProcess } from 'node:child_process';
+/** A host of robots in a worker process, and the calls and notices between the two over the IPC channel of forked processes. */
+import { type ChildProcess, fork } from 'node:child_process';
 import type {
   CanaryOutcome,
   Host,
@@ -10,8 +10,83 @@ import type {
   StopMode,
 } from '../host/host.ts';
 import type { Snapshot } from '../measure/metrics.ts';
-import { HostChannel } from './channel.ts';
-import { startProcess, whenExited } from './child-process.ts';
+
+/** Modules of this folder are sources here and compiled in the published package. */
+const moduleUrl = (name: string): URL =>
+  new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+
+/** Starts a module of this folder. `name` is the module without its extension; `flags` are for node. The environment of the process holds no secret. */
+export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
+  const { MUSTER_API_KEY: _, ...env } = process.env;
+  const execArgv = [...process.execArgv, ...flags];
+  return fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+}
+
+export function whenExited(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => child.once('exit', () => resolve()));
+}
+
+export type HostMethod = 'configure' | Exclude<keyof Host, 'name'>;
+
+export interface Call {
+  call: number;
+  method: HostMethod;
+  args: unknown[];
+}
+export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
+export type Notice = { [K in keyof HostEvents]: { notice: K; value: Parameters<HostEvents[K]>[0] } }[keyof HostEvents];
+
+/** The worker process ended before it answered. */
+class WorkerDied extends Error {
+  override name = 'WorkerDied';
+}
+
+/** The coordinator's end of the channel. */
+class HostChannel {
+  readonly #child: ChildProcess;
+  readonly #name: string;
+  readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+  #calls = 0;
+  #died: WorkerDied | undefined;
+
+  constructor(child: ChildProcess, name: string, events: HostEvents) {
+    this.#child = child;
+    this.#name = name;
+    child.on('message', (message) => this.#receive(message as Reply | Notice, events));
+    child.on('error', (error) => this.#end(error.message));
+    child.on('exit', (code, signal) => this.#end(signal === null ? `exit code ${code}` : signal));
+  }
+
+  call(method: HostMethod, args: unknown[]): Promise<unknown> {
+    if (this.#died !== undefined) return Promise.reject(this.#died);
+    this.#calls += 1;
+    const call: Call = { call: this.#calls, method, args };
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(call.call, { resolve, reject });
+      this.#child.send(call, (error) => {
+        if (error !== null) this.#end(error.message);
+      });
+    });
+  }
+
+  #receive(message: Reply | Notice, events: HostEvents): void {
+    if ('notice' in message) {
+      (events[message.notice] as (value: unknown) => void)(message.value);
+      return;
+    }
+    const waiting = this.#waiting.get(message.reply);
+    this.#waiting.delete(message.reply);
+    if ('error' in message) waiting?.reject(new Error(`${this.#name}: ${message.error}`));
+    else waiting?.resolve(message.result);
+  }
+
+  #end(how: string): void {
+    this.#died ??= new WorkerDied(`${this.#name} (process ${this.#child.pid ?? '?'}) ended: ${how}`);
+    for (const { reject } of this.#waiting.values()) reject(this.#died);
+    this.#waiting.clear();
+  }
+}
 
 /** Time to end thousands of robots in order. */
 const STOP_TIMEOUT_MS = 60_000;
@@ -22,6 +97,7 @@ const STOP_TIMEOUT_MS = 60_000;
  */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
+/** The coordinator's end of a worker process. */
 export class ProcessHost implements Host {
   readonly name: string;
   readonly #child: ChildProcess;
@@ -32,38 +108,36 @@ export class ProcessHost implements Host {
     this.name = config.name;
     this.#child = startProcess('worker', WORKER_FLAGS);
     this.#channel = new HostChannel(this.#child, config.name, events);
-    this.#ready = this.#channel.configure(config);
+    this.#ready = this.#channel.call('configure', [config]);
     this.#ready.catch(() => {}); // The first call rejects with it.
   }
 
-  async runCanary(robot: number): Promise<CanaryOutcome> {
-    await this.#ready;
-    return (await this.#channel.call('runCanary', [robot])) as CanaryOutcome;
+  runCanary(robot: number): Promise<CanaryOutcome> {
+    return this.#call('runCanary', robot);
   }
 
-  async prepare(): Promise<void> {
-    await this.#ready;
-    await this.#channel.call('prepare', []);
+  prepare(): Promise<void> {
+    return this.#call('prepare');
   }
 
-  async runPhase(request: PhaseRequest): Promise<PhaseOutcome> {
-    return (await this.#channel.call('runPhase', [request])) as PhaseOutcome;
+  runPhase(request: PhaseRequest): Promise<PhaseOutcome> {
+    return this.#call('runPhase', request);
   }
 
-  async finish(): Promise<void> {
-    await this.#channel.call('finish', []);
+  finish(): Promise<void> {
+    return this.#call('finish');
   }
 
-  async cursors(): Promise<Record<number, number>> {
-    return (await this.#channel.call('cursors', [])) as Record<number, number>;
+  cursors(): Promise<Record<number, number>> {
+    return this.#call('cursors');
   }
 
-  async snapshot(): Promise<Snapshot> {
-    return (await this.#channel.call('snapshot', [])) as Snapshot;
+  snapshot(): Promise<Snapshot> {
+    return this.#call('snapshot');
   }
 
-  async memory(): Promise<number> {
-    return (await this.#channel.call('memory', [])) as number;
+  memory(): Promise<number> {
+    return this.#call('memory');
   }
 
   async stop(how: StopMode): Promise<void> {
@@ -71,7 +145,7 @@ export class ProcessHost implements Host {
     if (how === 'abandon') return this.kill();
     const late = setTimeout(() => this.#child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     try {
-      await this.#channel.call('stop', [how]).catch(() => {}); // A worker that died has stopped.
+      await this.#call('stop', how).catch(() => {}); // A worker that died has stopped.
       if (this.#child.connected) this.#child.disconnect();
       await whenExited(this.#child);
     } finally {
@@ -79,9 +153,17 @@ export class ProcessHost implements Host {
     }
   }
 
-  /** Ends the process like a loss of power: it cannot say goodbye to anyone. */
+  /** Ends the process like a loss of power, without any message to others. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await whenExited(this.#child);
+  }
+
+  async #call<M extends Exclude<keyof Host, 'name'>>(
+    method: M,
+    ...args: Parameters<Host[M]>
+  ): Promise<Awaited<ReturnType<Host[M]>>> {
+    await this.#ready;
+    return (await this.#channel.call(method, args)) as Awaited<ReturnType<Host[M]>>;
   }
 }

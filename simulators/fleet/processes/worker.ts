@@ -1,7 +1,7 @@
 /** Entry of a worker process: hosts its part of the robots for the coordinator that forked it, and ends with it. */
 import type { HostConfig, PhaseRequest, StopMode } from '../host/host.ts';
 import { RobotHost } from '../host/robot-host.ts';
-import type { Call, HostMethod, Notice, Reply } from './channel.ts';
+import type { Call, HostMethod, Notice, Reply } from './process-host.ts';
 
 class Worker {
   #host: RobotHost | undefined;

@@ -4,9 +4,9 @@ import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
 import type { Recorder } from '../measure/metrics.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 import { type DeploymentTiming, DeploymentTimings } from './deployment-timings.ts';
-import { type MakeUplink, RobotUplink, type UplinkListener } from './observed-uplink.ts';
-import type { StreamFault } from './stream-check.ts';
+import type { StreamFault } from './subscriber.ts';
 import { Subscriber, type SubscriberOptions } from './subscriber.ts';
+import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts';
 
 export const ROBOT_STATES = ['waiting', 'connecting', 'online', 'cut off', 'down', 'stopped', 'refused'] as const;
 /** A robot without an uplink is `online` when it serves its Device API. */

@@ -1,15 +1,13 @@
 /** Puts together the result of a run from its options, its record and its measurements. */
 import type { FleetResult } from '../result/result.ts';
 import { evaluate, parseThreshold } from '../result/thresholds.ts';
-import type { FleetLayout } from './fleet-layout.ts';
-import type { FleetRecord, Measured } from './fleet-record.ts';
+import type { Fleet } from './fleet.ts';
+import type { Measured } from './fleet-record.ts';
 import type { RunOptions } from './options.ts';
 
 /** The parts of a `Fleet` that go into its result. */
-export interface FleetFacts {
-  robots: number;
-  layout: Pick<FleetLayout, 'robotName'>;
-  record: FleetRecord;
+export interface FleetFacts extends Pick<Fleet, 'robots' | 'record'> {
+  layout: Pick<Fleet['layout'], 'robotName'>;
 }
 
 /** How a run went, beside what its fleet knows. */

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
+import type { RobotCost } from './preflight.ts';
 import { type Limits, machineLimits, preflight, sensibleWorkers } from './preflight.ts';
-import type { RobotCost } from './robot-cost.ts';
 
 const cost: RobotCost = { descriptors: 4, memoryBytes: 50_000, ports: 1, diskBytes: 20_000, inodes: 6 };
 const limits: Limits = {

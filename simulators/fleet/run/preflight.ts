@@ -1,9 +1,67 @@
-/** Before a run begins: how many robots this machine can hold, and what to change when that is too few. */
-import { existsSync, readFileSync, statfsSync } from 'node:fs';
-import { availableParallelism, freemem } from 'node:os';
-import { dirname } from 'node:path';
+/** Before a run begins: what its robots cost, how many this machine can hold, and what to change when that is too few. */
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, statfsSync } from 'node:fs';
+import { availableParallelism, freemem, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { descriptorLimit } from '../measure/saturation.ts';
-import type { RobotCost } from './robot-cost.ts';
+import type { Scenario } from '../scenario/scenario.ts';
+
+/** What one robot needs. */
+export interface RobotCost {
+  descriptors: number;
+  memoryBytes: number;
+  /** Local TCP ports towards one address of the platform. */
+  ports: number;
+  diskBytes: number;
+  inodes: number;
+}
+
+/** The robot's listening socket, and its event log while it is written. */
+const IDLE_DESCRIPTORS = 1.2;
+const IDLE_BYTES = 10 * 1024;
+const UPLINK_BYTES = 10 * 1024;
+/** Both ends of a stream are in this process. */
+const SUBSCRIBER_DESCRIPTORS = 2;
+const SUBSCRIBER_BYTES = 60 * 1024;
+/** Event log, mark, state, config files, key, device record, and their directories; each takes a block. */
+const FILES = 10;
+const BLOCK_BYTES = 4096;
+
+/** The cost by uplink and subscribers: figures of `npm run bench -- --only fleet`, rounded up. */
+export function robotCost({ uplink = 'agent', subscribers = 1 }: Pick<Scenario, 'uplink' | 'subscribers'>): RobotCost {
+  const connected = uplink === 'agent' ? 1 : 0;
+  return {
+    descriptors: IDLE_DESCRIPTORS + connected + subscribers * SUBSCRIBER_DESCRIPTORS,
+    // Files count as memory too, because they are kept there when there is room.
+    memoryBytes:
+      FILES * BLOCK_BYTES + IDLE_BYTES + (uplink === 'none' ? 0 : UPLINK_BYTES) + subscribers * SUBSCRIBER_BYTES,
+    ports: connected,
+    diskBytes: FILES * BLOCK_BYTES,
+    inodes: FILES,
+  };
+}
+
+const MEMORY_DISK = '/dev/shm';
+/** Share of the free memory disk that a fleet may fill. */
+const USABLE_MEMORY_DISK = 0.5;
+
+/**
+ * A folder for `bytes` of temporary files: in memory when there is room, so that a run does not measure the disk. A folder `named` by
+ * the caller is not checked.
+ */
+export function baseDirFor(bytes: number, named?: string): string {
+  if (named !== undefined) return named;
+  try {
+    accessSync(MEMORY_DISK, constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = statfsSync(MEMORY_DISK);
+    if (bavail * bsize * USABLE_MEMORY_DISK >= bytes) return MEMORY_DISK;
+  } catch {
+    // Not Linux, or not writable.
+  }
+  return tmpdir();
+}
+
+/** Creates a folder for a fleet below `base`. Its path is short, because paths of Unix sockets are limited. */
+export const createWorkdir = (base: string): string => mkdtempSync(join(base, 'muster-fleet-'));
 
 /** Free resources of a machine. A 0 means that the system does not say, and that the resource is not checked. */
 export interface Limits {

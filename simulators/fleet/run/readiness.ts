@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PlatformAddress } from '../platform/client.ts';
 import { PlatformClient, PlatformFailure } from '../platform/client.ts';
-import { type Exposed, type Exposition, expose } from '../report/exposition.ts';
+import { type Exposed, type Exposition, expose } from '../report/live.ts';
 import type { RunOptions } from './options.ts';
 
 /** The machine is too small, or an option cannot be used. The message says what to change. */

@@ -10,10 +10,8 @@ import type { Measured } from './fleet-record.ts';
 import type { RunOptions } from './options.ts';
 import { resultOf } from './outcome.ts';
 import { Outputs } from './outputs.ts';
-import { capacityLine, machineLimits, preflight, sensibleWorkers } from './preflight.ts';
+import { baseDirFor, capacityLine, machineLimits, preflight, robotCost, sensibleWorkers } from './preflight.ts';
 import { createFolders, PreflightError, reachPlatform, serveMetrics } from './readiness.ts';
-import { robotCost } from './robot-cost.ts';
-import { baseDirFor } from './workdir.ts';
 
 export type { RunOptions } from './options.ts';
 export { PreflightError, UnreachableError } from './readiness.ts';
