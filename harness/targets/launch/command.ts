@@ -1,10 +1,9 @@
 /** `--command LINE`: started, waited for until it serves, restarted on request, ended with its children. */
-import { poll } from '../../common/poll.ts';
 import { acceptsControl } from '../control/http-control.ts';
 import { addressesIn, fieldsOf, fieldValues } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 import { ProcessGroup } from './process-group.ts';
-import { lastLines, type Started, StartFailed, type StartOptions } from './started.ts';
+import { lastLines, type Started, StartFailed, type StartOptions, waitUntil } from './started.ts';
 
 /** A shell line and where it is to serve. */
 export interface CommandOptions extends StartOptions {
@@ -48,7 +47,7 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
         await untilControllable(group, options);
       },
     },
-    diagnostics: () => (group.running ? group.stderr : `\`${group.line}\` ${group.how}${written(group)}`),
+    diagnostics: () => (group.running ? group.stderr : `\`${group.line}\` ${group.how}${lastLines(outputOf(group))}`),
     close: () => group.stop(),
   };
 }
@@ -106,27 +105,19 @@ function readyLine(stdout: string, transports: readonly Transport[]): ReadyLine 
   return undefined;
 }
 
-/** Polls until the target has done `what`. Throws StartFailed when the target ends before that, or takes too long. */
-async function waitFor<T>(
+const waitFor = <T>(
   what: string,
   group: ProcessGroup,
   { timeoutMs, signal }: Pick<StartOptions, 'timeoutMs' | 'signal'>,
   look: () => Promise<T | undefined> | T | undefined,
-): Promise<T> {
-  const lookWhileRunning = async (): Promise<T | undefined> => {
-    const found = await look();
-    if (found !== undefined) return found;
-    // An interrupt of the terminal ends the target as well, and is the reason to report.
-    signal?.throwIfAborted();
-    if (!group.running) throw new StartFailed(`\`${group.line}\` ${group.how} before it ${what}${written(group)}`);
-    return undefined;
-  };
-  const timeoutError = (): Error =>
-    new StartFailed(`\`${group.line}\` is running, but has not ${what} within ${timeoutMs / 1000} s${written(group)}`);
-  return poll(what, lookWhileRunning, { timeoutMs, signal, timeoutError });
-}
+): Promise<T> =>
+  waitUntil(what, look, {
+    ...{ timeoutMs, signal, name: `\`${group.line}\`` },
+    ended: () => group.how,
+    output: () => outputOf(group),
+  });
 
-const written = (group: ProcessGroup): string => lastLines(group.stderr.trim() || group.stdout);
+const outputOf = (group: ProcessGroup): string => group.stderr.trim() || group.stdout;
 
 function parseObject(line: string): Record<string, unknown> | undefined {
   if (!line.startsWith('{')) return undefined;

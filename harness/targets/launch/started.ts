@@ -1,9 +1,11 @@
 /** A target that Muster starts itself, by a command or from an image: its options, why one could not be started, and what it wrote. */
+import { poll } from '../../common/poll.ts';
 import type { Restarter } from '../control/control.ts';
 import type { TargetOptions } from '../options.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 
 const START_MS = 60_000;
+const POLL_MS = 25;
 const KEPT_CHARACTERS = 4000;
 const LAST_LINES = 15;
 
@@ -51,6 +53,36 @@ export const startOptions = (
   notify: options.notify ?? (() => {}),
   signal: options.signal,
 });
+
+/** How a wait for a started target sees that target. */
+export interface Waiting extends Pick<StartOptions, 'timeoutMs' | 'signal'> {
+  /** The target, as messages call it. */
+  name: string;
+  /** How it ended, in words; undefined while it runs. */
+  ended(): Promise<string | undefined> | string | undefined;
+  /** The end of what it wrote so far. */
+  output(): string;
+}
+
+/** Polls until a target has done `what`. Throws StartFailed when the target ends before that, or takes too long. */
+export function waitUntil<T>(
+  what: string,
+  look: () => Promise<T | undefined> | T | undefined,
+  { timeoutMs, signal, name, ended, output }: Waiting,
+): Promise<T> {
+  const lookWhileRunning = async (): Promise<T | undefined> => {
+    const found = await look();
+    if (found !== undefined) return found;
+    // An interrupt of the terminal ends the target as well, and is the reason to report.
+    signal?.throwIfAborted();
+    const how = await ended();
+    if (how !== undefined) throw new StartFailed(`${name} ${how} before it ${what}${lastLines(output())}`);
+    return undefined;
+  };
+  const timeoutError = (): Error =>
+    new StartFailed(`${name} is running, but has not ${what} within ${timeoutMs / 1000} s${lastLines(output())}`);
+  return poll(what, lookWhileRunning, { timeoutMs, firstPauseMs: POLL_MS, signal, timeoutError });
+}
 
 /** Starts a target if `start` says so; a StartFailed becomes the `problem` that its report will show. */
 export async function tryStart(
