@@ -6,7 +6,7 @@ import type { Redactor } from '../client/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import { CommandControl } from './control/command-control.ts';
-import { type Control, ControlError, noControl, RestartControl, withDeclared } from './control/control.ts';
+import { type Control, ControlError, noControl, withDeclared, withRestart } from './control/control.ts';
 import { HttpControl } from './control/http-control.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
 import { startCommand } from './launch/command.ts';
@@ -113,7 +113,7 @@ async function drive(reached: Reached): Promise<Driven> {
   let control: Control = noControl;
   try {
     const own = await controlFor(reached);
-    control = started?.restart === undefined ? own : new RestartControl(own, started.restart);
+    control = started?.restart === undefined ? own : withRestart(own, started.restart);
     // A target file may name limits and paths that a control API does not.
     const { http: _, drive, compact, stop, start, ...declared } = settings.file.control ?? {};
     return { control, info: withDeclared(await control.info(), declared), problem };

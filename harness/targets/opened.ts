@@ -30,6 +30,7 @@ export interface DeviceContext {
 export interface PlatformContext {
   /** Speaks to the Platform API with key and version header. `with({headers})` changes them. */
   readonly http: HttpClient;
+  /** Name of the header that carries the API version. */
   readonly versionHeader: string;
   /** The version this run speaks. */
   readonly apiVersion: string;
@@ -37,9 +38,10 @@ export interface PlatformContext {
   /** Without `devices:read`. Present with capability `limited-key`. */
   readonly limitedKey: string | undefined;
   readonly capabilities: ReadonlySet<Capability>;
-  /** Present with `online-device` / `offline-device`. */
+  /** Ids of devices that do and do not answer a ping. Present with `online-device` / `offline-device`. */
   readonly onlineDevice: string | undefined;
   readonly offlineDevice: string | undefined;
+  /** No check may write to this platform. */
   readonly readOnly: boolean;
   /** How long a check waits for something that should happen at once, milliseconds. */
   readonly patienceMs: number;
@@ -81,31 +83,16 @@ interface OpenTarget<Context> extends OpenedTarget<Context> {
   close(): Promise<void>;
 }
 
-/** An opened Device API. */
-export interface OpenDeviceTarget extends OpenTarget<DeviceContext> {
-  readonly transport: Connection;
-  /** Throws ControlError on every call when the target has no control. */
-  readonly control: Control;
-  /** What control can do, with what a target file declares. */
-  readonly info: ControlInfo;
-  /** 30 when control declares none. */
-  readonly heartbeatSeconds: number;
-}
+/** An opened Device API. `control` throws ControlError on every call when the target has none. */
+export interface OpenDeviceTarget
+  extends OpenTarget<DeviceContext>,
+    Pick<DeviceContext, 'transport' | 'control' | 'info' | 'heartbeatSeconds'> {}
 
 /** An opened Platform API. */
-export interface OpenPlatformTarget extends OpenTarget<PlatformContext> {
+export interface OpenPlatformTarget
+  extends OpenTarget<PlatformContext>,
+    Omit<PlatformContext, 'http' | 'capabilities' | 'patienceMs'> {
   readonly dialect: Dialect;
-  /** Name of the header that carries the API version. */
-  readonly versionHeader: string;
-  readonly apiVersion: string;
-  readonly apiKey: string;
-  /** A key without devices:read. */
-  readonly limitedKey: string | undefined;
-  /** Ids of devices that do and do not answer a ping, when any are known. */
-  readonly onlineDevice: string | undefined;
-  readonly offlineDevice: string | undefined;
-  /** No check may write to this platform. */
-  readonly readOnly: boolean;
 }
 
 /** Closes one thing that was opened; undefined when there is nothing to wait for. */

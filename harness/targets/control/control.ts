@@ -1,6 +1,6 @@
 /**
  * How a suite drives an agent: an interface, the control that can do nothing (`noControl`) and the one that adds a restart to another
- * (`RestartControl`). The controls that speak to an agent have a file each beside this one.
+ * (`withRestart`). The controls that speak to an agent have a file each beside this one.
  */
 import type {
   ControlCompacted,
@@ -80,48 +80,29 @@ export interface Restarter {
 }
 
 /**
- * Adds `restart` to a control that lacks it, for an agent that Muster started. Passes every call on to the control inside; `stop` and
- * `start` too when that one can restart.
+ * Adds `restart` to a control that lacks it, for an agent that Muster started. Every call goes to the control inside; `stop` and `start`
+ * only when that one can restart, which its `info` says.
  */
-export class RestartControl implements Control {
-  readonly kind: string;
-  readonly #inner: Control;
-  readonly #restarter: Restarter;
-  #innerRestarts: boolean | undefined;
-
-  constructor(inner: Control, restarter: Restarter) {
-    this.kind = inner.kind === 'none' ? 'process' : `${inner.kind} + process`;
-    this.#inner = inner;
-    this.#restarter = restarter;
-  }
-
-  async info(): Promise<ControlInfo> {
-    const info = await this.#inner.info();
-    this.#innerRestarts = info.capabilities.includes('restart');
-    return this.#innerRestarts ? info : { ...info, capabilities: [...info.capabilities, 'restart'] };
-  }
-  deploy(request?: ControlDeployment): Promise<Deployment> {
-    return this.#inner.deploy(request);
-  }
-  remove(deploymentId: string): Promise<Deployment> {
-    return this.#inner.remove(deploymentId);
-  }
-  publish(count: number): Promise<Exact<ControlPublished>> {
-    return this.#inner.publish(count);
-  }
-  compact(): Promise<Exact<ControlCompacted>> {
-    return this.#inner.compact();
-  }
-  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    await (this.#innerRestarts === true ? this.#inner : this.#restarter).stop(signal);
-  }
-  async start(): Promise<void> {
-    if (this.#innerRestarts === true) return this.#inner.start();
-    await this.#restarter.start().catch((error: unknown) => {
-      throw new ControlError(error instanceof Error ? error.message : String(error), { cause: error });
-    });
-  }
-  close(): Promise<void> {
-    return this.#inner.close();
-  }
+export function withRestart(inner: Control, restarter: Restarter): Control {
+  let innerRestarts = false;
+  return {
+    kind: inner.kind === 'none' ? 'process' : `${inner.kind} + process`,
+    info: async () => {
+      const info = await inner.info();
+      innerRestarts = info.capabilities.includes('restart');
+      return innerRestarts ? info : { ...info, capabilities: [...info.capabilities, 'restart'] };
+    },
+    deploy: (request) => inner.deploy(request),
+    remove: (deploymentId) => inner.remove(deploymentId),
+    publish: (count) => inner.publish(count),
+    compact: () => inner.compact(),
+    stop: (signal = 'SIGTERM') => (innerRestarts ? inner : restarter).stop(signal),
+    start: async () => {
+      if (innerRestarts) return inner.start();
+      await restarter.start().catch((error: unknown) => {
+        throw new ControlError(error instanceof Error ? error.message : String(error), { cause: error });
+      });
+    },
+    close: () => inner.close(),
+  };
 }
