@@ -15,13 +15,13 @@ export function toolOptions<const T extends ParseArgsOptionsConfig>(help: string
   return process.exit();
 }
 
-/** Ends the process: what was typed is wrong. */
+/** Ends the process with the message and the help: wrong usage. */
 export function refuse(message: string, help: string): never {
   process.stderr.write(`${message}\n\n${help}`);
   process.exit(EXIT.usage);
 }
 
-/** The names in `--only NAME,NAME`, of those that are known; undefined when it was not given. */
+/** The names in `--only NAME,NAME`; undefined when the option is absent. A name that is not known is wrong usage. */
 export function onlyOf(text: string | undefined, known: readonly string[], help: string): string[] | undefined {
   if (text === undefined) return undefined;
   const names = text.split(',');
@@ -30,7 +30,7 @@ export function onlyOf(text: string | undefined, known: readonly string[], help:
   return names;
 }
 
-/** A positive whole number. */
+/** A whole number from 0 on. */
 export function countOf(option: string, text: string, help: string): number {
   const count = Number(text);
   if (!Number.isSafeInteger(count) || count < 0) refuse(`--${option}: must be a whole number from 0 on`, help);

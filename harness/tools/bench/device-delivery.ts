@@ -64,7 +64,7 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   const clients = await Clients.connect(socket);
   while (device.stats().subscribers < SUBSCRIBERS) await turn();
   await turn();
-  // Filler events are all of one length; one tells how many bytes a client gets for each.
+  // Filler events are all of one length; the first shows how many bytes a client gets for each.
   const before = await clients.settled();
   await device.publish(1);
   const each = (await clients.settled()) - before;

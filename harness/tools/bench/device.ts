@@ -50,7 +50,7 @@ const fillerLines = (from: number, count: number): string =>
 const APPENDING_ROBOTS = 32;
 const BATCH = 10;
 const APPENDS = 30;
-/** Many short ones in turn, so that what else the disk is doing strikes both alike. */
+/** Many short ones in turn, so that other work of the disk slows both alike. */
 const APPEND_ROUNDS = 15;
 
 /** Durable appends of many robots at once, against a raw write and fdatasync of the same bytes to as many files. */

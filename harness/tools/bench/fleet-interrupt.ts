@@ -48,7 +48,7 @@ export async function benchFleetInterrupt(count = 10_000): Promise<Figure[]> {
 /** Runs `muster fleet` with its own platform until all robots are online, then interrupts it. Rejects when they never are. */
 export async function interruptFleet(robots: number, stateDir: string): Promise<Interrupted> {
   const place = mkdtempSync(join(tmpdir(), 'muster-bench-interrupt-'));
-  // Where a fleet keeps its files by itself, but in a folder that nobody else looks into.
+  // In the place where a fleet keeps its files by default, but a folder of its own.
   const temporary = mkdtempSync(join(baseDirFor(robots * BYTES_EACH), 'muster-bench-interrupt-'));
   const seconds = Math.max(2, Math.ceil(robots / 300));
   const scenario = join(place, 'scenario.yaml');

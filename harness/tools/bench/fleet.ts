@@ -10,7 +10,7 @@ import { inProcess, type Measured, openLoop } from './fleet-process.ts';
 /** The warm-up of a measurement needs descriptors too. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UPLINK_ROBOTS = 2000;
-/** Deployments of which a robot keeps a record, and a few for good measure. */
+/** Slightly more deployments than a robot keeps a record of. */
 const REMEMBERED = 70;
 
 /** About a minute. */

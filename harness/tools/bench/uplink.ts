@@ -30,7 +30,7 @@ const PING_TIMEOUT_NANOS = 10e9;
 
 /** What a process of one end is asked to do: only in a process of its own can the cost of one end be kept from the other's. */
 type Task =
-  /** The platform's end: a broker that lets everybody in, the whole agent side, or bare sockets that echo. */
+  /** The platform's end: a broker that accepts every client, the whole agent side, or bare sockets that echo. */
   | { kind: 'broker' }
   | { kind: 'agent-side'; robots: number }
   | { kind: 'echo' }
@@ -253,8 +253,8 @@ const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promis
 const kept: unknown[] = [];
 
 /**
- * Opens `count` of them, `atOnce` at a time, the first quarter before the memory is looked at: what code and bursts make the
- * process take for good is none's in particular.
+ * Opens `count` of them, `atOnce` at a time, the first quarter before the memory is looked at: code and bursts make the
+ * process take memory for good that belongs to no single one.
  */
 async function measured(count: number, open: (robot: number) => Promise<unknown>, atOnce = count): Promise<Answer> {
   const all = async (from: number, to: number) => {

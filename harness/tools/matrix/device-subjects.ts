@@ -1,5 +1,6 @@
-/** Subjects of the device suite: the simulated device as it should be, with every defect, and with every variant. */
+/** Subjects of the device suite: the reference device, and the device with every defect, and with every variant. */
 import { join } from 'node:path';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/index.ts';
@@ -8,12 +9,10 @@ import { deviceSuite } from '../../../suites/device/index.ts';
 import { Redactor } from '../../client/redact.ts';
 import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
-import { startRobot } from './robot.ts';
-import { scratch } from './scratch.ts';
-import { NULL_PATIENCE_MS, type Only, PATIENCE_MS, runOn, subjectsOf } from './subjects.ts';
-import type { Subject } from './types.ts';
+import { startRobot } from './simulated.ts';
+import { NULL_PATIENCE_MS, type Only, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
 
-/** What a defect withholds never comes, and is waited for once for each attempt to find a smaller counterexample. */
+/** A check waits this long for what a defect withholds, once for each attempt to find a smaller counterexample. */
 const DEFECT_PATIENCE_MS = 4000;
 
 interface Robot {

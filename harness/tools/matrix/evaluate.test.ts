@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/samples.ts';
 import type { CheckResult } from '../../runner/types.ts';
-import { evaluateSubject } from './evaluate.ts';
+import { evaluateSubject, type Verdict } from './evaluate.ts';
+import type { Subject, SubjectKind } from './subjects.ts';
 import { closingTable, markdownTable } from './table.ts';
-import type { Subject, SubjectKind, Verdict } from './types.ts';
 
 const passes = sampleResult({ id: 'device.events.frame' });
 const fails = sampleFailure({ id: 'device.events.types', requirement_id: 'device.events.types' });
@@ -47,8 +47,8 @@ describe('a subject', () => {
     ['defect', [blocked], ['device.events.frame'], /not caught .*blocked: device.events.frame: no such socket/],
   ] as [SubjectKind, CheckResult[], string[] | undefined, RegExp][])(
     'is not ok: %s',
-    async ([kind, checks, breaks, said]) => {
-      expect((await problems(kind, checks, breaks)).join('\n')).toMatch(said);
+    async ([kind, checks, breaks, expected]) => {
+      expect((await problems(kind, checks, breaks)).join('\n')).toMatch(expected);
     },
   );
 

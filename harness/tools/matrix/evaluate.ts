@@ -1,6 +1,30 @@
 /** Evaluates what a suite found on one subject, and what the matrix proves as a whole. */
-import type { CheckResult, Report } from '../../runner/types.ts';
-import type { Problem, Red, Subject, Verdict } from './types.ts';
+import type { CheckResult, Level, Report } from '../../runner/types.ts';
+import type { Subject } from './subjects.ts';
+
+/** What a red check reported. */
+export interface Red {
+  id: string;
+  level: Level;
+  requirement: string;
+  expected: string;
+  actual: string;
+}
+
+export interface Verdict {
+  subject: Subject;
+  /** Number of checks that passed. */
+  passed: number;
+  red: readonly Red[];
+  durationMs: number;
+  /** What is wrong with this row, each with what to do about it; empty when the row is ok. */
+  problems: readonly Problem[];
+}
+
+export interface Problem {
+  what: string;
+  todo: string;
+}
 
 /** On a defect only the checks of the requirements that it breaks are run, or with `whole` all of them. */
 export async function evaluateSubject(subject: Subject, whole = false): Promise<Verdict> {

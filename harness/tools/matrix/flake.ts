@@ -8,14 +8,13 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { TRANSPORTS, type TransportName } from '../../../simulators/device/transport/index.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { countOf, inParallel, toolOptions } from '../options.ts';
-import { startRobot } from './robot.ts';
-import { scratch } from './scratch.ts';
-import { KEY, LIMITED_KEY, startWorkspace } from './workspace.ts';
+import { KEY, LIMITED_KEY, startRobot, startWorkspace } from './simulated.ts';
 
 const HELP = `npm run flake -- [options]
   --runs N                 of each API (50), spread over transports and versions
@@ -65,13 +64,13 @@ async function check(api: string, words: readonly string[]): Promise<Report> {
   const child = spawn(process.execPath, [CLI, 'check', api, ...words, '--report', `json=${file}`], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let said = '';
-  child.stderr.on('data', (part) => (said += part));
+  let errors = '';
+  child.stderr.on('data', (part) => (errors += part));
   const code = await new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve));
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Report;
   } catch (error) {
-    throw new Error(`check ${api} ended with ${code} and left no report: ${said}`, { cause: error });
+    throw new Error(`check ${api} ended with ${code} and left no report: ${errors}`, { cause: error });
   }
 }
 

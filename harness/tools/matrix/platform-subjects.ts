@@ -1,4 +1,4 @@
-/** Subjects of the platform suite: the simulated platform in every version, with every defect, and with every variant. */
+/** Subjects of the platform suite: the reference platform in every version, and the platform with every defect, and with every variant. */
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
@@ -7,9 +7,8 @@ import { Redactor } from '../../client/redact.ts';
 import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
 import type { Report } from '../../runner/types.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
-import { NULL_PATIENCE_MS, type Only, PATIENCE_MS, runOn, subjectsOf } from './subjects.ts';
-import type { Subject } from './types.ts';
-import { KEY, LIMITED_KEY, startWorkspace } from './workspace.ts';
+import { KEY, LIMITED_KEY, startWorkspace } from './simulated.ts';
+import { NULL_PATIENCE_MS, type Only, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
 
 interface Platform {
   behaviour?(reference: PlatformBehaviour): PlatformBehaviour;

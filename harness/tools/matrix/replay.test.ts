@@ -2,18 +2,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { deviceDefect } from '../../../simulators/defects/device/index.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
-import { referenceBehaviour as rightDevice } from '../../../simulators/device/index.ts';
+import { referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
 import { Running } from '../../cli/testing/muster.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
-import { startRobot } from './robot.ts';
-import { scratch } from './scratch.ts';
+import { startRobot } from './simulated.ts';
 
 const SEED = '11';
 
-/** What the check said, and what the replay of its report said. */
+/** Exit codes and results of a check and of the replay of its report. */
 async function checkAndReplay(api: string, only: string, place: readonly string[], env: Record<string, string> = {}) {
   using folder = scratch();
   const [first, second] = [join(folder.path, 'run.json'), join(folder.path, 'again.json')];
@@ -49,7 +49,10 @@ describe.concurrent('a counterexample is replayed', () => {
     ['non-ascii-lost', 'device.events.framing-safe'],
     ['replay-skips-first', 'device.events.replay.complete.sequences'],
   ] as const)('of a device: %s by %s', async ([defect, only]) => {
-    await using robot = await startRobot({ transport: 'unix', behaviour: deviceDefect(defect).behaviour(rightDevice) });
+    await using robot = await startRobot({
+      transport: 'unix',
+      behaviour: deviceDefect(defect).behaviour(referenceDevice),
+    });
     const place = ['--patience', '2', ...Object.entries(robot.place).flatMap(([name, value]) => [`--${name}`, value])];
     const { codes, found, again } = await checkAndReplay('device', only, place);
     expectTheSame(found, again);

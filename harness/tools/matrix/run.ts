@@ -12,20 +12,20 @@ import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
 import { countOf, inParallel, onlyOf, refuse, toolOptions } from '../options.ts';
 import { deviceSubjects } from './device-subjects.ts';
-import { evaluateSubject } from './evaluate.ts';
+import { evaluateSubject, type Verdict } from './evaluate.ts';
 import { platformSubjects } from './platform-subjects.ts';
+import { SUBJECT_KINDS, type SubjectKind } from './subjects.ts';
 import { systemSubjects } from './system-subjects.ts';
 import { asTestResults, closingTable, markdownTable, type Part, problemsOf } from './table.ts';
-import { SUBJECT_KINDS, type SubjectKind, type Verdict } from './types.ts';
 
 const HELP = `npm run matrix -- [options]
-  --api ${APIS.join('|')}              one suite
-  --kind ${SUBJECT_KINDS.join('|')}     one kind of subject
+  --api ${APIS.join('|').padEnd(36)}subjects of one suite
+  --kind ${SUBJECT_KINDS.join('|').padEnd(35)}subjects of one kind
   --only NAME,NAME…                         these subjects
   --whole                                   run every check on a defect, not only those of the requirements that it breaks
-  --concurrency N                           subjects at once (8)
+  --concurrency N                           run N subjects at once (8)
   --table FILE                              write every row to FILE, as Markdown
-  --verbose                                 show every row as it comes, not only those with problems
+  --verbose                                 print every row, not only those with problems
 `;
 
 const values = toolOptions(HELP, {
@@ -44,11 +44,9 @@ const only = onlyOf(
   HELP,
 );
 const suites = [deviceSuite, platformSuite, systemSuite].filter(({ api }) => (values.api ?? api) === api);
-// The kind had another name once.
-const kindWanted = values.kind === 'right' ? 'reference' : values.kind;
 const subjects = all.filter(
   ({ name, api, kind }) =>
-    (only === undefined || only.includes(name)) && (values.api ?? api) === api && (kindWanted ?? kind) === kind,
+    (only === undefined || only.includes(name)) && (values.api ?? api) === api && (values.kind ?? kind) === kind,
 );
 if (subjects.length === 0) refuse('no subject is left to run', HELP);
 
@@ -72,7 +70,7 @@ function row({ subject: { api, kind, name }, passed, red, problems, durationMs }
   return `${mark} ${api.padEnd(8)} ${kind.padEnd(9)} ${name.padEnd(32)} ${duration}  ${found}\n`;
 }
 
-const everyDefect = only === undefined && (kindWanted ?? 'defect') === 'defect';
+const everyDefect = only === undefined && (values.kind ?? 'defect') === 'defect';
 const order = new Map(subjects.map((subject, index) => [subject, index]));
 const place = ({ subject }: Verdict): number => order.get(subject) ?? 0;
 const parts = suites.map(({ api, checks }): Part => {
@@ -88,8 +86,8 @@ const parts = suites.map(({ api, checks }): Part => {
 process.stdout.write(closingTable(parts, performance.now() - started, painter(process.stdout, process.env)));
 if (values.table !== undefined) writeFileSync(values.table, markdownTable(parts));
 
-const good = verdicts.filter(({ problems }) => problems.length === 0).length;
+const ok = verdicts.filter(({ problems }) => problems.length === 0).length;
 const problems = problemsOf(parts);
 const results = process.env['MUSTER_TEST_RESULTS'];
-if (results !== undefined) writeFileSync(results, JSON.stringify(asTestResults(good, problems)));
+if (results !== undefined) writeFileSync(results, JSON.stringify(asTestResults(ok, problems)));
 process.exitCode = problems.length > 0 ? 1 : 0;

@@ -1,13 +1,29 @@
-/** Puts the subjects of one API together, and runs its suite against one of them. */
+/** Subjects of the kill matrix: puts those of one API together, and runs its suite against one of them. */
 import { NULL_SERVERS, type NullServerName } from '../../../simulators/defects/null.ts';
 import type { Redactor } from '../../client/redact.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { Api, Capability, Report, Suite } from '../../runner/types.ts';
 import type { OpenedTarget } from '../../targets/opened.ts';
-import type { Subject } from './types.ts';
 
-export const SEED = 11;
+export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null'] as const;
+export type SubjectKind = (typeof SUBJECT_KINDS)[number];
+
+/** One implementation that a suite is run against. */
+export interface Subject {
+  api: Api;
+  kind: SubjectKind;
+  name: string;
+  summary: string;
+  /** Requirements that a defect breaks; a check of each of them must turn red. */
+  breaks?: readonly string[];
+  /** The file that declares it, where that is not the matrix. */
+  file?: string;
+  /** Starts it, runs the suite against it, stops it. `only`: these requirements; all when left out. */
+  run(only?: readonly string[]): Promise<Report>;
+}
+
+const SEED = 11;
 export const PATIENCE_MS = 10_000;
 /** A null server never answers what is waited for. */
 export const NULL_PATIENCE_MS = 1000;

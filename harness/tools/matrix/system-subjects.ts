@@ -11,11 +11,10 @@ import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versio
 import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
-import { type Only, PATIENCE_MS, runOn, subjectsOf } from './subjects.ts';
-import type { Subject } from './types.ts';
-import { KEY, startWorkspace } from './workspace.ts';
+import { KEY, startWorkspace } from './simulated.ts';
+import { type Only, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
 
-/** An effect that never comes is waited for four times as long. */
+/** The suite waits four times as long for an effect, which many defects suppress. */
 const DEFECT_PATIENCE_MS = 1500;
 
 interface System {

@@ -3,8 +3,8 @@
 import { readableDuration } from '../../common/durations.ts';
 import { type Paint, width } from '../../common/terminal.ts';
 import type { Api } from '../../runner/types.ts';
-import { neverRed } from './evaluate.ts';
-import { type Problem, SUBJECT_KINDS, type SubjectKind, type Verdict } from './types.ts';
+import { neverRed, type Problem, type Verdict } from './evaluate.ts';
+import { SUBJECT_KINDS, type SubjectKind } from './subjects.ts';
 
 /** One API with its subjects, and the ids of those of its checks that can turn red. */
 export interface Part {
@@ -14,7 +14,8 @@ export interface Part {
   checks?: readonly string[];
 }
 
-const good = (verdicts: readonly Verdict[]): number => verdicts.filter(({ problems }) => problems.length === 0).length;
+const countOk = (verdicts: readonly Verdict[]): number =>
+  verdicts.filter(({ problems }) => problems.length === 0).length;
 const of = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
@@ -33,7 +34,7 @@ const HEADINGS = [
 function counts(part: Part): [done: number, all: number][] {
   const kinds = SUBJECT_KINDS.map((kind): [number, number] => {
     const subjects = of(part, kind);
-    return [good(subjects), subjects.length];
+    return [countOk(subjects), subjects.length];
   });
   const { checks = [] } = part;
   kinds.splice(2, 0, [checks.length - unproven(part).length, checks.length]);

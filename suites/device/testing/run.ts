@@ -1,48 +1,21 @@
 /** Starts a simulated device and runs the device suite against it, or against another server. For tests. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { Redactor } from '../../../harness/client/redact.ts';
 import { makePlan, type PlanOptions } from '../../../harness/runner/plan.ts';
 import { runSuite } from '../../../harness/runner/run.ts';
 import type { CheckResult, Report } from '../../../harness/runner/types.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
-import { type DeviceBehaviour, type SimulatedDevice, simulateDevice } from '../../../simulators/device/index.ts';
-import { type TransportName, transportInFolder } from '../../../simulators/device/transport/index.ts';
+import type { DeviceBehaviour } from '../../../simulators/device/index.ts';
+import { deviceOver, type ReachableDevice } from '../../../simulators/device/testing/robot.ts';
+import type { TransportName } from '../../../simulators/device/transport/index.ts';
 import { deviceSuite } from '../index.ts';
 
 /** Short, so that a check sees several in a test. */
 const HEARTBEAT_MS = 500;
 const SEED = 3;
 
-export interface StartedDevice extends AsyncDisposable {
-  device: SimulatedDevice;
-  /** How it is reached: the option of its transport. */
-  address: { socket?: string; discovery?: string };
-  /** Socket of its control API. */
-  control: string;
-}
-
-/** A device in a folder of its own, which goes when it is disposed of. */
-export async function startDevice(transport: TransportName, behaviour?: DeviceBehaviour): Promise<StartedDevice> {
-  await using starting = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'muster-suite-'));
-  starting.defer(() => rm(folder, { recursive: true, force: true }));
-  const control = join(folder, 'control.sock');
-  const device = starting.use(
-    await simulateDevice({
-      dir: join(folder, 'robot'),
-      ...transportInFolder(transport, folder),
-      control: { path: control },
-      heartbeatMs: HEARTBEAT_MS,
-      seed: SEED,
-      ...(behaviour === undefined ? {} : { behaviour }),
-    }),
-  );
-  const all = starting.move();
-  return { device, address: device.address, control, [Symbol.asyncDispose]: () => all.disposeAsync() };
-}
+export const startDevice = (transport: TransportName, behaviour?: DeviceBehaviour): Promise<ReachableDevice> =>
+  deviceOver(transport, { heartbeatMs: HEARTBEAT_MS, seed: SEED, ...(behaviour && { behaviour }) });
 
 export interface TestRun extends Omit<PlanOptions, 'capabilities'> {
   socket?: string;
