@@ -1,8 +1,7 @@
 /** What a check writes beside its reports: an updated baseline, a certificate, a badge. All are prepared before the run. */
 
-import { EXIT } from '../common/exit-codes.ts';
-import { prepareFile, writeWhole } from '../common/output-file.ts';
-import { UsageError } from '../common/usage-error.ts';
+import { EXIT, UsageError } from '../common/exit-codes.ts';
+import { prepareFile, writeWhole } from '../common/user-files.ts';
 import { badge } from '../reports/certificate/claims.ts';
 import { Refused } from '../reports/certificate/dsse.ts';
 import { certificateIssuer, type Issuer } from '../reports/certificate/issue.ts';

@@ -1,6 +1,5 @@
 /** Finds defects and variants by the names that `--defect` and `--variant` take. */
-import { nearest } from '../common/nearest.ts';
-import { UsageError } from '../common/usage-error.ts';
+import { nearest, UsageError } from '../common/exit-codes.ts';
 
 interface Named {
   name: string;

@@ -3,8 +3,7 @@
 import './npm-folder.ts';
 import './node22.ts';
 import process from 'node:process';
-import { EXIT } from '../common/exit-codes.ts';
-import { UsageError } from '../common/usage-error.ts';
+import { EXIT, UsageError } from '../common/exit-codes.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
 import { complete, type ParsedCommand } from './options.ts';
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../common/usage-error.ts';
+import { UsageError } from '../common/exit-codes.ts';
 import { platformOptions, type SimulatePlatformArguments } from './simulate-platform-options.ts';
 import { refusal } from './testing/in-process.ts';
 

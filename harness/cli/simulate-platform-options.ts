@@ -1,8 +1,8 @@
 /** The options of `simulate platform`, read into those of the simulator. */
 import type { Logger } from 'pino';
 import type { PlatformOptions } from '../../simulators/platform/index.ts';
-import { readInputText } from '../common/read-input.ts';
-import { UsageError } from '../common/usage-error.ts';
+import { UsageError } from '../common/exit-codes.ts';
+import { readInputText } from '../common/user-files.ts';
 import { DIALECTS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
 import { LOG_LEVELS, type OptionsOf, type OptionTable } from './options.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { EXIT, exitCodesText } from './exit-codes.ts';
+import { EXIT, exitCodesText, nearest } from './exit-codes.ts';
 
 test('every name has a code of its own, and those of sysexits and shells keep their meaning', () => {
   expect(new Set(Object.values(EXIT)).size).toBe(Object.keys(EXIT).length);
@@ -11,4 +11,17 @@ test('every name has a code of its own, and those of sysexits and shells keep th
 test.each(['check', 'fleet'] as const)('the README has the codes of muster %s', (command) => {
   const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').replaceAll('\n', ' ');
   expect(readme).toContain(`Exit codes: ${exitCodesText(command)}`);
+});
+
+const known = ['device.events.no-cursor', 'device.events.replay.exclusive', 'device.version.prefix'];
+
+test.each([
+  ['device.events.replay.exclusiv', 'device.events.replay.exclusive'],
+  ['device.version.perfix', 'device.version.prefix'],
+  ['device.events.*exclusiv', 'device.events.replay.exclusive'],
+  ['*.no-crsor', 'device.events.no-cursor'],
+  ['device.zzzz*', undefined],
+  ['something', undefined],
+])('%s: %s', (text, meant) => {
+  expect(nearest(text, known)).toBe(meant);
 });

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import { type PollTime, PollTimeout, poll } from './poll.ts';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { backoffMs, Changes, type PollTime, PollTimeout, poll } from './poll.ts';
 
 /** Time that passes only in `sleep`. */
 function fakeTime(): PollTime & { pauses: number[] } {
@@ -83,5 +84,55 @@ describe('poll', () => {
     });
     stop.abort(reason);
     await expect(waiting).rejects.toBe(reason);
+  });
+});
+
+describe('changes', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('a change wakes everyone who waits, once', async () => {
+    const changes = new Changes();
+    const woken: string[] = [];
+    const waits = ['a', 'b'].map((name) => changes.next(1000).then(() => woken.push(name)));
+    changes.announce();
+    await Promise.all(waits);
+    changes.announce();
+    expect(woken).toEqual(['a', 'b']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it.each([1000, 0, -1])('without a change the wait of %d ms ends by itself', async (withinMs) => {
+    let over = false;
+    const wait = new Changes().next(withinMs).then(() => (over = true));
+    await vi.advanceTimersByTimeAsync(Math.max(0, withinMs - 1));
+    expect(over).toBe(withinMs <= 0);
+    await vi.advanceTimersByTimeAsync(1);
+    await wait;
+  });
+});
+
+describe('backoff', () => {
+  it('doubles up to the longest delay', () => {
+    const delays = [0, 1, 2, 3, 4, 1000].map((attempt) => backoffMs({ firstMs: 15, longestMs: 100 }, attempt));
+    expect(delays).toEqual([15, 30, 60, 100, 100, 100]);
+  });
+
+  it('spreads by its jitter in both directions', () => {
+    const spread = { firstMs: 100, longestMs: 1000, jitter: 0.25 };
+    expect(backoffMs(spread, 1, () => 0)).toBe(150);
+    expect(backoffMs(spread, 1, () => 0.5)).toBe(200);
+    expect(backoffMs(spread, 1, () => 0.999)).toBeCloseTo(250, 0);
+  });
+
+  it('never exceeds the longest delay, whatever the attempt and the jitter', () => {
+    const cases = fc.record({ attempt: fc.nat(), random: fc.double({ min: 0, max: 0.999, noNaN: true }) });
+    fc.assert(
+      fc.property(cases, ({ attempt, random }) => {
+        const delay = backoffMs({ firstMs: 7, longestMs: 5000, jitter: 0.5 }, attempt, () => random);
+        expect(delay).toBeGreaterThan(0);
+        expect(delay).toBeLessThanOrEqual(5000);
+      }),
+    );
   });
 });

@@ -1,4 +1,4 @@
-/** Looks for something again and again until it is there, the time is up or a signal says stop. */
+/** Ways to wait: look again until something is there, back off between attempts, or wait for a change. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Time as `poll` sees it; tests inject another. */
@@ -77,5 +77,48 @@ export async function pollWithin<T>(
   } catch (error) {
     if (error instanceof PollTimeout) return undefined;
     throw error;
+  }
+}
+
+/** The limits of a back-off, a delay that doubles with each failure. */
+export interface Backoff {
+  /** Delay before attempt 0, milliseconds. */
+  firstMs: number;
+  /** Upper limit of every delay, milliseconds, jitter included. */
+  longestMs: number;
+  /** Share by which a delay may differ in either direction, so that many clients spread. Default 0; needs `random`. */
+  jitter?: number;
+}
+
+/** 2^40 times a millisecond are 35 years; larger powers would only overflow. */
+const LARGEST_EXPONENT = 40;
+
+/** Milliseconds before attempt number `attempt` (from 0). `random` is uniform in [0, 1). */
+export function backoffMs(backoff: Backoff, attempt: number, random?: () => number): number {
+  const { firstMs, longestMs, jitter = 0 } = backoff;
+  const doubled = Math.min(longestMs, firstMs * 2 ** Math.min(attempt, LARGEST_EXPONENT));
+  return random === undefined ? doubled : Math.min(longestMs, doubled * (1 - jitter + random() * 2 * jitter));
+}
+
+/** Lets several waiters look again whenever something has changed. */
+export class Changes {
+  readonly #waiting = new Set<() => void>();
+
+  /** Wakes everyone who waits. */
+  announce(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  /** Resolves at the next change, or after `withinMs` milliseconds. */
+  next(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, Math.max(0, withinMs));
+      this.#waiting.add(wake);
+    });
   }
 }

@@ -1,7 +1,7 @@
 /** From `--report FORMAT[=FILE]` to reporters. */
 import type { Redactor } from '../client/redact.ts';
-import { isOneFile, prepareFile, writeWhole } from '../common/output-file.ts';
-import { UsageError } from '../common/usage-error.ts';
+import { UsageError } from '../common/exit-codes.ts';
+import { isOneFile, prepareFile, writeWhole } from '../common/user-files.ts';
 import { ctrfFormat } from './ctrf.ts';
 import type { DocumentFormat, Reporter, ReporterOptions, ReportFormat } from './format.ts';
 import { githubFormat } from './github.ts';

@@ -1,6 +1,6 @@
 /** GitHub Actions: annotations on standard output, and the summary of the job. */
 import { appendFileSync } from 'node:fs';
-import { writeWhole } from '../common/output-file.ts';
+import { writeWhole } from '../common/user-files.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { tryLine } from './finding-text.ts';
 import type { LiveFormat } from './format.ts';

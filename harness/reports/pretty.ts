@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { readableDuration } from '../common/durations.ts';
-import { writeWhole } from '../common/output-file.ts';
 import { cutTo, hanging, type Output, type Paint, painter, printable, wrap } from '../common/terminal.ts';
+import { writeWhole } from '../common/user-files.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Report } from '../runner/types.ts';

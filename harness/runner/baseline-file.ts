@@ -2,9 +2,8 @@
 import { existsSync } from 'node:fs';
 import Type from 'typebox';
 import { LineCounter, parseDocument, stringify } from 'yaml';
-import { writeWhole } from '../common/output-file.ts';
-import { readInputText, whyNot } from '../common/read-input.ts';
-import { UsageError } from '../common/usage-error.ts';
+import { UsageError } from '../common/exit-codes.ts';
+import { readInputText, whyNot, writeWhole } from '../common/user-files.ts';
 import { shape } from '../contract/shape.ts';
 import type { Baseline } from './baseline.ts';
 

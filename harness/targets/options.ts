@@ -3,9 +3,8 @@
 import { createHash } from 'node:crypto';
 import type { HttpClient } from '../client/http.ts';
 import type { Redactor } from '../client/redact.ts';
-import { nearest } from '../common/nearest.ts';
-import { readInput, whyNot } from '../common/read-input.ts';
-import { UsageError } from '../common/usage-error.ts';
+import { nearest, UsageError } from '../common/exit-codes.ts';
+import { readInput, whyNot } from '../common/user-files.ts';
 import { CAPABILITIES, CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
 import type { Dialect } from '../contract/versions.ts';
 import type { TargetDescription } from '../runner/types.ts';

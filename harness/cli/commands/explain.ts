@@ -1,7 +1,6 @@
 import process from 'node:process';
-import { nearest } from '../../common/nearest.ts';
+import { nearest, UsageError } from '../../common/exit-codes.ts';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
-import { UsageError } from '../../common/usage-error.ts';
 import { CAPABILITY_MEANINGS } from '../../contract/capabilities.ts';
 import {
   type Catalogue,

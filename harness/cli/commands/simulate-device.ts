@@ -1,5 +1,5 @@
 /** `muster simulate device`: a Device API to develop against, until a signal ends it. */
-import { UsageError } from '../../common/usage-error.ts';
+import { UsageError } from '../../common/exit-codes.ts';
 import { command } from '../options.ts';
 import { controlAddress, deviceOptions, settingsOf } from '../simulate-device-options.ts';
 

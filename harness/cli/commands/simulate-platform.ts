@@ -1,7 +1,6 @@
 import process from 'node:process';
 import { destination, pino } from 'pino';
-import { EXIT } from '../../common/exit-codes.ts';
-import { UsageError } from '../../common/usage-error.ts';
+import { EXIT, UsageError } from '../../common/exit-codes.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../contract/versions.ts';
 import { command } from '../options.ts';
 import {

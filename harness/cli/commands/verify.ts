@@ -1,8 +1,7 @@
 import process from 'node:process';
-import { EXIT } from '../../common/exit-codes.ts';
-import { readInputText, whyNot } from '../../common/read-input.ts';
+import { EXIT, UsageError } from '../../common/exit-codes.ts';
 import { type Paint, painter, wrap } from '../../common/terminal.ts';
-import { UsageError } from '../../common/usage-error.ts';
+import { readInputText, whyNot } from '../../common/user-files.ts';
 import { claimsOf } from '../../reports/certificate/claims.ts';
 import { Refused } from '../../reports/certificate/dsse.ts';
 import { keyId, readPublicKey } from '../../reports/certificate/keys.ts';

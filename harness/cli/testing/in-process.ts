@@ -1,5 +1,5 @@
 /** A command in this process, for tests that need no process of its own. */
-import { UsageError } from '../../common/usage-error.ts';
+import { UsageError } from '../../common/exit-codes.ts';
 import { parseCommandLine } from '../command-line.ts';
 import { type CommandContext, complete } from '../options.ts';
 

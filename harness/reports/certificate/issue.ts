@@ -1,7 +1,7 @@
 /** `--certificate FILE --key FILE`: from a finished run to a signed file. */
 import type { KeyObject } from 'node:crypto';
-import { prepareFile, writeWhole } from '../../common/output-file.ts';
-import { UsageError } from '../../common/usage-error.ts';
+import { UsageError } from '../../common/exit-codes.ts';
+import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import type { Report } from '../../runner/types.ts';
 import { verdictOf } from './claims.ts';
 import { seal } from './dsse.ts';

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../client/redact.ts';
-import { readInputText } from '../../common/read-input.ts';
+import { readInputText } from '../../common/user-files.ts';
 import { type DiscoveryFile, discoveryFile } from '../../contract/discovery.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { accepts, type Connection, type Transport } from './transport.ts';

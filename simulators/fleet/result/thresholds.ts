@@ -3,9 +3,8 @@
  * Grammar: `metric.statistic operator number[unit]`. The metric is a name of the result's `metrics` or `counters`.
  */
 import { durationMs } from '../../../harness/common/durations.ts';
-import { nearest } from '../../../harness/common/nearest.ts';
-import type { Summary } from '../measure/metrics.ts';
-import { COUNTERS, DURATIONS, isCounter, isDuration } from '../measure/metrics.ts';
+import { nearest } from '../../../harness/common/exit-codes.ts';
+import { COUNTERS, DURATIONS, isCounter, isDuration, type Summary } from '../measure/metrics.ts';
 
 const STATISTICS = ['count', 'p50', 'p90', 'p99', 'p999', 'max', 'rate'] as const;
 export type Statistic = (typeof STATISTICS)[number];

@@ -1,11 +1,17 @@
-/** Files that were named on the command line to be written: tried before the work, and written whole or not at all. */
+/**
+ * Files that the command line names. One to write is tried before the work, and then written whole or not at all; one to read is a
+ * regular file, or a pipe, which is read to its end.
+ */
 import {
   accessSync,
   closeSync,
   constants,
   existsSync,
+  fstatSync,
   mkdirSync,
   openSync,
+  readFileSync,
+  readSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -13,8 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { whyNot } from './read-input.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './exit-codes.ts';
 
 /**
  * Makes the folder of a file and tries to write there, so that a wrong place is refused before a run and not after it.
@@ -65,4 +70,57 @@ export function writeWhole(file: string, text: string): void {
   const beside = `${place}.${process.pid}.tmp`;
   writeFileSync(beside, text, { mode: 0o644 });
   renameSync(beside, place);
+}
+
+const PIECE = 65_536;
+/** Far more bytes than any input has; /dev/zero has no end. */
+const MOST = 67_108_864;
+const PAUSE_MS = 5;
+
+/** All bytes of a file. Throws Error with the reason, and never waits for someone to open the other end of a pipe. */
+export function readInput(path: string): Buffer {
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const kind = fstatSync(file);
+    if (kind.isDirectory()) throw new Error('it is a folder');
+    if (kind.isFile()) return readFileSync(file);
+    const content = readPipe(file);
+    if (content.length === 0 && kind.isFIFO()) throw new Error('it is a pipe into which nobody writes');
+    return content;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The file as UTF-8 text. Throws what `readInput` throws. */
+export const readInputText = (path: string): string => readInput(path).toString('utf8');
+
+/** Why a file could not be read or written, for a message that names it already. */
+export function whyNot(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/, \w+ '.*'$/, '') : String(error);
+}
+
+function readPipe(file: number): Buffer {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for (;;) {
+    const piece = Buffer.alloc(PIECE);
+    const read = some(file, piece);
+    if (read === 0) return Buffer.concat(parts);
+    parts.push(piece.subarray(0, read));
+    size += read;
+    if (size > MOST) throw new Error(`it has more than ${MOST} bytes`);
+  }
+}
+
+/** Number of bytes read, 0 at the end. Waits while the other end is open and writes nothing. */
+function some(file: number, piece: Buffer): number {
+  for (;;) {
+    try {
+      return readSync(file, piece);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    }
+  }
 }

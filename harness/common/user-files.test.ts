@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import { readInput, readInputText, whyNot } from './read-input.ts';
+import { readInput, readInputText, whyNot } from './user-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-read-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -24,7 +24,7 @@ test('a folder, a pipe without a writer and what has no end are refused in words
   expect(() => readInput('/dev/zero')).toThrow('it has more than');
 });
 
-test('a missing file is told without naming it twice', () => {
+test('the reason does not repeat the name of a missing file', () => {
   try {
     readInput(join(folder, 'none'));
     expect.unreachable();
@@ -37,7 +37,7 @@ test.each([
   ['standard input', `echo here | "$0" --eval "$1" /dev/stdin`],
   ['a process substitution, however late it writes', `"$0" --eval "$1" <(while ! test -e "$2"; do :; done; echo here)`],
 ])('%s is read to its end', async (name, line) => {
-  const module = new URL('./read-input.ts', import.meta.url).href;
+  const module = new URL('./user-files.ts', import.meta.url).href;
   const late = join(folder, name.replaceAll(' ', '-'));
   const script = `import('node:fs').then(({ writeFileSync }) => {
     writeFileSync(${JSON.stringify(late)}, '');
