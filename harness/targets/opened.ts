@@ -63,8 +63,8 @@ export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly description: TargetDescription;
   readonly capabilities: ReadonlySet<Capability>;
   /**
-   * Why the target cannot be checked, and how to look for oneself; undefined when it answers. This is no exception because an
-   * unreachable target gets a report as well.
+   * Why the target cannot be checked, and what to try; undefined when it answers. This is no exception because an unreachable
+   * target gets a report as well.
    */
   readonly unreachable: string | undefined;
   /** The end of what the target wrote to its standard error; empty when Muster did not start it. */

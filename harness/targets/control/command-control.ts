@@ -84,7 +84,7 @@ export class CommandControl implements Control {
 
   #deployment(printed: string): Deployment {
     const answer = json(printed);
-    // Whether a deployment has its shape is for the suite to say; control needs its id alone.
+    // The suite decides whether a deployment has its shape; control needs only the id.
     if (typeof (answer as { id?: unknown } | undefined)?.id === 'string') return answer as Deployment;
     throw new ControlError('control drive: printed no deployment with an id');
   }

@@ -64,7 +64,7 @@ export class HttpControl implements Control {
       throw new ControlError(`${what} answered ${response.status}: ${cut(response.text, 300)}`);
     }
     if (answer === undefined) return undefined as T;
-    // Whether a deployment has its shape is for the suite to say; control needs its id alone.
+    // The suite decides whether a deployment has its shape; control needs only the id.
     if (answer === (deployment as Shape)) {
       if (typeof (response.json as { id?: unknown } | undefined)?.id === 'string') return response.json as T;
       throw new ControlError(`${what} answered a deployment without id: ${cut(response.text, 300)}`);

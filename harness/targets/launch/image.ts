@@ -112,7 +112,7 @@ interface ContainerPlan extends Pick<StartOptions, 'timeoutMs' | 'notify' | 'sig
   user?: string | undefined;
 }
 
-/** A container that was started; whether it serves is for `until` to say. */
+/** A container that was started; `until` waits until it serves. */
 interface RunningContainer {
   /** Host port that leads to `port`. */
   mappedPort(): number;

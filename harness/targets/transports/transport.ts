@@ -17,7 +17,7 @@ export interface TransportField {
   readonly description: string;
   /** Holds a path, which is relative to the target file that names it. */
   readonly isPath?: boolean;
-  /** Holds a secret; the environment variable that holds it for whoever repeats a request. */
+  /** Holds a secret; `curl` lines in a report take it from this environment variable. */
   readonly variable?: string;
 }
 
@@ -80,7 +80,7 @@ export interface TransportAddress {
   readonly address: string;
 }
 
-/** Undefined when a connection can be made. Whether the answers are right is for the suite to say. */
+/** Undefined when a connection can be made. The suite decides whether the answers are right. */
 export async function whyUnreachable(http: HttpClient, hint: string): Promise<string | undefined> {
   try {
     (await http.connect()).destroy();

@@ -34,7 +34,7 @@ export function readUpTo(subscription: Subscription, { first, last }: Published)
   return subscription.reach(last, `the published events ${first} to ${last}`);
 }
 
-/** Used where control names no retention limit: a log that keeps fewer events is not to be expected. */
+/** Used where control names no retention limit: few logs keep fewer events. */
 const ASSUMED_RETENTION = 200;
 /** A check may run beside events of other origin, and they count against the same limit. */
 const SHARE_OF_RETENTION = 1 / 4;
