@@ -1,0 +1,183 @@
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../simulators/common/testing/eventually.ts';
+import { writeAlive } from '../../simulators/fleet/result/shards.ts';
+import { simulatePlatform } from '../../simulators/platform/index.ts';
+import { unlessSaturated, useFleetRuns } from './testing/fleet-runs.ts';
+import { refusal } from './testing/in-process.ts';
+
+const fleets = useFleetRuns();
+
+describe('muster fleet', { timeout: 60_000 }, () => {
+  it('exits 99 when a threshold is missed', async () => {
+    const { code, stdout } = await fleets.run(
+      fleets.words('  - { do: rollout, over: 100ms }\n', { threshold: 'rollout.ms.p50<1us' }),
+    );
+    expect(stdout).toMatch(/✗ missed {2}rollout\.ms\.p50<1us/);
+    expect(code).toBe(unlessSaturated(99, fleets.result()));
+  });
+
+  it('exits 98 when the generator could not keep up', async () => {
+    const { code, stdout } = await fleets.run(
+      fleets.words('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n'),
+    );
+    expect(stdout).toMatch(/verdict: invalid .*\n.*started late.*--workers/);
+    expect(code).toBe(98);
+  });
+
+  it('ends at once on an interrupt, keeps what it measured, and leaves no process, socket or file', async () => {
+    const running = fleets.start(fleets.words('  - { do: hold, for: 1h, ping: 10/s }\n', { workers: '2' }));
+    await running.said(/phase 2\/2 hold · robots online 8/);
+    const workers = childrenOf(running.child.pid ?? 0);
+    expect(workers).toHaveLength(3);
+    running.child.kill('SIGINT');
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(130);
+    expect(stdout).toContain('the run was interrupted');
+    expect(stdout).toContain('exit 130: interrupted');
+    expect(stdout).not.toContain('✓ met');
+    expect(fleets.result()).toMatchObject({ complete: false });
+    expect(workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+    expect(readdirSync(fleets.path('tmp'))).toEqual([]);
+  });
+
+  it('leaves no process, socket or file when it is killed', async () => {
+    const running = fleets.start(fleets.words('  - { do: hold, for: 1h }\n', { workers: '2' }));
+    await running.said(/phase 2\/2 hold · robots online 8/);
+    const others = childrenOf(running.child.pid ?? 0);
+    running.child.kill('SIGKILL');
+    await eventually(() => expect(others.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]));
+    expect(readdirSync(fleets.path('tmp'))).toEqual([]);
+  });
+
+  it('exits 1 and names robot and ids when one robot of many delivers its events in the wrong order', async () => {
+    const { code, stdout } = await fleets.run(
+      fleets.words('  - { do: rollout, over: 200ms }\n  - { do: rollout, over: 200ms }\n', {
+        robots: '40',
+        workers: '2',
+        defect: 'batch-reversed@17',
+      }),
+    );
+    expect(stdout).toMatch(/the stream of robot-000017 was not whole: reorder: id 2 came after id 3/);
+    expect(stdout).toContain('robot-000017 has a planted defect: batch-reversed');
+    expect(stdout).toContain('exit 1: an event stream was not whole');
+    expect(code).toBe(1);
+    const { violations } = fleets.result();
+    expect(new Set(violations.map(({ robot }) => robot))).toEqual(new Set([17]));
+  });
+
+  it('ends incomplete when no robot comes online, and does not go on without them', async () => {
+    const key = 'key-without-the-scope';
+    const keys = [{ key, scopes: ['devices:read', 'devices:write'] }];
+    await using platform = await simulatePlatform({ mqtt: false, keys });
+    const args = fleets.words('  - { do: hold, for: 1h, ping: 10/s }\n', { platform: platform.url, uplink: 'polling' });
+    const { code, stdout } = await fleets.run(args, { MUSTER_API_KEY: key });
+    expect(stdout).toMatch(/✗ incomplete .*\n +- the canary robot-000000 did not come online/);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/no other robot would: HTTP 403 [^·]*\(GET \/deployments\)/);
+    expect(stdout).toContain('exit 2: the run is not complete');
+    expect(code).toBe(2);
+  });
+
+  it('says at once that a platform cannot be reached, or does not take the key', async () => {
+    const unreachable = fleets.words('', { platform: 'http://127.0.0.1:1/beta' });
+    const first = await fleets.run(unreachable, { MUSTER_API_KEY: 'k' });
+    expect(first.stderr).toMatch(
+      /\nmuster: the platform cannot be reached at http:.*: GET \/devices.*ECONNREFUSED.*\n$/,
+    );
+    expect(first.code).toBe(2);
+    await using platform = await simulatePlatform({ mqtt: false });
+    const second = await fleets.run(fleets.words('', { platform: platform.url }), { MUSTER_API_KEY: 'some-other-key' });
+    expect(second.stderr).toMatch(/--api-key: the platform rejects it: HTTP 401 .*\(GET \/devices\)/);
+    expect(second.stderr).not.toContain('some-other-key');
+    expect(second.code).toBe(64);
+    expect(readdirSync(fleets.path('tmp'))).toEqual([]);
+  });
+
+  it('leaves nothing when interrupted while it makes keys', async () => {
+    const { child, ended } = fleets.start(fleets.words('', { robots: '500', 'key-bits': '4096' }));
+    child.stderr?.once('data', () => child.kill('SIGINT'));
+    expect((await ended).code).toBe(130);
+    expect(readdirSync(fleets.path('tmp'))).toEqual([]);
+  });
+
+  it('keeps the API key out of everything it writes, and out of arguments and environments of its processes', async () => {
+    const secret = 'key-that-nobody-may-see';
+    await using platform = await simulatePlatform({ minKeyBits: 1024, keys: [{ key: secret, scopes: 'all' }] });
+    const args = fleets.words('  - { do: rollout, over: 1ms }\n  - { do: hold, for: 1h }\n', {
+      platform: platform.url,
+      mqtt: platform.mqttUrl,
+    });
+    const running = fleets.start(args, { MUSTER_API_KEY: secret });
+    await running.said(/phase 3\/3 hold/);
+    const [worker] = childrenOf(running.child.pid ?? 0);
+    const seen = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${worker}/${name}`, 'utf8'));
+    running.child.kill('SIGTERM');
+    const { stdout, stderr } = await running.ended;
+    expect(fleets.result().counters['rollout.attempts']).toBe(8);
+    const written = readdirSync(fleets.path('out')).map((name) => readFileSync(fleets.path('out', name), 'utf8'));
+    expect([...seen, ...written, stdout, stderr].filter((text) => text.includes(secret))).toEqual([]);
+  });
+
+  it('ends within seconds, and names the option, when every robot would be refused', async () => {
+    await using strict = await simulatePlatform();
+    const args = fleets.words('', { platform: strict.url, robots: '200', 'metrics-port': '0' });
+    const { code, stdout, stderr } = await fleets.run(args, { MUSTER_API_KEY: strict.apiKey });
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/at least 2048 are required .*--key-bits 2048/);
+    expect(stdout).toContain('exit 2: the run is not complete');
+    expect(stderr).not.toContain('ramp');
+    expect(code).toBe(2);
+    expect(fleets.result().incomplete_reasons).toHaveLength(1);
+    expect(readdirSync(fleets.path('tmp'))).toEqual([]);
+  });
+});
+
+describe('muster merge', { timeout: 60_000 }, () => {
+  it('never writes over a shard', async () => {
+    fleets.leave(1, 2);
+    fleets.leave(2, 2);
+    const places = [1, 2].map((index) => fleets.path('results', `shard-${index}`));
+    const texts = (): string[] => places.map((place) => readFileSync(join(place, 'result.json'), 'utf8'));
+    const before = texts();
+    const { code, stdout } = await fleets.run(['merge', ...places]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('report: muster-report/fleet/report.html');
+    expect(fleets.result(fleets.path('muster-report', 'fleet')).merged_from).toEqual(places);
+    symlinkSync(places[0] ?? '', fleets.path('link'));
+    for (const into of [places[1] ?? '', fleets.path('link')]) {
+      expect(await refusal(['merge', ...places, '--out', into])).toBe(
+        `--out: ${into} is the folder of a shard, whose result would be replaced; accepted: any other folder`,
+      );
+    }
+    expect(texts()).toEqual(before);
+    expect(readdirSync(places[0] ?? '')).toEqual(['result.json']);
+  });
+
+  it('leaves the result among its parts, and may do so again', async () => {
+    fleets.leave(1, 1);
+    for (let time = 0; time < 2; time += 1) expect((await fleets.run(['merge', fleets.path('results')])).code).toBe(0);
+    expect(fleets.result(fleets.path('results')).merged_from).toEqual([fleets.path('results', 'shard-1')]);
+  });
+
+  it('names missing and dead shards and exits 2', async () => {
+    fleets.leave(1, 3);
+    writeAlive(fleets.path('results', 'shard-2'), { shard: { index: 2, count: 3 }, beat: 1, phase: 'hold' });
+    const { code, stdout } = await fleets.run(['merge', fleets.path('results')]);
+    expect(stdout).toMatch(/shard 2\/3 is dead: .*sign of life/);
+    expect(stdout).toContain('shard 3/3 is missing');
+    expect(code).toBe(2);
+  });
+
+  it('waits for shards that still run', async () => {
+    fleets.leave(1, 2);
+    const { child, ended } = fleets.start(['merge', fleets.path('results'), '--expect', '2', '--watch']);
+    child.stderr?.once('data', () => fleets.leave(2, 2));
+    const { code, stderr } = await ended;
+    expect(stderr).toContain('1 of 2 shards are done');
+    expect(code).toBe(0);
+  });
+});
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+}
