@@ -7,9 +7,15 @@ import { nearest } from '../../../harness/common/exit-codes.ts';
 import { COUNTERS, DURATIONS, isCounter, isDuration, type Summary } from '../measure/metrics.ts';
 
 const STATISTICS = ['count', 'p50', 'p90', 'p99', 'p999', 'max', 'rate'] as const;
-export type Statistic = (typeof STATISTICS)[number];
-const OPERATORS = ['<=', '>=', '==', '<', '>'] as const;
-type Operator = (typeof OPERATORS)[number];
+type Statistic = (typeof STATISTICS)[number];
+const OPERATORS = {
+  '<=': (value: number, bound: number) => value <= bound,
+  '>=': (value: number, bound: number) => value >= bound,
+  '==': (value: number, bound: number) => value === bound,
+  '<': (value: number, bound: number) => value < bound,
+  '>': (value: number, bound: number) => value > bound,
+};
+type Operator = keyof typeof OPERATORS;
 
 const RATES: Record<string, { factor: number; per: 'attempt' | 'second' }> = {
   '%': { factor: 0.01, per: 'attempt' },
@@ -40,13 +46,14 @@ export function parseThreshold(text: string): Threshold {
   const expr = text.replaceAll(/\s+/g, '');
   const match = /^([a-z0-9_.-]+)\.([a-z0-9]+)(<=|>=|==|<|>)(-?\d+(?:\.\d+)?)([a-zµ%/]*)$/i.exec(expr);
   if (match === null) throw refuse(text, "it must read 'metric.statistic<number[unit]', e.g. rollout.ms.p99<5s");
-  const [, metric = '', statistic = '', operator = '', number = '', unit = ''] = match;
-  if (!isOne(STATISTICS, statistic)) {
-    throw refuse(text, `'${statistic}' is not a statistic; accepted: ${STATISTICS.join(', ')}`);
+  const [, metric = '', wanted = '', operator = '', number = '', unit = ''] = match;
+  const statistic = STATISTICS.find((known) => known === wanted);
+  if (statistic === undefined) {
+    throw refuse(text, `'${wanted}' is not a statistic; accepted: ${STATISTICS.join(', ')}`);
   }
-  if (!isOne(OPERATORS, operator)) throw refuse(text, `accepted operators: ${OPERATORS.join(' ')}`);
   if (number.startsWith('-')) throw refuse(text, `measurements are never below 0, but '${number}${unit}' is`);
-  const base = { expr, metric, statistic, operator };
+  // The expression above matches no other operator.
+  const base = { expr, metric, statistic, operator: operator as Operator };
   if (statistic === 'count') {
     if (unit !== '') throw refuse(text, `a count has no unit, but '${unit}' was given`);
     return { ...base, bound: Number(number) };
@@ -88,8 +95,6 @@ export function checkThreshold(text: string): Threshold {
 }
 
 const refuse = (text: string, why: string): RangeError => new RangeError(`threshold '${text}': ${why}`);
-const isOne = <const V extends readonly string[]>(values: V, value: string): value is V[number] =>
-  values.includes(value);
 
 /** What thresholds are compared with. */
 export interface Measured {
@@ -104,7 +109,7 @@ export function evaluate(threshold: Threshold, measured: Measured): ThresholdRes
   const { expr, operator, bound } = threshold;
   const value = measuredBy(threshold, measured);
   if (typeof value === 'string') return { expr, value: null, ok: false, reason: value };
-  return { expr, value, ok: compare(value, operator, bound) };
+  return { expr, value, ok: OPERATORS[operator](value, bound) };
 }
 
 function measuredBy({ metric, statistic, per }: Threshold, measured: Measured): number | string {
@@ -132,18 +137,3 @@ function measuredBy({ metric, statistic, per }: Threshold, measured: Measured): 
 
 /** The counter of attempts that belongs to a metric: `http.attempts` for `http.errors`. */
 const attemptsOf = (metric: string): string => metric.replace(/\.[^.]+$/, '.attempts');
-
-function compare(value: number, operator: Operator, bound: number): boolean {
-  switch (operator) {
-    case '<':
-      return value < bound;
-    case '<=':
-      return value <= bound;
-    case '>':
-      return value > bound;
-    case '>=':
-      return value >= bound;
-    case '==':
-      return value === bound;
-  }
-}
