@@ -5,8 +5,7 @@ import { prepareFile, writeWhole } from '../common/user-files.ts';
 import { badge } from '../reports/certificate/claims.ts';
 import { Refused } from '../reports/certificate/dsse.ts';
 import { certificateIssuer, type Issuer } from '../reports/certificate/issue.ts';
-import { applyBaseline, type Baseline, updatedBaseline } from '../runner/baseline.ts';
-import { readBaseline, writeBaseline } from '../runner/baseline-file.ts';
+import { applyBaseline, type Baseline, readBaseline, updatedBaseline, writeBaseline } from '../runner/baseline.ts';
 import type { CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 
 export interface EvidenceArguments {

@@ -1,10 +1,13 @@
 /** What a target can be made or trusted to do. A check names what it needs; without it the check is not applicable. */
-import { TRANSPORT_CAPABILITIES } from './transports.ts';
 import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './versions.ts';
 
-/** Capabilities of a Device API and what each means. */
+/**
+ * Capabilities of a Device API and what each means. The first two are transports (section 5): the client's side of them is in
+ * `harness/targets/transports`, the server's in `simulators/device/transport`.
+ */
 const DEVICE_CAPABILITIES = {
-  ...TRANSPORT_CAPABILITIES,
+  unix: 'the Device API is on a unix socket',
+  loopback: 'the Device API is on loopback TCP, with a discovery file',
   root: 'Muster runs as root, so that it can try file permissions as another user',
   drive: 'control can create deployments and publish events',
   compact: 'control can compact the event log',

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { sampleFailure, sampleResult } from '../reports/samples.ts';
-import { applyBaseline, type BaselineEntry, updatedBaseline } from './baseline.ts';
-import { readBaseline, writeBaseline } from './baseline-file.ts';
+import { applyBaseline, type BaselineEntry, readBaseline, updatedBaseline, writeBaseline } from './baseline.ts';
 import { exitCode, summarise } from './summary.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';
 

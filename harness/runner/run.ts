@@ -2,9 +2,8 @@
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import type { Plan, Planned } from './plan.ts';
-import { type ReplayOptions, replayCommand } from './replay-command.ts';
 import { CHECK_LIMIT_MS, type Replay, runCheck } from './run-check.ts';
-import { exitCode, ran, summarise } from './summary.ts';
+import { exitCode, type ReplayOptions, ran, replayCommand, summarise } from './summary.ts';
 import type { Check, CheckResult, Outcome, Report, Suite, TargetDescription } from './types.ts';
 
 /** Follows a run while it goes on. */

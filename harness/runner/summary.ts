@@ -1,4 +1,4 @@
-/** What the results of a run come to: their numbers, and the exit code. */
+/** What a report derives from results: their numbers, the exit code, and the command that runs one check again. */
 import { EXIT } from '../common/exit-codes.ts';
 import { type CheckResult, OUTCOMES, type Summary } from './types.ts';
 
@@ -17,4 +17,20 @@ export const ran = (summary: Summary): number =>
 export function exitCode(summary: Summary): number {
   if (summary.fail > 0) return EXIT.nonconformant;
   return summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0 ? EXIT.incomplete : EXIT.conformant;
+}
+
+/** What is known of a finished run. */
+export interface ReplayOptions {
+  /** Opens the same target: `muster check device --socket /run/agent.sock`, without options that choose checks or write files. */
+  command: string;
+  /** Seed of the run. */
+  seed: number;
+  /** JSON report of the run. `muster replay` finds everything else in it. */
+  file?: string | undefined;
+}
+
+/** The command that runs the check of one result again. Without a report to replay, the seed leads to the same counterexample. */
+export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
+  if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
+  return [command, '--only', result.id, '--seed', String(seed)].join(' ');
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sampleFailure } from '../reports/samples.ts';
-import { replayCommand } from './replay-command.ts';
+import { replayCommand } from './summary.ts';
 
 const command = 'muster check device --socket /run/agent.sock';
 
