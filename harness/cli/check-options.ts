@@ -1,6 +1,10 @@
 /** Options that every `muster check` has: which checks run, how, and what becomes of the verdict. */
+import type { Redactor } from '../client/redact.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
-import type { GivenOptions, OptionsOf, OptionTable } from './options.ts';
+import type { Replay } from '../runner/run-check.ts';
+import type { Api, Report, Suite } from '../runner/types.ts';
+import type { OpenedTarget } from '../targets/opened.ts';
+import type { Command, GivenOptions, OptionsOf, OptionTable } from './options.ts';
 
 const WHICH = 'Which checks';
 const HOW = 'How';
@@ -73,3 +77,37 @@ const OF_ONE_RUN = new Set<string>([
 /** The options of a run that open the same target and hold it to the same requirements. */
 export const targetOnly = (options: GivenOptions): GivenOptions =>
   Object.fromEntries(Object.entries(options).filter(([name]) => !OF_ONE_RUN.has(name)));
+
+export type CheckTable = OptionTable & typeof planOptions;
+
+/** What opening a target needs beside the options. */
+export interface Opening {
+  redactor: Redactor;
+  signal: AbortSignal;
+  /** How long checks wait for what should happen at once. */
+  patienceMs: number;
+  /** Shows a line to the user while the target starts. */
+  notify(text: string): void;
+}
+
+/** What is checked, and how it is opened. */
+export interface Checked<T extends CheckTable, Context> {
+  api: Api;
+  options: T;
+  examples: NonNullable<Command['examples']>;
+  suite(): Promise<Suite<Context>>;
+  open(options: OptionsOf<T>, opening: Opening): Promise<OpenedTarget<Context>>;
+}
+
+/** The counterexamples of a report, to be run again. */
+export interface Again {
+  file: string;
+  checks: readonly (Replay & { check: string })[];
+  seed: number;
+}
+
+/** What became of a run; no report when it was interrupted before it began. */
+export interface Ran {
+  code: number;
+  report?: Report;
+}

@@ -8,8 +8,14 @@ import { makePlan, type Plan } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import { replayCommand } from '../runner/summary.ts';
 import type { CheckResult, Suite } from '../runner/types.ts';
-import type { Again, Checked, CheckTable, Ran } from './check-command.ts';
-import { type PlanArguments, targetOnly } from './check-options.ts';
+import {
+  type Again,
+  type Checked,
+  type CheckTable,
+  type PlanArguments,
+  type Ran,
+  targetOnly,
+} from './check-options.ts';
 import { prepareEvidence } from './evidence.ts';
 import { interruptSignal } from './interrupt.ts';
 import { commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { DIALECTS } from '../contract/versions.ts';
 import type { DeviceTargetOptions, PlatformTargetOptions } from '../targets/options.ts';
 import { fieldsOf, fieldValues, TRANSPORTS, type TransportFieldName } from '../targets/transports/index.ts';
-import type { Opening } from './check-command.ts';
+import type { Opening } from './check-options.ts';
 import type { OptionsOf, OptionTable } from './options.ts';
 
 const TARGET = 'Target';

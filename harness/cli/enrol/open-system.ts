@@ -6,7 +6,7 @@ import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import type { DeviceContext, OpenedTarget, PlatformContext, SystemContext } from '../../targets/opened.ts';
-import type { Opening } from '../check-command.ts';
+import type { Opening } from '../check-options.ts';
 import type { OptionsOf } from '../options.ts';
 import { deviceTarget, type systemTargetOptions } from '../target-options.ts';
 import { startControlPlatform } from './control-platform.ts';
