@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anyCharacter } from '../../simulators/common/testing/text.ts';
 import { LineTooLong, type SseComment, type SseFrame, SseParser } from './sse-parser.ts';
 
 function parse(bytes: Uint8Array, cuts: readonly number[] = []) {
@@ -31,7 +32,7 @@ const piece = fc.oneof(
     ': heartbeat\n\n',
     'id: 1\nevent: a.b\ndata: {}\n\n',
   ),
-  fc.string({ unit: 'binary', maxLength: 5 }),
+  fc.string({ unit: anyCharacter, maxLength: 5 }),
 );
 const stream = fc.array(piece, { maxLength: 40 }).map((pieces) => Buffer.from(pieces.join('')));
 

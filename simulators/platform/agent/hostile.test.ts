@@ -1,6 +1,7 @@
 /** Hostile requests to the agent routes: they answer 4xx and go on serving. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { anyCharacter } from '../../common/testing/text.ts';
 import { provisionRobot } from '../broker/testing/robot.ts';
 import { type AgentHost, agentHost } from './testing/agent-host.ts';
 import { robotKey } from './testing/robot-keys.ts';
@@ -30,7 +31,7 @@ const HOSTILE_TEXTS = [
   '\u2028',
   'x'.repeat(5000),
 ];
-const text = fc.oneof(fc.constantFrom(...HOSTILE_TEXTS), fc.string(), fc.string({ unit: 'binary' }));
+const text = fc.oneof(fc.constantFrom(...HOSTILE_TEXTS), fc.string(), fc.string({ unit: anyCharacter }));
 const segment = fc.oneof(
   fc.constantFrom('devices', 'device', 'deployments', 'config_instances', 'content', 'token', 'provision', 'releases'),
   text.map(encodeAnyText),
