@@ -19,7 +19,7 @@ import { LOG_FILE } from './log/log-file.ts';
 import { type DeviceOptions, type Identity, type Settings, settle } from './options.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
 import { asStartError, startErrorOf } from './start-error.ts';
-import { fillerEvents } from './state/filler.ts';
+import { fillerEvents } from './state/payloads.ts';
 
 /** Events that `publish` appends at once. */
 const PUBLISH_PORTION = 1_000;

@@ -10,7 +10,7 @@ import { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { disk } from '../../../simulators/device/log/io.ts';
 import { eventLine } from '../../../simulators/device/log/line.ts';
 import { LOG_FILE } from '../../../simulators/device/log/log-file.ts';
-import { fillerEvents } from '../../../simulators/device/state/filler.ts';
+import { fillerEvents } from '../../../simulators/device/state/payloads.ts';
 import { delivering } from './device-delivery.ts';
 import { atMost, type Figure, inScratch, median, ofFloor } from './figure.ts';
 

@@ -10,8 +10,7 @@ import type { DiskIo } from '../log/io.ts';
 import type { EventDraft } from '../log/line.ts';
 import { LogReader } from '../stream/reader.ts';
 import { deploymentOf, releaseOf } from './payloads.ts';
-import { isActive } from './record.ts';
-import { type DeploymentRecord, emptyState, type StoredState, writeState } from './stored-state.ts';
+import { type DeploymentRecord, emptyState, isActive, type StoredState, writeState } from './stored-state.ts';
 
 export interface BookOptions {
   directory: string;

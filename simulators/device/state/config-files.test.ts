@@ -1,9 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join, normalize } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { anyCharacter } from '../../common/testing/text.ts';
 import { type DiskIo, disk } from '../log/io.ts';
+import { DeployError } from '../ports.ts';
 import { scratch } from '../testing/robot.ts';
-import { ConfigFiles } from './config-files.ts';
+import { ConfigFiles, relativePath, relativePaths } from './config-files.ts';
 
 const file = (filepath: string, content = filepath) => ({ filepath, content: Buffer.from(content) });
 
@@ -111,4 +114,61 @@ test('any set of paths is written as a whole below the root, or not at all', asy
     }),
     { numRuns: 200 },
   );
+});
+
+const ROOT = '/robot/root';
+
+test.for([
+  ['/etc/robot/speed.json', 'etc/robot/speed.json'],
+  ['speed.json', 'speed.json'],
+  ['//a///b', 'a/b'],
+  ['./a/./b', 'a/b'],
+  ['a..b/..c', 'a..b/..c'],
+  ['C:\\windows\\x', 'C:\\windows\\x'],
+  [`/${'x'.repeat(255)}`, 'x'.repeat(255)],
+])('%s is %s below the root', ([filepath, relative]) => {
+  expect(relativePath(filepath ?? '')).toBe(relative);
+});
+
+test.for([
+  ['../x', /leads upwards/],
+  ['/a/../b', /leads upwards/],
+  ['a/..', /leads upwards/],
+  ['', /names no file/],
+  ['/', /names no file/],
+  ['.', /names no file/],
+  ['a/', /names no file/],
+  ['a\0b', /NUL/],
+  [`/${'x'.repeat(300)}`, /longer than 255/],
+  [`/${'é'.repeat(200)}`, /longer than 255/],
+  ['/x'.repeat(2_000), /longer than 2048/],
+] as const)('%j is refused for good', ([filepath, reason]) => {
+  expect(() => relativePath(filepath)).toThrow(reason);
+  expect(() => relativePath(filepath)).toThrow(expect.objectContaining({ name: 'DeployError', retryable: false }));
+});
+
+test('no path leads out of the root', () => {
+  const part = fc.oneof(
+    fc.constantFrom('..', '.', '/', '\\', '\0', '~', '%2e%2e', '…'),
+    fc.string({ unit: anyCharacter }),
+  );
+  const path = fc.array(part, { maxLength: 12 }).map((parts) => parts.join('/'));
+  fc.assert(
+    fc.property(fc.oneof(path, fc.string({ unit: anyCharacter })), (filepath) => {
+      try {
+        const below = normalize(join(ROOT, relativePath(filepath)));
+        expect(below.startsWith(`${ROOT}/`)).toBe(true);
+        expect(isAbsolute(relativePath(filepath))).toBe(false);
+      } catch (error) {
+        expect(error).toBeInstanceOf(DeployError);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a set with two files in one place is refused', () => {
+  expect(() => relativePaths(['/a', 'b', './a'])).toThrow(/two config files want the path "a"/);
+  expect(() => relativePaths(['/a/b/c', '/a/b'])).toThrow(/as a file and as a directory/);
+  expect(relativePaths(['/a/b', '/a/bc', '/a/b.d/e'])).toEqual(['a/b', 'a/bc', 'a/b.d/e']);
 });

@@ -14,9 +14,15 @@ import { type ConfigFile, DeployError, type DeploymentPort } from '../ports.ts';
 import { DeploymentBook } from './book.ts';
 import type { ConfigFiles } from './config-files.ts';
 import { deployedEvent, removedEvent } from './payloads.ts';
-import { isActive, markArchived, recordFrom, recordOf } from './record.ts';
 import { Retries } from './retry.ts';
-import type { DeploymentRecord, StoredState } from './stored-state.ts';
+import {
+  type DeploymentRecord,
+  isActive,
+  markArchived,
+  recordFrom,
+  recordOf,
+  type StoredState,
+} from './stored-state.ts';
 
 export interface DeploymentsOptions {
   directory: string;

@@ -2,6 +2,7 @@
 import type { AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import type { DeployedPayload, RemovedPayload } from '../../../harness/contract/events.ts';
+import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeploymentBehaviour } from '../behaviour.ts';
 import type { EventDraft } from '../log/line.ts';
 import type { DeploymentRecord } from './stored-state.ts';
@@ -46,4 +47,30 @@ export function releaseOf({ object, id, version, git_commit_id, created_at, git_
 
 function gitCommitOf({ object, id, sha, message, commit_url, created_at }: AgentGitCommit): AgentGitCommit {
   return { object, id, sha, message, commit_url, created_at };
+}
+
+/**
+ * `count` events, which suites and load ask for by number, for a log whose newest id is `latest`. Each pair deploys and removes
+ * one deployment; the current one stays.
+ */
+export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
+  const now = timestamp(clock);
+  return Array.from({ length: count }, (_, at) => {
+    const pair = latest + at - (at % 2);
+    const removed = at % 2 === 1;
+    const activity = removed ? 'archived' : 'deployed';
+    const deployment = {
+      object: 'deployment',
+      id: `dpl_filler${pair}`,
+      description: '',
+      status: activity,
+      activity_status: activity,
+      error_status: 'none',
+      target_status: activity,
+      device_id: '',
+      release_id: `rls_filler${pair}`,
+      created_at: now,
+    } as const;
+    return removed ? removedEvent(deployment, now) : deployedEvent(deployment, now);
+  });
 }
