@@ -4,12 +4,12 @@ import { AgentUplink } from './agent.ts';
 import { type AgentUplinkOptions, createAgentHub } from './agent-hub.ts';
 import type { UplinkIdentity } from './lifecycle.ts';
 import { PollingUplink } from './polling.ts';
-import { createPollingHub, type PollingUplinkOptions } from './polling-hub.ts';
+import { createPollingHub, type PollingUplinkOptions } from './polling-api.ts';
 
 export type { AgentUplinkOptions } from './agent-hub.ts';
 export { ensureKey } from './identity.ts';
 export type { UplinkIdentity } from './lifecycle.ts';
-export type { PollingUplinkOptions } from './polling-hub.ts';
+export type { PollingUplinkOptions } from './polling-api.ts';
 export type { UplinkLogger } from './shared.ts';
 
 /** `agent`: the published agent protocol (HTTP and MQTT). `polling`: the public Platform API alone. */

@@ -8,8 +8,7 @@
 import { isTemporary } from '../../common/platform-http.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
 import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
-import { PollingApi } from './polling-api.ts';
-import type { PollingHub } from './polling-hub.ts';
+import { PollingApi, type PollingHub } from './polling-api.ts';
 
 /** An uplink that polls. */
 export class PollingUplink extends UplinkLifecycle {
