@@ -1,7 +1,186 @@
 /** `muster simulate device`: a Device API to develop against, until a signal ends it. */
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { duration, FAULTS, parseFault, size } from '../../../simulators/device/faults/parse.ts';
+import type { ProcessSettings } from '../../../simulators/device/process/start.ts';
+import {
+  type TransportOptions,
+  transportArguments,
+  transportOptions,
+  transportUsage,
+} from '../../../simulators/device/transport/index.ts';
+import { requireWritableParent } from '../../../simulators/device/transport/transport.ts';
 import { UsageError } from '../../common/exit-codes.ts';
-import { command } from '../options.ts';
-import { controlAddress, deviceOptions, settingsOf } from '../simulate-device-options.ts';
+import { DIALECTS } from '../../contract/versions.ts';
+import { findByName } from '../find-behaviour.ts';
+import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';
+
+const LONGEST_HEARTBEAT_MS = 86_400_000;
+const ROBOT = 'Robot';
+const PLATFORM = 'Platform';
+const WRONG = 'Wrong on purpose';
+
+const deviceOptions = {
+  ...transportArguments,
+  control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where' },
+  dir: { type: 'string', required: true, describe: 'Directory of the robot, made when missing', group: ROBOT },
+  retain: {
+    type: 'number',
+    range: { whole: true, from: 1 },
+    default: 2000,
+    describe: 'Events kept at most',
+    group: ROBOT,
+  },
+  'retain-bytes': { type: 'string', describe: 'Bytes of them kept at most, e.g. 1MB', group: ROBOT },
+  heartbeat: { type: 'string', default: '30s', describe: 'Time between heartbeats of a stream', group: ROBOT },
+  durability: {
+    type: 'string',
+    choices: ['sync', 'os'],
+    default: 'sync',
+    describe: 'When an event is stored: on the disk, or in the page cache',
+    group: ROBOT,
+  },
+  'device-id': { type: 'string', describe: 'Id of the device', defaultText: 'derived from the seed', group: ROBOT },
+  name: { type: 'string', describe: 'Name of the device, 1 to 48 characters', group: ROBOT },
+  seed: { type: 'string', describe: 'Drives ids, data and faults', group: ROBOT },
+  uplink: {
+    type: 'string',
+    choices: ['none', 'agent', 'polling'],
+    default: 'none',
+    describe: 'Connection to a platform',
+    group: PLATFORM,
+  },
+  platform: { type: 'string', describe: 'URL of the platform', group: PLATFORM },
+  token: {
+    type: 'string',
+    secret: 'MUSTER_TOKEN',
+    describe: 'Provisioning token (agent) or API key (polling); or MUSTER_TOKEN in the environment',
+    group: PLATFORM,
+  },
+  mqtt: { type: 'string', describe: 'URL of the broker', group: PLATFORM },
+  dialect: { type: 'string', choices: DIALECTS, default: 'spec', describe: 'Header names', group: PLATFORM },
+  defect: {
+    type: 'string',
+    describe: `Be wrong in a known way, one of ${deviceDefects.length}; a wrong name lists them all`,
+    group: WRONG,
+  },
+  variant: {
+    type: 'string',
+    describe: `Make another legal choice, one of ${deviceVariants.length}; a wrong name lists them all`,
+    group: WRONG,
+  },
+  fault: {
+    type: 'string',
+    array: true,
+    describe: `Fail by name: ${Object.keys(FAULTS).join(', ')}; a wrong one says how each is written`,
+    group: WRONG,
+  },
+  'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
+} as const satisfies OptionTable;
+
+type Arguments = OptionsOf<typeof deviceOptions>;
+
+/** Throws UsageError naming the option and what is accepted. */
+function settingsOf(args: Arguments): ProcessSettings {
+  const heartbeatMs = duration(args.heartbeat);
+  if (heartbeatMs === undefined || heartbeatMs < 1 || heartbeatMs > LONGEST_HEARTBEAT_MS) {
+    throw new UsageError(`--heartbeat ${args.heartbeat}: a duration is accepted, e.g. 500ms, 30s, 2m, from 1ms to 1d`);
+  }
+  const { uplink } = args;
+  return {
+    device: {
+      dir: resolve(args.dir),
+      ...served(args),
+      retain: args.retain,
+      heartbeatMs,
+      durability: args.durability,
+      faults: faults(args.fault ?? []),
+      ...(args['retain-bytes'] === undefined ? {} : { retainBytes: bytes(args['retain-bytes']) }),
+      ...(args.seed === undefined ? {} : { seed: args.seed }),
+      ...(args.name === undefined ? {} : { name: named(args.name) }),
+      ...(args['device-id'] === undefined ? {} : { deviceId: deviceId(args['device-id']) }),
+    },
+    ...(args.defect === undefined ? {} : { defect: findByName('--defect', args.defect, deviceDefects).name }),
+    ...(args.variant === undefined ? {} : { variant: findByName('--variant', args.variant, deviceVariants).name }),
+    ...(uplink === 'none' ? noUplink(args) : { uplink: { kind: uplink, ...platform(args) } }),
+    logLevel: args['log-level'],
+  };
+}
+
+function served(args: Arguments): TransportOptions {
+  const options = transportOptions(args);
+  if (Object.keys(options).length === 0) throw new UsageError(`${transportUsage} says where to serve`);
+  return options;
+}
+
+/** Where `--control` wants the control API: a port or a path. */
+function controlAddress(text: string | undefined): { port: number } | { path: string } | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d+$/.test(text)) {
+    requireWritableParent('control', text);
+    return { path: resolve(text) };
+  }
+  if (Number(text) > 65_535) throw new UsageError(`--control ${text}: a port up to 65535 or a path is accepted`);
+  return { port: Number(text) };
+}
+
+function platform(args: Arguments) {
+  const token = args.token ?? process.env['MUSTER_TOKEN'];
+  if (args.platform === undefined) throw new UsageError(`--uplink ${args.uplink} needs --platform URL`);
+  if (args.uplink === 'polling' && token === undefined)
+    throw new UsageError('--uplink polling needs --token, the API key');
+  for (const [option, url, schemes] of [
+    ['platform', args.platform, ['http:', 'https:']],
+    ['mqtt', args.mqtt, ['mqtt:', 'mqtts:']],
+  ] as const) {
+    const scheme = url !== undefined && URL.canParse(url) ? new URL(url).protocol : undefined;
+    if (url !== undefined && !schemes.some((accepted) => accepted === scheme)) {
+      throw new UsageError(`--${option} ${url}: a URL is accepted that begins with ${schemes.join('// or ')}//`);
+    }
+  }
+  return {
+    platform: args.platform,
+    dialect: args.dialect,
+    ...(token === undefined ? {} : { token }),
+    ...(args.mqtt === undefined ? {} : { mqtt: args.mqtt }),
+  };
+}
+
+function noUplink(args: Arguments): object {
+  for (const option of ['platform', 'token', 'mqtt'] as const) {
+    if (args[option] !== undefined) throw new UsageError(`--${option} needs --uplink agent or --uplink polling`);
+  }
+  return {};
+}
+
+function faults(specs: readonly string[]): string[] {
+  for (const spec of specs) {
+    try {
+      parseFault(spec);
+    } catch (error) {
+      throw new UsageError(`--fault ${spec}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return [...specs];
+}
+
+function bytes(text: string): number {
+  const value = size(text);
+  if (!value) throw new UsageError(`--retain-bytes ${text}: a size is accepted, e.g. 500000, 64kB, 1MB`);
+  return value;
+}
+
+function named(name: string): string {
+  if (name.length < 1 || name.length > 48)
+    throw new UsageError(`--name: 1 to 48 characters are accepted, not ${name.length}`);
+  return name;
+}
+
+function deviceId(id: string): string {
+  if (!/^dvc_\S+$/.test(id)) throw new UsageError(`--device-id ${id}: an id that begins with dvc_ is accepted`);
+  return id;
+}
 
 export const simulateDeviceCommand = command({
   options: deviceOptions,

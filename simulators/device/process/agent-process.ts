@@ -8,8 +8,7 @@ import pino from 'pino';
 import { controlError } from '../control/target.ts';
 import type { SimulatedDevice } from '../index.ts';
 import { optionOf } from '../start-error.ts';
-import type { Call, ProcessSettings, Reply } from './settings.ts';
-import { readyOf, startDevice } from './start.ts';
+import { type Call, type ProcessSettings, type Reply, readyOf, startDevice } from './start.ts';
 
 let device: SimulatedDevice | undefined;
 

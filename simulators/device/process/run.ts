@@ -3,8 +3,7 @@ import process from 'node:process';
 import pino from 'pino';
 import { type ControlAddress, type ControlServer, serveControl } from '../control/server.ts';
 import { asStartError } from '../start-error.ts';
-import type { ProcessSettings, Ready } from './settings.ts';
-import { readyOf, startDevice } from './start.ts';
+import { type ProcessSettings, type Ready, readyOf, startDevice } from './start.ts';
 import { SupervisedDevice } from './supervisor.ts';
 
 /**

@@ -1,11 +1,67 @@
 /** Starts the device of a process from its settings. Loads only what they ask for, so that a restart is quick. */
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
+import type { ControlDeployment } from '../../../harness/contract/control.ts';
+import type { Dialect } from '../../../harness/contract/versions.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../behaviour.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
-import type { Logger } from '../options.ts';
-import { startErrorOf } from '../start-error.ts';
-import type { ProcessSettings, Ready, UplinkSettings } from './settings.ts';
+import type { DeviceOptions, Logger } from '../options.ts';
+import { type PlaceOption, startErrorOf } from '../start-error.ts';
+import type { TransportOptions } from '../transport/index.ts';
+
+/** A simulated device as data, as the command line describes it. */
+export interface ProcessSettings {
+  device: Pick<
+    DeviceOptions,
+    | keyof TransportOptions
+    | 'dir'
+    | 'retain'
+    | 'retainBytes'
+    | 'heartbeatMs'
+    | 'durability'
+    | 'deviceId'
+    | 'name'
+    | 'faults'
+    | 'seed'
+    | 'failedMs'
+    | 'retryMs'
+  >;
+  defect?: string;
+  variant?: string;
+  uplink?: UplinkSettings;
+  logLevel: string;
+}
+
+export interface UplinkSettings {
+  kind: 'agent' | 'polling';
+  platform: string;
+  /** Provisioning token of an `agent`, API key of a `polling` uplink. */
+  token?: string;
+  mqtt?: string;
+  dialect?: Dialect;
+}
+
+/** What a supervisor asks of its agent process. */
+export type Call =
+  | { id: number; op: 'deploy'; wanted: ControlDeployment }
+  | { id: number; op: 'remove'; deployment: string }
+  | { id: number; op: 'publish'; count: number }
+  | { id: number; op: 'compact' };
+
+/** The ready line of a device. */
+export interface Ready {
+  ready: true;
+  device_id: string;
+  /** Where it serves: `socket`, `discovery`, `url`. */
+  [address: string]: string | true;
+}
+
+/** What the agent process answers. */
+export type Reply =
+  | { kind: 'ready'; ready: Ready }
+  | { kind: 'broken'; message: string; option?: PlaceOption }
+  | { kind: 'result'; id: number; value: unknown }
+  | { kind: 'error'; id: number; status: number; code: string; message: string };
 
 /** Resolves when the device serves. Rejects as `simulateDevice` does, and when a defect, a variant or an address is unknown. */
 export async function startDevice(settings: ProcessSettings, log: Logger): Promise<SimulatedDevice> {

@@ -15,7 +15,7 @@ import { ControlError, type ControlTarget } from '../control/target.ts';
 import { infoOf } from '../device.ts';
 import { settle } from '../options.ts';
 import { StartError } from '../start-error.ts';
-import type { Call, ProcessSettings, Ready, Reply } from './settings.ts';
+import type { Call, ProcessSettings, Ready, Reply } from './start.ts';
 
 /** Keeps the compiled sources, so that types are stripped once and not at every restart. An installed Muster has no types. */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
