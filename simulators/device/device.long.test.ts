@@ -1,6 +1,7 @@
-/** What the normal run of the device's tests has samples of, many times over: kills, takeovers of locks, and the model. */
+/** What the normal run of the device's tests has samples of, many times over: kills, takeovers of locks, races, and the model. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { connectDuringCompaction, raceProperty } from './log/testing/race.ts';
 import { killLoop } from './testing/kill-loop.ts';
 import { contest } from './testing/lock-contest.ts';
 import { modelProperty } from './testing/model.ts';
@@ -27,4 +28,12 @@ test.for([
   });
   await fc.assert(property, { numRuns });
   expect(commands).toBeGreaterThan(atLeast);
+});
+
+test('in any order of appends, compactions, disk and slow readers, no client misses an event without knowing', async () => {
+  await fc.assert(raceProperty(), { numRuns: 100 });
+});
+
+test.for(['os', 'sync'] as const)('clients that connect during a compaction miss nothing, %s', async (durability) => {
+  expect(await connectDuringCompaction(durability, 30)).toBeGreaterThan(30);
 });
