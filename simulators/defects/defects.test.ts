@@ -11,8 +11,7 @@ import { referenceBehaviour as platformReference } from '../platform/reference.t
 import type { Located } from './catalogue.ts';
 import type { Defect, Variant } from './define.ts';
 import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
-import { platformDefect, platformDefects, platformVariants } from './platform/index.ts';
-import { systemDefects } from './system/index.ts';
+import { platformDefect, platformDefects, platformVariants, systemDefects } from './platform/index.ts';
 
 const root = new URL('../../', import.meta.url);
 

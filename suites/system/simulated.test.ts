@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckResult, Report } from '../../harness/runner/types.ts';
 import { nullServer } from '../../simulators/defects/null.ts';
-import { systemDefects } from '../../simulators/defects/system/index.ts';
+import { systemDefects } from '../../simulators/defects/platform/index.ts';
 import { referenceBehaviour } from '../../simulators/platform/index.ts';
 import { simulatePair } from '../../simulators/platform/testing/pair.ts';
 import { lines } from '../platform/testing/run.ts';

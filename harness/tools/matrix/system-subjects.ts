@@ -1,8 +1,7 @@
 /** Subjects of the system suite: a simulated platform with a device enrolled in it, either of them with a defect or a variant. */
 import { deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
-import { platformVariants } from '../../../simulators/defects/platform/index.ts';
-import { systemDefects } from '../../../simulators/defects/system/index.ts';
+import { platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
 import { type DeviceBehaviour, referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
 import { type PlatformBehaviour, referenceBehaviour as referencePlatform } from '../../../simulators/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';

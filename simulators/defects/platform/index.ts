@@ -1,11 +1,15 @@
-/** All defects and variants of the simulated platform that the platform suite can see. */
+/** All defects and variants of the simulated platform. */
 import type { PlatformBehaviour } from '../../platform/behaviour.ts';
 import { loadSections, named } from '../catalogue.ts';
 import type { Defect } from '../define.ts';
 
+/** Those that the platform suite can see. */
 export const { defects: platformDefects, variants: platformVariants } =
   await loadSections<PlatformBehaviour>('platform');
 
 /** Throws RangeError that lists the known names. */
 export const platformDefect = (name: string): Defect<PlatformBehaviour> =>
   named('defect of the platform', platformDefects, name);
+
+/** Those that show only when a device is enrolled in the platform. */
+export const { defects: systemDefects } = await loadSections<PlatformBehaviour>('system');
