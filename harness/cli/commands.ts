@@ -36,17 +36,17 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       entry(
         'device',
         'Check a Device API: an agent on its socket, loopback port or URL, or started by a command or image',
-        async () => (await import('./commands/check-device.ts')).checkDevice,
+        async () => (await import('./commands/check.ts')).checkDevice,
       ),
       entry(
         'platform',
         'Check a Platform API at its base URL, or started by a command or image',
-        async () => (await import('./commands/check-platform.ts')).checkPlatform,
+        async () => (await import('./commands/check.ts')).checkPlatform,
       ),
       entry(
         'system',
         "Check agent and platform together; by default the agent is enrolled in Muster's own platform",
-        async () => (await import('./commands/check-system.ts')).checkSystem,
+        async () => (await import('./commands/check.ts')).checkSystem,
       ),
     ],
   },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkPlatform } from './commands/check-platform.ts';
+import { checkPlatform } from './commands/check.ts';
 import { commandLine, commandWords, complete, type OptionTable, storable } from './options.ts';
 import { deviceTargetOptions } from './target-options.ts';
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/exit-codes.ts';
-import { platformOptions, type SimulatePlatformArguments } from './simulate-platform-options.ts';
+import { platformOptions, type SimulatePlatformArguments } from './commands/simulate-platform.ts';
 import { refusal } from './testing/in-process.ts';
 
 const log = pino({ level: 'silent' });

@@ -4,9 +4,9 @@ import { EXIT, UsageError } from '../../common/exit-codes.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import { isNamed } from '../../runner/plan.ts';
 import type { Api, CheckResult, Outcome, Report } from '../../runner/types.ts';
-import type { CheckCommand } from '../check-command.ts';
 import { targetOnly } from '../check-options.ts';
 import { command, type GivenOptions } from '../options.ts';
+import type { CheckCommand } from './check.ts';
 
 export const replay = command({
   options: {
@@ -38,9 +38,9 @@ export const replay = command({
 });
 
 const COMMANDS: Record<Api, () => Promise<Pick<CheckCommand, 'replay'>>> = {
-  device: async () => (await import('./check-device.ts')).checkDevice,
-  platform: async () => (await import('./check-platform.ts')).checkPlatform,
-  system: async () => (await import('./check-system.ts')).checkSystem,
+  device: async () => (await import('./check.ts')).checkDevice,
+  platform: async () => (await import('./check.ts')).checkPlatform,
+  system: async () => (await import('./check.ts')).checkSystem,
 };
 
 type ReplayableReport = Report & { options: GivenOptions };

@@ -1,15 +1,167 @@
+/** `muster simulate platform`: a Platform API to develop against, until a signal ends it. */
 import process from 'node:process';
-import { destination, pino } from 'pino';
+import { destination, type Logger, pino } from 'pino';
+import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { EXIT, UsageError } from '../../common/exit-codes.ts';
-import { DIALECT_NAMES, NEWEST_VERSION } from '../../contract/versions.ts';
-import { command } from '../options.ts';
-import {
-  type SimulatePlatformArguments as Arguments,
-  platformOptions,
-  platformOptionTable,
-} from '../simulate-platform-options.ts';
+import { readInputText } from '../../common/user-files.ts';
+import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
+import { findByName } from '../find-behaviour.ts';
+import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';
 
-/** Nothing logs these on purpose; should something ever do so, they are masked. */
+const API = 'Platform API';
+const AGENTS = 'Agents';
+const WRONG = 'Wrong on purpose';
+const PORT = { whole: true, from: 0, to: 65_535 } as const;
+
+export const platformOptionTable = {
+  port: { type: 'number', range: PORT, default: 0, describe: 'Port on loopback; 0 takes any free one', group: API },
+  'api-key': {
+    type: 'string',
+    array: true,
+    secret: 'MUSTER_API_KEY',
+    describe: 'KEY, or KEY=scope,scope… for a key of limited scope; repeat for more',
+    defaultText: 'one generated key',
+    group: API,
+  },
+  db: { type: 'string', describe: 'SQLite file that keeps the state', defaultText: 'in memory', group: API },
+  devices: {
+    type: 'number',
+    range: { whole: true, from: 0, to: 10_000_000 },
+    describe: 'Seed a workspace of that many devices, when there are none yet',
+    group: API,
+  },
+  seed: { type: 'string', describe: 'Drives ids, the seeded workspace and faults', group: API },
+  dialect: {
+    type: 'string',
+    choices: DIALECTS,
+    default: 'spec',
+    describe: 'Names of headers and claims',
+    group: API,
+  },
+  'tls-cert': { type: 'string', describe: 'Certificate (PEM): HTTP and the embedded broker speak TLS', group: API },
+  'tls-key': { type: 'string', describe: 'Its private key (PEM)', group: API },
+  'mqtt-port': {
+    type: 'number',
+    range: PORT,
+    describe: 'Port of the embedded broker',
+    defaultText: 'any free one',
+    group: AGENTS,
+  },
+  mqtt: {
+    type: 'string',
+    describe: 'mqtt(s)://… of a broker to use in place of the embedded one; or none',
+    group: AGENTS,
+  },
+  'min-key-bits': {
+    type: 'number',
+    range: { whole: true, from: 512, to: 16_384 },
+    describe: 'Smallest RSA key of a device',
+    defaultText: '2048',
+    group: AGENTS,
+  },
+  defect: { type: 'string', describe: 'Be wrong in a known way; a wrong name lists them all', group: WRONG },
+  variant: { type: 'string', describe: 'Make another legal choice; a wrong name lists them all', group: WRONG },
+  fault: {
+    type: 'string',
+    array: true,
+    describe: 'latency=MS, 429, 5xx, reset or slow-body; each may end in @RATE',
+    group: WRONG,
+  },
+  'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
+} as const satisfies OptionTable;
+
+export type SimulatePlatformArguments = OptionsOf<typeof platformOptionTable>;
+
+/** Throws UsageError, which names the option and what is accepted. */
+export async function platformOptions(args: SimulatePlatformArguments, log: Logger): Promise<PlatformOptions> {
+  const { parseFaults } = await import('../../../simulators/platform/faults.ts');
+  const { KeyRing, SCOPES } = await import('../../../simulators/platform/keys.ts');
+  const behaviour = await behaviourOf(args);
+  const tls = tlsOf(args);
+  const keys = args['api-key']?.map((text) => keyOf(text, SCOPES));
+  usage('--api-key', () => new KeyRing(keys ?? []));
+  return {
+    port: args.port,
+    dialect: args.dialect,
+    log,
+    ...(keys && { keys }),
+    ...(args.db !== undefined && { db: args.db }),
+    ...(args.devices !== undefined && { devices: args.devices }),
+    ...(args.seed !== undefined && { seed: args.seed }),
+    ...mqttOf(args),
+    ...(tls && { tls }),
+    ...(args['min-key-bits'] !== undefined && { minKeyBits: args['min-key-bits'] }),
+    ...(behaviour && { behaviour }),
+    ...(args.fault && {
+      faults: usage('--fault', () => Object.assign({}, ...(args.fault ?? []).map(parseFaults))),
+    }),
+  };
+}
+
+/**
+ * The key itself may contain `=`: scopes are what follows the last one, where that begins with the name of a resource that has any.
+ * A wrong scope is then an error, and no part of a key that may do everything.
+ */
+function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
+  const mark = text.lastIndexOf('=');
+  const scopes = text.slice(mark + 1).split(',');
+  const resource = scopes[0]?.split(':')[0] ?? '';
+  const scoped = mark !== -1 && (scopes[0]?.includes(':') || known.some((scope) => scope.startsWith(`${resource}:`)));
+  const key = scoped ? text.slice(0, mark) : text;
+  if (key === '' || mark === 0) throw new UsageError('--api-key: accepted are KEY and KEY=scope,scope…');
+  return { key, scopes: scoped ? scopes : 'all' };
+}
+
+function mqttOf(args: SimulatePlatformArguments): Pick<PlatformOptions, 'mqtt'> {
+  if (args['mqtt-port'] !== undefined && args.mqtt !== undefined)
+    throw new UsageError(
+      '--mqtt and --mqtt-port: the embedded broker has a port, one elsewhere has an address; give one',
+    );
+  if (args['mqtt-port'] !== undefined) return { mqtt: { port: args['mqtt-port'] } };
+  if (args.mqtt === undefined) return {};
+  if (args.mqtt === 'none') return { mqtt: false };
+  if (!/^mqtts?:\/\/[^/]/.test(args.mqtt))
+    throw new UsageError('--mqtt: accepted are mqtt://HOST, mqtts://HOST and none');
+  return { mqtt: { url: args.mqtt } };
+}
+
+function tlsOf({
+  'tls-cert': cert,
+  'tls-key': key,
+}: SimulatePlatformArguments): { cert: string; key: string } | undefined {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key: give both, or neither');
+  return { cert: readable('--tls-cert', cert), key: readable('--tls-key', key) };
+}
+
+function readable(option: string, path: string): string {
+  return usage(option, () => readInputText(path));
+}
+
+async function behaviourOf({ defect, variant }: SimulatePlatformArguments): Promise<PlatformOptions['behaviour']> {
+  if (defect !== undefined && variant !== undefined) throw new UsageError('--defect and --variant: give one');
+  const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
+  if (defect !== undefined) {
+    const { platformDefects } = await import('../../../simulators/defects/platform/index.ts');
+    return findByName('--defect', defect, platformDefects).behaviour(referenceBehaviour);
+  }
+  if (variant !== undefined) {
+    const { platformVariants } = await import('../../../simulators/defects/platform/index.ts');
+    return findByName('--variant', variant, platformVariants).behaviour(referenceBehaviour);
+  }
+  return undefined;
+}
+
+/** An error of a parser becomes a usage error that names the option. */
+function usage<T>(option: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError(`${option}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Nothing logs these on purpose. They are masked in case something does. */
 const NAMES = ['key', 'api_key', 'token', 'password', 'authorization', 'public_key_pem', '["x-api-key"]'];
 const SECRETS = NAMES.flatMap((name) =>
   name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
@@ -51,7 +203,7 @@ export const simulatePlatformCommand = command({
   },
 });
 
-function startProblem(error: unknown, args: Arguments): unknown {
+function startProblem(error: unknown, args: SimulatePlatformArguments): unknown {
   const { code, message, name, port } = error as NodeJS.ErrnoException & { port?: number };
   const option = port !== undefined && port === args['mqtt-port'] ? '--mqtt-port' : '--port';
   if (code === 'EADDRINUSE') return new UsageError(`${option}: ${port} is in use`);

@@ -1,0 +1,98 @@
+/** `muster check device`, `platform` and `system`: what each takes, and how it opens what it checks. */
+import type { DeviceContext, PlatformContext, SystemContext } from '../../targets/opened.ts';
+import { type Again, type Checked, type CheckTable, planOptions, type Ran } from '../check-options.ts';
+import { type Command, complete, type GivenOptions, type OptionsOf } from '../options.ts';
+import {
+  deviceTarget,
+  deviceTargetOptions,
+  platformTarget,
+  platformTargetOptions,
+  systemTargetOptions,
+} from '../target-options.ts';
+
+export interface CheckCommand<T extends CheckTable = CheckTable> extends Command<T> {
+  /** Runs counterexamples again with options of the run that found them. */
+  replay(options: GivenOptions, again: Again): Promise<Ran>;
+}
+
+/** What the three commands have in common. The code that runs checks is loaded when one runs. */
+function checkCommand<const T extends CheckTable, Context>(of: Checked<T, Context>): CheckCommand<T> {
+  return {
+    options: of.options,
+    examples: of.examples,
+    async run(options: OptionsOf<T>) {
+      const { runAndReport } = await import('../check-run.ts');
+      return (await runAndReport(of, options)).code;
+    },
+    async replay(given, again) {
+      const { runAndReport } = await import('../check-run.ts');
+      return runAndReport(of, complete(of.options, given), again);
+    },
+  };
+}
+
+const deviceOptions = { ...deviceTargetOptions, ...planOptions } as const;
+
+export const checkDevice = checkCommand<typeof deviceOptions, DeviceContext>({
+  api: 'device',
+  options: deviceOptions,
+  examples: [
+    ['muster check device --socket /run/agent.sock', 'what a black box can show'],
+    [
+      "muster check device --command './agent --socket {socket}' --control platform",
+      'driven over its own connection to a platform',
+    ],
+    [
+      'muster check device --socket a.sock --control c.sock --report pretty --report junit=muster.xml',
+      'everything, for CI',
+    ],
+  ],
+  suite: async () => (await import('../../../suites/device/index.ts')).deviceSuite,
+  async open(args, opening) {
+    const target = deviceTarget(args, opening);
+    if (args.control === 'platform') {
+      const { openEnrolledDevice } = await import('../enrol/enrolled-device.ts');
+      return openEnrolledDevice(target, opening);
+    }
+    const { openDeviceTarget } = await import('../../targets/open-device.ts');
+    return openDeviceTarget(target);
+  },
+});
+
+const platformOptions = { ...platformTargetOptions, ...planOptions } as const;
+
+export const checkPlatform = checkCommand<typeof platformOptions, PlatformContext>({
+  api: 'platform',
+  options: platformOptions,
+  examples: [
+    ['MUSTER_API_KEY=… muster check platform --url https://api.example.com/beta --read-only', 'writes nothing'],
+    ['muster check platform --url http://127.0.0.1:8080/beta --api-key KEY', 'everything'],
+  ],
+  suite: async () => (await import('../../../suites/platform/index.ts')).platformSuite,
+  async open(args, opening) {
+    const { openPlatformTarget } = await import('../../targets/open-platform.ts');
+    return openPlatformTarget({ ...platformTarget(args, opening), readOnly: args['read-only'] });
+  },
+});
+
+const systemOptions = { ...systemTargetOptions, ...planOptions } as const;
+
+export const checkSystem = checkCommand<typeof systemOptions, SystemContext>({
+  api: 'system',
+  options: systemOptions,
+  examples: [
+    [
+      "muster check system --command './agent --socket {socket}'",
+      "enrolled in Muster's own platform by its environment",
+    ],
+    [
+      'muster check system --socket a.sock --control c.sock --platform URL --device-id dvc_1',
+      'an agent in your platform',
+    ],
+  ],
+  suite: async () => (await import('../../../suites/system/index.ts')).systemSuite,
+  async open(args, opening) {
+    const { openSystem } = await import('../enrol/open-system.ts');
+    return openSystem(args, { ...opening, readOnly: args['read-only'] });
+  },
+});
