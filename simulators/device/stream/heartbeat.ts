@@ -14,6 +14,8 @@ const SHORTEST_TICK_MS = 5;
 class Wheel {
   readonly #slots: Set<HeartbeatTarget>[];
   #hand = 0;
+  /** When the hand reached its slot, or should have; milliseconds of `performance.now`. */
+  #reachedAt = 0;
   #size = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #tickMs: number;
@@ -29,7 +31,10 @@ class Wheel {
     const slot = this.#slots[this.#hand];
     slot?.add(stream);
     this.#size += 1;
-    this.#timer ??= setInterval(() => this.#tick(), this.#tickMs).unref();
+    if (this.#timer === undefined) {
+      this.#reachedAt = performance.now();
+      this.#timer = setInterval(() => this.#turn(), this.#tickMs).unref();
+    }
     return () => {
       if (!slot?.delete(stream)) return;
       this.#size -= 1;
@@ -39,9 +44,14 @@ class Wheel {
     };
   }
 
-  #tick(): void {
-    this.#hand = (this.#hand + 1) % this.#slots.length;
-    for (const stream of this.#slots[this.#hand] ?? []) stream.beat();
+  /** Follows the clock: late ticks of a busy machine would add up to a turn that takes twice its time. */
+  #turn(): void {
+    const due = Math.floor((performance.now() - this.#reachedAt) / this.#tickMs);
+    this.#reachedAt += due * this.#tickMs;
+    for (let left = Math.min(due, this.#slots.length); left > 0; left -= 1) {
+      this.#hand = (this.#hand + 1) % this.#slots.length;
+      for (const stream of this.#slots[this.#hand] ?? []) stream.beat();
+    }
   }
 }
 
