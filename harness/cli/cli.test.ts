@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Report } from '../runner/types.ts';
-import { refusal } from './testing/in-process.ts';
+import { refusal, shownText } from './testing/in-process.ts';
 import { type Ended, muster, Running } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
@@ -44,7 +44,11 @@ describe('help', () => {
     ['simulate', 'platform'],
     ['fleet'],
   ])('of %s %s shows an example', async (...words) => {
-    const { code, stdout } = await muster(...words, '--help');
+    expect(await shownText([...words, '--help'])).toContain('Examples:');
+  });
+
+  it('is printed by the process, which ends with 0', async () => {
+    const { code, stdout } = await muster('check', 'device', '--help');
     expect(stdout).toContain('Examples:');
     expect(code).toBe(0);
   });
@@ -75,9 +79,14 @@ it.each([
   [['check', ''], 'platform'],
   [['fleet', '--ro'], '--robots'],
   [[''], 'simulate'],
-])('completes %j in a shell', async (words, completion) => {
-  const { stdout, code } = await muster('--get-yargs-completions', 'muster', ...words);
-  expect(stdout.split('\n')).toContain(completion);
+])('completes %j', async (words, completion) => {
+  const text = await shownText(['--get-yargs-completions', 'muster', ...words]);
+  expect(text.split('\n')).toContain(completion);
+});
+
+it('completes in a shell, with exit code 0', async () => {
+  const { stdout, code } = await muster('--get-yargs-completions', 'muster', 'check', 'device', '--so');
+  expect(stdout.split('\n')).toContain('--socket');
   expect(code).toBe(0);
 });
 

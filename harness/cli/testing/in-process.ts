@@ -17,6 +17,13 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   });
 }
 
+/** The help, the version or the completions that it asks for. */
+export async function shownText(words: readonly string[]): Promise<string> {
+  const parsed = await parseCommandLine(words);
+  if ('text' in parsed) return parsed.text;
+  throw new Error(`runs a command: ${words.join(' ')}`);
+}
+
 /** The message of the UsageError that it ends with. */
 export async function refusal(words: readonly string[]): Promise<string> {
   try {

@@ -1,25 +1,50 @@
-/** `muster replay` runs exactly the counterexample of a report again: check and replay are processes of their own, as users run them. */
+/**
+ * `muster replay` runs exactly the counterexample of a report again. Once for each API, check and replay are processes of their own, as
+ * users run them; the other runs share this process, since the start of a process takes longer than such a run.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { deviceDefect } from '../../../simulators/defects/device/index.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
 import { referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
+import { runCommand } from '../../cli/testing/in-process.ts';
 import { Running } from '../../cli/testing/muster.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { startRobot } from './simulated.ts';
 
 const SEED = '11';
 
+type Env = Record<string, string>;
+type RunMuster = (words: readonly string[], env: Env) => Promise<{ code: number | null; stderr: string }>;
+
+const asProcess: RunMuster = (words, env) => new Running(words, { env }).ended;
+
+const inProcess: RunMuster = async (words, env) => {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  let stderr = '';
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    stderr += String(text);
+    return true;
+  });
+  const code = await runCommand(words);
+  return { code, stderr };
+};
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
 /** Exit codes and results of a check and of the replay of its report. */
-async function checkAndReplay(api: string, only: string, place: readonly string[], env: Record<string, string> = {}) {
+async function checkAndReplay(muster: RunMuster, api: string, only: string, place: readonly string[], env: Env = {}) {
   using folder = scratch();
   const [first, second] = [join(folder.path, 'run.json'), join(folder.path, 'again.json')];
-  const muster = (...words: string[]) => new Running(words, { env }).ended;
-  const checked = await muster('check', api, ...place, '--only', only, '--seed', SEED, '--report', `json=${first}`);
-  const replayed = await muster('replay', first, '--only', only, '--', '--report', `json=${second}`);
+  const check = ['check', api, ...place, '--only', only, '--seed', SEED, '--report', `json=${first}`];
+  const checked = await muster(check, env);
+  const replayed = await muster(['replay', first, '--only', only, '--', '--report', `json=${second}`], env);
   expect(replayed.stderr).toBe('');
   return { codes: [checked.code, replayed.code], found: resultOf(first, only), again: resultOf(second, only) };
 }
@@ -42,34 +67,34 @@ function expectTheSame(found: CheckResult, again: CheckResult): void {
   expect(again.replay_path).toBe(found.replay_path);
 }
 
-describe.concurrent('a counterexample is replayed', () => {
+describe('a counterexample is replayed', () => {
   it.for([
-    ['unknown-query-refused', 'device.deployment.safe'],
-    ['malformed-is-none', 'device.events.cursor.malformed'],
-    ['non-ascii-lost', 'device.events.framing-safe'],
-    ['replay-skips-first', 'device.events.replay.complete.sequences'],
-  ] as const)('of a device: %s by %s', async ([defect, only]) => {
+    ['unknown-query-refused', 'device.deployment.safe', asProcess],
+    ['malformed-is-none', 'device.events.cursor.malformed', inProcess],
+    ['non-ascii-lost', 'device.events.framing-safe', inProcess],
+    ['replay-skips-first', 'device.events.replay.complete.sequences', inProcess],
+  ] as const)('of a device: %s by %s', async ([defect, only, muster]) => {
     await using robot = await startRobot({
       transport: 'unix',
       behaviour: deviceDefect(defect).behaviour(referenceDevice),
     });
     const place = ['--patience', '2', ...Object.entries(robot.place).flatMap(([name, value]) => [`--${name}`, value])];
-    const { codes, found, again } = await checkAndReplay('device', only, place);
+    const { codes, found, again } = await checkAndReplay(muster, 'device', only, place);
     expectTheSame(found, again);
     expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
   });
 
   it.for([
-    ['limit-unbounded', 'platform.list.clamp.high'],
-    ['has-more-on-full-page', 'platform.list.has-more'],
-    ['pages-skip', 'platform.list.walk'],
-    ['replaced-is-staged-again', 'platform.deployment.forward-only'],
-  ] as const)('of a platform: %s by %s', async ([defect, only]) => {
+    ['limit-unbounded', 'platform.list.clamp.high', asProcess],
+    ['has-more-on-full-page', 'platform.list.has-more', inProcess],
+    ['pages-skip', 'platform.list.walk', inProcess],
+    ['replaced-is-staged-again', 'platform.deployment.forward-only', inProcess],
+  ] as const)('of a platform: %s by %s', async ([defect, only, muster]) => {
     const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
     await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
     // No report holds a key, so a replay takes it from the environment.
     const key = { MUSTER_API_KEY: platform.apiKey };
-    const { codes, found, again } = await checkAndReplay('platform', only, ['--url', platform.url], key);
+    const { codes, found, again } = await checkAndReplay(muster, 'platform', only, ['--url', platform.url], key);
     expectTheSame(found, again);
     expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
   });
