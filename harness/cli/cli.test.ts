@@ -121,12 +121,14 @@ describe('a simulated device', () => {
   const check = (...words: string[]): Promise<Ended> =>
     muster('check', 'device', '--socket', socket, '--control', control, ...words);
 
+  // The long tests run all that is fast.
   it('is conformant, black box or driven', async () => {
-    const driven = await check('--fast', '--report', 'pretty');
+    const some = ['--fast', '--only', 'device.deployment.*', 'device.version.*'];
+    const driven = await check(...some, '--report', 'pretty');
     expect(driven.stdout).toMatch(/\d+ passed/);
     expect(driven.stdout).not.toMatch(/\d (failed|blocked|warned)/);
     expect(driven.code).toBe(0);
-    const blackBox = await muster('check', 'device', '--socket', socket, '--fast');
+    const blackBox = await muster('check', 'device', '--socket', socket, ...some);
     expect(blackBox.stdout).toContain('needs drive');
     expect(blackBox.code).toBe(0);
   });
