@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../contract/versions.ts';
+import { refusal } from './testing/in-process.ts';
 
 const CLI = fileURLToPath(new URL('./main.ts', import.meta.url));
 const running: ChildProcessWithoutNullStreams[] = [];
@@ -108,23 +109,17 @@ describe('muster simulate platform', () => {
       expect(taken.stderr()).toContain(`--port: ${port} is in use`);
       const file = join(folder, 'notes.txt');
       writeFileSync(file, 'no database at all, but long enough to be looked at as one: '.repeat(20));
-      const spoilt = run('--db', file);
-      expect(await spoilt.exited).toBe(64);
-      expect(spoilt.stderr()).toContain(`--db: ${file}: file is not a database`);
-      const mqttTaken = run('--mqtt-port', String(port));
-      expect(await mqttTaken.exited).toBe(64);
-      expect(mqttTaken.stderr()).toContain(`--mqtt-port: ${port} is in use`);
-      const broker = run('--mqtt', 'mqtt://127.0.0.1:1');
-      expect(await broker.exited).toBe(64);
-      expect(broker.stderr()).toContain('--mqtt: the MQTT broker at 127.0.0.1:1 cannot be used: ');
-      const certificate = run('--tls-cert', file, '--tls-key', file);
-      expect(await certificate.exited).toBe(64);
-      expect(certificate.stderr()).toContain('--tls-cert, --tls-key: cannot be used: ');
+      // In this process: the one above proves the exit code of all of them.
+      const refused = (...options: string[]) => refusal(['simulate', 'platform', ...options]);
+      expect(await refused('--db', file)).toContain(`--db: ${file}: file is not a database`);
+      expect(await refused('--mqtt-port', String(port))).toContain(`--mqtt-port: ${port} is in use`);
+      const noBroker = '--mqtt: the MQTT broker at 127.0.0.1:1 cannot be used: ';
+      expect(await refused('--mqtt', 'mqtt://127.0.0.1:1')).toContain(noBroker);
+      const noPair = '--tls-cert, --tls-key: cannot be used: ';
+      expect(await refused('--tls-cert', file, '--tls-key', file)).toContain(noPair);
       const db = join(folder, 'platform.db');
       await ready(run('--db', db));
-      const second = run('--db', db);
-      expect(await second.exited).toBe(64);
-      expect(second.stderr()).toContain(`--db: ${db}: another process has it open`);
+      expect(await refused('--db', db)).toContain(`--db: ${db}: another process has it open`);
     } finally {
       server.close();
       rmSync(folder, { recursive: true, force: true });
