@@ -30,10 +30,11 @@ export function onlyOf(text: string | undefined, known: readonly string[], help:
   return names;
 }
 
-/** A whole number from 0 on. */
-export function countOf(option: string, text: string, help: string): number {
+/** A whole number from `least` on: with none of something that does the work, a tool would do nothing and report success. */
+export function countOf(option: string, text: string, help: string, least = 1): number {
   const count = Number(text);
-  if (!Number.isSafeInteger(count) || count < 0) refuse(`--${option}: must be a whole number from 0 on`, help);
+  if (!Number.isSafeInteger(count) || count < least)
+    refuse(`--${option}: must be a whole number from ${least} on`, help);
   return count;
 }
 

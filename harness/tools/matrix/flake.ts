@@ -96,7 +96,7 @@ const runs = [...new Set(courses.map(({ api }) => api))].flatMap((api) => {
 
 /** Ends by itself when this process is gone. */
 const BUSY = 'const { ppid } = process; while (process.ppid === ppid) for (let i = 0; i < 1e8; i++);';
-const loops = Array.from({ length: countOf('busy', values.busy, HELP) }, () =>
+const loops = Array.from({ length: countOf('busy', values.busy, HELP, 0) }, () =>
   spawn(process.execPath, ['-e', BUSY], { stdio: 'ignore' }),
 );
 const started = performance.now();
