@@ -1,5 +1,5 @@
 /** Images, tried with a real Docker where there is one: our own simulator in an image made from nothing. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,12 +66,6 @@ test('an image that ends is reported with its last lines, and nothing of it is l
   expect(left).toBe('');
 });
 
-test('an image that does not exist is reported', async (context) => {
-  needsDocker(context);
-  await using target = await openDeviceTarget({ ...options(), image: 'muster-test-none:none' });
-  expect(target.unreachable).toMatch(/--image muster-test-none:none: /);
-});
-
 test('it is certified from the command line, with testcontainers’ reaper or where that cannot be fetched without it', async (context) => {
   needsDocker(context);
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.json')];
@@ -98,17 +92,4 @@ test('a control socket elsewhere than beside the agent’s is wrong usage', asyn
   const { code, stderr } = await muster('check', 'device', '--image', IMAGE, '--control', '/run/other/c.sock');
   expect(stderr).toContain('--control /run/other/c.sock: must be in the folder of the image');
   expect(code).toBe(64);
-});
-
-test('without Docker nothing is decided, and the report says what to do instead', async (context) => {
-  // Where Docker is, its socket is covered up for one process.
-  const hidden = ['--mount', 'sh', '-c', 'mount --bind /dev/null /var/run/docker.sock && exec "$0" "$@"'];
-  if (there && process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
-  const command = [process.execPath, join(import.meta.dirname, './main.ts'), 'check', 'device', '--image', IMAGE];
-  const [program = '', ...words] = there ? ['unshare', ...hidden, ...command] : command;
-  const { status, stdout } = spawnSync(program, words, { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
-  expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
-    /--image needs Docker, and no container runtime answers .*--command LINE or --socket PATH/,
-  );
-  expect(status).toBe(2);
 });
