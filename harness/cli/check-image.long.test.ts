@@ -87,7 +87,7 @@ test('it is certified from the command line, with testcontainers’ reaper or wh
   expect(verified.code).toBe(0);
 });
 
-test('a control socket elsewhere than beside the agent’s is wrong usage', async (context) => {
+test('a control socket outside the folder of the agent’s is a usage error', async (context) => {
   needsDocker(context);
   const { code, stderr } = await muster('check', 'device', '--image', IMAGE, '--control', '/run/other/c.sock');
   expect(stderr).toContain('--control /run/other/c.sock: must be in the folder of the image');

@@ -1,4 +1,4 @@
-/** The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed, 64 wrong usage. */
+/** The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed, 64 usage error. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -91,7 +91,7 @@ test('3: a failure of Muster itself is not blamed on the target', async () => {
   expect(existsSync('/dev/full')).toBe(true);
 });
 
-test('64: wrong usage names the option and what is accepted', async () => {
+test('64: a usage error names the option and what is accepted', async () => {
   const { code, stderr: err } = await muster('check', 'device', '--socket', 'a', '--only', 'device.deployment.shap');
   expect(err).toMatch(/--only device.deployment.shap: .*did you mean device.deployment.shape/);
   expect(code).toBe(64);

@@ -9,7 +9,7 @@ import { type Ended, muster, Running } from './testing/muster.ts';
 const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('wrong usage', () => {
+describe('usage errors', () => {
   it.each([
     [['check', 'device', '--socket', 'x', '--only', 'device.events.fram'], 'did you mean device.events.frame?'],
     [['check', 'device', '--socket', 'x', '--section', '42'], 'has the sections 2.1'],
@@ -31,7 +31,7 @@ describe('wrong usage', () => {
   it('a report without options cannot be replayed, and says so', async () => {
     const file = join(folder, 'old.json');
     writeFileSync(file, JSON.stringify({ api: 'device', arguments: ['check', 'device'], checks: [] }));
-    expect(await refusal(['replay', file])).toContain('holds no options to run its checks with');
+    expect(await refusal(['replay', file])).toContain('contains no options to run its checks with');
   });
 });
 

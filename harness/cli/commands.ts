@@ -25,7 +25,7 @@ function entry(line: string, describe: string, load: () => Promise<AnyCommand>):
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry(
     'demo',
-    'Show everything at once: a platform, a fleet, a roll-out, and a verdict on both APIs (what npm start runs)',
+    'Run everything once: a platform, a fleet, a roll-out, and checks of both APIs (what npm start runs)',
     async () => (await import('./commands/demo.ts')).demo,
   ),
   {
@@ -74,7 +74,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   ),
   entry(
     'merge <dir..>',
-    'Join the shards of a fleet run into one result, and evaluate thresholds over all of it',
+    'Merge the shards of a fleet run into one result and evaluate its thresholds',
     async () => (await import('./commands/merge.ts')).merge,
   ),
   entry(
@@ -89,7 +89,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   ),
   entry(
     'replay <file>',
-    'Run the failures of a JSON report again, each with exactly its counterexample',
+    'Run the failures of a JSON report again with the same counterexamples',
     async () => (await import('./commands/replay.ts')).replay,
   ),
   entry(
@@ -99,7 +99,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   ),
   entry(
     'keygen <file>',
-    'Make a key that signs certificates (Ed25519): FILE and FILE.pub',
+    'Generate a key pair that signs certificates (Ed25519): FILE and FILE.pub',
     async () => (await import('./commands/keygen.ts')).keygen,
   ),
 ];

@@ -11,7 +11,7 @@ test.each([
   ['inclusive-replay', 'replay-inclusive'],
 ])('%s is refused, with everything accepted and, last, what may have been meant', (wrong, right) => {
   const refused = () => findByName('--defect', wrong, deviceDefects);
-  expect(refused).toThrow(`--defect ${wrong}: there is none of that name`);
+  expect(refused).toThrow(`--defect ${wrong}: unknown name`);
   expect(refused).toThrow(new RegExp(`Did you mean ${right}\\?$`));
   for (const { name, summary } of deviceDefects) {
     expect(refused).toThrow(`  ${name} `);

@@ -18,7 +18,7 @@ export function findByName<T extends Named>(option: string, name: string, all: r
     all.map((one) => one.name),
   );
   throw new UsageError(
-    `${option} ${name}: there is none of that name; accepted are\n${list}${near === undefined ? '' : `\nDid you mean ${near}?`}`,
+    `${option} ${name}: unknown name; accepted are\n${list}${near === undefined ? '' : `\nDid you mean ${near}?`}`,
   );
 }
 

@@ -28,18 +28,22 @@ export const fleetOptions = {
     type: 'number',
     range: { whole: true, from: 0 },
     describe: 'Worker processes',
-    defaultText: 'what the machine holds',
+    defaultText: 'as many as the machine can run',
     group: FLEET,
   },
-  shard: { type: 'string', describe: 'Only this part, I/N; auto: JOB_COMPLETION_INDEX of MUSTER_SHARDS', group: FLEET },
+  shard: {
+    type: 'string',
+    describe: 'Run only shard I of N, as I/N; auto reads JOB_COMPLETION_INDEX and MUSTER_SHARDS',
+    group: FLEET,
+  },
   seed: {
     type: 'number',
     range: { whole: true },
     default: 1,
-    describe: 'Drives arrivals, shares and faults',
+    describe: 'Seed of arrivals, shares and faults',
     group: FLEET,
   },
-  uplink: { type: 'string', choices: UPLINKS, describe: "In place of the scenario's", group: FLEET },
+  uplink: { type: 'string', choices: UPLINKS, describe: "Uplink to use instead of the scenario's", group: FLEET },
   'key-bits': {
     type: 'number',
     range: { whole: true, from: 1024, to: 8192 },
@@ -48,18 +52,23 @@ export const fleetOptions = {
     group: FLEET,
   },
   'name-prefix': { type: 'string', describe: 'Robots are called PREFIX-000042', group: FLEET },
-  state: { type: 'string', default: '.muster/fleet', describe: 'Folder that keeps keys from run to run', group: FLEET },
+  state: {
+    type: 'string',
+    default: '.muster/fleet',
+    describe: 'Folder that keeps the keys of robots between runs',
+    group: FLEET,
+  },
   dir: {
     type: 'string',
-    describe: 'Folder for files of robots while it runs',
+    describe: 'Folder for the files of robots during the run',
     defaultText: 'in memory',
     group: FLEET,
   },
-  force: { type: 'boolean', describe: 'Go on although the preflight check says no', group: FLEET },
+  force: { type: 'boolean', describe: 'Continue even if the preflight check fails', group: FLEET },
   defect: {
     type: 'string',
     array: true,
-    describe: 'Plant a defect in a robot, NAME@INDEX, e.g. seam-gap@137, to see it found',
+    describe: 'Plant a defect in one robot: NAME@INDEX, e.g. seam-gap@137',
     group: FLEET,
   },
   platform: { type: 'string', describe: "Base URL of the Platform API, or embedded for Muster's own", group: PLATFORM },
@@ -90,7 +99,7 @@ export const fleetOptions = {
     describe: 'Serve Prometheus metrics on this port',
     group: RESULT,
   },
-  'metrics-host': { type: 'string', default: '127.0.0.1', describe: 'Address for them', group: RESULT },
+  'metrics-host': { type: 'string', default: '127.0.0.1', describe: 'Address to serve metrics on', group: RESULT },
 } as const satisfies OptionTable;
 
 export type FleetArguments = OptionsOf<typeof fleetOptions>;

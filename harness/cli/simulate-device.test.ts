@@ -194,10 +194,10 @@ describe('muster simulate device', () => {
     other.close();
   });
 
-  test('wrong usage exits 64, and says how to get help', async () => {
+  test('a usage error exits 64 and says how to get help', async () => {
     const run = muster('--socket', 'a.sock', '--dir', 'robot', '--heartbeat', 'soon');
     expect(await run.ended).toBe(64);
-    expect(run.stderr).toMatch(/--heartbeat soon: a duration is accepted[\s\S]*--help/);
+    expect(run.stderr).toMatch(/--heartbeat soon: must be a duration[\s\S]*--help/);
     expect(existsSync(join(home, 'robot'))).toBe(false);
   });
 
@@ -210,31 +210,31 @@ describe('muster simulate device', () => {
       ['--socket', 'a', '--control', 'no/c'],
       /--control no\/c: the directory .* must exist/,
     ],
-    ['a control port', ['--socket', 'a', '--control', '70000'], /--control 70000: a port up to 65535/],
+    ['a control port', ['--socket', 'a', '--control', '70000'], /--control 70000: must be a port up to 65535/],
     ['a retention', ['--socket', 'a', '--retain', '0'], /--retain: must be a whole number from 1 on/],
     ['a heartbeat that no timer takes', ['--socket', 'a', '--heartbeat', '25d'], /--heartbeat 25d: .* from 1ms to 1d/],
-    ['bytes', ['--socket', 'a', '--retain-bytes', 'lots'], /--retain-bytes lots: a size is accepted/],
+    ['bytes', ['--socket', 'a', '--retain-bytes', 'lots'], /--retain-bytes lots: must be a size/],
     ['a mode', ['--socket', 'a', '--socket-mode', '999'], /--socket-mode 999: three octal digits/],
     ['a durability', ['--socket', 'a', '--durability', 'maybe'], /durability/],
     [
       'a defect',
       ['--socket', 'a', '--defect', 'all'],
-      /--defect all: there is none of that name; accepted are\n[\s\S]*ids-restart-at-one/,
+      /--defect all: unknown name; accepted are\n[\s\S]*ids-restart-at-one/,
     ],
     [
       'a variant',
       ['--socket', 'a', '--variant', 'all'],
-      /--variant all: there is none of that name; accepted are\n[\s\S]*byte-by-byte/,
+      /--variant all: unknown name; accepted are\n[\s\S]*byte-by-byte/,
     ],
     ['a fault', ['--socket', 'a', '--fault', 'x'], /--fault x: .*torn-write=0\.01/s],
-    ['a name', ['--socket', 'a', '--name', 'n'.repeat(49)], /--name: 1 to 48 characters/],
-    ['a device id', ['--socket', 'a', '--device-id', 'x'], /--device-id x: an id that begins with dvc_/],
+    ['a name', ['--socket', 'a', '--name', 'n'.repeat(49)], /--name: must have 1 to 48 characters/],
+    ['a device id', ['--socket', 'a', '--device-id', 'x'], /--device-id x: must start with dvc_/],
     ['an uplink without platform', ['--socket', 'a', '--uplink', 'agent'], /--uplink agent needs --platform/],
     ['polling without key', ['--socket', 'a', '--uplink', 'polling', '--platform', 'http://x'], /needs --token/],
-    ['a platform', ['--socket', 'a', '--uplink', 'agent', '--platform', 'x'], /--platform x: a URL is accepted/],
+    ['a platform', ['--socket', 'a', '--uplink', 'agent', '--platform', 'x'], /--platform x: must be a URL/],
     ['a platform without uplink', ['--socket', 'a', '--platform', 'http://x'], /--platform needs --uplink/],
-    ['an option that is none', ['--socket', 'a', '--sokcet', 'b'], /sokcet/],
-  ])('wrong usage is refused and the option named: %s', async ([, options, message]) => {
+    ['an unknown option', ['--socket', 'a', '--sokcet', 'b'], /sokcet/],
+  ])('a usage error names the option: %s', async ([, options, message]) => {
     expect(await refusal(['simulate', 'device', '--dir', join(home, 'robot'), ...options])).toMatch(message);
     expect(existsSync(join(home, 'robot'))).toBe(false);
   });

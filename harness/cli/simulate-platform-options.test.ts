@@ -59,8 +59,8 @@ describe('the options of simulate platform', () => {
     [{ mqtt: 'http://localhost' }, '--mqtt: accepted are mqtt://HOST'],
     [{ 'tls-cert': 'a.pem' }, '--tls-cert and --tls-key: give both, or neither'],
     [{ 'tls-cert': 'nowhere.pem', 'tls-key': 'nowhere.pem' }, '--tls-cert: ENOENT'],
-    [{ defect: 'none-such' }, '--defect none-such: there is none of that name; accepted are'],
-    [{ variant: 'none-such' }, '--variant none-such: there is none of that name; accepted are'],
+    [{ defect: 'none-such' }, '--defect none-such: unknown name; accepted are'],
+    [{ variant: 'none-such' }, '--variant none-such: unknown name; accepted are'],
     [{ fault: ['explode'] }, '--fault: "explode" is no fault; accepted are latency='],
   ] as const)('%j is refused', async ([args, message]) => {
     const refusal = read(args as Partial<SimulatePlatformArguments>);

@@ -88,7 +88,7 @@ describe('muster simulate platform', () => {
     expect(await (await get(url, 'k', '/devices')).json()).toMatchObject({ limit: 20 });
   });
 
-  it('refuses wrong usage, and says what is accepted', async () => {
+  it('refuses a usage error and says what is accepted', async () => {
     const started = run('--port', '70000');
     expect(await started.exited).toBe(64);
     expect(started.stderr()).toContain('muster: --port: must be a whole number from 0 to 65535');

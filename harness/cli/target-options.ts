@@ -10,8 +10,8 @@ const TARGET = 'Target';
 
 /** Of a target of any kind. */
 const anyTarget = {
-  command: { type: 'string', describe: 'Shell line that starts it', group: TARGET },
-  image: { type: 'string', describe: 'Container image of it', group: TARGET },
+  command: { type: 'string', describe: 'Shell command that starts the target', group: TARGET },
+  image: { type: 'string', describe: 'Container image of the target', group: TARGET },
   port: {
     type: 'number',
     range: { whole: true, from: 1, to: 65_535 },
@@ -22,11 +22,11 @@ const anyTarget = {
   ca: { type: 'string', describe: 'Certificate authorities to trust (PEM)', group: TARGET },
   artifact: {
     type: 'string',
-    describe: 'File whose SHA-256 identifies what is tested in a certificate',
+    describe: 'File whose SHA-256 identifies the implementation in a certificate',
     group: TARGET,
   },
-  name: { type: 'string', describe: 'Name of what is tested', group: TARGET },
-  'target-version': { type: 'string', describe: 'Its version', group: TARGET },
+  name: { type: 'string', describe: 'Name of the implementation under test', group: TARGET },
+  'target-version': { type: 'string', describe: 'Version of the implementation under test', group: TARGET },
   capability: { type: 'string', array: true, describe: 'Declare a capability', group: TARGET },
 } as const satisfies OptionTable;
 
@@ -35,7 +35,7 @@ export const deviceTargetOptions = {
   control: {
     type: 'string',
     describe:
-      'Control API (URL, port or socket; with --image a path in it), or platform: lets the suite drive the agent',
+      'Control API that drives the agent: URL, port or socket (with --image, a path in it), or the word platform',
     group: TARGET,
   },
   ...anyTarget,
@@ -57,8 +57,8 @@ const API_KEY = {
   group: TARGET,
 } as const;
 const SPOKEN = {
-  dialect: { type: 'string', choices: DIALECTS, describe: 'Names of the headers', group: TARGET },
-  'api-version': { type: 'string', describe: 'Version to speak', defaultText: 'the newest', group: TARGET },
+  dialect: { type: 'string', choices: DIALECTS, describe: 'Header names', group: TARGET },
+  'api-version': { type: 'string', describe: 'API version to use', defaultText: 'the newest', group: TARGET },
 } as const;
 
 export const platformTargetOptions = {
@@ -72,7 +72,7 @@ export const platformTargetOptions = {
   },
   ...SPOKEN,
   'online-device': { type: 'string', describe: 'Id of a device that answers pings', group: TARGET },
-  'offline-device': { type: 'string', describe: 'Id of a device that does not', group: TARGET },
+  'offline-device': { type: 'string', describe: 'Id of a device that does not answer pings', group: TARGET },
   ...anyTarget,
 } as const satisfies OptionTable;
 

@@ -60,6 +60,6 @@ test.each([
   [['verify', '/nonexistent'], /key/],
   [['explain', 'device.nothing.like.it'], /no requirement and no check has that id/],
   [['list', 'robots'], /robots/],
-])('%j is wrong usage, and says what is accepted', async (words, message) => {
+])('%j is a usage error that says what is accepted', async (words, message) => {
   expect(await refusal(words)).toMatch(message);
 });

@@ -18,7 +18,7 @@ const EXIT_CODES = {
     fleet: 'incomplete, or the platform did not answer',
   },
   harness: { code: 3, check: 'Muster itself failed', fleet: 'Muster itself failed' },
-  usage: { code: 64, check: 'wrong usage', fleet: 'wrong usage' },
+  usage: { code: 64, check: 'usage error', fleet: 'usage error' },
   saturated: { code: 98, fleet: 'the load generator could not keep up, so the figures mean nothing' },
   threshold: { code: 99, fleet: 'a threshold was missed' },
   interrupted: { code: 130, check: 'interrupted', fleet: 'interrupted' },

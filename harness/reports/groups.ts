@@ -118,6 +118,6 @@ export function verdict(report: Report): Verdict {
   return {
     word: 'CONFORMANT',
     good: true,
-    meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} holds that applies to this target${apart}${summary.warn > 0 ? `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not` : ''}`,
+    meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} that applies to this target holds${apart}${summary.warn > 0 ? `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not` : ''}`,
   };
 }

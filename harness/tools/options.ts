@@ -1,9 +1,9 @@
-/** Options of the tools: parsed by node:util, so that help and wrong usage are the same everywhere. */
+/** Options of the tools: parsed by node:util, so that help and usage errors are the same everywhere. */
 import process from 'node:process';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { EXIT } from '../common/exit-codes.ts';
 
-/** The values of the options. `--help` prints `help` and ends the process; wrong usage ends it with 64. */
+/** The values of the options. `--help` prints `help` and ends the process; a usage error ends it with 64. */
 export function toolOptions<const T extends ParseArgsOptionsConfig>(help: string, options: T) {
   try {
     const { values } = parseArgs({ options: { ...options, help: { type: 'boolean' } } as T });
@@ -15,13 +15,13 @@ export function toolOptions<const T extends ParseArgsOptionsConfig>(help: string
   return process.exit();
 }
 
-/** Ends the process with the message and the help: wrong usage. */
+/** Ends the process with the message and the help, as after a usage error. */
 export function refuse(message: string, help: string): never {
   process.stderr.write(`${message}\n\n${help}`);
   process.exit(EXIT.usage);
 }
 
-/** The names in `--only NAME,NAME`; undefined when the option is absent. A name that is not known is wrong usage. */
+/** The names in `--only NAME,NAME`; undefined when the option is absent. An unknown name is a usage error. */
 export function onlyOf(text: string | undefined, known: readonly string[], help: string): string[] | undefined {
   if (text === undefined) return undefined;
   const names = text.split(',');

@@ -14,7 +14,12 @@ export const demo = command({
       default: 200,
       describe: 'Robots in the fleet',
     },
-    seed: { type: 'number', range: { whole: true }, describe: 'Repeats a run', defaultText: 'a new one' },
+    seed: {
+      type: 'number',
+      range: { whole: true },
+      describe: 'Seed of the run; the same seed repeats it',
+      defaultText: 'a new one',
+    },
     out: { type: 'string', default: 'muster-report', describe: 'Folder for the reports' },
   },
   examples: [['muster demo --robots 50', 'a smaller fleet']],

@@ -70,17 +70,16 @@ function one(entry: CataloguedRequirement, paint: Paint, columns: number): strin
 }
 
 const DECIDED = {
-  MUST: 'stated by the specification: when it does not hold the check fails, and the exit code is 1',
-  SHOULD:
-    'a convention, or what every careful implementation does: when it does not hold the check warns, which fails nothing',
-  INFO: 'the specification is silent here: what the target does is written down and never held against it',
+  MUST: 'stated by the specification: a violation fails the check, and the exit code is 1',
+  SHOULD: 'a convention, or good practice: a violation is a warning and does not fail the run',
+  INFO: 'the specification is silent: the check records what the target does and never fails',
 };
 
 function how(check: CataloguedCheck): string {
   return [
     {
-      shared: 'runs beside others',
-      exclusive: 'needs the target for itself',
+      shared: 'runs in parallel with others',
+      exclusive: 'runs alone',
       disruptive: 'stops, kills or compacts the target, so it runs last and alone',
     }[check.sharing],
     ...(check.needs.length > 0 ? [`needs ${check.needs.join(', ')}`] : []),

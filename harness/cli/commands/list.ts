@@ -11,7 +11,7 @@ export const list = command({
     section: { type: 'string', array: true, describe: 'Only these sections of the specification' },
     requirements: {
       type: 'string',
-      describe: 'Requirement set of that date (YYYY-MM-DD)',
+      describe: 'Requirement set of this date (YYYY-MM-DD)',
       defaultText: 'the newest',
     },
     json: { type: 'boolean', describe: 'As JSON' },

@@ -11,7 +11,7 @@ import type { CheckCommand } from './check.ts';
 export const replay = command({
   options: {
     file: { type: 'string', positional: true, required: true, describe: 'A report written by --report json=FILE' },
-    only: { type: 'string', array: true, describe: 'Only these checks; * stands for anything' },
+    only: { type: 'string', array: true, describe: 'Run only these checks; * matches anything' },
   },
   examples: [
     ['muster replay run.json', 'everything that failed or warned'],
@@ -58,7 +58,7 @@ function readReport(file: string): ReplayableReport {
   }
   if (report?.options === undefined) {
     throw new UsageError(
-      `${file}: holds no options to run its checks with (an older Muster, or a program, wrote it); write a new one with --report json=FILE`,
+      `${file}: contains no options to run its checks with (an older Muster or another program wrote it); write a new one with --report json=FILE`,
     );
   }
   return report as ReplayableReport;
@@ -103,9 +103,9 @@ const because = (result: CheckResult | undefined): string => (result?.reason ===
 const WORDS: Record<Outcome, string> = {
   fail: 'failed again',
   warn: 'warned again',
-  known: 'failed again, as the baseline knows',
+  known: 'failed again, excused by the baseline',
   pass: 'passed now',
-  fixed: 'passed now, and can leave the baseline',
-  not_applicable: 'could not be tried',
-  blocked: 'could not be tried',
+  fixed: 'passed now; remove them from the baseline',
+  not_applicable: 'could not be run',
+  blocked: 'could not be run',
 };

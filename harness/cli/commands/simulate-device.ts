@@ -19,31 +19,31 @@ import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../option
 const LONGEST_HEARTBEAT_MS = 86_400_000;
 const ROBOT = 'Robot';
 const PLATFORM = 'Platform';
-const WRONG = 'Wrong on purpose';
+const WRONG = 'Deviations';
 
 const deviceOptions = {
   ...transportArguments,
   control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where' },
-  dir: { type: 'string', required: true, describe: 'Directory of the robot, made when missing', group: ROBOT },
+  dir: { type: 'string', required: true, describe: 'Directory of the robot; created if missing', group: ROBOT },
   retain: {
     type: 'number',
     range: { whole: true, from: 1 },
     default: 2000,
-    describe: 'Events kept at most',
+    describe: 'Maximum number of events kept',
     group: ROBOT,
   },
-  'retain-bytes': { type: 'string', describe: 'Bytes of them kept at most, e.g. 1MB', group: ROBOT },
+  'retain-bytes': { type: 'string', describe: 'Maximum size of the events kept, e.g. 1MB', group: ROBOT },
   heartbeat: { type: 'string', default: '30s', describe: 'Time between heartbeats of a stream', group: ROBOT },
   durability: {
     type: 'string',
     choices: ['sync', 'os'],
     default: 'sync',
-    describe: 'When an event is stored: on the disk, or in the page cache',
+    describe: 'When an event counts as stored: on disk (sync) or in the page cache (os)',
     group: ROBOT,
   },
   'device-id': { type: 'string', describe: 'Id of the device', defaultText: 'derived from the seed', group: ROBOT },
   name: { type: 'string', describe: 'Name of the device, 1 to 48 characters', group: ROBOT },
-  seed: { type: 'string', describe: 'Drives ids, data and faults', group: ROBOT },
+  seed: { type: 'string', describe: 'Seed of ids, data and faults', group: ROBOT },
   uplink: {
     type: 'string',
     choices: ['none', 'agent', 'polling'],
@@ -62,18 +62,18 @@ const deviceOptions = {
   dialect: { type: 'string', choices: DIALECTS, default: 'spec', describe: 'Header names', group: PLATFORM },
   defect: {
     type: 'string',
-    describe: `Be wrong in a known way, one of ${deviceDefects.length}; a wrong name lists them all`,
+    describe: `Plant one of ${deviceDefects.length} known defects; an unknown name lists them all`,
     group: WRONG,
   },
   variant: {
     type: 'string',
-    describe: `Make another legal choice, one of ${deviceVariants.length}; a wrong name lists them all`,
+    describe: `Use one of ${deviceVariants.length} conformant variants; an unknown name lists them all`,
     group: WRONG,
   },
   fault: {
     type: 'string',
     array: true,
-    describe: `Fail by name: ${Object.keys(FAULTS).join(', ')}; a wrong one says how each is written`,
+    describe: `Inject a fault: ${Object.keys(FAULTS).join(', ')}; an unknown one shows the syntax of each`,
     group: WRONG,
   },
   'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
@@ -85,7 +85,7 @@ type Arguments = OptionsOf<typeof deviceOptions>;
 function settingsOf(args: Arguments): ProcessSettings {
   const heartbeatMs = duration(args.heartbeat);
   if (heartbeatMs === undefined || heartbeatMs < 1 || heartbeatMs > LONGEST_HEARTBEAT_MS) {
-    throw new UsageError(`--heartbeat ${args.heartbeat}: a duration is accepted, e.g. 500ms, 30s, 2m, from 1ms to 1d`);
+    throw new UsageError(`--heartbeat ${args.heartbeat}: must be a duration from 1ms to 1d, e.g. 500ms, 30s, 2m`);
   }
   const { uplink } = args;
   return {
@@ -121,7 +121,7 @@ function controlAddress(text: string | undefined): { port: number } | { path: st
     requireWritableParent('control', text);
     return { path: resolve(text) };
   }
-  if (Number(text) > 65_535) throw new UsageError(`--control ${text}: a port up to 65535 or a path is accepted`);
+  if (Number(text) > 65_535) throw new UsageError(`--control ${text}: must be a port up to 65535 or a path`);
   return { port: Number(text) };
 }
 
@@ -136,7 +136,7 @@ function platform(args: Arguments) {
   ] as const) {
     const scheme = url !== undefined && URL.canParse(url) ? new URL(url).protocol : undefined;
     if (url !== undefined && !schemes.some((accepted) => accepted === scheme)) {
-      throw new UsageError(`--${option} ${url}: a URL is accepted that begins with ${schemes.join('// or ')}//`);
+      throw new UsageError(`--${option} ${url}: must be a URL that starts with ${schemes.join('// or ')}//`);
     }
   }
   return {
@@ -167,18 +167,18 @@ function faults(specs: readonly string[]): string[] {
 
 function bytes(text: string): number {
   const value = size(text);
-  if (!value) throw new UsageError(`--retain-bytes ${text}: a size is accepted, e.g. 500000, 64kB, 1MB`);
+  if (!value) throw new UsageError(`--retain-bytes ${text}: must be a size, e.g. 500000, 64kB, 1MB`);
   return value;
 }
 
 function named(name: string): string {
   if (name.length < 1 || name.length > 48)
-    throw new UsageError(`--name: 1 to 48 characters are accepted, not ${name.length}`);
+    throw new UsageError(`--name: must have 1 to 48 characters, not ${name.length}`);
   return name;
 }
 
 function deviceId(id: string): string {
-  if (!/^dvc_\S+$/.test(id)) throw new UsageError(`--device-id ${id}: an id that begins with dvc_ is accepted`);
+  if (!/^dvc_\S+$/.test(id)) throw new UsageError(`--device-id ${id}: must start with dvc_`);
   return id;
 }
 

@@ -10,7 +10,7 @@ import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../option
 
 const API = 'Platform API';
 const AGENTS = 'Agents';
-const WRONG = 'Wrong on purpose';
+const WRONG = 'Deviations';
 const PORT = { whole: true, from: 0, to: 65_535 } as const;
 
 export const platformOptionTable = {
@@ -19,7 +19,7 @@ export const platformOptionTable = {
     type: 'string',
     array: true,
     secret: 'MUSTER_API_KEY',
-    describe: 'KEY, or KEY=scope,scope… for a key of limited scope; repeat for more',
+    describe: 'KEY, or KEY=scope,scope… to limit its scopes; can be repeated',
     defaultText: 'one generated key',
     group: API,
   },
@@ -27,15 +27,15 @@ export const platformOptionTable = {
   devices: {
     type: 'number',
     range: { whole: true, from: 0, to: 10_000_000 },
-    describe: 'Seed a workspace of that many devices, when there are none yet',
+    describe: 'Create this many devices in an empty workspace',
     group: API,
   },
-  seed: { type: 'string', describe: 'Drives ids, the seeded workspace and faults', group: API },
+  seed: { type: 'string', describe: 'Seed of ids, the workspace and faults', group: API },
   dialect: {
     type: 'string',
     choices: DIALECTS,
     default: 'spec',
-    describe: 'Names of headers and claims',
+    describe: 'Header and claim names',
     group: API,
   },
   'tls-cert': { type: 'string', describe: 'Certificate (PEM): HTTP and the embedded broker speak TLS', group: API },
@@ -49,18 +49,18 @@ export const platformOptionTable = {
   },
   mqtt: {
     type: 'string',
-    describe: 'mqtt(s)://… of a broker to use in place of the embedded one; or none',
+    describe: 'URL (mqtt or mqtts) of a broker to use instead of the embedded one; or none',
     group: AGENTS,
   },
   'min-key-bits': {
     type: 'number',
     range: { whole: true, from: 512, to: 16_384 },
-    describe: 'Smallest RSA key of a device',
+    describe: 'Smallest RSA key accepted from a device',
     defaultText: '2048',
     group: AGENTS,
   },
-  defect: { type: 'string', describe: 'Be wrong in a known way; a wrong name lists them all', group: WRONG },
-  variant: { type: 'string', describe: 'Make another legal choice; a wrong name lists them all', group: WRONG },
+  defect: { type: 'string', describe: 'Plant a known defect; an unknown name lists them all', group: WRONG },
+  variant: { type: 'string', describe: 'Use a conformant variant; an unknown name lists them all', group: WRONG },
   fault: {
     type: 'string',
     array: true,
@@ -115,7 +115,7 @@ function keyOf(text: string, known: readonly string[]): { key: string; scopes: r
 function mqttOf(args: SimulatePlatformArguments): Pick<PlatformOptions, 'mqtt'> {
   if (args['mqtt-port'] !== undefined && args.mqtt !== undefined)
     throw new UsageError(
-      '--mqtt and --mqtt-port: the embedded broker has a port, one elsewhere has an address; give one',
+      '--mqtt and --mqtt-port: give one; --mqtt-port is for the embedded broker, --mqtt for another',
     );
   if (args['mqtt-port'] !== undefined) return { mqtt: { port: args['mqtt-port'] } };
   if (args.mqtt === undefined) return {};

@@ -18,10 +18,10 @@ export const verify = command({
     digest: {
       type: 'string',
       conflicts: 'artifact',
-      describe: 'sha256:… of the artifact that it must be about',
+      describe: 'Digest of the artifact that the certificate must cover (sha256:…)',
     },
-    artifact: { type: 'string', describe: 'The artifact that it must be about' },
-    json: { type: 'boolean', describe: 'The verified statement as JSON' },
+    artifact: { type: 'string', describe: 'Artifact that the certificate must cover' },
+    json: { type: 'boolean', describe: 'Print the verified statement as JSON' },
   },
   examples: [
     [

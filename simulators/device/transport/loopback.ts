@@ -29,7 +29,7 @@ export const loopback = {
   name: 'loopback',
   commandLine: {
     loopback: { type: 'boolean', default: false, describe: 'Serve on a free port of 127.0.0.1', group: 'Where' },
-    discovery: { type: 'string', describe: 'File that says where, and with which token', group: 'Where' },
+    discovery: { type: 'string', describe: 'Discovery file to write, with port and token', group: 'Where' },
   },
   usage: '--loopback with --discovery FILE,',
   fromArguments: ({ loopback: wanted, discovery }) => {
