@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Report } from '../runner/types.ts';
+import { HttpControl } from '../targets/control/http-control.ts';
 import { refusal, shownText } from './testing/in-process.ts';
 import { type Ended, muster, Running } from './testing/muster.ts';
 
@@ -149,6 +150,12 @@ describe('a simulated device', () => {
   });
 });
 
+async function publish(control: string, count: number): Promise<void> {
+  const client = new HttpControl(control);
+  await client.publish(count);
+  await client.close();
+}
+
 describe('a replay', () => {
   it('runs exactly what failed, with its counterexample', async () => {
     const socket = join(folder, 'inclusive.sock');
@@ -158,8 +165,9 @@ describe('a replay', () => {
     await using device = new Running(['simulate', 'device', ...at, '--dir', dir, '--defect', 'replay-inclusive']);
     await device.ready();
     const file = join(folder, 'run.json');
-    // Two checks whose verdicts do not depend on what other checks publish meanwhile.
-    const id = 'device.events.replay.exclusive.future';
+    await publish(control, 30);
+    // Black-box checks that publish nothing, so that neither depends on what the other does meanwhile.
+    const id = 'device.events.replay.complete.retained';
     const other = 'device.events.replay.exclusive.retained';
     const first = await muster('check', 'device', ...at, '--only', id, other, '--report', `json=${file}`);
     expect(first.code).toBe(1);
@@ -167,7 +175,7 @@ describe('a replay', () => {
       ({ outcome }) => outcome === 'fail',
     );
     expect(failed.length).toBeGreaterThan(1);
-    const { code, stdout, stderr } = await muster('replay', file, '--only', 'device.events.replay.exclusive*');
+    const { code, stdout, stderr } = await muster('replay', file, '--only', 'device.events.replay.*');
     expect(stdout.match(/NOT CONFORMANT/g)).toHaveLength(1);
     expect(stdout).toContain(`NOT CONFORMANT  ${failed.length} failed`);
     expect(stdout).toContain(`✗ ${id}  MUST`);
@@ -179,8 +187,9 @@ describe('a replay', () => {
     const mended = ['simulate', 'device', '--socket', `${socket}.mended`, '--dir', `${dir}.mended`];
     await using mendedDevice = new Running([...mended, '--control', `${control}.mended`]);
     await mendedDevice.ready();
+    await publish(`${control}.mended`, 30);
     const instead = ['--socket', `${socket}.mended`, '--control', `${control}.mended`];
-    const now = await muster('replay', file, '--only', 'device.events.*.exclusive*', '--', ...instead);
+    const now = await muster('replay', file, '--only', 'device.events.*.retained', '--', ...instead);
     expect(now.stderr).toContain(`Replayed ${failed.length}:\n  ${failed.length} passed now\n`);
     expect(now.code).toBe(0);
     expect((await muster('replay', file, '--only', 'device.version.prefix')).code).toBe(64);
