@@ -1,4 +1,4 @@
-/** Options that every `muster check` has: which checks run, how, and what becomes of the verdict. */
+/** Options that every `muster check` has: which checks run, how they run, and where results go. */
 import type { Redactor } from '../client/redact.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
 import type { Replay } from '../runner/run-check.ts';
@@ -86,7 +86,7 @@ export const targetOnly = (options: GivenOptions): GivenOptions =>
 
 export type CheckTable = OptionTable & typeof planOptions;
 
-/** What opening a target needs beside the options. */
+/** What opening a target needs in addition to the options. */
 export interface Opening {
   redactor: Redactor;
   signal: AbortSignal;

@@ -68,7 +68,7 @@ const root = (): Argv =>
     .completion(COMPLETION, 'print a completion script for your shell: muster completion >> ~/.bashrc')
     .exitProcess(false)
     .strict(false)
-    // What yargs has to say about options is said below, all of it at once.
+    // Option mistakes are reported below, all at once.
     .fail((_message, error) => {
       if (error !== undefined) throw error;
     });

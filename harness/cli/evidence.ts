@@ -1,4 +1,4 @@
-/** What a check writes beside its reports: an updated baseline, a certificate, a badge. All are prepared before the run. */
+/** What a check writes in addition to its reports: an updated baseline, a certificate, a badge. All are prepared before the run. */
 
 import { EXIT, UsageError } from '../common/exit-codes.ts';
 import { prepareFile, writeWhole } from '../common/user-files.ts';

@@ -175,7 +175,7 @@ export async function defectsFrom(
   );
 }
 
-/** Throws UsageError for the first expression that is none. */
+/** Throws UsageError for the first invalid expression. */
 export function thresholdsFrom(expressions: readonly string[] = []): readonly string[] {
   for (const expression of expressions) {
     try {

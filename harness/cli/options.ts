@@ -56,7 +56,7 @@ export type OptionsOf<T extends OptionTable> = { readonly [K in AlwaysThere<T>]:
   readonly [K in Exclude<keyof T, AlwaysThere<T>>]?: Held<T[K]>;
 };
 
-/** What a command gets beside its options. */
+/** What a command gets in addition to its options. */
 export interface CommandContext {
   /** The words after `--`. */
   rest: readonly string[];
@@ -75,7 +75,7 @@ export interface Command<T extends OptionTable = OptionTable> {
   run(options: OptionsOf<T>, context: CommandContext): number | Promise<number>;
 }
 
-/** A command whose options are of no concern. */
+/** A command with any options. */
 export type AnyCommand = Omit<Command, 'run'> & {
   run(options: never, context: CommandContext): number | Promise<number>;
 };

@@ -10,7 +10,7 @@ const SHORTEST = 4;
 /** The first characters of a secret are masked wherever they stand, if they are so many: the text may have been cut there. */
 const HEAD = 8;
 
-/** The secrets of one run. Checks and reports mask with it whatever they keep or write. */
+/** The secrets of one run. Checks and reports use it to mask everything that they keep or write. */
 export class Redactor {
   readonly #secrets = new Map<string, string | undefined>();
   readonly #forms: Form[] = [];

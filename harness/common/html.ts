@@ -1,4 +1,4 @@
-/** Markup from text: a template tag that escapes whatever is put in, unless it is markup already. */
+/** A template tag that escapes interpolated values unless they are markup already. */
 
 /** Text that is safe to write into a page as it is. */
 export interface Markup {

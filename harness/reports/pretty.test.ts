@@ -66,7 +66,13 @@ test('what is not applicable or blocked is counted, and its reasons are grouped'
 });
 
 test.each([
-  ['conformant', [sampleResult()], {}, /^CONFORMANT {2}1 passed/m, /exit 0: every MUST that applies to this target holds/],
+  [
+    'conformant',
+    [sampleResult()],
+    {},
+    /^CONFORMANT {2}1 passed/m,
+    /exit 0: every MUST that applies to this target holds/,
+  ],
   [
     'narrowed',
     [sampleResult()],

@@ -28,7 +28,7 @@ export const explain = command({
   },
 });
 
-/** Throws UsageError with the nearest id when there is none of that name. */
+/** Throws UsageError with the nearest id when the id is unknown. */
 export function explainText(all: Catalogue, id: string, paint: Paint, columns: number): string {
   const found = all.requirements.filter((entry) => entry.id === id || entry.checks.some((check) => check.id === id));
   const below = found.length > 0 ? found : all.requirements.filter((entry) => entry.id.startsWith(`${id}.`));

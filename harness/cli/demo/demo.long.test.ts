@@ -7,7 +7,7 @@ import { Running } from '../testing/muster.ts';
 const folder = mkdtempSync(join(tmpdir(), 'muster-demo-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A temporary folder of its own, so that whatever is left behind is seen. */
+/** A separate temporary folder, so that leftovers show. */
 function start(name: string): { demo: Running; scratch: string; out: string } {
   const scratch = join(folder, name);
   mkdirSync(scratch);

@@ -154,7 +154,7 @@ async function check<Context>(
   return report;
 }
 
-/** Rejects on an interrupt, whatever becomes of the work. */
+/** Rejects on an interrupt, even if the work never ends. */
 function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);

@@ -1,4 +1,4 @@
-/** A command in this process, for tests that need no process of its own. */
+/** Runs a command in this process, for tests that need no child process. */
 import { UsageError } from '../../common/exit-codes.ts';
 import { parseCommandLine } from '../command-line.ts';
 import { type CommandContext, complete } from '../options.ts';

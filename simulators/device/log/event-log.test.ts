@@ -184,7 +184,7 @@ test('a log that is removed between two writes begins again, and assigns no id t
   const again = open(home.path);
   rmSync(log.path);
   await expect(again.log.append(drafts(2))).resolves.toEqual({ first: 6, last: 7 });
-  expect(again.notices.join()).toMatch(/is gone/);
+  expect(again.notices.join()).toMatch(/is missing/);
   expect(notices).toEqual([]);
   expect(idsIn(again.log, 5)).toEqual([6, 7]);
   expect(again.log.earliest).toBe(6);

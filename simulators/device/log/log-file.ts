@@ -64,7 +64,7 @@ export class LogFile {
     }
   }
 
-  /** Makes sure that ids up to `id` are never assigned again, whatever happens to the log. */
+  /** Makes sure that ids up to `id` are never assigned again, even if the log is lost. */
   async reserve(id: number): Promise<void> {
     if (id <= this.#reserved) return;
     const { io, directory, durable } = this.#options;
@@ -180,7 +180,7 @@ export class LogFile {
     this.#unsynced = true;
     const { bytes, latest } = this.generation;
     if (bytes === 0) return;
-    this.#options.onNotice(`${this.path} is gone, and every event in it; the log begins anew after ${latest}`);
+    this.#options.onNotice(`${this.path} is missing, and its events are lost; the log restarts after ${latest}`);
     this.generation = emptyAfter(latest);
   }
 
