@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import process from 'node:process';
 import { Redactor } from '../client/redact.ts';
-import { EXIT } from '../common/exit-codes.ts';
+import { EXIT } from '../common/usage.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';

@@ -3,7 +3,7 @@
  * decided here, from the option tables, so that all mistakes are named at once and in the user's terms.
  */
 import yargs, { type Argv, type Options } from 'yargs';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { COMMANDS, type CommandEntry } from './commands.ts';
 import { type AnyCommand, columns, type OptionSpec, type OptionTable, type ParsedCommand } from './options.ts';
 import { readOptions, unknownCommand } from './usage-messages.ts';

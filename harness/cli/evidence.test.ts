@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { generateKey, readPublicKey } from '../reports/certificate/keys.ts';
 import { verifyCertificate } from '../reports/certificate/verify.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';

@@ -1,6 +1,6 @@
 /** What a check writes in addition to its reports: an updated baseline, a certificate, a badge. All are prepared before the run. */
 
-import { EXIT, UsageError } from '../common/exit-codes.ts';
+import { EXIT, UsageError } from '../common/usage.ts';
 import { prepareFile, writeWhole } from '../common/user-files.ts';
 import { badge } from '../reports/certificate/claims.ts';
 import { Refused } from '../reports/certificate/dsse.ts';

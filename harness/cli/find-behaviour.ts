@@ -1,5 +1,5 @@
 /** Finds defects and variants by the names that `--defect` and `--variant` take. */
-import { nearest, UsageError } from '../common/exit-codes.ts';
+import { nearest, UsageError } from '../common/usage.ts';
 
 interface Named {
   name: string;

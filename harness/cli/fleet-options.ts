@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
 import { type Scenario, UPLINKS } from '../../simulators/fleet/scenario/scenario.ts';
 import { parseScenario, ScenarioError } from '../../simulators/fleet/scenario/scenario-file.ts';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECTS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { exitCode, type FleetResult } from '../../simulators/fleet/result/result.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
-import { EXIT } from '../common/exit-codes.ts';
 import { type Paint, width } from '../common/terminal.ts';
+import { EXIT } from '../common/usage.ts';
 import { summaryText } from './fleet-summary.ts';
 
 const plain: Paint = (_format, text) => text;

@@ -6,8 +6,8 @@ import { thresholdValue } from '../../simulators/fleet/report/report.ts';
 import { type exitCode, type FleetResult, measuredNothing } from '../../simulators/fleet/result/result.ts';
 import type { Verdict } from '../../simulators/fleet/result/verdict.ts';
 import { readableDuration } from '../common/durations.ts';
-import type { EXIT } from '../common/exit-codes.ts';
 import { hanging, type Paint, wrap } from '../common/terminal.ts';
+import type { EXIT } from '../common/usage.ts';
 
 const NAME = 28;
 const CELL = 10;

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { EXIT } from '../common/exit-codes.ts';
+import { EXIT } from '../common/usage.ts';
 
 /** Aborts on the first SIGINT or SIGTERM, so that what was opened is closed and a report is still written; a second one ends at once. */
 export function interruptSignal(): { signal: AbortSignal; release(): void } {

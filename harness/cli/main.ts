@@ -3,7 +3,7 @@
 import './npm-folder.ts';
 import './node22.ts';
 import process from 'node:process';
-import { EXIT, UsageError } from '../common/exit-codes.ts';
+import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
 import { complete, type ParsedCommand } from './options.ts';
 

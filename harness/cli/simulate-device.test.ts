@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { poll } from '../common/poll.ts';
+import { poll } from '../common/waiting.ts';
 import { refusal } from './testing/in-process.ts';
 
 const CLI = new URL('./main.ts', import.meta.url).pathname;

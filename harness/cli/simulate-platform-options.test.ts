@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { platformOptions, type SimulatePlatformArguments } from './commands/simulate-platform.ts';
 import { refusal } from './testing/in-process.ts';
 

@@ -1,5 +1,5 @@
 /** Compares a parsed command line with the option table of its command, and names every mistake at once. */
-import { nearest, UsageError } from '../common/exit-codes.ts';
+import { nearest, UsageError } from '../common/usage.ts';
 import type { GivenOptions, OptionSpec, OptionTable, OptionValue, Range } from './options.ts';
 
 /** A command line as yargs has split it, by the name of the option. */

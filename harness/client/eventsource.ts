@@ -1,7 +1,7 @@
 /** The event stream as a real client sees it: the `eventsource` package over the transport of the target. */
 import { Readable } from 'node:stream';
 import { EventSource, type FetchLike } from 'eventsource';
-import { Changes } from '../common/poll.ts';
+import { Changes } from '../common/waiting.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import { StreamTimeout, type Wait } from './sse.ts';
 

@@ -1,5 +1,5 @@
 /** A subscription to the event stream (sections 6.1 and 6.2) that owns the bytes: every wait has a bound and a reason. */
-import { Changes } from '../common/poll.ts';
+import { Changes } from '../common/waiting.ts';
 import { describe } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import { type SseComment, type SseFrame, type SseFraming, SseParser } from './sse-parser.ts';

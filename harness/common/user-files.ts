@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { UsageError } from './exit-codes.ts';
+import { UsageError } from './usage.ts';
 
 /**
  * Makes the folder of a file and tries to write there, so that a wrong place is refused before a run and not after it.

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { createReporters, jsonReportFile, REPORT_FORMATS_TEXT } from './create.ts';
 import { sampleReport } from './samples.ts';
 

@@ -1,6 +1,6 @@
 /** From `--report FORMAT[=FILE]` to reporters. */
 import type { Redactor } from '../client/redact.ts';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { isOneFile, prepareFile, writeWhole } from '../common/user-files.ts';
 import { ctrfFormat } from './ctrf.ts';
 import type { DocumentFormat, Reporter, ReporterOptions, ReportFormat } from './format.ts';

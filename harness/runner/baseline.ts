@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import Type from 'typebox';
 import { LineCounter, parseDocument, stringify } from 'yaml';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot, writeWhole } from '../common/user-files.ts';
 import { shape } from '../contract/shape.ts';
 import type { Api, CheckResult } from './types.ts';

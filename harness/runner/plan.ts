@@ -1,5 +1,5 @@
 /** Which checks of a suite run, and why the others do not. */
-import { nearest, UsageError } from '../common/exit-codes.ts';
+import { nearest, UsageError } from '../common/usage.ts';
 import { requirementSet } from './requirements.ts';
 import type { Capability, Check, Requirement, RequirementSet, Suite } from './types.ts';
 

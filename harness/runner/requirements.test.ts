@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Redactor } from '../client/redact.ts';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { checks, requirement, suite } from './define.ts';
 import { makePlan, type PlanOptions } from './plan.ts';
 import { REQUIREMENT_SETS, requirementSet, requirementsDigest } from './requirements.ts';

@@ -4,7 +4,7 @@
  * released, and says how to add one.
  */
 import { createHash } from 'node:crypto';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import type { Requirement, RequirementSet, Suite } from './types.ts';
 
 /** Dates of all sets, oldest first. */

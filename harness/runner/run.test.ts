@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
 import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { checks, requirement, suite } from './define.ts';
 import { makePlan } from './plan.ts';
 import { type RunOptions, runSuite } from './run.ts';

@@ -1,5 +1,5 @@
 /** What a report derives from results: their numbers, the exit code, and the command that runs one check again. */
-import { EXIT } from '../common/exit-codes.ts';
+import { EXIT } from '../common/usage.ts';
 import { type CheckResult, OUTCOMES, type Summary } from './types.ts';
 
 /** How many results there are of each outcome. */

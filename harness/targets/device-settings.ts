@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import type { Capability } from '../contract/capabilities.ts';
 import type { TargetFile } from './file-schema.ts';
 import { type StartOptions, startOptions } from './launch/started.ts';

@@ -1,7 +1,7 @@
 /** From options to a Platform API that can be checked: what it has is found out by reading it. */
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import type { Capability } from '../contract/capabilities.ts';
 import {
   codenameOf,

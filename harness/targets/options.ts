@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { HttpClient } from '../client/http.ts';
 import type { Redactor } from '../client/redact.ts';
-import { nearest, UsageError } from '../common/exit-codes.ts';
+import { nearest, UsageError } from '../common/usage.ts';
 import { readInput, whyNot } from '../common/user-files.ts';
 import { CAPABILITIES, CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
 import type { Dialect } from '../contract/versions.ts';

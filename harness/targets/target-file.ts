@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
 import type { Redactor } from '../client/redact.ts';
-import { UsageError } from '../common/exit-codes.ts';
+import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { type TargetFile, targetFileOf } from './file-schema.ts';
 import { fieldsOf, TRANSPORTS } from './transports/index.ts';

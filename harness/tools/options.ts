@@ -1,7 +1,7 @@
 /** Options of the tools: parsed by node:util, so that help and usage errors are the same everywhere. */
 import process from 'node:process';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { EXIT } from '../common/exit-codes.ts';
+import { EXIT } from '../common/usage.ts';
 
 /** The values of the options. `--help` prints `help` and ends the process; a usage error ends it with 64. */
 export function toolOptions<const T extends ParseArgsOptionsConfig>(help: string, options: T) {

@@ -1,5 +1,5 @@
 /** Section 2.2: what `failed` and `archived` mean for the device. */
-import { PollTimeout, poll } from '../../harness/common/poll.ts';
+import { PollTimeout, poll } from '../../harness/common/waiting.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device, recordTimeout, timeoutMs } from './support/check.ts';

@@ -1,6 +1,6 @@
 /** Section 2.6: whether lists show what was created. */
 
-import { pollWithin } from '../../harness/common/poll.ts';
+import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, createDevice } from './support/create.ts';

@@ -1,6 +1,6 @@
 /** Section 9, migration rule 3: which values of `parent_id` are accepted when a deployment is created. */
 
-import { pollWithin } from '../../harness/common/poll.ts';
+import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { inVersion } from './support/context.ts';

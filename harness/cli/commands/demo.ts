@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { EXIT } from '../../common/exit-codes.ts';
+import { EXIT } from '../../common/usage.ts';
 import { DemoScreen } from '../demo/screen.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { command } from '../options.ts';

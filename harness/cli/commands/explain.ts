@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { nearest, UsageError } from '../../common/exit-codes.ts';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
+import { nearest, UsageError } from '../../common/usage.ts';
 import { CAPABILITY_MEANINGS } from '../../contract/capabilities.ts';
 import {
   type Catalogue,

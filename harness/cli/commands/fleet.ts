@@ -4,8 +4,8 @@ import process from 'node:process';
 import type { PlatformAddress } from '../../../simulators/fleet/index.ts';
 import { exitCode } from '../../../simulators/fleet/result/result.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
-import { EXIT, exitCodesText, UsageError } from '../../common/exit-codes.ts';
 import { painter } from '../../common/terminal.ts';
+import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import {
   defectsFrom,
   type FleetArguments,

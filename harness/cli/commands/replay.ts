@@ -1,6 +1,6 @@
 /** Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found them. */
 import process from 'node:process';
-import { EXIT, UsageError } from '../../common/exit-codes.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import { isNamed } from '../../runner/plan.ts';
 import type { Api, CheckResult, Outcome, Report } from '../../runner/types.ts';

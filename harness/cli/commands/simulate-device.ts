@@ -11,7 +11,7 @@ import {
   transportUsage,
 } from '../../../simulators/device/transport/index.ts';
 import { requireWritableParent } from '../../../simulators/device/transport/transport.ts';
-import { UsageError } from '../../common/exit-codes.ts';
+import { UsageError } from '../../common/usage.ts';
 import { DIALECTS } from '../../contract/versions.ts';
 import { findByName } from '../find-behaviour.ts';
 import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { destination, type Logger, pino } from 'pino';
 import type { PlatformOptions } from '../../../simulators/platform/index.ts';
-import { EXIT, UsageError } from '../../common/exit-codes.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { findByName } from '../find-behaviour.ts';

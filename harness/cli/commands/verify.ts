@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { EXIT, UsageError } from '../../common/exit-codes.ts';
 import { type Paint, painter, wrap } from '../../common/terminal.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import { claimsOf } from '../../reports/certificate/claims.ts';
 import { Refused } from '../../reports/certificate/dsse.ts';

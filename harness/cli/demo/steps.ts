@@ -11,7 +11,7 @@ import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { Redactor } from '../../client/redact.ts';
 import { readableDuration } from '../../common/durations.ts';
-import { EXIT } from '../../common/exit-codes.ts';
+import { EXIT } from '../../common/usage.ts';
 import { createReporters } from '../../reports/create.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';

@@ -1,7 +1,7 @@
 /** `--control platform`: Muster runs a platform of its own, has the agent under test enrol, and drives it by real deployments. */
 import { HttpClient } from '../../client/http.ts';
 import type { Redactor } from '../../client/redact.ts';
-import { poll } from '../../common/poll.ts';
+import { poll } from '../../common/waiting.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
 import { type Control, ControlError } from '../../targets/control/control.ts';
 import { PlatformClient } from '../../targets/control/platform-client.ts';

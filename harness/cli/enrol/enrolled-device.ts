@@ -2,8 +2,8 @@
 import process from 'node:process';
 import type { HttpClient } from '../../client/http.ts';
 import type { Redactor } from '../../client/redact.ts';
-import { UsageError } from '../../common/exit-codes.ts';
-import { poll } from '../../common/poll.ts';
+import { UsageError } from '../../common/usage.ts';
+import { poll } from '../../common/waiting.ts';
 import { ControlError } from '../../targets/control/control.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../targets/opened.ts';

@@ -1,6 +1,6 @@
 /** Agent and platform as one target: by default the agent is enrolled in a platform of Muster's own. */
 import process from 'node:process';
-import { UsageError } from '../../common/exit-codes.ts';
+import { UsageError } from '../../common/usage.ts';
 import { ControlError } from '../../targets/control/control.ts';
 import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';

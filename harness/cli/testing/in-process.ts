@@ -1,5 +1,5 @@
 /** Runs a command in this process, for tests that need no child process. */
-import { UsageError } from '../../common/exit-codes.ts';
+import { UsageError } from '../../common/usage.ts';
 import { parseCommandLine } from '../command-line.ts';
 import { type CommandContext, complete } from '../options.ts';
 

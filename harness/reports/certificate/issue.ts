@@ -1,6 +1,6 @@
 /** `--certificate FILE --key FILE`: from a finished run to a signed file. */
 import type { KeyObject } from 'node:crypto';
-import { UsageError } from '../../common/exit-codes.ts';
+import { UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import type { Report } from '../../runner/types.ts';
 import { verdictOf } from './claims.ts';

@@ -1,7 +1,7 @@
 /** Ed25519 keys that sign certificates. */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
-import { UsageError } from '../../common/exit-codes.ts';
+import { UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 
 /** The name of a key: lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */

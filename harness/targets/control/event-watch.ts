@@ -1,7 +1,7 @@
 /** Follows a device's event stream while control drives the device by other means; survives restarts of the agent. */
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents } from '../../client/sse.ts';
-import { poll, pollWithin } from '../../common/poll.ts';
+import { poll, pollWithin } from '../../common/waiting.ts';
 import { parseExact } from './control.ts';
 
 /** An event as far as control reads it. */

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
-import { poll } from '../../common/poll.ts';
+import { poll } from '../../common/waiting.ts';
 import type { ControlCompacted, ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/deployment.ts';
 import { type Control, ControlError, type Exact } from './control.ts';

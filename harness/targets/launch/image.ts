@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import type { ContainerRuntimeClient, GenericContainer, StartedTestContainer } from 'testcontainers';
-import { UsageError } from '../../common/exit-codes.ts';
+import { UsageError } from '../../common/usage.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import type { ImageOptions } from '../options.ts';
 import { accepts } from '../transports/transport.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../../client/redact.ts';
-import { poll } from '../../common/poll.ts';
+import { poll } from '../../common/waiting.ts';
 import { openDeviceTarget } from '../open-device.ts';
 import { ProcessGroup } from './process-group.ts';
 import { OutputTail } from './started.ts';

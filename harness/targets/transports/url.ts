@@ -2,7 +2,7 @@
 import { rootCertificates } from 'node:tls';
 import { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
-import { UsageError } from '../../common/exit-codes.ts';
+import { UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { accepts, type Connection, type Given, type Transport } from './transport.ts';

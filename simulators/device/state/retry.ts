@@ -1,5 +1,5 @@
 /** Retries of deployments whose files the disk did not take. The delay of each deployment doubles, to 24 hours at most. */
-import { backoffMs } from '../../../harness/common/poll.ts';
+import { backoffMs } from '../../../harness/common/waiting.ts';
 
 const LONGEST_MS = 24 * 60 * 60 * 1_000;
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
-import { UsageError } from '../../../harness/common/exit-codes.ts';
+import { UsageError } from '../../../harness/common/usage.ts';
 import { disk, ifPresent, replaceFile } from '../log/io.ts';
 import {
   type DeviceListener,

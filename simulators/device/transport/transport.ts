@@ -5,7 +5,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import type net from 'node:net';
 import { dirname, resolve } from 'node:path';
-import { UsageError } from '../../../harness/common/exit-codes.ts';
+import { UsageError } from '../../../harness/common/usage.ts';
 import type { TransportBehaviour } from '../behaviour.ts';
 
 /** How a connection came in. */

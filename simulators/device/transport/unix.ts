@@ -2,7 +2,7 @@
 import { lstatSync, renameSync } from 'node:fs';
 import net from 'node:net';
 import { join, resolve } from 'node:path';
-import { UsageError } from '../../../harness/common/exit-codes.ts';
+import { UsageError } from '../../../harness/common/usage.ts';
 import { disk } from '../log/io.ts';
 import {
   type DeviceListener,

@@ -1,5 +1,5 @@
 /** Time as the uplinks use it: a clock, timers that tests can drive by hand, and the delays before another attempt. */
-import { backoffMs } from '../../../harness/common/poll.ts';
+import { backoffMs } from '../../../harness/common/waiting.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import type { Random } from '../../common/random.ts';
 

@@ -1,7 +1,7 @@
 /** A host of robots in this process: carries out the phases of a scenario and measures. */
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { poll } from '../../../harness/common/poll.ts';
+import { poll } from '../../../harness/common/waiting.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';

@@ -1,8 +1,8 @@
 /** Shards on a shared disk: each renews `alive.json` while it runs, and leaves `result.json` when it ends. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { PollTimeout, poll } from '../../../harness/common/poll.ts';
 import { writeWhole } from '../../../harness/common/user-files.ts';
+import { PollTimeout, poll } from '../../../harness/common/waiting.ts';
 import type { Part } from './merge.ts';
 import { type FleetResult, fleetResult } from './result.ts';
 

@@ -3,7 +3,7 @@
  * Grammar: `metric.statistic operator number[unit]`. The metric is a name of the result's `metrics` or `counters`.
  */
 import { durationMs } from '../../../harness/common/durations.ts';
-import { nearest } from '../../../harness/common/exit-codes.ts';
+import { nearest } from '../../../harness/common/usage.ts';
 import { COUNTERS, DURATIONS, isCounter, isDuration, type Summary } from '../measure/metrics.ts';
 
 const STATISTICS = ['count', 'p50', 'p90', 'p99', 'p999', 'max', 'rate'] as const;

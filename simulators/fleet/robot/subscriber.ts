@@ -1,7 +1,7 @@
 /** A client on the robot: reads its event stream, resumes after lost connections, and checks what it sees (section 6.2). */
 
 import { connect, type Socket } from 'node:net';
-import { backoffMs } from '../../../harness/common/poll.ts';
+import { backoffMs } from '../../../harness/common/waiting.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { Violation } from '../result/result.ts';
 import { SseReader } from './sse-reader.ts';

@@ -1,7 +1,7 @@
 /** After a 429, all checks that run side by side pause together. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Endpoint } from '../../../harness/client/http.ts';
-import { backoffMs } from '../../../harness/common/poll.ts';
+import { backoffMs } from '../../../harness/common/waiting.ts';
 
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 10_000;

@@ -1,6 +1,6 @@
 /** What every check of this suite is given, how a check is declared, and how it waits for an effect. */
 
-import { pollWithin } from '../../../harness/common/poll.ts';
+import { pollWithin } from '../../../harness/common/waiting.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';

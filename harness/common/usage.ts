@@ -1,4 +1,4 @@
-/** How a command ends. Commands, help and README take the exit codes from here; a wrong call ends with a UsageError. */
+/** How commands end and refuse wrong input: exit codes, UsageError, and the nearest known word for a mistyped one. */
 
 interface ExitCode {
   code: number;
@@ -70,7 +70,7 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-/** Wrong use of the command line (`EXIT.usage`). The message names the option and what is accepted. */
+/** A usage error (`EXIT.usage`). The message names the option and what is accepted. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }

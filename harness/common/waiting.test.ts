@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { backoffMs, Changes, type PollTime, PollTimeout, poll } from './poll.ts';
+import { backoffMs, Changes, type PollTime, PollTimeout, poll } from './waiting.ts';
 
 /** Time that passes only in `sleep`. */
 function fakeTime(): PollTime & { pauses: number[] } {

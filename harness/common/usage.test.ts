@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { EXIT, exitCodesText, nearest } from './exit-codes.ts';
+import { EXIT, exitCodesText, nearest } from './usage.ts';
 
 test('every name has a code of its own, and those of sysexits and shells keep their meaning', () => {
   expect(new Set(Object.values(EXIT)).size).toBe(Object.keys(EXIT).length);
