@@ -19,7 +19,7 @@ const problemsOf = (text: string): string[] => {
 };
 
 describe('published schema', () => {
-  it('is current: run node simulators/fleet/scenario/scenario.ts', () => {
+  it('is current: run npm run schemas', () => {
     expect(JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'))).toEqual(JSON.parse(schemaText()));
   });
 
