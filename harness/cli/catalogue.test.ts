@@ -13,6 +13,7 @@ const walk = requirement({
   level: 'MUST',
   section: '6.2',
   since: '2026-11-21',
+  clause: 'each item once',
   text: 'Walking gives every item once.',
 });
 const quiet = requirement({
@@ -67,6 +68,7 @@ test('an explanation says what is asked, how it is decided, and what it needs', 
   expect(text).toContain('device.list.walk  MUST · device · section 6.2 Rules of the event stream');
   expect(text).toContain('Walking gives every item once.');
   expect(text).toContain('device.list.walk.driven: runs alone; needs drive; waits for seconds');
+  expect(text).toContain('clause    “each item once”\n');
   expect(text).toContain('drive: control can create deployments and publish events');
   expect(text).toContain('muster check device … --only device.list.walk');
 });

@@ -19,6 +19,8 @@ export interface CataloguedRequirement {
   level: Level;
   section: string;
   title: string;
+  /** The words of the specification that the requirement rests on; absent where it says nothing. */
+  clause?: string;
   text: string;
   since: string;
   checks: CataloguedCheck[];
@@ -62,6 +64,7 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
         level: requirement.level,
         section: requirement.section,
         title: sectionTitle(requirement.section),
+        ...(requirement.clause === undefined ? {} : { clause: requirement.clause }),
         text: requirement.text,
         since: requirement.since,
         checks: [],

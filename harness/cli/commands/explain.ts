@@ -57,6 +57,7 @@ function one(entry: CataloguedRequirement, paint: Paint, columns: number): strin
     '',
     ...wrap(entry.text, columns - 2).map((line) => `  ${line}`),
     '',
+    ...(entry.clause === undefined ? [] : field('clause', wrap(`“${entry.clause}”`, room))),
     ...field('decided', wrap(DECIDED[entry.level], room)),
     ...entry.checks.flatMap((check, index) =>
       field(index === 0 ? 'checks' : '', wrap(`${check.id}: ${how(check)}`, room)),
