@@ -21,7 +21,7 @@ describe('a change of the device', () => {
     expect(behaviour(deviceReference).stream.heartbeat({ latest: 1, idleMs: 0 })).toBe(': HEARTBEAT\n\n');
   });
 
-  test('is made anew for each device', () => {
+  test('is made for each device separately', () => {
     let made = 0;
     const { behaviour } = device.variant('v', 'V.', () => ({ log: { idStep: ++made } }));
     expect([1, 2].map(() => behaviour(deviceReference).log.idStep)).toEqual([1, 2]);

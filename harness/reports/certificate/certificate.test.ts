@@ -256,8 +256,8 @@ test('issuing writes the file whole, or nothing', () => {
   expect(() => issuer.issue(complete(good, { narrowed_by: ['--fast'] }))).toThrow(Refused);
   expect(existsSync(file)).toBe(false);
   expect(issuer.issue(complete())).toEqual({ file, keyId: keyId(publicKey), result: 'WARNED', verdict: 'CONFORMANT' });
-  const { suites: judged } = verifyCertificate(readFileSync(file, 'utf8'), publicKey).predicate.muster;
-  expect(judged).toEqual(suitesDigest());
+  const { suites: tested } = verifyCertificate(readFileSync(file, 'utf8'), publicKey).predicate.muster;
+  expect(tested).toEqual(suitesDigest());
 });
 
 test('keys: readable by their owner alone, never overwritten, of one kind', () => {
@@ -280,7 +280,7 @@ test('keys: readable by their owner alone, never overwritten, of one kind', () =
   expect(() => certificateIssuer(join(folder, 'x'), undefined)).toThrow(/needs --key/);
 });
 
-test('the digest of the suites follows every file that judges, and no test', () => {
+test('the digest of the suites follows every file that decides a verdict, and no test', () => {
   const root = join(folder, 'tree');
   mkdirSync(join(root, 'suites/device'), { recursive: true });
   writeFileSync(join(root, 'suites/device/a.ts'), 'one');

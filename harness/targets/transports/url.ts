@@ -31,6 +31,7 @@ export const url = {
   open: (given): UrlConnection => new UrlConnection(given),
 } as const satisfies Transport;
 
+/** A Device API behind a URL: the base path is that of the URL, `/v0.2` without one. */
 export class UrlConnection implements Connection {
   readonly kind = 'url';
   readonly address: string;

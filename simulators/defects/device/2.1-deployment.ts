@@ -33,12 +33,9 @@ export const defects = [
   defect('deployment-as-text', 'Sends the deployment as text/plain.', ['device.deployment.shape'], {
     http: { jsonType: 'text/plain' },
   }),
-  defect(
-    'read-touches-deployment',
-    'Sets created_at anew whenever the deployment is read.',
-    ['device.deployment.safe'],
-    { http: { deploymentBody: (deployment) => ({ ...deployment, created_at: new Date().toISOString() }) } },
-  ),
+  defect('read-touches-deployment', 'Sets created_at again on each read.', ['device.deployment.safe'], {
+    http: { deploymentBody: (deployment) => ({ ...deployment, created_at: new Date().toISOString() }) },
+  }),
   defect('unknown-query-refused', 'Refuses query parameters that it does not know.', ['device.deployment.safe'], {
     http: {
       intercept: (request, response) => {

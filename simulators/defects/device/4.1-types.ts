@@ -40,7 +40,7 @@ export const defects = [
       },
     },
   }),
-  defect('types-renumber', 'Numbers filtered events anew, without gaps.', ['device.events.types'], {
+  defect('types-renumber', 'Renumbers filtered events without gaps.', ['device.events.types'], {
     stream: {
       session: ({ after, filter }) => {
         if (!filter) return undefined;

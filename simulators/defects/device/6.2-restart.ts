@@ -5,7 +5,7 @@ export const defects = [
   defect('deployments-forgotten', 'Forgets its deployments at a restart.', ['device.deployment.restart'], {
     deployments: { remembers: false },
   }),
-  defect('device-id-anew', 'Takes another device id at each start.', ['device.deployment.restart'], () => {
+  defect('device-id-anew', 'Uses a new device id after each start.', ['device.deployment.restart'], () => {
     let starts = 0;
     return {
       ...onStart(() => {

@@ -48,7 +48,7 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
   const device = find(core, 'device', row.device_id);
   refuseArchived(device);
   if (row.activity_status === 'drifted') {
-    throw conflict('deployment_drifted', 'the deployment has drifted: stage it anew, or archive it', { id });
+    throw conflict('deployment_drifted', 'the deployment has drifted: stage it again, or archive it', { id });
   }
   if (!core.behaviour.mayTarget(row.target_status, 'deployed')) {
     throw conflict('invalid_transition', `a deployment whose target is ${row.target_status} cannot be deployed`, {
