@@ -66,7 +66,7 @@ const compaction = requirement({
   section: '6.2',
   since: '2026-11-21',
   clause: 'The log is compacted to bound disk use; cursors pointing at compacted events become invalid and yield 410.',
-  text: 'Compaction removes the oldest events and nothing else: those from the earliest retained one on replay as they were sent, and no live event is lost meanwhile.',
+  text: 'Compaction removes only the oldest events. The retained events replay unchanged, and no live event is lost meanwhile.',
 });
 
 const compactionCheck = check(compaction, { needs: ['drive', 'compact'], sharing: 'disruptive' }, (t: Device) =>

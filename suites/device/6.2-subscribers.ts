@@ -88,7 +88,7 @@ const slowReaderComplete = requirement({
   section: '6.2',
   since: '2026-11-21',
   clause: 'Delivery is at-least-once',
-  text: 'A subscriber that stops reading for a while misses no event of a stream that goes on, and none when it is dropped and comes back, unless it gets 410.',
+  text: 'A subscriber that stops reading for a while misses no event: not while its stream goes on, and not when it is dropped and reconnects, unless it gets 410.',
 });
 
 const slowReaderCompleteCheck = check(slowReaderComplete, { needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>

@@ -174,7 +174,7 @@ const precedence = requirement({
   section: '4.1',
   since: '2026-11-21',
   clause: 'Takes precedence over the header.',
-  text: 'after takes precedence over Last-Event-ID also where one of the two is expired.',
+  text: 'after takes precedence over Last-Event-ID even when one of the two is expired.',
 });
 
 const precedenceCheck = check(precedence, { needs: ['drive', 'compact'], sharing: 'disruptive' }, (t: Device) =>

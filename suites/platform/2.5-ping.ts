@@ -27,7 +27,7 @@ const success = requirement({
   section: '2.5',
   since: '2026-11-21',
   clause: 'A success outcome is reported as `success`. … Round-trip time in nanoseconds.',
-  text: 'A ping of an online device answers 200 with code "success" and a round trip in nanoseconds that is no longer than the call.',
+  text: 'A ping of an online device answers 200 with code "success" and a round trip in nanoseconds that does not exceed the duration of the call.',
 });
 const successCheck = check(success, { needs: ['online-device'], profile: 'core' }, async (t: Platform) => {
   const device = t.onlineDevice ?? t.blocked('no online device was named');

@@ -16,7 +16,7 @@ const forwardOnly = requirement({
   level: 'SHOULD',
   section: '3',
   since: '2026-11-21',
-  text: 'The target and the activity of a deployment never move backwards, whatever is done to it and to other deployments of its device.',
+  text: 'The target and the activity of a deployment never move backwards, whatever happens to it or to other deployments of its device.',
 });
 const forwardOnlyCheck = check(forwardOnly, options, (t: Platform) =>
   archivingAfterwards(t, async (created) => {

@@ -12,7 +12,7 @@ const badBody = requirement({
   section: '4.2',
   since: '2026-11-21',
   clause: 'JSON object with `timeout_nanos` (integer, at most 10 seconds expressed in nanoseconds)',
-  text: 'A ping whose body is no JSON object, or whose timeout_nanos is no integer, is refused with a 4xx.',
+  text: 'A ping whose body is not a JSON object, or whose timeout_nanos is not an integer, is refused with a 4xx.',
 });
 const BAD_BODIES = [
   '{',

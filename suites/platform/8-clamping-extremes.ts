@@ -76,7 +76,7 @@ const noInteger = requirement({
   section: '8',
   since: '2026-11-21',
   clause: 'Out-of-range `limit` or `offset` on list endpoints is not an error; it is clamped',
-  text: 'A limit or offset that is no integer is answered with a 4xx, or with a list whose limit and offset are in range. Which of the two is recorded.',
+  text: 'A limit or offset that is not an integer is answered with a 4xx, or with a list whose limit and offset are in range. The check records which.',
 });
 
 /** One query parameter; the text is already encoded. */
