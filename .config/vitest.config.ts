@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import process from 'node:process';
 import { configDefaults, defineConfig } from 'vitest/config';
 
@@ -19,7 +20,8 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: 'forks',
-    maxWorkers: 2,
+    // Tests wait for sockets and processes about a third of their time.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     sequence: { hooks: 'stack' },
   },
