@@ -114,6 +114,8 @@ class Clients {
   /** Frames a second, when `write` makes each client read about `bytes` more: until 99 % of all have been read. */
   async measure(bytes: number, write: () => Promise<void>): Promise<number> {
     this.#child.send({ until: Math.floor(bytes * SUBSCRIBERS * 0.99) });
+    // Bytes that arrive before the clients know where to begin would be missing at the end.
+    await once(this.#child, 'message');
     const read = once(this.#child, 'message');
     const started = performance.now();
     await write();
@@ -154,6 +156,7 @@ async function countBytes(path: string): Promise<void> {
     if (message.until === undefined) return settle(total);
     from = total;
     until = message.until;
+    return report(total);
   });
   await Promise.all(connected);
   report(0);
