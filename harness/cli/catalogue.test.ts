@@ -67,7 +67,7 @@ test('an explanation says what is asked, how it is decided, and what it needs', 
   const text = explainText(all, 'device.list.walk.driven', plain, 100);
   expect(text).toContain('device.list.walk  MUST · device · section 6.2 Rules of the event stream');
   expect(text).toContain('Walking gives every item once.');
-  expect(text).toContain('device.list.walk.driven: runs alone; needs drive; waits for seconds');
+  expect(text).toContain('device.list.walk.driven: one at a time; needs drive; waits for seconds');
   expect(text).toContain('clause    “each item once”\n');
   expect(text).toContain('drive: control can create deployments and publish events');
   expect(text).toContain('muster check device … --only device.list.walk');

@@ -79,9 +79,9 @@ const DECIDED = {
 function how(check: CataloguedCheck): string {
   return [
     {
-      shared: 'runs in parallel with others',
-      exclusive: 'runs alone',
-      disruptive: 'stops, kills or compacts the target, so it runs last and alone',
+      shared: 'beside other checks',
+      exclusive: 'one at a time',
+      disruptive: 'last and alone, since it stops, kills or compacts the target',
     }[check.sharing],
     ...(check.needs.length > 0 ? [`needs ${check.needs.join(', ')}`] : []),
     ...(check.waits ? ['waits for seconds (--fast leaves it out)'] : []),
