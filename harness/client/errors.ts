@@ -10,6 +10,11 @@ export class NoAnswer extends Error {
   override name = 'NoAnswer';
 }
 
+/** A limit of this machine was reached, such as the number of open files: nothing was decided about the target. */
+export class LimitReached extends Error {
+  override name = 'LimitReached';
+}
+
 const CONNECT_CODES = new Set([
   'ECONNREFUSED',
   'ENOENT',

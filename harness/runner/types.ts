@@ -53,6 +53,11 @@ export interface Check<Context> {
   writes?: boolean;
   /** `core` checks run in both profiles; `full` (default) only in the full one. */
   profile?: 'core' | 'full';
+  /**
+   * Ids of checks, or of requirements for all their checks, without which this one means nothing. It waits for those that run too, and
+   * is blocked by one that has failed. A premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
+   */
+  premises?: readonly string[];
   run(context: Context & CheckContext): Promise<void>;
 }
 
@@ -141,6 +146,7 @@ type Arbitrary<T> = import('fast-check').Arbitrary<T>;
 /** One line of a report. Field names are those of the JSON report. */
 export interface CheckResult extends Partial<Finding> {
   id: string;
+  /** The level that was judged: SHOULD where a SHOULD did not hold inside a check of a MUST. */
   level: Level;
   section: string;
   /** The requirement in words. */
@@ -150,6 +156,12 @@ export interface CheckResult extends Partial<Finding> {
   duration_ms: number;
   /** Why it is not applicable, blocked, known or fixed. */
   reason?: string;
+  /** Id of the failed check that this one rests on; given when that is why it is blocked. */
+  blocked_by?: string;
+  /** Id of the failed check that shows the same cause more plainly. */
+  consequence_of?: string;
+  /** Muster itself went wrong: blocked, and the run ends with exit code 3. */
+  fault?: true;
   /** What was recorded where the specification is silent, and SHOULDs noted on the way. */
   observations?: string[];
   needs?: Capability[];
