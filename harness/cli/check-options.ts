@@ -13,6 +13,9 @@ const VERDICT = 'Verdict';
 /** A timer takes at most 24 days and more ends at once; no check needs nearly as much. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
 
+/** A timer takes at most 24 days and more ends at once. */
+export const LONGEST_RUN = '24h';
+
 export const planOptions = {
   only: {
     type: 'string',
@@ -57,6 +60,19 @@ export const planOptions = {
     describe: 'Seconds to wait for what should happen immediately',
     group: HOW,
   },
+  'max-time': {
+    type: 'string',
+    default: '10m',
+    describe: 'Time for the whole run; what it leaves undecided is blocked',
+    group: HOW,
+  },
+  bail: {
+    type: 'number',
+    range: { whole: true, from: 1 },
+    describe: 'End the run after this many failed MUSTs',
+    defaultText: 'never',
+    group: HOW,
+  },
   baseline: { type: 'string', describe: 'Known failures, with reason and expiry', group: VERDICT },
   'update-baseline': { type: 'boolean', describe: 'Write the failures of this run into the baseline', group: VERDICT },
   report: {
@@ -76,7 +92,7 @@ export type PlanArguments = OptionsOf<typeof planOptions>;
 
 /** Options that narrow a run, write files or set its seed: a replay chooses its own. */
 const OF_ONE_RUN = new Set<string>([
-  ...['only', 'section', 'fast', 'runs', 'seed', 'baseline', 'update-baseline'],
+  ...['only', 'section', 'fast', 'runs', 'seed', 'max-time', 'bail', 'baseline', 'update-baseline'],
   ...['report', 'verbose', 'certificate', 'key', 'badge'],
 ]);
 

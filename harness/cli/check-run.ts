@@ -2,21 +2,25 @@
 import { randomInt } from 'node:crypto';
 import process from 'node:process';
 import { Redactor } from '../client/redact.ts';
-import { EXIT } from '../common/usage.ts';
+import { DURATION_WORDS, durationMs } from '../common/durations.ts';
+import { EXIT, UsageError } from '../common/usage.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import { replayCommand } from '../runner/summary.ts';
 import type { CheckResult, Suite } from '../runner/types.ts';
+import { RunOver } from '../runner/violation.ts';
 import {
   type Again,
   type Checked,
   type CheckTable,
+  LONGEST_RUN,
   type PlanArguments,
   type Ran,
   targetOnly,
 } from './check-options.ts';
 import { prepareEvidence } from './evidence.ts';
+import { takeFaults } from './faults.ts';
 import { interruptSignal } from './interrupt.ts';
 import { commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';
 import { VERSION } from './version.ts';
@@ -30,6 +34,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   const args = options as unknown as PlanArguments;
   const redactor = new Redactor();
   const say = (text: string): void => void process.stderr.write(`${redactor.text(text)}\n`);
+  const maxTimeMs = maxTime(args['max-time']);
   const suite = await checked.suite();
   const planned = plannedBy(args, again);
   // A wrong id or report is refused before anything is started.
@@ -43,6 +48,8 @@ export async function runAndReport<T extends CheckTable, Context>(
   });
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
   const interrupt = interruptSignal();
+  const faulty = new AbortController();
+  using _ = takeFaults((error) => faulty.abort(new RunOver(`a fault in Muster: ${String(error)}`, { fault: true })));
   try {
     await using target = await checked.open(options, {
       redactor,
@@ -61,7 +68,10 @@ export async function runAndReport<T extends CheckTable, Context>(
       runs: args.runs,
       profile: args.profile,
       version: VERSION,
-      signal: interrupt.signal,
+      signal: AbortSignal.any([interrupt.signal, faulty.signal]),
+      maxTimeMs,
+      ...(args.bail === undefined ? {} : { bail: args.bail }),
+      excuses: evidence.excuses,
       listeners: reporters,
       settle: evidence.settle,
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
@@ -80,6 +90,18 @@ export async function runAndReport<T extends CheckTable, Context>(
   } finally {
     interrupt.release();
   }
+}
+
+/** Throws UsageError. */
+function maxTime(text: string): number {
+  const most = durationMs(LONGEST_RUN);
+  try {
+    const ms = durationMs(text);
+    if (ms > 0 && ms <= most) return ms;
+  } catch {
+    // Refused below, with what is accepted.
+  }
+  throw new UsageError(`--max-time ${text}: not above 0 and up to ${LONGEST_RUN}; it takes ${DURATION_WORDS}`);
 }
 
 const plannedBy = (args: PlanArguments, again: Again | undefined) => ({

@@ -22,6 +22,8 @@ export interface EvidenceArguments {
 export interface Evidence {
   /** Throws UsageError when what was opened cannot be certified as asked. */
   opened(target: TargetDescription): void;
+  /** Whether the baseline excuses that check when it fails. */
+  excuses(id: string): boolean;
   /** Turns outcomes by the baseline. */
   settle(results: CheckResult[]): CheckResult[];
   /** Writes what was asked for; the exit code, which is worse than the report's when a certificate is refused. */
@@ -53,6 +55,7 @@ export function prepareEvidence(
         );
       }
     },
+    excuses: (id) => update || (baseline?.known.some((entry) => entry.check === id && entry.expires >= today) ?? false),
     settle(results) {
       if (baseline === undefined) return results;
       if (update) baseline = updatedBaseline(results, baseline, today, of);

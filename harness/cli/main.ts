@@ -5,6 +5,7 @@ import './node22.ts';
 import process from 'node:process';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
+import { watchForFaults } from './faults.ts';
 import { complete, type ParsedCommand } from './options.ts';
 
 // A reader may close early (`| head`); files are still written, and the exit code still says what was found.
@@ -14,13 +15,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-// An error that nobody awaits is Muster's own fault: without this, Node would exit with the code of a failed MUST.
-for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
-  process.on(event, (error: unknown) => {
-    report(error);
-    process.exit(EXIT.harness);
-  });
-}
+watchForFaults(report);
 
 const words = process.argv.slice(2);
 try {

@@ -12,7 +12,7 @@ import { Redactor } from '../client/redact.ts';
 import { findingText } from '../reports/finding-text.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
 import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';
-import { CAPABILITIES, type Check, type CheckResult, type Sharing, type Suite } from '../runner/types.ts';
+import { CAPABILITIES, type Check, type Sharing, type Suite } from '../runner/types.ts';
 import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
 
@@ -69,14 +69,15 @@ async function decide<Context>(
 ): Promise<void> {
   const { redactor = new Redactor() } = target;
   const recorder = new Recorder(redactor);
-  const over = new AbortController();
-  let result: CheckResult;
-  try {
-    const given = target.context(recorder, AbortSignal.any([run.signal, over.signal]));
-    result = redactor.value(await runCheck({ ...run, check, context: given, recorder, limitMs: CHECK_LIMIT_MS }));
-  } finally {
-    over.abort();
-  }
+  const result = redactor.value(
+    await runCheck({
+      ...run,
+      check,
+      context: (signal) => target.context(recorder, signal),
+      recorder,
+      limitMs: CHECK_LIMIT_MS,
+    }),
+  );
   for (const observation of result.observations ?? []) await context.annotate(observation, 'observed');
   switch (result.outcome) {
     case 'not_applicable':

@@ -1,4 +1,4 @@
-/** How a request can end without an answer. */
+/** How a request can end without an answer, and whose doing that is. */
 
 /** No connection could be made: nothing was decided about the target. */
 export class Unreachable extends Error {
@@ -15,6 +15,18 @@ export class LimitReached extends Error {
   override name = 'LimitReached';
 }
 
+/** Codes of system calls that failed because this machine has no more of something, and what to do about it. */
+const LIMITS: Readonly<Record<string, string>> = {
+  EMFILE: 'this process may open no more files; raise `ulimit -n`',
+  ENFILE: 'this machine may open no more files; raise `fs.file-max`',
+  ENOBUFS: 'this machine has no buffers left for another connection',
+  ENOMEM: 'this machine has no memory left',
+  EADDRNOTAVAIL: 'this machine has no free port left for another connection',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+};
+
+/** Codes of a connection that could not be made, or that TLS refused. */
 const CONNECT_CODES = new Set([
   'ECONNREFUSED',
   'ENOENT',
@@ -27,32 +39,64 @@ const CONNECT_CODES = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'ENOTSOCK',
   'EAGAIN',
+  'EPROTO',
   'EPROTOTYPE',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ]);
 
+/** Codes of a connection that the target ended, left silent, or on which it did not speak HTTP. */
+const TARGET_CODES = new Set([
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_HEADERS_OVERFLOW',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+]);
+
 /**
- * Sorts what Node and undici throw: errors of connecting and of TLS are Unreachable, all others NoAnswer.
+ * Sorts what Node and undici throw: errors of connecting and of TLS are Unreachable, limits of this machine LimitReached, and what the
+ * target did to the connection is NoAnswer. Anything else is a fault in Muster and comes back as it is.
  *
  * @param what the request in words, such as `GET http://localhost/v0.2/health`
  */
-export function classify(error: unknown, what: string): Unreachable | NoAnswer {
-  const code = codeOf(error);
-  const reason = describe(error);
-  if (code !== undefined && (CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))) {
-    return new Unreachable(`${what}: cannot connect (${reason})`, { cause: error });
-  }
-  return new NoAnswer(`${what}: ${reason}`, { cause: error });
+export function classify(error: unknown, what: string): Error {
+  const code = codeOf(error) ?? '';
+  const limit = LIMITS[code];
+  if (limit !== undefined) return new LimitReached(`${what}: ${limit} (${code})`, { cause: error });
+  if (isConnecting(error) || CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))
+    return new Unreachable(`${what}: cannot connect (${describe(error)})`, { cause: error });
+  if (TARGET_CODES.has(code) || isBadHttp(error)) return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** The causes of an error, itself first. */
+function* causesOf(error: unknown): Generator<Error> {
+  for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth += 1) yield at;
 }
 
 function codeOf(error: unknown): string | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth += 1) {
+  for (const at of causesOf(error)) {
     if ('code' in at && typeof at.code === 'string') return at.code;
     if (at instanceof AggregateError && at.errors[0] instanceof Error) return codeOf(at.errors[0]);
   }
   return undefined;
 }
+
+const isConnecting = (error: unknown): boolean =>
+  [...causesOf(error)].some((at) => 'syscall' in at && at.syscall === 'connect');
+
+/** The parser's errors have a code only when llhttp gives one. */
+const isBadHttp = (error: unknown): boolean =>
+  [...causesOf(error)].some(
+    (at) => at.name === 'HTTPParserError' || ('code' in at && String(at.code).startsWith('HPE_')),
+  );
 
 /** An error in words; those of the connection without codes that say nothing to a reader. */
 export function describe(error: unknown): string {

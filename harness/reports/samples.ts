@@ -134,7 +134,7 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
     complete: summary.blocked === 0,
     started_at: '2026-11-21T02:00:00.000Z',
     duration_ms: 31_204,
-    exit_code: exitCode(summary),
+    exit_code: exitCode(checks),
     summary,
     checks,
     ...change,

@@ -5,14 +5,14 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { sampleFailure, sampleResult } from '../reports/samples.ts';
 import { applyBaseline, type BaselineEntry, readBaseline, updatedBaseline, writeBaseline } from './baseline.ts';
-import { exitCode, summarise } from './summary.ts';
+import { exitCode } from './summary.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';
 
 const TODAY = '2026-11-21';
 const ids = ['device.a', 'device.b', 'device.c'];
 const suite = { api: 'device', ids } as const;
 const entry = (check: string, expires = '2026-12-31'): BaselineEntry => ({ check, reason: 'until 1.4', expires });
-const code = (results: readonly CheckResult[]) => exitCode(summarise(results));
+const code = (results: readonly CheckResult[]) => exitCode(results);
 
 test('a failure that is excused is known, and no failure of the run', () => {
   const results = applyBaseline([sampleFailure({ id: 'device.a' })], { known: [entry('device.a')] }, TODAY, suite);

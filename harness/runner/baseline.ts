@@ -36,9 +36,15 @@ export function applyBaseline(
   suite: { api: Api; ids: readonly string[] },
 ): CheckResult[] {
   const entries = new Map(baseline.known.map((entry) => [entry.check, entry]));
-  const settled = results.map((result) => {
+  const excused = results.map((result) => {
     const entry = entries.get(result.id);
     return entry === undefined ? result : settle(result, entry, today);
+  });
+  const known = new Map(excused.filter(({ outcome }) => outcome === 'known').map((result) => [result.id, result]));
+  // What rests on a known failure cannot be decided before that is mended, so it is known as well.
+  const settled = excused.map((result): CheckResult => {
+    const cause = known.get(result.blocked_by ?? '');
+    return cause === undefined ? result : { ...result, outcome: 'known', reason: `${result.reason}: ${cause.reason}` };
   });
   const seen = new Map(results.map((result) => [result.id, result]));
   const extra = baseline.known.flatMap((entry) => {

@@ -1,24 +1,27 @@
 /** Runs one check and turns whatever happens into one of the outcomes. */
 import { createHash } from 'node:crypto';
-import { NoAnswer, Unreachable } from '../client/errors.ts';
+import { LimitReached, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { findingOf, runProperty } from './property.ts';
 import type { Check, CheckContext, CheckResult, Outcome, PropertyOptions } from './types.ts';
-import { Blocked, NotApplicable, show, Violation } from './violation.ts';
+import { Blocked, NotApplicable, RunOver, show, Violation } from './violation.ts';
 
 /** A check, what it is given, and its limits. */
 export interface CheckRun<Context> {
   check: Check<Context>;
-  context: Context;
+  /** Builds what the check is given. `signal` aborts as soon as the check is over, for whatever reason. */
+  context(signal: AbortSignal): Context | Promise<Context>;
   recorder: Recorder;
   /** Seed of the whole run. */
   seed: number;
   /** Multiplier of the runs of every property. */
   runs: number;
-  /** Interrupts the check: it ends as blocked. */
+  /** Interrupts the check: it ends as blocked, with the message of the reason when that is a `RunOver`. */
   signal: AbortSignal;
   /** Milliseconds after which the check is blocked. */
   limitMs: number;
+  /** When the whole run ends, in milliseconds of `performance.now()`. Default: never. */
+  deadline?: number;
   /** Coordinates of one counterexample to run again. */
   replay?: Replay;
 }
@@ -32,8 +35,10 @@ export interface Replay {
   replay_path?: string;
 }
 
-/** Milliseconds that a check may take, in every kind of run. */
-export const CHECK_LIMIT_MS = 180_000;
+/** Milliseconds that a check may take at most where no other limit is given. */
+export const CHECK_LIMIT_MS = 300_000;
+/** Milliseconds that a check which is over gets to stop what it has begun, before the next one starts. */
+const GRACE_MS = 1000;
 /** Characters of an actual value in a finding, and in an observation. */
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
@@ -51,16 +56,15 @@ interface Record {
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
   const record: Record = { observations: [] };
-  const limit = new AbortController();
-  const tools = toolsFor(run, record, AbortSignal.any([run.signal, limit.signal]));
   let ended: Partial<CheckResult> & { outcome: Outcome };
   try {
-    await withinLimit(run, limit, async () => run.check.run(Object.assign(Object.create(null), run.context, tools)));
+    await untilOver(run, async (signal) => {
+      const context = await run.context(signal);
+      await run.check.run(Object.assign(Object.create(null), context, toolsFor(run, record, signal)));
+    });
     ended = record.warning === undefined ? { outcome: 'pass' } : { outcome: 'warn', ...record.warning };
   } catch (error) {
     ended = endedBy(error, run, record);
-  } finally {
-    limit.abort();
   }
   const { id, requirement, needs } = run.check;
   return {
@@ -87,7 +91,7 @@ function toolsFor<Context>(run: CheckRun<Context>, record: Record, signal: Abort
     },
     should(holds, { expected, actual }) {
       if (holds) return;
-      record.warning ??= { ...evidence(recorder), expected, actual: shown(actual, SHOWN) };
+      record.warning ??= { ...evidence(recorder), level: 'SHOULD', expected, actual: shown(actual, SHOWN) };
       record.observations.push(`should: expected ${expected}; actual: ${shown(actual, SHOWN_IN_OBSERVATION)}`);
     },
     note: (observation) => void record.observations.push(observation),
@@ -97,10 +101,11 @@ function toolsFor<Context>(run: CheckRun<Context>, record: Record, signal: Abort
     blocked(reason) {
       throw new Blocked(reason);
     },
-    property: propertyFor(recorder, { seed, runs }, replay?.path),
+    property: propertyFor(recorder, { seed, runs, signal }, replay?.path),
     replayPath: replay?.replay_path,
     seed,
     signal,
+    remainingMs: () => Math.max(0, (run.deadline ?? Number.POSITIVE_INFINITY) - performance.now()),
     runs,
   };
 }
@@ -108,7 +113,7 @@ function toolsFor<Context>(run: CheckRun<Context>, record: Record, signal: Abort
 /** Runs the properties of a check. `path` is that of a counterexample to run again, `n/…` for the n-th of them. */
 function propertyFor(
   recorder: Recorder,
-  run: { seed: number; runs: number },
+  { signal, ...run }: { seed: number; runs: number; signal: AbortSignal },
   path: string | undefined,
 ): CheckContext['property'] {
   const [replayed = '', replayPath] = path?.split('/') ?? [];
@@ -121,6 +126,8 @@ function propertyFor(
     };
     const again = replayPath !== undefined && Number(replayed) === index ? { path: replayPath } : {};
     const recorded: typeof predicate = async (value) => {
+      // The check is over: nothing more is tried, nor made smaller.
+      if (signal.aborted) return;
       // A finding shows the exchanges of the failing run alone.
       recorder.clear();
       await predicate(value);
@@ -136,30 +143,43 @@ function propertyFor(
   };
 }
 
-/** Throws Blocked when the run is interrupted, or the limit is over first. */
-async function withinLimit(
-  { signal, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>,
-  limit: AbortController,
-  body: () => Promise<void>,
+/**
+ * Runs `body` until it ends, the limit is over, or the run is interrupted; then aborts its signal, and gives it a moment to stop, so
+ * that nothing of it runs beside later checks.
+ */
+async function untilOver(
+  { signal: interrupt, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>,
+  body: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      limit.abort();
-      reject(new Blocked(`did not end within ${limitMs / 1000} s`));
-    }, limitMs);
-  });
-  const interrupted = new Promise<never>((_, reject) => {
-    const interrupt = (): void => reject(new Blocked('interrupted'));
-    if (signal.aborted) interrupt();
-    signal.addEventListener('abort', interrupt, { once: true, signal: limit.signal });
-  });
+  const over = new AbortController();
+  const cut = Promise.withResolvers<never>();
+  const timer = setTimeout(() => cut.reject(new Blocked(`did not end within ${limitMs / 1000} s`)), limitMs);
+  const interrupted = (): void => cut.reject(new Blocked('the run is over'));
+  if (interrupt.aborted) interrupted();
+  interrupt.addEventListener('abort', interrupted, { once: true, signal: over.signal });
+  const ending = body(AbortSignal.any([interrupt, over.signal]));
   try {
-    await Promise.race([body(), tooLong, interrupted]);
+    await Promise.race([cut.promise, ending]);
   } finally {
     clearTimeout(timer);
+    over.abort();
+    await settled(ending, GRACE_MS);
   }
 }
+
+/** Resolves when the promise has settled, or after `withinMs` milliseconds. */
+async function settled(promise: Promise<unknown>, withinMs: number): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, withinMs);
+  await Promise.race([promise.catch(() => {}), late.promise]);
+  clearTimeout(timer);
+}
+
+/** Why a check is blocked whose run is over. */
+export const whyOver = ({ reason }: AbortSignal): Pick<CheckResult, 'reason' | 'fault'> =>
+  reason instanceof RunOver
+    ? { reason: reason.message, ...(reason.fault ? { fault: true } : {}) }
+    : { reason: 'interrupted' };
 
 function endedBy<Context>(
   error: unknown,
@@ -167,9 +187,10 @@ function endedBy<Context>(
   record: Record,
 ): Partial<CheckResult> & { outcome: Outcome } {
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
+  // Once the run is over, what a check still throws only says that its requests were aborted.
+  if (signal.aborted) return { outcome: 'blocked', ...evidence(recorder), ...whyOver(signal) };
   const finding = findingOf(error);
-  if (finding === undefined || (error instanceof NoAnswer && signal.aborted))
-    return { outcome: 'blocked', ...evidence(recorder), reason: reasonOf(error) };
+  if (finding === undefined) return { outcome: 'blocked', ...evidence(recorder), ...whyBlocked(error) };
   if (check.requirement.level === 'INFO') {
     record.observations.push(`${finding.actual} (usual: ${finding.expected})`);
     return { outcome: 'pass' };
@@ -177,11 +198,13 @@ function endedBy<Context>(
   return { outcome: check.requirement.level === 'MUST' ? 'fail' : 'warn', ...evidence(recorder), ...finding };
 }
 
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error instanceof Blocked || error instanceof Unreachable) return error.message;
-  // A fault in the harness: the place matters more than the words.
-  return `harness: ${error.stack?.split('\n').slice(0, 3).join(' ').replaceAll(/\s+/g, ' ') ?? error.message}`;
+/** The reason for which a check is blocked. An error that no class expects is a fault in Muster: its place matters more than its words. */
+function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
+  if (error instanceof Blocked || error instanceof Unreachable || error instanceof LimitReached)
+    return { reason: error.message };
+  const place =
+    error instanceof Error ? (error.stack?.split('\n').slice(0, 3).join(' ') ?? error.message) : String(error);
+  return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };
 }
 
 function evidence(recorder: Recorder): Partial<CheckResult> {

@@ -46,8 +46,12 @@ describe('outcomes', () => {
         throw new TypeError('undefined is not a function');
       }),
     ]);
-    expect(report.checks[0]).toMatchObject({ outcome: 'blocked', reason: expect.stringContaining('harness:') });
-    expect(report.exit_code).toBe(2);
+    expect(report.checks[0]).toMatchObject({
+      outcome: 'blocked',
+      reason: expect.stringContaining('a fault in Muster: TypeError'),
+      fault: true,
+    });
+    expect(report.exit_code).toBe(3);
   });
 
   it('blocks a check that takes longer than its limit, and aborts what it has begun', async () => {
@@ -62,7 +66,7 @@ describe('outcomes', () => {
     );
     const result = await runCheck({
       check,
-      context: {},
+      context: () => ({}),
       recorder: new Recorder(),
       seed: 1,
       runs: 1,

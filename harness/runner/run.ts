@@ -1,12 +1,16 @@
-/** Runs a plan: checks that can share the target run at once, the others one at a time, and every result goes into the report. */
+/** Runs a plan, within its time, and puts every result into the report. */
+
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
+import { readableDuration } from '../common/durations.ts';
 import type { Plan, Planned } from './plan.ts';
-import { CHECK_LIMIT_MS, type Replay, runCheck } from './run-check.ts';
+import { type Replay, runCheck, whyOver } from './run-check.ts';
+import { schedule } from './schedule.ts';
 import { exitCode, type ReplayOptions, ran, replayCommand, summarise } from './summary.ts';
 import type { Check, CheckResult, Outcome, Report, Suite, TargetDescription } from './types.ts';
+import { RunOver } from './violation.ts';
 
-/** Follows a run while it goes on. */
+/** Follows a run while it goes on. A listener that throws changes no result and keeps no other from being called. */
 export interface RunListener {
   onStart?(run: {
     checks: readonly Planned<never>[];
@@ -18,7 +22,7 @@ export interface RunListener {
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
-  /** The report is redacted. Listeners are called one after the other; one that throws keeps no other from being called. */
+  /** The report is redacted. Listeners are called one after the other. */
   onEnd?(report: Report): void | Promise<void>;
 }
 
@@ -35,8 +39,14 @@ export interface RunOptions<Context> {
   profile?: string;
   /** Muster's version, for the report. */
   version: string;
-  /** Interrupts the run: what has not ended by then is blocked. */
+  /** Interrupts the run: what has not ended by then is blocked. A `RunOver` as its reason says why. */
   signal?: AbortSignal;
+  /** Milliseconds for the whole run; what it leaves undecided is blocked. Default: 10 minutes. */
+  maxTimeMs?: number;
+  /** Ends the run after this many failed MUSTs. Default: never. */
+  bail?: number;
+  /** Whether a baseline excuses that check, so that its failure does not count for `bail`. */
+  excuses?(id: string): boolean;
   /** Nothing can be decided: every check is blocked with this reason. */
   unreachable?: string;
   listeners?: readonly RunListener[];
@@ -55,95 +65,158 @@ export interface RunOptions<Context> {
   clock?: () => Date;
 }
 
+/** Milliseconds that a run may take unless it is told otherwise. */
+export const MAX_TIME_MS = 600_000;
+/** One check may take this share of the run, so that others still get their turn. */
+const SHARE_OF_ONE_CHECK = 0.5;
+
 /**
  * Runs a plan of a suite and reports to the listeners.
  *
  * @returns the report, without secrets
- * @throws what a listener threw at the end, after all of them were called
+ * @throws what a listener threw, after the report was given to all of them
  */
 export async function runSuite<Context>(suite: Suite<Context>, options: RunOptions<Context>): Promise<Report> {
-  const { plan, target, seed, listeners = [], redactor } = options;
+  const { plan, target, seed, redactor } = options;
   const startedAt = options.clock?.() ?? new Date();
   const started = performance.now();
-  for (const listener of listeners) {
+  const audience = new Audience(options.listeners ?? []);
+  audience.tell((listener) =>
     listener.onStart?.({
       checks: plan.checks as readonly Planned<never>[],
       suite: suite as Suite<never>,
       requirements: plan.requirements.date,
       target,
       seed,
-    });
-  }
-  const results = await runChecks(options, options.signal ?? new AbortController().signal);
+    }),
+  );
+  const results = await runChecks(options, audience, started);
   const report = redactor.value(reportOf(suite, options, options.settle?.(results) ?? results, startedAt, started));
-  await end(listeners, report);
+  await audience.end(report);
   return report;
 }
 
-/** The results of all planned checks, in the order of the plan. */
-async function runChecks<Context>(options: RunOptions<Context>, interrupt: AbortSignal): Promise<CheckResult[]> {
-  const { plan, unreachable, listeners = [] } = options;
-  const results = new Map<string, CheckResult>();
-  const settle = (result: CheckResult): void => {
-    results.set(result.id, result);
-    for (const listener of listeners) listener.onCheckEnd?.(result);
-  };
-  const runOne = async (check: Check<Context>): Promise<void> => {
-    if (interrupt.aborted) return settle(undecided(check, 'blocked', 'interrupted'));
-    for (const listener of listeners) listener.onCheckStart?.(check as Check<never>);
-    const recorder = new Recorder(options.redactor);
-    const over = new AbortController();
-    try {
-      const context = await options.context(recorder, AbortSignal.any([interrupt, over.signal]));
-      const { seed, runs = 1, replays = [] } = options;
-      const replay = replays.find((each) => each.check === check.id);
-      const run = { check, context, recorder, seed, runs, signal: interrupt, limitMs: CHECK_LIMIT_MS };
-      settle(await runCheck(replay === undefined ? run : { ...run, replay }));
-    } catch (error) {
-      settle(undecided(check, 'blocked', error instanceof Error ? error.message : String(error)));
-    } finally {
-      // Streams that a check left open end with it.
-      over.abort();
+/** The listeners of a run. Their faults are kept until the report is written. */
+class Audience {
+  readonly #listeners: readonly RunListener[];
+  readonly #failures: unknown[] = [];
+
+  constructor(listeners: readonly RunListener[]) {
+    this.#listeners = listeners;
+  }
+
+  tell(about: (listener: RunListener) => void): void {
+    for (const listener of this.#listeners) {
+      try {
+        about(listener);
+      } catch (error) {
+        this.#failures.push(error);
+      }
     }
+  }
+
+  /** Throws what any listener threw during the run. */
+  async end(report: Report): Promise<void> {
+    for (const listener of this.#listeners) {
+      try {
+        await listener.onEnd?.(report);
+      } catch (error) {
+        this.#failures.push(error);
+      }
+    }
+    if (this.#failures.length > 1) throw new AggregateError(this.#failures, 'reports failed');
+    if (this.#failures.length === 1) throw this.#failures[0];
+  }
+}
+
+/** The results of all planned checks, in the order of the plan. */
+async function runChecks<Context>(
+  options: RunOptions<Context>,
+  audience: Audience,
+  started: number,
+): Promise<CheckResult[]> {
+  const { plan, unreachable, maxTimeMs = MAX_TIME_MS } = options;
+  using end = new EndOfRun(options);
+  const results = new Map<string, CheckResult>();
+  const settle = (result: CheckResult): CheckResult => {
+    results.set(result.id, result);
+    audience.tell((listener) => listener.onCheckEnd?.(result));
+    end.count(result);
+    return result;
+  };
+  const runOne = async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
+    if (end.signal.aborted) return settle(undecided(check, 'blocked', whyOver(end.signal)));
+    const cause = causeAmong(premises);
+    if (cause !== undefined)
+      return settle(undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause }));
+    audience.tell((listener) => listener.onCheckStart?.(check as Check<never>));
+    const recorder = new Recorder(options.redactor);
+    const { seed, runs = 1, replays = [] } = options;
+    const replay = replays.find((each) => each.check === check.id);
+    const result = await runCheck({
+      ...{ check, recorder, seed, runs, signal: end.signal },
+      context: (signal) => options.context(recorder, signal),
+      limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
+      deadline: started + maxTimeMs,
+      ...(replay === undefined ? {} : { replay }),
+    });
+    return settle(result);
   };
   const due: Check<Context>[] = [];
   for (const { check, skip } of plan.checks) {
-    if (skip !== undefined) settle(undecided(check, 'not_applicable', skip));
+    if (skip !== undefined) settle(undecided(check, 'not_applicable', { reason: skip }));
     else if (unreachable !== undefined && check.runsWhenUnreachable !== true)
-      settle(undecided(check, 'blocked', unreachable));
+      settle(undecided(check, 'blocked', { reason: unreachable }));
     else due.push(check);
   }
   await schedule(due, options.concurrency ?? 8, runOne);
-  return plan.checks.map(({ check }) => results.get(check.id) ?? undecided(check, 'blocked', 'interrupted'));
+  return plan.checks.flatMap(({ check }) => results.get(check.id) ?? []);
 }
 
-/** Slow checks and `concurrency` shared ones at once, beside them one exclusive check at a time; disruptive ones alone at the end. */
-async function schedule<Context>(
-  checks: readonly Check<Context>[],
-  concurrency: number,
-  runOne: (check: Check<Context>) => Promise<void>,
-): Promise<void> {
-  const lane = ({ sharing = 'shared', slow = false }: Check<Context>): string =>
-    sharing === 'shared' && slow ? 'slow' : sharing;
-  const lanes = Map.groupBy(checks, lane);
-  await Promise.all([
-    ...(lanes.get('slow') ?? []).map(runOne),
-    pool(lanes.get('shared') ?? [], concurrency, runOne),
-    pool(lanes.get('exclusive') ?? [], 1, runOne),
-  ]);
-  await pool(lanes.get('disruptive') ?? [], 1, runOne);
+/** Ends a run when it is interrupted, its time is over, or enough has failed. Disposing of it stops the clock. */
+class EndOfRun implements Disposable {
+  readonly signal: AbortSignal;
+  readonly #over = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly #bail: number;
+  readonly #excuses: (id: string) => boolean;
+  #failed = 0;
+
+  constructor(options: Pick<RunOptions<never>, 'signal' | 'maxTimeMs' | 'bail' | 'excuses'>) {
+    const { maxTimeMs = MAX_TIME_MS, bail = Number.POSITIVE_INFINITY, excuses = () => false } = options;
+    this.#bail = bail;
+    this.#excuses = excuses;
+    this.signal =
+      options.signal === undefined ? this.#over.signal : AbortSignal.any([options.signal, this.#over.signal]);
+    const reason = new RunOver(`not decided within ${readableDuration(maxTimeMs)}; --max-time gives the run more`);
+    this.#timer = setTimeout(() => this.#over.abort(reason), maxTimeMs);
+  }
+
+  count({ id, outcome }: CheckResult): void {
+    if (outcome !== 'fail' || this.#excuses(id)) return;
+    this.#failed += 1;
+    if (this.#failed >= this.#bail) this.#over.abort(new RunOver(`not run to its end: --bail ${this.#bail}`));
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
 }
 
-async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  await Promise.all(
-    Array.from({ length: Math.min(width, items.length) }, async () => {
-      for (const item of queue) await work(item);
-    }),
-  );
+/** The failed check on which the premises rest, or which is one of them. */
+function causeAmong(premises: readonly CheckResult[]): string | undefined {
+  for (const { id, outcome, blocked_by } of premises) {
+    if (outcome === 'fail') return id;
+    if (blocked_by !== undefined) return blocked_by;
+  }
+  return undefined;
 }
 
-function undecided<Context>(check: Check<Context>, outcome: 'blocked' | 'not_applicable', reason: string): CheckResult {
+function undecided<Context>(
+  check: Check<Context>,
+  outcome: 'blocked' | 'not_applicable',
+  why: Pick<CheckResult, 'reason' | 'blocked_by' | 'fault'>,
+): CheckResult {
   const { requirement } = check;
   return {
     id: check.id,
@@ -153,7 +226,7 @@ function undecided<Context>(check: Check<Context>, outcome: 'blocked' | 'not_app
     requirement_id: requirement.id,
     outcome,
     duration_ms: 0,
-    reason,
+    ...why,
     ...(check.needs === undefined ? {} : { needs: [...check.needs] }),
   };
 }
@@ -183,7 +256,7 @@ function reportOf<Context>(
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
     ...(options.options === undefined ? {} : { options: options.options }),
-    exit_code: exitCode(summary),
+    exit_code: exitCode(results, signal?.reason instanceof RunOver && signal.reason.fault),
     summary,
     checks: results.map((result) =>
       WORTH_REPLAYING.has(result.outcome) ? { ...result, replay_command: replay(result) } : result,
@@ -192,15 +265,3 @@ function reportOf<Context>(
 }
 
 const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known']);
-
-async function end(listeners: readonly RunListener[], report: Report): Promise<void> {
-  const failures: unknown[] = [];
-  for (const listener of listeners) {
-    try {
-      await listener.onEnd?.(report);
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'reports failed');
-}

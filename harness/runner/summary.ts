@@ -13,9 +13,11 @@ export function summarise(checks: readonly CheckResult[]): Summary {
 export const ran = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.fixed;
 
-/** The exit code of a run: `EXIT.conformant`, `nonconformant` or `incomplete`. */
-export function exitCode(summary: Summary): number {
+/** The exit code of a run: `EXIT.conformant`, `nonconformant`, `harness` when Muster went wrong, or `incomplete`. `faulty`: Muster went wrong outside any check. */
+export function exitCode(results: readonly CheckResult[], faulty = false): number {
+  const summary = summarise(results);
   if (summary.fail > 0) return EXIT.nonconformant;
+  if (faulty || results.some(({ fault }) => fault === true)) return EXIT.harness;
   return summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0 ? EXIT.incomplete : EXIT.conformant;
 }
 

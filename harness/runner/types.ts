@@ -126,6 +126,8 @@ export interface CheckContext {
   readonly seed: number;
   /** Aborts when the run is interrupted or the check exceeds its time. */
   readonly signal: AbortSignal;
+  /** Milliseconds that the whole run may still take (from `--max-time`); Infinity where it has no limit. */
+  remainingMs(): number;
   /** Multiplier for `numRuns` (from `--runs`). */
   readonly runs: number;
   /** Given when a counterexample of a model-based property is run again: pass it to `fc.commands`. */

@@ -22,6 +22,17 @@ export class Blocked extends Error {
   override name = 'Blocked';
 }
 
+/** Why a whole run ends early, as the reason of its abort signal: every check that has not ended is blocked with this message. */
+export class RunOver extends Error {
+  override name = 'RunOver';
+  /** Muster itself went wrong. */
+  readonly fault: boolean;
+  constructor(message: string, { fault = false, ...options }: ErrorOptions & { fault?: boolean } = {}) {
+    super(message, options);
+    this.fault = fault;
+  }
+}
+
 /**
  * A value as a report shows it: text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks secrets before the
  * text is cut.

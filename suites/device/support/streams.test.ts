@@ -49,7 +49,7 @@ function run(target: OpenDeviceTarget, body: (t: Device) => Promise<unknown>) {
   const recorder = new Recorder(new Redactor());
   const context = target.context(recorder, signal);
   const one = check(any, {}, async (t: Device) => void (await body(t)));
-  return runCheck({ check: one, context, recorder, seed: 1, runs: 1, signal, limitMs: 60_000 });
+  return runCheck({ check: one, context: () => context, recorder, seed: 1, runs: 1, signal, limitMs: 60_000 });
 }
 
 describe('a check that is throttled', () => {

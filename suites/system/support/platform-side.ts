@@ -13,6 +13,5 @@ export { ok, summary } from '../../platform/support/requests.ts';
 
 /** The platform of this system, as the checks of the platform suite see it. */
 export function platformSide(t: SystemContext & CheckContext): Platform {
-  const { must, should, note, notApplicable, blocked, property, seed, signal, runs, replayPath } = t;
-  return { ...t.platform, must, should, note, notApplicable, blocked, property, seed, signal, runs, replayPath };
+  return { ...t, ...t.platform };
 }
