@@ -9,6 +9,7 @@ import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, noControl, withDeclared, withRestart } from './control/control.ts';
 import { HttpControl } from './control/http-control.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
+import { hostFiles } from './files/host-files.ts';
 import { startCommand } from './launch/command.ts';
 import { startDeviceImage } from './launch/image.ts';
 import { type Started, tryStart } from './launch/started.ts';
@@ -39,7 +40,8 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     for (const name of [...connection.capabilities, ...info.capabilities])
       if (isCapability(name)) capabilities.add(name);
     const heartbeatSeconds = info.heartbeat_seconds ?? HEARTBEAT_SECONDS;
-    const device = { transport: connection, control, info, capabilities, heartbeatSeconds };
+    const files = hostFiles;
+    const device = { transport: connection, control, info, files, capabilities, heartbeatSeconds };
     return {
       ...device,
       http,

@@ -6,6 +6,7 @@ import type { ControlInfo } from '../contract/control.ts';
 import type { Dialect } from '../contract/versions.ts';
 import type { Capability, TargetDescription } from '../runner/types.ts';
 import type { Control } from './control/control.ts';
+import type { TargetFiles } from './files/target-files.ts';
 import type { Connection } from './transports/transport.ts';
 
 /** For the checks of the device suite. */
@@ -20,6 +21,8 @@ export interface DeviceContext {
   /** Offers the calls for which the target has the capability: drive, compact, restart. The others throw ControlError. */
   readonly control: Control;
   readonly info: ControlInfo;
+  /** The files at the paths that `info` names. */
+  readonly files: TargetFiles;
   /** Heartbeat interval in seconds, as control declares it; 30 when it declares none. */
   readonly heartbeatSeconds: number;
   /** How long a check waits for something that should happen at once, milliseconds (from `--patience`, default 10 s). */
@@ -86,7 +89,7 @@ interface OpenTarget<Context> extends OpenedTarget<Context> {
 /** An opened Device API. `control` throws ControlError on every call when the target has none. */
 export interface OpenDeviceTarget
   extends OpenTarget<DeviceContext>,
-    Pick<DeviceContext, 'transport' | 'control' | 'info' | 'heartbeatSeconds'> {}
+    Pick<DeviceContext, 'transport' | 'control' | 'info' | 'files' | 'heartbeatSeconds'> {}
 
 /** An opened Platform API. */
 export interface OpenPlatformTarget

@@ -74,8 +74,9 @@ async function expectInactive(t: Device, id: string, files: ConfigFile[], what: 
   if (!t.capabilities.has('files')) return;
   const root = configRoot(t);
   let left: ConfigFile | undefined;
-  const clean = await happens(t, `the files of the ${what} deployment to go`, () => {
-    left = files.find((file) => findConfigFile(root, file).length > 0);
+  const clean = await happens(t, `the files of the ${what} deployment to go`, async () => {
+    left = undefined;
+    for (const file of files) if ((await findConfigFile(t, root, file)).length > 0) left ??= file;
     return left === undefined;
   });
   t.must(clean, {

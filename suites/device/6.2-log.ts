@@ -2,7 +2,7 @@
 import { requirement } from '../../harness/runner/define.ts';
 import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
-import { diskUse, type LogLine, logPath, readLog, storesEvent } from './support/disk.ts';
+import { diskUse, type LogLine, readLog, storesEvent } from './support/disk.ts';
 import {
   compact,
   compactAway,
@@ -30,7 +30,7 @@ const jsonlCheck = check(jsonl, { needs: ['log', 'drive'], sharing: 'exclusive' 
     const { live } = await subscribeAtKnownCursor(t, streams);
     await publishEveryEventKind(t);
     await readUpTo(live, await publish(t, eventBudget(t, 5)));
-    expectJsonl(t, await readLog(logPath(t)), live.events);
+    expectJsonl(t, await readLog(t), live.events);
   }),
 );
 
@@ -38,7 +38,7 @@ const jsonlRetainedCheck = check(jsonl, { aspect: 'retained', needs: ['log'], sh
   withStreams(t, async (streams) => {
     const { stream } = await requireRetained(t, streams);
     const events = eventsOf(t, stream);
-    expectJsonl(t, await readLog(logPath(t)), events.slice(-NEWEST));
+    expectJsonl(t, await readLog(t), events.slice(-NEWEST));
   }),
 );
 
@@ -122,12 +122,11 @@ const boundedCheck = check(
   async (t: Device) => {
     const { retention } = t.info;
     if (retention === undefined) return t.notApplicable('control names no retention limit');
-    const path = logPath(t);
     await publish(t, Math.min(retention, 1000));
-    const { logBytes, mean } = await measureLines(path);
+    const { logBytes, mean } = await measureLines(t);
     const bound = Math.ceil(TIMES_THE_LIMIT * retention * mean + SLACK_BYTES);
-    const otherBytes = (await diskUse(path)) - logBytes;
-    const size = async (): Promise<number> => (await diskUse(path)) - otherBytes;
+    const otherBytes = (await diskUse(t)) - logBytes;
+    const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;
     const basis = `(${TIMES_THE_LIMIT} times ${retention} events of ${Math.round(mean)} bytes)`;
 
     const wanted = PUBLISHED_TIMES * retention;
@@ -156,8 +155,8 @@ const PUBLISHED_TIMES = 20;
 const MOST_EVENTS = 100_000;
 
 /** Bytes of all lines of the log, and of one on average. */
-async function measureLines(path: string): Promise<{ logBytes: number; mean: number }> {
-  const lines = await readLog(path);
+async function measureLines(t: Device): Promise<{ logBytes: number; mean: number }> {
+  const lines = await readLog(t);
   const logBytes = lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0);
   return { logBytes, mean: logBytes / Math.max(1, lines.length) };
 }

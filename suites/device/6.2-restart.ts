@@ -5,7 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { ControlError } from '../../harness/targets/control/control.ts';
 import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device, restart } from './support/check.ts';
-import { appendTo, lastLine, logPath } from './support/disk.ts';
+import { appendTo, lastLine } from './support/disk.ts';
 import {
   eventBudget,
   ignoreControlError,
@@ -189,12 +189,11 @@ const tornTailCheck = check(tornTail, { needs: ['drive', 'restart', 'log'], shar
 
 /** Restarts the agent, and while it is down appends that much of its last line to the log. */
 async function restartWithTornLine(t: Device, fraction: number): Promise<HttpClient> {
-  const path = logPath(t);
   const tear = async (): Promise<void> => {
-    const line = await lastLine(path);
+    const line = await lastLine(t);
     const whole = line.length > 2 ? line : Buffer.from('{"object":"event","id":1}\n');
     // At least one byte, and never the closing brace.
-    await appendTo(path, whole.subarray(0, 1 + Math.floor(fraction * (whole.length - 3))));
+    await appendTo(t, whole.subarray(0, 1 + Math.floor(fraction * (whole.length - 3))));
   };
   return restart(t, 'SIGTERM', tear).catch((error: unknown) => {
     // The agent came back before, when its log was whole, so control is not the cause.

@@ -105,7 +105,8 @@ async function deployAndCompare(
   for (;;) {
     const event = await live.next('deployment.deployed of a deployment with config files');
     const id = payloadOf(event)['deployment_id'];
-    if (event.type === 'deployment.deployed' && !differencesAt.has(id)) differencesAt.set(id, compare(root, files));
+    if (event.type === 'deployment.deployed' && !differencesAt.has(id))
+      differencesAt.set(id, await compare(t, root, files));
     if (differencesAt.size > 0) made ??= await pending;
     if (made !== undefined && made.activity_status !== 'deployed') return undefined;
     const differences = made === undefined ? undefined : differencesAt.get(made.id);
@@ -113,12 +114,12 @@ async function deployAndCompare(
   }
 }
 
-function compare(root: string, files: readonly ConfigFile[]): Differences {
+async function compare(t: Device, root: string, files: readonly ConfigFile[]): Promise<Differences> {
   const differences: Differences = { lost: [], altered: [] };
   const { lost, altered } = differences;
   for (const file of files) {
     const { filepath, content } = file;
-    const found = findConfigFile(root, file);
+    const found = await findConfigFile(t, root, file);
     const same = found.find(({ text }) => text === content) ?? found.find(({ text }) => sameText(text, content));
     if (found[0] === undefined) lost.push(`${filepath} is not there`);
     else if (same === undefined)

@@ -1,7 +1,5 @@
 /** What a device keeps on its disk: the event log, and the config files of its deployments. */
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { appendFile, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import type { Device } from './check.ts';
 import { sameJson } from './events.ts';
@@ -18,8 +16,9 @@ export interface LogLine {
 }
 
 /** Every complete line. The last one also counts without its newline when it is JSON: the agent may be about to write that. */
-export async function readLog(path: string): Promise<LogLine[]> {
-  const texts = await Promise.all((await segments(path)).map((file) => readFile(file, 'utf8')));
+export async function readLog(t: Device): Promise<LogLine[]> {
+  const texts: string[] = [];
+  for (const file of await segments(t)) texts.push((await t.files.read(file))?.toString('utf8') ?? '');
   const lines = texts.join('').split('\n');
   const last = lines.pop() ?? '';
   const read = lines.map(parse);
@@ -48,38 +47,36 @@ function containsId(value: unknown, id: bigint): boolean {
 }
 
 /** The files of the log, oldest first: one, or the `.jsonl` files of the directory that control names. */
-async function segments(path: string): Promise<string[]> {
-  if (!(await stat(path)).isDirectory()) return [path];
-  const entries = await readdir(path, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isFile() && /\.jsonl$/.test(entry.name)).map(({ name }) => name);
-  return names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).map((name) => join(path, name));
+async function segments(t: Device): Promise<string[]> {
+  const path = logPath(t);
+  const there = await t.files.stat(path);
+  if (there === undefined) t.blocked(`control names ${path} as its event_log, and nothing is there`);
+  if (there.kind !== 'folder') return [path];
+  const entries = await t.files.list(path);
+  const paths = entries
+    .filter((entry) => entry.kind === 'file' && /\.jsonl$/.test(entry.path))
+    .map((entry) => entry.path);
+  return paths.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
 /** The file that is being written to. */
-const newest = async (path: string): Promise<string> => (await segments(path)).at(-1) ?? path;
+const newest = async (t: Device): Promise<string> => (await segments(t)).at(-1) ?? logPath(t);
 
-export const appendTo = async (path: string, bytes: Buffer): Promise<void> => appendFile(await newest(path), bytes);
+export const appendTo = async (t: Device, bytes: Buffer): Promise<void> => t.files.append(await newest(t), bytes);
 
 /** The last whole line, with its newline. */
-export async function lastLine(path: string): Promise<Buffer> {
-  const bytes = await readFile(await newest(path)).catch(() => Buffer.alloc(0));
+export async function lastLine(t: Device): Promise<Buffer> {
+  const bytes = (await t.files.read(await newest(t))) ?? Buffer.alloc(0);
   const end = bytes.lastIndexOf(10);
   return end === -1 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end + 1);
 }
 
 /** Bytes of all files in the log's directory, leftovers of a compaction included. */
-export async function diskUse(path: string): Promise<number> {
-  let total = 0;
-  const directory = (await stat(path)).isDirectory() ? path : dirname(path);
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    // Compaction renames files, so one may be gone by now.
-    total += await stat(join(entry.parentPath, entry.name)).then(
-      ({ size }) => size,
-      () => 0,
-    );
-  }
-  return total;
+export async function diskUse(t: Device): Promise<number> {
+  const path = logPath(t);
+  const isFolder = (await t.files.stat(path))?.kind === 'folder';
+  const entries = await t.files.list(isFolder ? path : dirname(path));
+  return entries.reduce((total, { kind, size }) => total + (kind === 'file' ? size : 0), 0);
 }
 
 /** A config file of a deployment, and its path on the device. */
@@ -104,23 +101,19 @@ export interface FoundFile {
   inPlace: boolean;
 }
 
-/**
- * Every file below the root that may be this one: first the one at the very path, last those that share only its name. Synchronous,
- * so that nothing happens meanwhile.
- */
-export function findConfigFile(root: string, file: ConfigFile): FoundFile[] {
+/** Every file below the root that may be this one: first the one at the very path, last those that share only its name. */
+export async function findConfigFile(t: Device, root: string, file: ConfigFile): Promise<FoundFile[]> {
   const name = basename(file.filepath);
   const whole = normalize(`${sep}${file.filepath}`);
-  const paths = entriesBelow(root).flatMap((entry) =>
-    entry.name === name && !entry.isDirectory() ? [join(entry.parentPath, entry.name)] : [],
-  );
   const direct = join(root, file.filepath);
-  return [...new Set([direct, ...paths])]
-    .flatMap((path): FoundFile[] => {
-      const text = readOr(path);
-      return text === undefined ? [] : [{ text, inPlace: path === direct || path.endsWith(whole) }];
-    })
-    .toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
+  const below = await t.files.list(root, { deep: true });
+  const paths = below.flatMap(({ kind, path }) => (kind === 'file' && basename(path) === name ? [path] : []));
+  const found: FoundFile[] = [];
+  for (const path of new Set([direct, ...paths])) {
+    const text = (await t.files.read(path))?.toString('utf8');
+    if (text !== undefined) found.push({ text, inPlace: path === direct || path.endsWith(whole) });
+  }
+  return found.toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
 }
 
 /** Whether two texts mean the same: line ends may differ, and JSON may be formatted in another way. */
@@ -131,21 +124,5 @@ export function sameText(left: string, right: string): boolean {
     return sameJson(JSON.parse(left), JSON.parse(right));
   } catch {
     return false;
-  }
-}
-
-function readOr(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
-
-function entriesBelow(root: string) {
-  try {
-    return readdirSync(root, { recursive: true, withFileTypes: true });
-  } catch {
-    return [];
   }
 }

@@ -1,5 +1,4 @@
 /** A new deployment for the device under test, and how each of the two sides shows it. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually, type System } from './check.ts';
@@ -62,18 +61,11 @@ export const statuses = (item: Item): string =>
 export const canReadFiles = (t: System): boolean =>
   t.device.capabilities.has('files') && t.device.info.config_root !== undefined;
 
-const MISSING_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
-
 /** The config file on the device; `undefined` if it is not there. Blocks the check if files cannot be read. */
 export async function readConfigFile(t: System, { fixture }: RollOut): Promise<string | undefined> {
   const root = t.device.info.config_root;
   if (root === undefined || !canReadFiles(t)) t.blocked('the control API names no config_root');
-  try {
-    return await readFile(join(root, fixture.filepath), 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && MISSING_FILE.includes(String(error.code))) return undefined;
-    throw error;
-  }
+  return (await t.device.files.read(join(root, fixture.filepath)))?.toString('utf8');
 }
 
 /** The file holds the same JSON as the config instance; the specification does not say how it is laid out. */

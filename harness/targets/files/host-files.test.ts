@@ -1,0 +1,43 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { hostFiles } from './host-files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-files-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (...names: string[]): string => join(folder, ...names);
+mkdirSync(at('release/etc'), { recursive: true });
+writeFileSync(at('release/etc/a.json'), '{}');
+symlinkSync('release', at('current'));
+symlinkSync('nowhere', at('dangling'));
+
+test('links are followed by name, and not walked through', async () => {
+  expect(await hostFiles.read(at('current/etc/a.json'))).toEqual(Buffer.from('{}'));
+  expect(await hostFiles.stat(at('current'))).toMatchObject({ kind: 'folder' });
+  const shallow = await hostFiles.list(folder);
+  expect(shallow.map(({ path }) => path).toSorted()).toEqual([at('current'), at('release')]);
+  const deep = await hostFiles.list(at('current'), { deep: true });
+  expect(deep).toMatchObject([
+    { path: at('current/etc'), kind: 'folder' },
+    { path: at('current/etc/a.json'), kind: 'file', size: 2 },
+  ]);
+});
+
+test('what is not there is no error, whatever it is taken for', async () => {
+  for (const path of [at('none'), at('release/etc/a.json/below'), at('dangling'), at('x'.repeat(300))]) {
+    expect(await hostFiles.stat(path)).toBeUndefined();
+    expect(await hostFiles.read(path)).toBeUndefined();
+    expect(await hostFiles.list(path)).toEqual([]);
+  }
+  expect(await hostFiles.read(folder)).toBeUndefined();
+  expect(await hostFiles.list(at('release/etc/a.json'))).toEqual([]);
+});
+
+test('bytes are added to a file that is there, and none is made', async () => {
+  writeFileSync(at('log'), 'one\n');
+  await hostFiles.append(at('log'), Buffer.from('tw'));
+  expect(readFileSync(at('log'), 'utf8')).toBe('one\ntw');
+  await expect(hostFiles.append(at('other'), Buffer.from('x'))).rejects.toThrow(/there is no file .*other/);
+  expect(await hostFiles.stat(at('other'))).toBeUndefined();
+});
