@@ -16,9 +16,30 @@ export interface Recorded {
   curl: string;
 }
 
+/** One call that drove the target. */
+export interface Drive {
+  /** In words, e.g. `POST /events {"count":3}`. */
+  what: string;
+  /** Shell line that makes the call again; absent where a line cannot. */
+  line?: string | undefined;
+  /** What came back, as JSON text; absent as long as nothing has. */
+  answer?: string | undefined;
+}
+
+/** One thing that a check did: it drove the target, or asked it. */
+export type Step = { readonly drive: Drive } | { readonly exchange: Recorded };
+
+/** What a recorder holds at one moment. */
+export interface Snapshot {
+  readonly exchanges: readonly Recorded[];
+  readonly steps: readonly Step[];
+}
+
 const BODY_LIMIT = 4096;
 /** A long check keeps its last exchanges only. */
 const KEPT = 50;
+/** Nobody reads a longer script. */
+const MOST_STEPS = 100;
 
 /** Cuts a text to a number of characters. The mark shows a Redactor where a secret may have been cut too. */
 export function cut(text: string, limit: number): string {
@@ -67,10 +88,11 @@ export function curlLine(parts: CurlParts): string {
   return words.join(' ');
 }
 
-/** The exchanges of one check, redacted. */
+/** The exchanges of one check, and the calls that drove the target between them, redacted. */
 export class Recorder {
   readonly redactor: Redactor;
   readonly #exchanges: Recorded[] = [];
+  readonly #steps: Step[] = [];
 
   constructor(redactor: Redactor = new Redactor()) {
     this.redactor = redactor;
@@ -78,6 +100,27 @@ export class Recorder {
 
   get exchanges(): readonly Recorded[] {
     return this.#exchanges;
+  }
+
+  /** All that the check did, in order; undefined when it was too much to be kept. */
+  get steps(): readonly Step[] | undefined {
+    return this.#steps.length > MOST_STEPS ? undefined : this.#steps;
+  }
+
+  /** Forgets all steps but those that drove the target. Returns their number, for `clear`. */
+  keepDrives(): number {
+    this.#steps.splice(0, this.#steps.length, ...this.#steps.filter((step) => 'drive' in step));
+    return this.#steps.length;
+  }
+
+  /** Keeps a call that drives the target, redacted, before it is made. The object comes back so that its answer can be added. */
+  drove({ what, line }: Omit<Drive, 'answer'>): Drive {
+    const drive: Drive = {
+      what: this.body(what),
+      ...(line === undefined ? {} : { line: this.redactor.text(line) }),
+    };
+    this.#step({ drive });
+    return drive;
   }
 
   /** Keeps an exchange, redacted. The object comes back so that a stream can go on filling it. */
@@ -95,6 +138,7 @@ export class Recorder {
     };
     this.#exchanges.push(clean);
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
+    this.#step({ exchange: clean });
     return clean;
   }
 
@@ -103,13 +147,25 @@ export class Recorder {
     return this.redactor.excerpt(text, BODY_LIMIT, options);
   }
 
-  /** Forgets all exchanges. */
-  clear(): void {
+  /** Forgets all exchanges, and all steps but the first `kept`. */
+  clear(kept = 0): void {
     this.#exchanges.length = 0;
+    this.#steps.length = Math.min(kept, this.#steps.length);
   }
 
-  /** Goes back to exchanges that were recorded before. */
-  restore(exchanges: readonly Recorded[]): void {
+  /** What it holds now, for `restore`. */
+  snapshot(): Snapshot {
+    return { exchanges: [...this.#exchanges], steps: [...this.#steps] };
+  }
+
+  /** Goes back to what it held before. */
+  restore({ exchanges, steps }: Snapshot): void {
     this.#exchanges.splice(0, this.#exchanges.length, ...exchanges);
+    this.#steps.splice(0, this.#steps.length, ...steps);
+  }
+
+  /** One step more than the most shows that some are missing. */
+  #step(step: Step): void {
+    if (this.#steps.length <= MOST_STEPS) this.#steps.push(step);
   }
 }

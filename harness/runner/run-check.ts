@@ -120,16 +120,17 @@ function propertyFor(
   let properties = 0;
   return async (arbitrary, predicate, options?: PropertyOptions) => {
     const index = properties++;
-    let found = recorder.exchanges;
+    const kept = recorder.keepDrives();
+    let found = recorder.snapshot();
     const onFound = (): void => {
-      found = [...recorder.exchanges];
+      found = recorder.snapshot();
     };
     const again = replayPath !== undefined && Number(replayed) === index ? { path: replayPath } : {};
     const recorded: typeof predicate = async (value) => {
       // The check is over: nothing more is tried, nor made smaller.
       if (signal.aborted) return;
       // A finding shows the exchanges of the failing run alone.
-      recorder.clear();
+      recorder.clear(kept);
       await predicate(value);
     };
     try {
