@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { groupByCause, leadsFirst, type Premised } from './causes.ts';
+import { groupByCause, leadsFirst } from './causes.ts';
 import type { CheckResult } from './types.ts';
 
 interface Given extends Partial<CheckResult> {
@@ -15,10 +15,7 @@ const result = ({ premises: _, ...given }: Given): CheckResult => ({
 
 /** What each finding is a consequence of: `id <- cause`, and `id` for one that leads. */
 function groups(...given: Given[]): string[] {
-  const checks = given.map(({ id, requirement_id = id, premises = [] }): Premised => {
-    return { id, premises, requirement: { id: requirement_id } };
-  });
-  return groupByCause(given.map(result), checks).map(({ id, consequence_of }) =>
+  return groupByCause(given.map(result), given).map(({ id, consequence_of }) =>
     consequence_of === undefined ? id : `${id} <- ${consequence_of}`,
   );
 }
@@ -35,7 +32,7 @@ describe('findings of one cause', () => {
     expect(found).toEqual(['c <- a', 'b', 'a']);
   });
 
-  it('are those of one requirement: a premise may name it, and the MUST leads', () => {
+  it('are those of one requirement, and the MUST leads', () => {
     const found = groups(
       { id: 'x.black-box', requirement_id: 'x', outcome: 'warn', level: 'SHOULD' },
       { id: 'x' },

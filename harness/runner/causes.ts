@@ -1,8 +1,6 @@
 /** Groups the findings of a run by cause, so that one bug is one finding: the plainest check leads, the others are its consequences. */
-import type { Check, CheckResult } from './types.ts';
-
-/** As much of a check as decides which others it rests on. */
-export type Premised = Pick<Check<never>, 'id' | 'premises'> & { readonly requirement: { readonly id: string } };
+import { inOrder, type Premised, premisesOf } from './schedule.ts';
+import type { CheckResult } from './types.ts';
 
 /**
  * Sets `consequence_of` on failed checks and warnings that show the same cause less plainly than another, and leaves the order.
@@ -12,7 +10,7 @@ export type Premised = Pick<Check<never>, 'id' | 'premises'> & { readonly requir
  * - both got the same wrong answer to the same request, but for the numbers in it.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Premised[]): CheckResult[] {
-  const below = premisesOf(checks);
+  const below = allPremises(checks);
   const depth = ({ id }: CheckResult): number => below.get(id)?.size ?? 0;
   const place = new Map(results.map((result, index) => [result, index]));
   const plainestFirst = results
@@ -58,22 +56,14 @@ const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || o
 const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 : 1);
 
 /** Ids of all checks that each check rests on, directly or through others. */
-function premisesOf(checks: readonly Premised[]): Map<string, Set<string>> {
-  const named = (premise: string): string[] =>
-    checks.filter(({ id, requirement }) => id === premise || requirement.id === premise).map(({ id }) => id);
-  const direct = new Map(checks.map(({ id, premises = [] }) => [id, premises.flatMap(named)]));
-  return new Map(
-    checks.map(({ id }) => {
-      const all = new Set<string>();
-      const queue = [...(direct.get(id) ?? [])];
-      for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-        if (next === id || all.has(next)) continue;
-        all.add(next);
-        queue.push(...(direct.get(next) ?? []));
-      }
-      return [id, all];
-    }),
-  );
+function allPremises(checks: readonly Premised[]): Map<string, Set<string>> {
+  const all = new Map<string, Set<string>>();
+  // In this order those of a premise are known before what rests on it.
+  for (const check of inOrder(checks)) {
+    const direct = premisesOf(check, checks).map(({ id }) => id);
+    all.set(check.id, new Set(direct.flatMap((id) => [id, ...(all.get(id) ?? [])])));
+  }
+  return all;
 }
 
 /** Ids, times and lengths differ from one request to the next, so numbers do not count. */

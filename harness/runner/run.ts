@@ -3,6 +3,7 @@
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import { readableDuration } from '../common/durations.ts';
+import { groupByCause } from './causes.ts';
 import type { Plan, Planned } from './plan.ts';
 import { type Replay, runCheck, whyOver } from './run-check.ts';
 import { schedule } from './schedule.ts';
@@ -91,7 +92,8 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
     }),
   );
   const results = await runChecks(options, audience, started);
-  const report = redactor.value(reportOf(suite, options, options.settle?.(results) ?? results, startedAt, started));
+  const settled = groupByCause(options.settle?.(results) ?? results, suite.checks);
+  const report = redactor.value(reportOf(suite, options, settled, startedAt, started));
   await audience.end(report);
   return report;
 }

@@ -6,20 +6,17 @@ type Lane = Sharing | 'slow';
 const laneOf = ({ sharing = 'shared', slow = false }: Pick<Check<never>, 'sharing' | 'slow'>): Lane =>
   sharing === 'shared' && slow ? 'slow' : sharing;
 
-/** Whether a premise, an id of a check or of a requirement, means this check. */
-const isPremise = (premise: string, { id, requirement }: Check<never>): boolean =>
-  premise === id || premise === requirement.id;
+/** As much of a check as decides which others it rests on. */
+export type Premised = Pick<Check<never>, 'id' | 'premises'>;
 
 /** The checks among `all` that one rests on. */
-export const premisesOf = <Context>(check: Check<Context>, all: readonly Check<Context>[]): Check<Context>[] =>
-  (check.premises ?? []).flatMap((premise) =>
-    all.filter((other) => other.id !== check.id && isPremise(premise, other as Check<never>)),
-  );
+export const premisesOf = <C extends Premised>({ premises = [] }: C, all: readonly C[]): C[] =>
+  premises.flatMap((premise) => all.filter(({ id }) => id === premise));
 
 /** The checks with each premise before what rests on it, otherwise in their order. Throws Error for a circle. */
-export function inOrder<Context>(checks: readonly Check<Context>[]): Check<Context>[] {
-  const sorted = new Set<Check<Context>>();
-  const place = (check: Check<Context>, path: readonly string[]): void => {
+export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
+  const sorted = new Set<C>();
+  const place = (check: C, path: readonly string[]): void => {
     if (sorted.has(check)) return;
     if (path.includes(check.id)) throw new Error(`premises form a circle: ${[...path, check.id].join(' → ')}`);
     for (const premise of premisesOf(check, checks)) place(premise, [...path, check.id]);
@@ -72,8 +69,8 @@ export function premiseProblems<Context>(checks: readonly Check<Context>[]): str
   const place = ({ sharing = 'shared' }: Check<Context>): number => ORDER.indexOf(sharing);
   const problems = checks.flatMap((check) => [
     ...(check.premises ?? [])
-      .filter((premise) => !checks.some((other) => isPremise(premise, other as Check<never>)))
-      .map((premise) => `${check.id} rests on ${premise}, which no check has`),
+      .filter((premise) => !checks.some(({ id }) => id === premise))
+      .map((premise) => `${check.id} rests on ${premise}, which no check is called`),
     ...premisesOf(check, checks)
       .filter((premise) => place(premise) > place(check))
       .map((premise) => `${check.id} rests on ${premise.id}, which runs in a later lane`),

@@ -54,8 +54,8 @@ export interface Check<Context> {
   /** `core` checks run in both profiles; `full` (default) only in the full one. */
   profile?: 'core' | 'full';
   /**
-   * Ids of checks, or of requirements for all their checks, without which this one means nothing. It waits for those that run too, and
-   * is blocked by one that has failed. A premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
+   * Ids of checks without which this one means nothing. It waits for those that run too, and is blocked by one that has failed. A
+   * premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
   run(context: Context & CheckContext): Promise<void>;
