@@ -127,8 +127,7 @@ function propertyFor(
     };
     const again = replayPath !== undefined && Number(replayed) === index ? { path: replayPath } : {};
     const recorded: typeof predicate = async (value) => {
-      // The check is over: nothing more is tried, nor made smaller.
-      if (signal.aborted) return;
+      if (signal.aborted) throw new Blocked('the check is over');
       // A finding shows the exchanges of the failing run alone.
       recorder.clear(kept);
       await predicate(value);

@@ -1,0 +1,83 @@
+import { connect, createServer } from 'node:net';
+import { Agent } from 'undici';
+import { describe, expect, it, test } from 'vitest';
+import { classify, LimitReached, NoAnswer, Unreachable } from './errors.ts';
+import { HttpClient } from './http.ts';
+
+const withCode = (code: string, more: object = {}): Error => Object.assign(new Error(code), { code, ...more });
+
+describe('an error of a connection', () => {
+  test.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'ENOSPC'])(
+    '%s is a limit of this machine',
+    (code) => {
+      const error = classify(withCode(code, { syscall: 'connect' }), 'GET /health');
+      expect(error).toBeInstanceOf(LimitReached);
+      expect(error.message).toContain(code);
+    },
+  );
+
+  test.each([
+    [withCode('ECONNREFUSED', { syscall: 'connect' })],
+    [withCode('ETIMEDOUT', { syscall: 'connect' })],
+    [withCode('EPROTO')],
+    [withCode('ERR_TLS_CERT_ALTNAME_INVALID')],
+    [withCode('DEPTH_ZERO_SELF_SIGNED_CERT')],
+    [new TypeError('fetch failed', { cause: withCode('UNABLE_TO_VERIFY_LEAF_SIGNATURE') })],
+  ])('%s says that there is no connection', (error) => {
+    expect(classify(error, 'GET /health')).toBeInstanceOf(Unreachable);
+  });
+
+  test.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET', 'HPE_INVALID_CONSTANT', 'UND_ERR_HEADERS_OVERFLOW'])(
+    '%s is what the target did',
+    (code) => {
+      expect(classify(withCode(code), 'GET /health')).toBeInstanceOf(NoAnswer);
+    },
+  );
+
+  test.each([
+    [withCode('UND_ERR_INVALID_ARG')],
+    [withCode('ERR_INVALID_CHAR')],
+    [new TypeError('x is not a function')],
+  ])('%s is a fault in Muster and stays as it is', (error) => {
+    expect(classify(error, 'GET /health')).toBe(error);
+  });
+});
+
+describe('a request', () => {
+  it('that Muster should not have made is held against nobody', async () => {
+    const server = createServer(() => {});
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const http = new HttpClient({ endpoint: { origin: `http://127.0.0.1:${port}` } });
+    const error: unknown = await http
+      .get('/', { headers: { 'x-a': 'line\nbreak' } })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(NoAnswer);
+    expect(error).not.toBeInstanceOf(Unreachable);
+    await http.close();
+    server.close();
+  });
+
+  it('that finds no free descriptor names the limit', async () => {
+    const failing = new Agent({
+      connect: (_options, callback) => callback(withCode('EMFILE', { syscall: 'connect' }), null),
+    });
+    const http = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:9' } }, failing);
+    await expect(http.get('/')).rejects.toThrow(/may open no more files; raise `ulimit -n` \(EMFILE\)/);
+    await http.close();
+  });
+
+  it('whose answer is no HTTP is held against the target', async () => {
+    const server = createServer((socket) => socket.on('error', () => {}).end('what?\r\n\r\n'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const http = new HttpClient({ endpoint: { origin: `http://127.0.0.1:${port}` } });
+    await expect(http.get('/')).rejects.toBeInstanceOf(NoAnswer);
+    await http.close();
+    connect(port, '127.0.0.1')
+      .on('error', () => {})
+      .destroy();
+    server.close();
+  });
+});
