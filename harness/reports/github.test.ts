@@ -39,12 +39,12 @@ test('what a target says cannot start a command of its own', () => {
   expect(lines[0]).toContain('x%0A::error::fake%0D%0A%250A');
 });
 
-test('the summary is added to what the step wrote before', () => {
+test('the summary is added to what the step wrote before', async () => {
   const summary = join(folder, 'summary.md');
   writeFileSync(summary, 'before\n');
   const out = { write: () => {} };
   const options = { redactor: new Redactor(), stdout: out, stderr: out, env: { GITHUB_STEP_SUMMARY: summary } };
-  githubFormat.reporter(options, undefined).onEnd?.(sampleReport());
+  await githubFormat.reporter(options, undefined).onEnd?.(sampleReport());
   expect(readFileSync(summary, 'utf8')).toMatch(/^before\n## ❌ NOT CONFORMANT/);
 });
 

@@ -106,9 +106,9 @@ test('a target cannot write to the terminal of the reader', () => {
   expect(text).toContain('a\\u001b[2Jb\\u0007␍\\u009b');
 });
 
-test('on GitHub its words cannot command the runner', () => {
+test('on GitHub its words cannot command the runner', async () => {
   let said = '';
-  prettyReporter({ env: { GITHUB_ACTIONS: 'true' } }, { write: (text) => (said += text) }).onEnd?.(sampleReport());
+  await prettyReporter({ env: { GITHUB_ACTIONS: 'true' } }, { write: (text) => (said += text) }).onEnd?.(sampleReport());
   const token = /^::stop-commands::([\w-]{36})\n/.exec(said)?.[1];
   expect(token).toBeDefined();
   expect(said.endsWith(`::${token}::\n`)).toBe(true);

@@ -85,7 +85,7 @@ export class Agent implements RequestHandler, ServedAgent {
       }
       serving.check();
     } catch (error) {
-      if (error instanceof KilledError) this.kill();
+      if (error instanceof KilledError) await this.kill();
       else await this.stop();
       throw error;
     }

@@ -91,7 +91,7 @@ test('a kill after any step of any write leaves the disk as it is at that moment
     const io = watched(() => {
       step += 1;
       if (step !== fatal) return;
-      agent.kill();
+      void agent.kill();
       then = everything(home.path);
     });
     const settings = settle({ dir, socket: `${home.path}/s`, retain: 60, seed: 1, failedMs: 0 });
@@ -107,7 +107,7 @@ test('a kill after any step of any write leaves the disk as it is at that moment
     await busy(agent).catch(() => undefined);
     for (let turns = 0; turns < 20; turns += 1) await turn();
     if (then === undefined) {
-      agent.kill();
+      void agent.kill();
       expect(step).toBeGreaterThan(80);
       return;
     }
