@@ -3,7 +3,7 @@ import process from 'node:process';
 import type { HttpClient } from '../../client/http.ts';
 import type { Redactor } from '../../client/redact.ts';
 import { UsageError } from '../../common/usage.ts';
-import { poll } from '../../common/waiting.ts';
+import { pollWithin } from '../../common/waiting.ts';
 import { ControlError } from '../../targets/control/control.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../targets/opened.ts';
@@ -50,16 +50,25 @@ export async function openAgent(
       throw error;
     },
   );
-  // It may enrol before it serves.
-  const deadline = performance.now() + SERVE_MS;
-  const look = async (): Promise<OpenDeviceTarget | undefined> => {
-    const opened = await openDeviceTarget(target);
-    if (trouble !== undefined) return { ...opened, unreachable: trouble };
-    if (opened.unreachable === undefined || performance.now() > deadline) return opened;
+  let opened = await openDeviceTarget(target);
+  const served = async (): Promise<true | undefined> => {
+    if (opened.unreachable === undefined || trouble !== undefined) return true;
     await opened.close();
-    return undefined;
+    opened = await openDeviceTarget(target);
+    return opened.unreachable === undefined || undefined;
   };
-  return await poll('the agent to serve', look, { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: POLL_MS });
+  try {
+    // It may enrol before it serves.
+    await pollWithin('the agent to serve', served, {
+      timeoutMs: SERVE_MS,
+      firstPauseMs: POLL_MS,
+      signal: target.signal,
+    });
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+  return trouble === undefined ? opened : { ...opened, unreachable: trouble };
 }
 
 /** A device target whose agent is enrolled in a platform of Muster's own, which ends with it. */

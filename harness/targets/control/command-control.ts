@@ -13,7 +13,15 @@ import {
 import type { Deployment } from '../../contract/deployment.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { OutputTail } from '../launch/started.ts';
-import { type Control, ControlError, type Exact, parseExact, withDeclared } from './control.ts';
+import {
+  type Control,
+  ControlError,
+  ControlLate,
+  ControlRefused,
+  type Exact,
+  parseExact,
+  withDeclared,
+} from './control.ts';
 
 /** The `control` of a target file, but for `http`. */
 export interface ControlCommands {
@@ -33,6 +41,8 @@ export interface CommandControlOptions {
   cwd?: string;
   /** Longest run of one command, milliseconds. Default 60 000. */
   timeoutMs?: number;
+  /** Kills the lines that run. */
+  signal?: AbortSignal;
 }
 
 const ERROR_TAIL = 2000;
@@ -78,6 +88,9 @@ export class CommandControl implements Control {
   async start(): Promise<void> {
     await this.#run('start');
   }
+  bound(signal: AbortSignal): CommandControl {
+    return new CommandControl(this.#commands, { ...this.#options, signal });
+  }
   close(): Promise<void> {
     return Promise.resolve();
   }
@@ -90,40 +103,86 @@ export class CommandControl implements Control {
   }
 
   /** Runs a line and resolves with its standard output. */
-  #run(
+  async #run(
     name: 'drive' | 'compact' | 'stop' | 'start',
     variables: Record<string, string> = {},
     request: unknown = {},
   ): Promise<string> {
     const line = this.#commands[name];
-    if (line === undefined)
-      return Promise.reject(new ControlError(`control: the target file has no \`${name}\` command`));
-    const { env, cwd, timeoutMs = 60_000 } = this.#options;
-    return new Promise((resolve, reject) => {
-      const child = spawn('/bin/sh', ['-c', line], {
-        env: { ...env, ...variables } as NodeJS.ProcessEnv,
-        timeout: timeoutMs,
-        killSignal: 'SIGKILL',
-        ...(cwd === undefined ? {} : { cwd }),
-      });
-      let out = '';
-      const err = new OutputTail(ERROR_TAIL);
-      child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-      child.stderr.setEncoding('utf8').on('data', (text: string) => err.add(text));
-      child.stdin.on('error', () => {});
-      child.stdin.end(JSON.stringify(request));
-      const fail = (why: string): void =>
-        reject(new ControlError(`control ${name}: \`${line}\` ${why}${err.text === '' ? '' : `: ${err.text.trim()}`}`));
-      child.once('error', (error) => fail(`could not be started (${error.message})`));
-      // A `start` line may leave the agent behind, which keeps the pipes open; a line that answers is read to its end.
-      child.once(name === 'drive' || name === 'compact' ? 'close' : 'exit', (code, signal) => {
-        child.stdout.destroy();
-        child.stderr.destroy();
-        if (signal !== null) fail(`did not end within ${timeoutMs / 1000} s`);
-        else if (code !== 0) fail(`ended with exit code ${code}`);
-        else resolve(out);
-      });
+    if (line === undefined) throw new ControlError(`control: the target file has no \`${name}\` command`);
+    const { env, cwd, timeoutMs = 60_000, signal } = this.#options;
+    // A `start` line may leave the agent behind, which keeps the pipes open; a line that answers is read to its end.
+    const end = name === 'drive' || name === 'compact' ? 'close' : 'exit';
+    const late = AbortSignal.timeout(timeoutMs);
+    const over = signal === undefined ? late : AbortSignal.any([signal, late]);
+    const ran = await runLine({ line, end, cwd, env: { ...env, ...variables }, stdin: JSON.stringify(request), over });
+    const what = `control ${name}: \`${line}\``;
+    const wrote = ran.errors === '' ? '' : `: ${ran.errors.trim()}`;
+    if (late.aborted) throw new ControlLate(`${what} did not end within ${timeoutMs / 1000} s${wrote}`);
+    if (over.aborted) throw new ControlError(`${what} was ended with its check`);
+    if (ran.code === 0) return ran.out;
+    // A line that ends with an exit code has decided that it cannot do this.
+    throw new (ran.code === undefined ? ControlError : ControlRefused)(`${what} ${ran.how}${wrote}`);
+  }
+}
+
+interface Line {
+  line: string;
+  /** The event of the shell after which all is said. */
+  end: 'close' | 'exit';
+  cwd: string | undefined;
+  env: Record<string, string | undefined>;
+  stdin: string;
+  /** Kills the line with everything that it started. */
+  over: AbortSignal;
+}
+
+interface Ran {
+  out: string;
+  /** The end of its standard error. */
+  errors: string;
+  /** Undefined when it was ended by a signal or could not be started. */
+  code: number | undefined;
+  /** How it ended, in words. */
+  how: string;
+}
+
+/** Runs a shell line in a process group of its own. Resolves however it ends. */
+function runLine({ line, end, cwd, env, stdin, over }: Line): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = spawn('/bin/sh', ['-c', line], {
+      env: env as NodeJS.ProcessEnv,
+      detached: true,
+      ...(cwd === undefined ? {} : { cwd }),
     });
+    let out = '';
+    const errors = new OutputTail(ERROR_TAIL);
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => errors.add(text));
+    child.stdin.on('error', () => {});
+    child.stdin.end(stdin);
+    const kill = (): void => killGroup(child.pid);
+    const ended = (how: string, code?: number): void => {
+      over.removeEventListener('abort', kill);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      resolve({ out, errors: errors.text, code, how });
+    };
+    child.once('error', (error) => ended(`could not be started (${error.message})`));
+    child.once(end, (code: number | null, signal: string | null) =>
+      signal === null ? ended(`ended with exit code ${code}`, code ?? undefined) : ended(`was ended by ${signal}`),
+    );
+    if (over.aborted) kill();
+    else over.addEventListener('abort', kill, { once: true });
+  });
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended already.
   }
 }
 

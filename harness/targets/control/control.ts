@@ -1,6 +1,6 @@
 /**
- * How a suite drives an agent: an interface, the control that can do nothing (`noControl`) and the one that adds a restart to another
- * (`withRestart`). The controls that speak to an agent have a file each beside this one.
+ * How a suite drives an agent: an interface, its errors, and the control that can do nothing (`noControl`). The controls that speak to an
+ * agent have a file each beside this one.
  */
 import type {
   ControlCompacted,
@@ -15,6 +15,16 @@ import { Blocked } from '../../runner/violation.ts';
 /** The set-up of a check failed, which decides nothing about the implementation under test. */
 export class ControlError extends Blocked {
   override name = 'ControlError';
+}
+
+/** Control answered that it cannot, or will not, do what it was asked for: a state that the rig cannot bring about, say. */
+export class ControlRefused extends ControlError {
+  override name = 'ControlRefused';
+}
+
+/** Control did not answer in time. */
+export class ControlLate extends ControlError {
+  override name = 'ControlLate';
 }
 
 /** Drives one agent. Every call resolves when its effect can be seen on the Device API. Throws ControlError. */
@@ -35,6 +45,8 @@ export interface Control {
   stop(signal?: StopSignal): Promise<void>;
   /** Resolves when the agent serves. */
   start(): Promise<void>;
+  /** The same control for as long as `signal` lasts: an abort ends the calls that are under way, which then throw. */
+  bound(signal: AbortSignal): Control;
   close(): Promise<void>;
 }
 
@@ -70,39 +82,6 @@ export const noControl: Control = {
   compact: refuse,
   stop: refuse,
   start: refuse,
+  bound: () => noControl,
   close: () => Promise.resolve(),
 };
-
-/** Stops and starts the process that Muster started. */
-export interface Restarter {
-  stop(signal: StopSignal): Promise<void>;
-  start(): Promise<void>;
-}
-
-/**
- * Adds `restart` to a control that lacks it, for an agent that Muster started. Every call goes to the control inside; `stop` and `start`
- * only when that one can restart, which its `info` says.
- */
-export function withRestart(inner: Control, restarter: Restarter): Control {
-  let innerRestarts = false;
-  return {
-    kind: inner.kind === 'none' ? 'process' : `${inner.kind} + process`,
-    info: async () => {
-      const info = await inner.info();
-      innerRestarts = info.capabilities.includes('restart');
-      return innerRestarts ? info : { ...info, capabilities: [...info.capabilities, 'restart'] };
-    },
-    deploy: (request) => inner.deploy(request),
-    remove: (deploymentId) => inner.remove(deploymentId),
-    publish: (count) => inner.publish(count),
-    compact: () => inner.compact(),
-    stop: (signal = 'SIGTERM') => (innerRestarts ? inner : restarter).stop(signal),
-    start: async () => {
-      if (innerRestarts) return inner.start();
-      await restarter.start().catch((error: unknown) => {
-        throw new ControlError(error instanceof Error ? error.message : String(error), { cause: error });
-      });
-    },
-    close: () => inner.close(),
-  };
-}

@@ -1,8 +1,9 @@
 /** Follows a device's event stream while control drives the device by other means; survives restarts of the agent. */
+import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
-import { type EventStream, openEvents } from '../../client/sse.ts';
+import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
 import { poll, pollWithin } from '../../common/waiting.ts';
-import { parseExact } from './control.ts';
+import { ControlError, parseExact } from './control.ts';
 
 /** An event as far as control reads it. */
 export interface WatchedEvent {
@@ -24,16 +25,24 @@ export class EventWatch implements AsyncDisposable {
   #stream: EventStream | undefined;
   #cursor: number | bigint | undefined;
   #opened = false;
+  /** Why the stream is not open, as far as it is known. */
+  #trouble = 'the agent has not answered yet';
+  /** A fault that connecting again cannot mend. */
+  #fault: { error: unknown } | undefined;
   #following: Promise<void> | undefined;
 
   constructor(http: HttpClient) {
-    this.#http = http;
+    this.#http = http.with({ signal: this.#over.signal });
   }
 
-  /** Resolves when the stream is open, and then misses nothing that happens later; or after `withinMs`. */
-  async start(withinMs: number): Promise<void> {
+  /** Resolves when the stream is open, and then misses nothing that happens later. Throws ControlError when it does not open in time. */
+  async start(withinMs: number, signal?: AbortSignal): Promise<void> {
     this.#following ??= this.#follow();
-    await this.#when('the event stream to open', () => this.#opened || undefined, withinMs);
+    const opened = await this.#when('the event stream to open', () => this.#opened || undefined, withinMs, signal);
+    if (opened === undefined)
+      throw new ControlError(
+        `control: the device's event stream, which shows what was published, did not open within ${withinMs / 1000} s: ${this.#trouble}`,
+      );
   }
 
   /** Number of events seen so far; a mark for `since`. */
@@ -46,8 +55,13 @@ export class EventWatch implements AsyncDisposable {
   }
 
   /** The first event after `mark` that fits; undefined when none comes within that many milliseconds. */
-  until(fits: (event: WatchedEvent) => boolean, mark: number, withinMs: number): Promise<WatchedEvent | undefined> {
-    return this.#when('an event', () => this.since(mark).find(fits), withinMs);
+  until(
+    fits: (event: WatchedEvent) => boolean,
+    mark: number,
+    withinMs: number,
+    signal?: AbortSignal,
+  ): Promise<WatchedEvent | undefined> {
+    return this.#when('an event', () => this.since(mark).find(fits), withinMs, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -56,12 +70,22 @@ export class EventWatch implements AsyncDisposable {
     await this.#following;
   }
 
-  /** Connects again from the cursor whenever the stream ends, until the watch is over. */
+  /** Connects again from the cursor whenever the connection is lost, until the watch is over. Any other error ends it. */
   async #follow(): Promise<void> {
-    const read = () => this.#read().catch(() => this.#stream?.close().catch(() => {}));
+    const read = async (): Promise<undefined> => {
+      try {
+        await this.#read();
+      } catch (error) {
+        await this.#stream?.close().catch(() => {});
+        if (!isLost(error)) throw error;
+        this.#trouble = error.message;
+      }
+    };
     const { signal } = this.#over;
     const options = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: RECONNECT_MS, signal };
-    await poll('the end of the watch', read, options).catch(() => {});
+    await poll('the end of the watch', read, options).catch((error: unknown) => {
+      if (!signal.aborted) this.#fault = { error };
+    });
   }
 
   /** Reads one connection until it ends, which it does by throwing. */
@@ -70,7 +94,7 @@ export class EventWatch implements AsyncDisposable {
     this.#stream = stream;
     // The log was compacted past the cursor: events were missed, and the next connection begins with new ones.
     if (stream.status === 410) this.#cursor = undefined;
-    if (stream.status !== 200) throw new Error(`the event stream answered ${stream.status}`);
+    if (stream.status !== 200) throw new StreamEnded(`GET /events answered ${stream.status}`);
     this.#opened = true;
     for (;;) {
       const event = parse((await stream.next({ within: SILENCE_MS, for: 'an event' })).data);
@@ -80,10 +104,26 @@ export class EventWatch implements AsyncDisposable {
     }
   }
 
-  #when<T>(what: string, look: () => T | undefined, timeoutMs: number): Promise<T | undefined> {
-    return pollWithin(what, look, { timeoutMs, firstPauseMs: LOOK_MS });
+  #when<T>(
+    what: string,
+    look: () => T | undefined,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<T | undefined> {
+    const lookAgain = (): T | undefined => {
+      if (this.#fault !== undefined) throw this.#fault.error;
+      return look();
+    };
+    return pollWithin(what, lookAgain, { timeoutMs, firstPauseMs: LOOK_MS, signal });
   }
 }
+
+/** Whether the stream broke off or could not be reached, which a restart of the agent explains. */
+const isLost = (error: unknown): error is Error =>
+  error instanceof Unreachable ||
+  error instanceof NoAnswer ||
+  error instanceof StreamEnded ||
+  error instanceof StreamTimeout;
 
 function parse(text: string | undefined): WatchedEvent | undefined {
   if (text === undefined) return undefined;

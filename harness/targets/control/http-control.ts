@@ -1,5 +1,5 @@
 /** Control over HTTP: the control API of `fixtures/control.md`. */
-import { HttpClient } from '../../client/http.ts';
+import { HttpClient, type HttpRequest, type HttpResponse } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
 import {
   type ControlCompacted,
@@ -14,18 +14,34 @@ import {
 import { type Deployment, deployment } from '../../contract/deployment.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { accepts } from '../transports/transport.ts';
-import { type Control, ControlError, type Exact, parseExact } from './control.ts';
+import { type Control, ControlError, ControlLate, ControlRefused, type Exact, parseExact } from './control.ts';
+
+/** Milliseconds: a control API answers within 60 seconds (`fixtures/control.md`). */
+const CALL_MS = 60_000;
+
+/** How long a call may take, and what ends it early. `http`: a client of the same address whose connections are shared. */
+export interface HttpControlOptions {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  http?: HttpClient;
+}
 
 /** Speaks to a control API. */
 export class HttpControl implements Control {
   readonly kind: string;
+  readonly #address: string;
   readonly #http: HttpClient;
+  readonly #timeoutMs: number;
+  readonly #signal: AbortSignal | undefined;
 
   /** `address`: an `http(s)://` URL, a port, or the path of a unix socket. `timeoutMs` of one call: default 60 000. */
-  constructor(address: string, options: { timeoutMs?: number } = {}) {
+  constructor(address: string, options: HttpControlOptions = {}) {
     const { path, ...endpoint } = endpointOf(address);
     this.kind = `http ${address}`;
-    this.#http = new HttpClient({ endpoint, basePath: path, timeoutMs: options.timeoutMs ?? 60_000 });
+    this.#address = address;
+    this.#timeoutMs = options.timeoutMs ?? CALL_MS;
+    this.#signal = options.signal;
+    this.#http = options.http ?? new HttpClient({ endpoint, basePath: path });
   }
 
   info(): Promise<ControlInfo> {
@@ -49,19 +65,21 @@ export class HttpControl implements Control {
   async start(): Promise<void> {
     await this.#call('POST', '/start');
   }
+  bound(signal: AbortSignal): HttpControl {
+    return new HttpControl(this.#address, { http: this.#http, timeoutMs: this.#timeoutMs, signal });
+  }
   close(): Promise<void> {
     return this.#http.close();
   }
 
   async #call<T>(method: string, path: string, body?: unknown, answer?: Shape): Promise<T> {
     const what = `control ${method} ${path}`;
-    const response = await this.#http
-      .request({ method, path, ...(body === undefined ? {} : { body }) })
-      .catch((error: unknown) => {
-        throw new ControlError(error instanceof Error ? `control: ${error.message}` : String(error), { cause: error });
-      });
+    const response = await this.#request({ method, path, ...(body === undefined ? {} : { body }) });
     if (response.status < 200 || response.status > 299) {
-      throw new ControlError(`${what} answered ${response.status}: ${cut(response.text, 300)}`);
+      const refused = response.status >= 400 && response.status < 500;
+      throw new (refused ? ControlRefused : ControlError)(
+        `${what} answered ${response.status}: ${cut(response.text, 300)}`,
+      );
     }
     if (answer === undefined) return undefined as T;
     // The suite decides whether a deployment has its shape; control needs only the id.
@@ -76,6 +94,19 @@ export class HttpControl implements Control {
       );
     }
     return (answer === (controlInfo as Shape) ? response.json : parseExact(response.text)) as T;
+  }
+
+  async #request(request: HttpRequest): Promise<HttpResponse> {
+    const late = AbortSignal.timeout(this.#timeoutMs);
+    const signal = this.#signal === undefined ? late : AbortSignal.any([this.#signal, late]);
+    try {
+      // The client's own limit stands behind this one.
+      return await this.#http.with({ signal, timeoutMs: 2 * this.#timeoutMs }).request(request);
+    } catch (error) {
+      const what = `control ${request.method} ${request.path}`;
+      if (late.aborted) throw new ControlLate(`${what}: no whole answer within ${this.#timeoutMs / 1000} s`);
+      throw new ControlError(error instanceof Error ? `control: ${error.message}` : String(error), { cause: error });
+    }
   }
 }
 

@@ -20,10 +20,17 @@ export interface ReleaseFixture {
 /** Throws ControlError when the platform refuses a call. */
 export class PlatformClient {
   readonly #http: HttpClient;
-  #typeId: Promise<string> | undefined;
+  /** The config type of all releases; shared by all that are bound to a signal. */
+  readonly #made: { typeId?: string };
 
-  constructor(http: HttpClient) {
+  constructor(http: HttpClient, made: { typeId?: string } = {}) {
     this.#http = http;
+    this.#made = made;
+  }
+
+  /** The same client for as long as `signal` lasts. */
+  bound(signal: AbortSignal): PlatformClient {
+    return new PlatformClient(this.#http.with({ signal }), this.#made);
   }
 
   /** A release whose schema has one slot for each file, and the instances that fill them. No files: an empty release. */
@@ -31,9 +38,9 @@ export class PlatformClient {
     const version = `muster-${randomUUID()}`;
     if (files.length === 0)
       return { releaseId: await this.#create('/releases', { version, config_schema_ids: [] }), instanceIds: [] };
-    this.#typeId ??= this.#create('/config_types', { name: 'Muster', slug: `muster-${randomUUID()}` });
+    this.#made.typeId ??= await this.#create('/config_types', { name: 'Muster', slug: `muster-${randomUUID()}` });
     const schemaId = await this.#create('/config_schemas', {
-      config_type_ref: { id: await this.#typeId },
+      config_type_ref: { id: this.#made.typeId },
       language: 'opaque',
       format: 'json',
       documents: [{ name: 'schema.json', data: JSON.stringify({ title: version }) }],

@@ -3,13 +3,14 @@
  * a platform cannot make an agent carry out (a pair of statuses, a compaction) throw ControlError.
  */
 import { randomUUID } from 'node:crypto';
+import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
 import { poll } from '../../common/waiting.ts';
 import type { ControlCompacted, ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/deployment.ts';
-import { type Control, ControlError, type Exact } from './control.ts';
-import { EventWatch } from './event-watch.ts';
+import { type Control, ControlError, ControlLate, ControlRefused, type Exact } from './control.ts';
+import { EventWatch, type WatchedEvent } from './event-watch.ts';
 import { type ConfigFile, PlatformClient } from './platform-client.ts';
 
 /** The two sides that a deployment goes through. */
@@ -28,22 +29,38 @@ const POLL_MS = 20;
 /** A path that no agent can write: file names have at most 255 bytes. */
 const IMPOSSIBLE = `/muster/${'too-long-'.repeat(40)}.json`;
 
+/** What all controls of one device share, whatever signal they are bound to. */
+interface Shared {
+  platform: PlatformClient;
+  watch: EventWatch;
+  /** The end of the calls that were made so far. */
+  last: Promise<unknown>;
+}
+
 /** Drives one device of a platform. */
 export class PlatformControl implements Control {
   readonly kind = 'platform';
+  readonly #options: PlatformControlOptions;
   readonly #platform: PlatformClient;
   readonly #device: HttpClient;
   readonly #deviceId: string;
   readonly #timeoutMs: number;
-  readonly #watch: EventWatch;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #signal: AbortSignal | undefined;
+  readonly #shared: Shared;
 
-  constructor(options: PlatformControlOptions) {
-    this.#platform = new PlatformClient(options.platform);
-    this.#device = options.device;
-    this.#deviceId = options.deviceId;
-    this.#timeoutMs = options.timeoutMs ?? 60_000;
-    this.#watch = new EventWatch(options.device);
+  constructor(options: PlatformControlOptions, shared?: Shared, signal?: AbortSignal) {
+    const { platform, device, deviceId, timeoutMs = 60_000 } = options;
+    this.#options = options;
+    this.#shared = shared ?? {
+      platform: new PlatformClient(platform),
+      watch: new EventWatch(device),
+      last: Promise.resolve(),
+    };
+    this.#platform = signal === undefined ? this.#shared.platform : this.#shared.platform.bound(signal);
+    this.#device = signal === undefined ? device : device.with({ signal });
+    this.#deviceId = deviceId;
+    this.#timeoutMs = timeoutMs;
+    this.#signal = signal;
   }
 
   info(): Promise<ControlInfo> {
@@ -58,7 +75,7 @@ export class PlatformControl implements Control {
   remove(deploymentId: string): Promise<Deployment> {
     return this.#inTurn(async () => {
       const { activity_status: activity } = await this.#platform.deployment(deploymentId);
-      if (activity === 'archived') throw new ControlError(`control: ${deploymentId} is archived already`);
+      if (activity === 'archived') throw new ControlRefused(`control: ${deploymentId} is archived already`);
       await this.#deployed(await this.#platform.deploy(this.#deviceId, 'Replaces what is removed', []));
       return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived');
     });
@@ -66,19 +83,21 @@ export class PlatformControl implements Control {
 
   /** Creates deployments, one after the other, until that many events have come. */
   publish(count: number): Promise<Exact<ControlPublished>> {
+    const { watch } = this.#shared;
     return this.#inTurn(async () => {
-      await this.#watch.start(this.#timeoutMs);
-      const mark = this.#watch.mark;
+      await watch.start(this.#timeoutMs, this.#signal);
+      const mark = watch.mark;
       do {
         const { id } = await this.#deploy({ description: 'Makes an event' });
-        const event = await this.#watch.until(({ deploymentId }) => deploymentId === id, mark, this.#timeoutMs);
+        const isOfIt = ({ deploymentId }: WatchedEvent): boolean => deploymentId === id;
+        const event = await watch.until(isOfIt, mark, this.#timeoutMs, this.#signal);
         if (event === undefined) {
-          throw new ControlError(
+          throw new ControlLate(
             `control: the agent reported ${id} as deployed, but its event stream had no event of it within ${this.#timeoutMs / 1000} s`,
           );
         }
-      } while (this.#watch.mark - mark < count);
-      const [first = 0, ...more] = this.#watch
+      } while (watch.mark - mark < count);
+      const [first = 0, ...more] = watch
         .since(mark)
         .map((event) => event.id)
         .sort((left, right) => (left < right ? -1 : 1));
@@ -89,25 +108,28 @@ export class PlatformControl implements Control {
   }
 
   compact(): Promise<ControlCompacted> {
-    return Promise.reject(new ControlError('control: a platform cannot make an agent compact its log'));
+    return Promise.reject(new ControlRefused('control: a platform cannot make an agent compact its log'));
   }
   stop(): Promise<void> {
-    return Promise.reject(new ControlError('control: a platform cannot stop an agent; start it with --command'));
+    return Promise.reject(new ControlRefused('control: a platform cannot stop an agent; start it with --command'));
   }
   start(): Promise<void> {
-    return Promise.reject(new ControlError('control: a platform cannot start an agent; start it with --command'));
+    return Promise.reject(new ControlRefused('control: a platform cannot start an agent; start it with --command'));
+  }
+  bound(signal: AbortSignal): PlatformControl {
+    return new PlatformControl(this.#options, this.#shared, signal);
   }
   async close(): Promise<void> {
-    await this.#watch[Symbol.asyncDispose]();
+    await this.#shared.watch[Symbol.asyncDispose]();
   }
 
   async #deploy(request: ControlDeployment): Promise<Deployment> {
     const { activity_status: activity = 'deployed', error_status: error = 'none', target_status: target } = request;
     if (error === 'failed') return this.#fail(request);
     if (activity !== 'deployed' || error !== 'none' || (target ?? 'deployed') !== 'deployed') {
-      throw new ControlError(`control: a platform cannot drive an agent to ${activity} with error ${error}`);
+      throw new ControlRefused(`control: a platform cannot drive an agent to ${activity} with error ${error}`);
     }
-    if (request.release_id !== undefined) throw new ControlError('control: a platform chooses the id of a release');
+    if (request.release_id !== undefined) throw new ControlRefused('control: a platform chooses the id of a release');
     const id = await this.#platform.deploy(
       this.#deviceId,
       request.description ?? 'Deployed by a conformance check',
@@ -134,7 +156,10 @@ export class PlatformControl implements Control {
     );
     let shown = 'nothing';
     const look = async (): Promise<Deployment | undefined> => {
-      const response = await this.#device.get('/deployments/current').catch(() => undefined);
+      const response = await this.#device.get('/deployments/current').catch((error: unknown) => {
+        if (error instanceof NoAnswer || error instanceof Unreachable) return undefined;
+        throw error;
+      });
       shown = response === undefined ? 'nothing' : cut(response.text, 200);
       const current = response?.json as Deployment | undefined;
       return current?.id === id ? current : undefined;
@@ -161,14 +186,23 @@ export class PlatformControl implements Control {
   }
 
   #until<T>(what: string, look: () => Promise<T | undefined>, failure: () => string): Promise<T> {
-    const timeoutError = (): Error => new ControlError(`control: ${failure()}`);
-    return poll(what, look, { timeoutMs: this.#timeoutMs, firstPauseMs: POLL_MS, timeoutError });
+    const timeoutError = (): Error => new ControlLate(`control: ${failure()}`);
+    return poll(what, look, {
+      timeoutMs: this.#timeoutMs,
+      firstPauseMs: POLL_MS,
+      signal: this.#signal,
+      timeoutError,
+    });
   }
 
   /** An agent has one target deployment at a time, so calls that come at once are carried out one after the other. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const next = this.#last.then(work, work);
-    this.#last = next.catch(() => {});
+    const start = (): Promise<T> => {
+      this.#signal?.throwIfAborted();
+      return work();
+    };
+    const next = this.#shared.last.then(start);
+    this.#shared.last = next.catch(() => {});
     return next;
   }
 }

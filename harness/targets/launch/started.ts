@@ -1,6 +1,6 @@
 /** A target that Muster starts itself, by a command or from an image: its options, why one could not be started, and what it wrote. */
 import { poll } from '../../common/waiting.ts';
-import type { Restarter } from '../control/control.ts';
+import type { Restarter } from '../control/with-restart.ts';
 import type { TargetOptions } from '../options.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 
