@@ -120,7 +120,7 @@ export class Agent implements RequestHandler, ServedAgent {
   }
 
   handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): void {
-    const delayMs = this.#env.latency();
+    const delayMs = this.#env.latency() + this.behaviour.http.delayMs();
     if (delayMs > 0) setTimeout(() => serve(this, request, response, entrance), delayMs);
     else serve(this, request, response, entrance);
   }
@@ -226,6 +226,7 @@ export class Agent implements RequestHandler, ServedAgent {
       socket.destroy();
       return;
     }
+    this.behaviour.transport.connected(socket);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets?.delete(socket));
     adopt(socket, this, entrance);

@@ -5,6 +5,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import type { DiscoveryFile } from '../../harness/contract/discovery.ts';
 import type {
@@ -56,6 +57,8 @@ export interface TransportBehaviour {
   readonly host: string;
   /** Whether one more connection is taken when `open` of them are open. */
   accepts(open: number): boolean;
+  /** Sees each connection before anything is read from it or written to it. */
+  connected(socket: Socket): void;
   /** Content of the discovery file. */
   discovery(file: DiscoveryFile): unknown;
   /** Whether a request with this `Authorization` header may pass; `token` is undefined where the transport needs none. */
@@ -66,6 +69,8 @@ export interface TransportBehaviour {
 export interface HttpBehaviour {
   /** Sees every request first; true when it has taken the request over. */
   intercept(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Milliseconds by which the next answer is late. */
+  delayMs(): number;
   /** The path below the version prefix, or undefined when this path is not the Device API's. */
   route(path: string): string | undefined;
   refusal(refusal: Refusal, request: IncomingMessage): Refusal;
@@ -100,6 +105,8 @@ export interface StreamBehaviour {
   recipients<S extends LiveSubscriber>(live: ReadonlySet<S>): Iterable<S>;
   /** Bytes that may wait in a live subscriber's socket before it goes back to reading from the file. */
   readonly liveBufferBytes: number;
+  /** Milliseconds between two events of a stream. */
+  readonly eventPauseMs: number;
   /** Milliseconds after which a stream is ended; undefined: never. */
   lifetimeMs(heartbeatMs: number): number | undefined;
 }
@@ -170,11 +177,13 @@ export const referenceBehaviour: DeviceBehaviour = {
     permit: chmodSync,
     host: '127.0.0.1',
     accepts: () => true,
+    connected: () => {},
     discovery: (file) => file,
     authorized: (header, token) => token === undefined || carriesToken(header, token),
   },
   http: {
     intercept: () => false,
+    delayMs: () => 0,
     route: (path) => (path.startsWith(`${DEVICE_API_PREFIX}/`) ? path.slice(DEVICE_API_PREFIX.length) : undefined),
     refusal: (refusal) => refusal,
     errorBody: ({ code, message, params = {} }): ErrorBody => ({ error: { code, params, message } }),
@@ -197,6 +206,7 @@ export const referenceBehaviour: DeviceBehaviour = {
     join: (enter) => enter(),
     recipients: (live) => live,
     liveBufferBytes: 262_144,
+    eventPauseMs: 0,
     lifetimeMs: () => undefined,
   },
   log: {

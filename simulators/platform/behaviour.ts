@@ -3,7 +3,7 @@
  * the right ones. In `simulators/defects/platform` a defect changes one of them, and a variant takes another choice where the
  * specification leaves it open.
  */
-
+import type { Socket } from 'node:net';
 import type { DeploymentReport } from '../../harness/contract/agent.ts';
 import type {
   DeploymentActivityStatus,
@@ -75,6 +75,11 @@ export interface PlatformBehaviour {
 
   /** Changes the JSON answer of an operation just before it is sent. Absent: sent as it is. */
   answer?(operation: string, answer: Answer): Answer;
+
+  /** Milliseconds by which the next answer is late. Absent: at once. */
+  delayMs?(): number;
+  /** Sees each connection before anything is read from it or written to it. Absent: left as it is. */
+  connected?(socket: Socket): void;
 
   // Keys and versions (sections 5 and 9)
   /** The key to serve the request of that operation with; `found` is the one whose text was presented. */

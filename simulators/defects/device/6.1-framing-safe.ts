@@ -35,7 +35,7 @@ export const defects = [
 ];
 
 export const variants = [
-  variant('byte-by-byte', 'Sends each byte as an HTTP chunk of its own.', {
+  variant('chunk-by-byte', 'Sends each byte as an HTTP chunk of its own.', {
     stream: ({ chunk }) => ({
       chunk: (body) => Buffer.concat(Array.from(body, (byte) => chunk(Buffer.of(byte)))),
     }),

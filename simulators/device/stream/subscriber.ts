@@ -46,6 +46,9 @@ export class Subscriber implements StreamSubscriber {
   #wasLive = false;
   #closed = false;
   #scheduled: NodeJS.Immediate | undefined;
+  /** Events that were read and wait for their turn, where there is a pause between two. */
+  #held: StoredEvent[] = [];
+  #pause: NodeJS.Timeout | undefined;
   #lifetime: NodeJS.Timeout | undefined;
   /** Bytes that were sent at the last beat. */
   #sent = -1;
@@ -65,7 +68,9 @@ export class Subscriber implements StreamSubscriber {
   open(): void {
     const { behaviour, heartbeatMs, fanOut } = this.#stream;
     fanOut.enrol(this);
-    this.#socket.on('drain', () => this.#pump());
+    this.#socket.on('drain', () => {
+      if (this.#pause === undefined) this.#pump();
+    });
     this.#socket.once('close', () => this.#close());
     if (behaviour.preamble !== '') this.#write(Buffer.from(behaviour.preamble));
     if (behaviour.heartbeatAtOpen) this.beat();
@@ -131,10 +136,34 @@ export class Subscriber implements StreamSubscriber {
     const reader = this.#reader;
     this.#scheduled = undefined;
     if (this.#closed || !reader || this.#socket.writableNeedDrain) return;
-    const events = this.#read(reader);
+    const paced = this.#stream.behaviour.eventPauseMs > 0;
+    const events = paced ? this.#readOne(reader) : this.#read(reader);
     if (events === 'overtaken') this.drop();
-    else if (events.length === 0) this.#goLive();
-    else this.#replay(events);
+    else if (events.length > 0) this.#replay(events);
+    else if (paced) this.#pumpLater();
+    else this.#goLive();
+  }
+
+  #pumpLater(): void {
+    const { eventPauseMs } = this.#stream.behaviour;
+    if (eventPauseMs === 0) {
+      this.#scheduled = setImmediate(() => this.#pump());
+      return;
+    }
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      this.#pump();
+    }, eventPauseMs).unref();
+  }
+
+  /** The next event that passes the filter; empty when there is none yet. */
+  #readOne(reader: LogReader): StoredEvent[] | 'overtaken' {
+    while (this.#held.length === 0) {
+      const events = this.#read(reader);
+      if (events === 'overtaken' || events.length === 0) return events;
+      this.#held = events.filter(({ type }) => this.#stream.behaviour.wants(this.view.filter, type, 'replay'));
+    }
+    return this.#held.splice(0, 1);
   }
 
   #read(reader: LogReader): StoredEvent[] | 'overtaken' {
@@ -154,7 +183,7 @@ export class Subscriber implements StreamSubscriber {
     for (const event of seen) if (wants(this.view.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
     // Other subscribers get their turn between two portions.
-    if (!this.#socket.writableNeedDrain) this.#scheduled = setImmediate(() => this.#pump());
+    if (!this.#socket.writableNeedDrain) this.#pumpLater();
   }
 
   #goLive(): void {
@@ -170,6 +199,7 @@ export class Subscriber implements StreamSubscriber {
     if (this.#closed) return;
     this.#closed = true;
     clearImmediate(this.#scheduled);
+    clearTimeout(this.#pause);
     clearTimeout(this.#lifetime);
     this.#stopHeartbeat?.();
     this.#reader?.close();

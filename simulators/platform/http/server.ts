@@ -1,5 +1,6 @@
 /** The HTTP server of the platform. */
 import type { IncomingMessage } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
@@ -50,6 +51,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, onFailure));
   void app.register(
     (scope, _options, done) => {
+      addDelay(scope, core);
       if (faults) addFaults(scope, faults, seed);
       registerRoutes(scope, core, renderer, keys);
       serveDocuments(scope, core.names, BASE_PATH);
@@ -58,11 +60,19 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     },
     { prefix: BASE_PATH },
   );
+  const { connected } = core.behaviour;
+  if (connected) app.server.on(tls ? 'secureConnection' : 'connection', connected);
   registerAgent?.(app);
   serveDocuments(app, core.names, BASE_PATH);
   const agents = registerAgent === undefined ? '' : `, that of agents under ${AGENT_BASE_PATH}`;
   refuseOthers(app, `there is nothing at this path: the Platform API is under ${BASE_PATH}${agents}`);
   return app;
+}
+
+/** Answers as late as the behaviour wants. */
+function addDelay(app: FastifyInstance, { behaviour }: Core): void {
+  const { delayMs } = behaviour;
+  if (delayMs) app.addHook('onRequest', () => setTimeout(delayMs(), undefined, { ref: false }));
 }
 
 /** Answers before a body is read, which the router's own "not found" does not. */

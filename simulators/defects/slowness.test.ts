@@ -1,0 +1,93 @@
+import net from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { poll } from '../../harness/common/waiting.ts';
+import { referenceBehaviour } from '../device/index.ts';
+import { robot } from '../device/testing/robot.ts';
+import { simulatePlatform } from '../platform/index.ts';
+import { referenceBehaviour as platformReference } from '../platform/reference.ts';
+import { deviceVariant } from './device/index.ts';
+import { platformVariants } from './platform/index.ts';
+import { warmUp } from './slowness.ts';
+
+/** What a client reads, in the pieces in which it reads it, until `enough` of the whole. */
+function readPieces(
+  address: net.NetConnectOpts,
+  request: string,
+  enough: (text: string) => boolean,
+): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    const pieces: string[] = [];
+    const socket = net.connect(address, () => socket.write(request));
+    socket.on('data', (piece) => {
+      pieces.push(piece.toString('latin1'));
+      if (enough(pieces.join(''))) socket.destroy();
+    });
+    socket.once('error', reject);
+    socket.once('close', () => resolve(pieces));
+  });
+}
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+/** On a busy machine some bytes are read together. */
+const mostlyAlone = (pieces: readonly string[]): boolean => pieces.length > pieces.join('').length / 2;
+
+describe('byte by byte', () => {
+  test('a device sends heads, bodies and events', async () => {
+    const { behaviour } = deviceVariant('byte-by-byte');
+    await using on = await robot({ behaviour: behaviour(referenceBehaviour) });
+    await on.device.publish(2);
+    const request = get('/v0.2/health') + get('/v0.2/events?after=0');
+    const pieces = await readPieces({ path: on.socket }, request, (text) => /id: 2\n[\s\S]*\n\n/.test(text));
+    expect(mostlyAlone(pieces)).toBe(true);
+    expect(pieces.join('')).toMatch(/{"status":"ok"}HTTP\/1\.1 200 OK[\s\S]*id: 1\nevent: [\s\S]*id: 2\n/);
+  });
+
+  test('a device sends many events whole', async () => {
+    const { behaviour } = deviceVariant('byte-by-byte');
+    await using on = await robot({ behaviour: behaviour(referenceBehaviour) });
+    await on.device.publish(300);
+    const stream = await on.listen('?after=0');
+    await stream.reach(300);
+    expect(stream.ids).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
+  });
+
+  test('a platform sends what it sends', async () => {
+    const variant = platformVariants.find(({ name }) => name === 'byte-by-byte');
+    const behaviour = variant?.behaviour(platformReference) ?? platformReference;
+    await using platform = await simulatePlatform({ mqtt: false, behaviour });
+    const { port, pathname } = new URL(platform.url);
+    const pieces = await readPieces({ host: '127.0.0.1', port: Number(port) }, get(`${pathname}/devices`), (text) =>
+      text.endsWith('}'),
+    );
+    expect(mostlyAlone(pieces)).toBe(true);
+    expect(pieces.join('')).toMatch(/^HTTP\/1\.1 401 [\s\S]*\r\n\r\n{"error":/);
+  });
+});
+
+test('a pause between events holds for stored and for live ones, and every event comes', async () => {
+  const eventPauseMs = 60;
+  const behaviour = { ...referenceBehaviour, stream: { ...referenceBehaviour.stream, eventPauseMs } };
+  await using on = await robot({ behaviour });
+  await on.device.publish(3);
+  const stream = await on.listen('?after=0');
+  const begun = performance.now();
+  await stream.reach(1);
+  await on.device.publish(3);
+  await stream.reach(6);
+  expect(performance.now() - begun).toBeGreaterThan(4 * eventPauseMs);
+  expect(stream.ids).toEqual([1, 2, 3, 4, 5, 6]);
+});
+
+test('a slow answer comes after its delay', async () => {
+  const { behaviour } = deviceVariant('slow-answers');
+  await using on = await robot({ behaviour: behaviour(referenceBehaviour) });
+  const begun = performance.now();
+  expect((await on.ask('/health')).status).toBe(200);
+  expect(performance.now() - begun).toBeGreaterThan(290);
+});
+
+test('a server that has warmed up answers at once', async () => {
+  const delayMs = warmUp(50);
+  expect(delayMs()).toBe(50);
+  await poll('the server to warm up', () => (delayMs() === 0 ? true : undefined), { timeoutMs: 10_000 });
+});
