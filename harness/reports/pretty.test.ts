@@ -108,7 +108,9 @@ test('a target cannot write to the terminal of the reader', () => {
 
 test('on GitHub its words cannot command the runner', async () => {
   let said = '';
-  await prettyReporter({ env: { GITHUB_ACTIONS: 'true' } }, { write: (text) => (said += text) }).onEnd?.(sampleReport());
+  await prettyReporter({ env: { GITHUB_ACTIONS: 'true' } }, { write: (text) => (said += text) }).onEnd?.(
+    sampleReport(),
+  );
   const token = /^::stop-commands::([\w-]{36})\n/.exec(said)?.[1];
   expect(token).toBeDefined();
   expect(said.endsWith(`::${token}::\n`)).toBe(true);
