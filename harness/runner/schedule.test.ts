@@ -69,7 +69,7 @@ describe('premises', () => {
 
   it('are problems of the suite when they are unknown, run later, or form a circle', () => {
     expect(premiseProblems([declared('test.a', { premises: ['test.nobody'] })])).toEqual([
-      'test.a rests on test.nobody, which no check has',
+      'test.a rests on test.nobody, which no check is called',
     ]);
     const late = [declared('test.a', { premises: ['test.b'] }), declared('test.b', { sharing: 'disruptive' })];
     expect(premiseProblems(late)).toEqual(['test.a rests on test.b, which runs in a later lane']);
