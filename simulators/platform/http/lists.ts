@@ -5,12 +5,16 @@ import type { Filters, Matching } from '../store/page-index.ts';
 import type { Answered, Call } from './call.ts';
 import { readExpand, readFilters, readOrder, valuesOf } from './query.ts';
 
+const BY_ID = [{ field: 'id', descending: false }] as const;
+
 /** Answers a page of a collection. */
 export function list(call: Call, kind: ResourceKind, narrow: Filters = {}): Answered {
   const { core, query, version } = call;
-  const filters = { ...readFilters(query, kind, version), ...narrow };
+  const collection = core.store.collections[kind];
+  const isValue = (field: string, text: string): boolean => collection.query({ [field]: [text] }, BY_ID).count() > 0;
+  const filters = { ...readFilters(query, kind, version, isValue), ...narrow };
   const terms = core.behaviour.order(readOrder(query, kind, version));
-  return page(call, kind, core.store.collections[kind].query(filters, terms));
+  return page(call, kind, collection.query(filters, terms));
 }
 
 /** Answers a page of what matches. */

@@ -28,16 +28,37 @@ export function valuesOf(query: Query, name: string): readonly string[] {
   return value === undefined ? NONE : typeof value === 'string' ? [value] : value;
 }
 
-/** Throws PlatformError 400 for a value that the filter does not know. */
-export function readFilters(query: Query, kind: ResourceKind, version: SupportedVersion): Filters {
+/**
+ * The items of a list parameter, which may be repeated, and separated by `,` or `|`: published clients use each of the three. Empty
+ * items are left out. `isOne` says that a text with commas is one item.
+ */
+const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = () => false): string[] =>
+  texts
+    .flatMap((text) => text.split('|'))
+    .flatMap((text) => (text.includes(',') && !isOne(text) ? text.split(',') : [text]))
+    .filter((text) => text !== '');
+
+/**
+ * A filter without any value filters nothing. Throws PlatformError 400 for a value that the filter does not know.
+ *
+ * @param isValue whether an item has this value in this field: a name may hold commas
+ */
+export function readFilters(
+  query: Query,
+  kind: ResourceKind,
+  version: SupportedVersion,
+  isValue: (field: string, text: string) => boolean,
+): Filters {
   const filters: Record<string, readonly string[]> = {};
   const known = RESOURCES[kind].filters;
   for (const field in query) {
     const filter = Object.hasOwn(known, field) ? known[field] : undefined;
     if (filter === undefined || !inVersion(filter, version)) continue;
-    const values = valuesOf(query, field).flatMap((text) => text.split('|'));
-    if (values.length > FILTER_VALUES) throw refuse(field, `at most ${FILTER_VALUES} values`, []);
     const accepted = filter.values?.(version);
+    const isOne = accepted === undefined ? (text: string) => isValue(field, text) : undefined;
+    const values = itemsOf(valuesOf(query, field), isOne);
+    if (values.length > FILTER_VALUES) throw refuse(field, `at most ${FILTER_VALUES} values`, []);
+    if (values.length === 0) continue;
     const wrong = accepted && values.find((value) => !accepted.includes(value));
     if (wrong !== undefined) throw refuse(field, `${shortened(wrong)} is not accepted`, accepted ?? []);
     filters[field] = filterUp(kind, field, values, version);
@@ -51,20 +72,17 @@ export function readOrder(query: Query, kind: ResourceKind, version: SupportedVe
   const accepted = ['id', 'created_at'];
   for (const [field, span] of Object.entries(RESOURCES[kind].orders))
     if (inVersion(span, version)) accepted.push(field);
-  const texts = valuesOf(query, 'order_by').flatMap((text) => text.split(','));
-  return texts
-    .filter((text) => text !== '')
-    .map((text) => {
-      const [field = '', direction = 'desc', ...rest] = text.split(':');
-      if (!accepted.includes(field) || rest.length > 0 || (direction !== 'asc' && direction !== 'desc')) {
-        throw refuse(
-          'order_by',
-          `${shortened(text)} is not accepted`,
-          accepted.map((name) => `${name}[:asc|:desc]`),
-        );
-      }
-      return { field, descending: direction === 'desc' };
-    });
+  return itemsOf(valuesOf(query, 'order_by')).map((text) => {
+    const [field = '', direction = 'desc', ...rest] = text.split(':');
+    if (!accepted.includes(field) || rest.length > 0 || (direction !== 'asc' && direction !== 'desc')) {
+      throw refuse(
+        'order_by',
+        `${shortened(text)} is not accepted`,
+        accepted.map((name) => `${name}[:asc|:desc]`),
+      );
+    }
+    return { field, descending: direction === 'desc' };
+  });
 }
 
 export interface ExpandQuery {
@@ -72,7 +90,7 @@ export interface ExpandQuery {
   totalCount: boolean;
 }
 
-/** `expand` may be repeated and written `expand[]`; dots nest. A nested expansion implies the ones above it. */
+/** `expand` is a list, and may be written `expand[]`; dots nest. A nested expansion implies the ones above it. */
 export function readExpand(
   query: Query,
   kind: ResourceKind | undefined,
@@ -81,9 +99,9 @@ export function readExpand(
 ): ExpandQuery {
   const tree: MutableTree = {};
   let totalCount = false;
-  for (const text of [...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')]) {
+  for (const text of itemsOf([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')])) {
     if (list && text === 'total_count') totalCount = true;
-    else if (text !== '') addPath(tree, text, kind, version, list);
+    else addPath(tree, text, kind, version, list);
   }
   return { tree, totalCount };
 }
