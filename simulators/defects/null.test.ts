@@ -41,4 +41,39 @@ describe.for(['socket', 'port'] as const)('on a %s', (place) => {
   test('one never answers', async () => {
     await expect(ask('never-answers', { signal: AbortSignal.timeout(150) })).rejects.toThrow(/abort/);
   });
+
+  test.for([
+    ['floods-comments', /^(: nothing\n\n)+/],
+    ['floods-block', /^(data: nothing\n)+/],
+    ['endless-body', /^\[0(,0)+/],
+  ] as const)('%s sends megabytes, and goes on', async ([name, pattern]) => {
+    const text = await readMegabytes(name);
+    expect(text).toMatch(pattern);
+  });
+
+  test('one nests arrays, which are JSON', async () => {
+    const { text } = await ask('nested-json');
+    expect(text).toMatch(/^\[{500000}\]{500000}$/);
+  });
+
+  test('one never ends its head', async () => {
+    await expect(ask('endless-head')).rejects.toThrow(/overflow/);
+  });
+
+  async function readMegabytes(name: NullServerName): Promise<string> {
+    using home = scratch();
+    await using server = await nullServer(name, place === 'port' ? { port: 0 } : { path: `${home.path}/null.sock` });
+    const address = place === 'port' ? { port: server.port } : { socketPath: server.address };
+    return await new Promise((resolve, reject) => {
+      const request = http.get({ path: '/', agent: false, ...address }, (response) => {
+        let text = '';
+        response.on('data', (part) => {
+          text += part;
+          if (text.length > 3_000_000) response.destroy();
+        });
+        response.once('close', () => resolve(text.slice(0, 1_000)));
+      });
+      request.once('error', reject);
+    });
+  }
 });

@@ -1,7 +1,7 @@
 /** Null servers implement nothing that the specification asks for: a check of a MUST that passes on one of them proves nothing. */
-import { rmSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
+import { listenAt, type Place, type StandIn } from './listening.ts';
 
 /** What each server does with its clients. */
 export const NULL_SERVERS = {
@@ -10,48 +10,25 @@ export const NULL_SERVERS = {
   'empty-object': 'answers everything with 200 and {}',
   'never-answers': 'accepts every connection and never says anything',
   'empty-list': 'answers everything with 200 and an empty list, with or without a key',
+  'floods-comments': 'answers everything with an event stream of comments, for ever',
+  'floods-block': 'answers everything with an event stream of one block that never ends',
+  'nested-json': 'answers everything with 1 MB of nested JSON arrays',
+  'endless-body': 'answers everything with a JSON body that never ends',
+  'endless-head': 'answers everything with header fields, for ever',
 } as const;
 export type NullServerName = keyof typeof NULL_SERVERS;
 
-export interface NullServer extends AsyncDisposable {
-  /** Path of its unix socket, or its URL. */
-  readonly address: string;
-  /** Port on 127.0.0.1; undefined on a unix socket. */
-  readonly port: number | undefined;
-  close(): Promise<void>;
-}
+/** Those that send more than a client should keep. The others send next to nothing. */
+export const FLOODS: readonly NullServerName[] = [
+  'floods-comments',
+  'floods-block',
+  'nested-json',
+  'endless-body',
+  'endless-head',
+];
 
-/** Listens on a unix socket, or on a port of 127.0.0.1 (0: any free port). Rejects when it cannot. */
-export async function nullServer(
-  name: NullServerName,
-  where: { path: string } | { port: number },
-): Promise<NullServer> {
-  const server = SERVERS[name]();
-  const sockets = new Set<net.Socket>();
-  server.on('connection', (socket: net.Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.once('close', () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen('path' in where ? { path: where.path } : { port: where.port, host: '127.0.0.1' }, resolve);
-  });
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound ? bound.port : undefined;
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => {
-    closing ??= new Promise((resolve) => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
-    });
-    return closing.then(() => {
-      if ('path' in where) rmSync(where.path, { force: true });
-    });
-  };
-  const address = 'path' in where ? where.path : `http://127.0.0.1:${port}`;
-  return { address, port, close, [Symbol.asyncDispose]: close };
-}
+/** Rejects with the system's error when it cannot listen there. */
+export const nullServer = (name: NullServerName, where: Place): Promise<StandIn> => listenAt(SERVERS[name](), where);
 
 const answering = (status: number, body = ''): http.Server =>
   http.createServer((request, response) => {
@@ -59,10 +36,36 @@ const answering = (status: number, body = ''): http.Server =>
     response.writeHead(status, body === '' ? {} : { 'Content-Type': 'application/json' }).end(body);
   });
 
+const PIECE_BYTES = 65_536;
+
+/** Sends `head`, and then `piece` again and again, as fast as the client reads. */
+const flooding = (head: string, piece: string) => (): net.Server => {
+  const bytes = Buffer.from(piece.repeat(Math.ceil(PIECE_BYTES / piece.length)));
+  return net.createServer((socket) => {
+    const next = (): void => {
+      // Others in the same process get their turn between two pieces.
+      if (socket.write(bytes)) setImmediate(next);
+    };
+    socket.on('drain', next);
+    socket.once('data', () => {
+      socket.write(head);
+      next();
+    });
+  });
+};
+
+const head = (type: string): string => `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nConnection: close\r\n\r\n`;
+const DEPTH = 500_000;
+
 const SERVERS: Record<NullServerName, () => net.Server> = {
   'hangs-up': () => net.createServer((socket) => socket.destroy()),
   'not-found': () => answering(404),
   'empty-object': () => answering(200, '{}'),
   'never-answers': () => net.createServer((socket) => socket.resume()),
   'empty-list': () => answering(200, '{"object":"list","limit":10,"offset":0,"has_more":false,"data":[]}'),
+  'floods-comments': flooding(head('text/event-stream'), ': nothing\n\n'),
+  'floods-block': flooding(head('text/event-stream'), 'data: nothing\n'),
+  'nested-json': () => answering(200, '['.repeat(DEPTH) + ']'.repeat(DEPTH)),
+  'endless-body': flooding(`${head('application/json')}[0`, ',0'),
+  'endless-head': flooding('HTTP/1.1 200 OK\r\n', 'X-Nothing: nothing\r\n'),
 };

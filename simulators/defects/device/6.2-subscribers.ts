@@ -78,6 +78,15 @@ export const defects = [
     };
   }),
   defect(
+    'hangs-every-second-stream',
+    'Accepts every second request for events, and never answers it.',
+    ['device.events.concurrent'],
+    () => {
+      let asked = 0;
+      return { http: { intercept: ({ url }) => url?.includes('/events') === true && ++asked % 2 === 0 } };
+    },
+  ),
+  defect(
     'slow-reader-blocks',
     'Waits for the slowest subscriber before anyone gets the next event.',
     ['device.events.slow-reader'],
