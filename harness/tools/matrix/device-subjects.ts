@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
+import { willingControl } from '../../../simulators/defects/willing-control.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/index.ts';
 import type { TransportName } from '../../../simulators/device/transport/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
@@ -47,6 +48,14 @@ async function runNull(name: NullServerName): Promise<Report> {
   return await runAt({ socket: server.address }, NULL_PATIENCE_MS);
 }
 
+async function runWillingNull(name: NullServerName): Promise<Report> {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(scratch());
+  const server = stack.use(await nullServer(name, { path: join(path, 'null.sock') }));
+  const control = stack.use(await willingControl({ path: join(path, 'control.sock') }, path));
+  return await runAt({ socket: server.address, control: control.address }, NULL_PATIENCE_MS);
+}
+
 /** Defects of the loopback transport show on it alone. */
 const transportOf = (requirements: readonly string[]): TransportName =>
   requirements.some((id) => id.startsWith('device.loopback.')) ? 'loopback' : 'unix';
@@ -74,4 +83,5 @@ export const deviceSubjects = (): Subject[] =>
       run: (only) => runOnRobot({ behaviour, transport: ON_LOOPBACK.includes(name) ? 'loopback' : 'unix' }, only),
     })),
     runNull,
+    runWillingNull,
   });

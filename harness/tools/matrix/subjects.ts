@@ -1,5 +1,5 @@
 /** Subjects of the kill matrix: puts those of one API together, and runs its suite against one of them. */
-import { NULL_SERVERS, type NullServerName } from '../../../simulators/defects/null.ts';
+import { FLOODS, NULL_SERVERS, type NullServerName } from '../../../simulators/defects/null.ts';
 import type { Redactor } from '../../client/redact.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
@@ -41,6 +41,8 @@ export interface Subjects {
   variants: readonly Described[];
   /** Runs the suite against a null server. */
   runNull(name: NullServerName): Promise<Report>;
+  /** Does so with a control API beside it that agrees to everything and does nothing. */
+  runWillingNull?(name: NullServerName): Promise<Report>;
   /** Null servers that prove nothing about this API. */
   withoutNull?: readonly NullServerName[];
 }
@@ -54,7 +56,18 @@ export function subjectsOf(api: Api, all: Subjects): Subject[] {
     ...nulls.map(
       (name): Subject => ({ api, kind: 'null', name, summary: NULL_SERVERS[name], run: () => all.runNull(name) }),
     ),
+    ...willingNulls(api, all),
   ];
+}
+
+function willingNulls(api: Api, { runWillingNull }: Subjects): Subject[] {
+  if (runWillingNull === undefined) return [];
+  const quiet = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !FLOODS.includes(name));
+  return quiet.map((name) => ({
+    ...{ api, kind: 'null', name: `${name}-willing` },
+    summary: `${NULL_SERVERS[name]}; its control API agrees to everything`,
+    run: () => runWillingNull(name),
+  }));
 }
 
 /** `capabilities`: what the target is taken to have, whatever was detected. */
