@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { LimitReached, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { findingOf, runProperty } from './property.ts';
-import type { Check, CheckContext, CheckResult, Outcome, PropertyOptions } from './types.ts';
+import type { Check, CheckContext, CheckResult, Outcome, PropertyOptions, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, show, Violation } from './violation.ts';
 
 /** A check, what it is given, and its limits. */
@@ -60,7 +60,13 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   try {
     await untilOver(run, async (signal) => {
       const context = await run.context(signal);
-      await run.check.run(Object.assign(Object.create(null), context, toolsFor(run, record, signal)));
+      const hooks: TargetHooks = Object(context);
+      await hooks.prepare?.(run.check.requirement);
+      try {
+        await run.check.run(Object.assign(Object.create(null), context, toolsFor(run, record, signal)));
+      } catch (error) {
+        throw hooks.reconsider === undefined ? error : await hooks.reconsider(error);
+      }
     });
     ended = record.warning === undefined ? { outcome: 'pass' } : { outcome: 'warn', ...record.warning };
   } catch (error) {

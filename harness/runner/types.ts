@@ -101,6 +101,14 @@ export interface Finding {
   exchanges?: Recorded[];
 }
 
+/** What the context of a check may offer to the runner: the say of the target in what becomes of the check. */
+export interface TargetHooks {
+  /** Called before the check. Throws Blocked when nothing can be decided now, or a Violation for what the target did meanwhile. */
+  prepare?(requirement: Requirement): Promise<void>;
+  /** What an error that ended the check means, in view of what the target knows: the same error, or another one. */
+  reconsider?(error: unknown): Promise<unknown>;
+}
+
 /** What the runner gives to every check, beside the context of its API. */
 export interface CheckContext {
   /** Ends the check unless `holds`: as `fail`, or as `warn` when its requirement is a SHOULD. */

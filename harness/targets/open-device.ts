@@ -5,8 +5,10 @@ import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
+import { CheckControl } from './control/check-control.ts';
 import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
+import { ControlledAgent } from './control/controlled-agent.ts';
 import { HttpControl } from './control/http-control.ts';
 import { withRestart } from './control/with-restart.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
@@ -43,15 +45,27 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     const heartbeatSeconds = info.heartbeat_seconds ?? HEARTBEAT_SECONDS;
     const files = hostFiles;
     const device = { transport: connection, control, info, files, capabilities, heartbeatSeconds };
+    const agent = new ControlledAgent({
+      connection,
+      redactor,
+      log: info.event_log === undefined ? undefined : { path: info.event_log, files },
+      endedByItself: () => started?.restart?.endedByItself?.(),
+    });
     return {
       ...device,
       http,
       redactor,
-      context: (recorder, signal) => ({
-        ...device,
-        http: http.with({ recorder, signal, timeoutMs: patienceMs }),
-        patienceMs,
-      }),
+      context: (recorder, signal) => {
+        const own = new CheckControl(control, agent, signal);
+        return {
+          ...device,
+          control: own,
+          http: http.with({ recorder, signal, timeoutMs: patienceMs }),
+          patienceMs,
+          prepare: (requirement) => own.prepare(requirement),
+          reconsider: (error) => own.reconsider(error),
+        };
+      },
       description: redactor.value({
         kind: started?.kind ?? connection.kind,
         address: connection.address,

@@ -4,13 +4,13 @@ import type { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import type { Dialect } from '../contract/versions.ts';
-import type { Capability, TargetDescription } from '../runner/types.ts';
+import type { Capability, TargetDescription, TargetHooks } from '../runner/types.ts';
 import type { Control } from './control/control.ts';
 import type { TargetFiles } from './files/target-files.ts';
 import type { Connection } from './transports/transport.ts';
 
 /** For the checks of the device suite. */
-export interface DeviceContext {
+export interface DeviceContext extends TargetHooks {
   readonly transport: Connection;
   /**
    * Speaks to the Device API with its base path, and with the bearer token where the transport needs one. `http.with({headers: {}})`
@@ -51,7 +51,7 @@ export interface PlatformContext {
 }
 
 /** For the checks of the system suite: both sides of the service, with the device enrolled in the platform. */
-export interface SystemContext {
+export interface SystemContext extends TargetHooks {
   readonly platform: PlatformContext;
   readonly device: DeviceContext;
   /** The platform's id of that device. */

@@ -4,7 +4,7 @@ import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device, recordTimeout, timeoutMs } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
-import { ignoreControlError } from './support/drive.ts';
+import { ignoreRefusal } from './support/drive.ts';
 import { currentDeployment } from './support/requests.ts';
 
 const failed = requirement({
@@ -37,7 +37,7 @@ const failedCheck = check(failed, { needs: ['drive'], sharing: 'exclusive' }, as
 
 /** Drives a deployment to failed, as far as control can. */
 async function deployFailed(t: Device, files: ConfigFile[]): Promise<Deployment> {
-  const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreControlError);
+  const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreRefusal);
   if (made?.error_status === 'failed') return made;
   return t.notApplicable('control cannot drive a deployment to failed');
 }

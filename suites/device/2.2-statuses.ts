@@ -4,7 +4,7 @@ import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../h
 import { requirement } from '../../harness/runner/define.ts';
 import { expectMergedStatus } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
-import { ignoreControlError } from './support/drive.ts';
+import { ignoreRefusal } from './support/drive.ts';
 import { parseObject } from './support/events.ts';
 import { currentDeployment, isObject } from './support/requests.ts';
 import { sampleRetained } from './support/retained.ts';
@@ -47,7 +47,7 @@ const mergeDrivenCheck = check(
       anyPair,
       async (statuses) => {
         // Not every target can be driven to every pair.
-        if ((await t.control.deploy(statuses).catch(ignoreControlError)) === undefined) return;
+        if ((await t.control.deploy(statuses).catch(ignoreRefusal)) === undefined) return;
         driven += 1;
         const body = await currentDeployment(t);
         if (body === undefined || !expectMergedStatus(t, body, 'the current deployment')) return;

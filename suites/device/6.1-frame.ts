@@ -6,7 +6,7 @@ import type { Requirement } from '../../harness/runner/types.ts';
 import { expectDeployedPayload, expectEnvelope, expectEventFrame, expectTypeForm } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import {
-  ignoreControlError,
+  ignoreRefusal,
   isDeployedEvent,
   payloadOf,
   publish,
@@ -138,7 +138,7 @@ const payloadErrorCheck = check(payload, { aspect: 'error', needs: ['drive'], sh
     let deployed = 0;
     for (const error_status of ['retrying', 'failed'] as const) {
       const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
-      const made = await t.control.deploy(wanted).catch(ignoreControlError);
+      const made = await t.control.deploy(wanted).catch(ignoreRefusal);
       // A device need not be driven to this state, and a deployment that has failed is archived: its answer says which.
       if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
       deployed += 1;

@@ -6,7 +6,7 @@ import { codePoint } from '../../harness/runner/property.ts';
 import { expectEnvelope, expectEventFrame } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { configFile } from './support/disk.ts';
-import { ignoreControlError, isDeployedEvent, payloadOf, subscribeAtKnownCursor } from './support/drive.ts';
+import { ignoreRefusal, isDeployedEvent, payloadOf, subscribeAtKnownCursor } from './support/drive.ts';
 import { currentDeployment } from './support/requests.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 
@@ -77,8 +77,7 @@ async function deployWith(t: Device, value: string): Promise<Deployment | undefi
   const request = { description: value, config_instances: [configFile(JSON.stringify({ value }))] };
   const withRelease = { ...request, release_id: `rls_${value}` };
   return (
-    (await t.control.deploy(withRelease).catch(ignoreControlError)) ??
-    (await t.control.deploy(request).catch(ignoreControlError))
+    (await t.control.deploy(withRelease).catch(ignoreRefusal)) ?? (await t.control.deploy(request).catch(ignoreRefusal))
   );
 }
 

@@ -5,7 +5,7 @@ import { check, type Device } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile, sameText } from './support/disk.ts';
 import {
   deploy,
-  ignoreControlError,
+  ignoreRefusal,
   isDeployedEvent,
   payloadOf,
   publish,
@@ -147,7 +147,7 @@ const onlyDeployedCheck = check(onlyDeployed, { needs: ['drive'], sharing: 'excl
     let tried = 0;
     for (const state of ['staged', 'queued', 'archived'] as const) {
       const target_status = state === 'queued' ? 'deployed' : state;
-      const other = await t.control.deploy({ activity_status: state, target_status }).catch(ignoreControlError);
+      const other = await t.control.deploy({ activity_status: state, target_status }).catch(ignoreRefusal);
       if (other?.activity_status !== state) continue;
       tried += 1;
       await expectNoDeployedEvent(t, live, other.id, state);

@@ -99,6 +99,12 @@ function systemOf({ device, platform, deviceId, links, isOwn, close }: Parts): O
         device: ofDevice,
         platform: platform.context(recorder, aborted),
         deviceId: deviceId ?? '',
+        prepare: async (requirement) => {
+          // A check that was ended may have left the agent offline.
+          for (const link of links) link.restore();
+          await ofDevice.prepare?.(requirement);
+        },
+        reconsider: async (error) => (ofDevice.reconsider === undefined ? error : await ofDevice.reconsider(error)),
         offline: async () => {
           if (!isOwn) await stopped(ofDevice);
           for (const link of links) link.cut();

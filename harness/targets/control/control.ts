@@ -27,6 +27,11 @@ export class ControlLate extends ControlError {
   override name = 'ControlLate';
 }
 
+/** The agent that Muster started has ended by itself, so that it cannot be driven: its own doing. */
+export class AgentEnded extends ControlError {
+  override name = 'AgentEnded';
+}
+
 /** Drives one agent. Every call resolves when its effect can be seen on the Device API. Throws ControlError. */
 export interface Control {
   /** In words, e.g. `http unix:/run/control.sock`. */

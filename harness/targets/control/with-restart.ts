@@ -1,12 +1,14 @@
 /** Adds a restart to a control that lacks it, for an agent that Muster started. */
 import type { StopSignal } from '../../contract/control.ts';
-import { type Control, ControlError } from './control.ts';
+import { AgentEnded, type Control, ControlError } from './control.ts';
 
 /** Stops and starts the process that Muster started. */
 export interface Restarter {
   stop(signal: StopSignal): Promise<void>;
   /** Resolves when the agent serves. An abort of `signal` ends the wait and leaves the agent as it is. */
   start(signal?: AbortSignal): Promise<void>;
+  /** How the agent ended, in words; undefined while it runs, and after `stop`. */
+  endedByItself?(): string | undefined;
 }
 
 /** Every call goes to the control inside; `stop` and `start` only when that one can restart, which its `info` says. */
@@ -53,7 +55,8 @@ class Restartable implements Control {
   async start(): Promise<void> {
     if (this.#restarts.inside) return this.#inner.start();
     await this.#restarter.start(this.#signal).catch((error: unknown) => {
-      throw new ControlError(error instanceof Error ? error.message : String(error), { cause: error });
+      const Kind = this.#restarter.endedByItself?.() === undefined ? ControlError : AgentEnded;
+      throw new Kind(error instanceof Error ? error.message : String(error), { cause: error });
     });
   }
   bound(signal: AbortSignal): Control {

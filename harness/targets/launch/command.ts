@@ -40,11 +40,15 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
     ...(control === undefined ? {} : { control }),
     restart: {
       stop: (signal) => group.stop(signal),
-      start: async () => {
-        if (group.running) return;
-        group = await launch(options);
-        await untilServing(group, { ...options, at });
-        await untilControllable(group, options);
+      start: async (signal) => {
+        if (!group.running) group = await launch(options);
+        const again = signal === undefined ? options : { ...options, signal };
+        await untilServing(group, { ...again, at });
+        await untilControllable(group, again);
+      },
+      endedByItself: () => {
+        const how = group.endedByItself;
+        return how === undefined ? undefined : `\`${group.line}\` ${how}${lastLines(outputOf(group))}`;
       },
     },
     diagnostics: () => (group.running ? group.stderr : `\`${group.line}\` ${group.how}${lastLines(outputOf(group))}`),

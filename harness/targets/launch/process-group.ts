@@ -58,6 +58,11 @@ export class ProcessGroup {
     return this.#how;
   }
 
+  /** How it ended although nobody called `stop`, in words. */
+  get endedByItself(): string | undefined {
+    return this.#stopping === undefined ? this.#how : undefined;
+  }
+
   get stdout(): string {
     return this.#stdout;
   }

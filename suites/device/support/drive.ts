@@ -1,6 +1,6 @@
 /** Makes events happen, and compacts them away. Other events may come at any time, so a check follows its own by their ids. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
-import { ControlError } from '../../../harness/targets/control/control.ts';
+import { ControlRefused } from '../../../harness/targets/control/control.ts';
 import type { Device } from './check.ts';
 import type { SeenEvent } from './events.ts';
 import { isObject } from './requests.ts';
@@ -73,15 +73,15 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
   const one = await t.control.deploy();
   const other = await t.control.deploy();
   // The second deployment may have replaced the first, so that it cannot be removed any more.
-  await t.control.remove(one.id).catch(ignoreControlError);
-  await t.control.remove(other.id).catch(ignoreControlError);
+  await t.control.remove(one.id).catch(ignoreRefusal);
+  await t.control.remove(other.id).catch(ignoreRefusal);
   const { last } = await publish(t, 1);
   return { first, last, count: 4 };
 }
 
-/** For what a device need not do; any other error is thrown on. */
-export function ignoreControlError(error: unknown): undefined {
-  if (!(error instanceof ControlError)) throw error;
+/** For what a device need not do, so that control may refuse it; any other error, such as control that fails, is thrown on. */
+export function ignoreRefusal(error: unknown): undefined {
+  if (!(error instanceof ControlRefused)) throw error;
 }
 
 /** Compacts the log. `earliest` is the first id that is retained, `latest` the newest; no event is retained if it is above that. */

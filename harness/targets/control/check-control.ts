@@ -1,0 +1,141 @@
+/** The control of one check: it ends with the check, remembers what the check drove, and has a say in what the check found. */
+import { NoAnswer, Unreachable } from '../../client/errors.ts';
+import type {
+  ControlCompacted,
+  ControlDeployment,
+  ControlInfo,
+  ControlPublished,
+  StopSignal,
+} from '../../contract/control.ts';
+import type { Deployment } from '../../contract/deployment.ts';
+import type { Level, Requirement, TargetHooks } from '../../runner/types.ts';
+import { Blocked, Violation } from '../../runner/violation.ts';
+import { AgentEnded, type Control, ControlError, ControlLate, type Exact } from './control.ts';
+import type { ControlledAgent } from './controlled-agent.ts';
+import { DriveConfirmation } from './drive-confirmation.ts';
+import { type Drive, Drives } from './drives.ts';
+
+type Call = 'deploy' | 'remove' | 'publish' | 'compact' | 'stop' | 'start';
+
+/** What a check gets as its control. Every call throws ControlError. */
+export class CheckControl implements Control, TargetHooks {
+  readonly kind: string;
+  readonly #control: Control;
+  readonly #agent: ControlledAgent;
+  readonly #signal: AbortSignal;
+  readonly #drives: Drives;
+  #level: Level = 'MUST';
+
+  constructor(control: Control, agent: ControlledAgent, signal: AbortSignal) {
+    this.kind = control.kind;
+    this.#control = control;
+    this.#agent = agent;
+    this.#signal = signal;
+    this.#drives = new Drives(agent.log);
+  }
+
+  info(): Promise<ControlInfo> {
+    return this.#control.bound(this.#signal).info();
+  }
+  deploy(request?: ControlDeployment): Promise<Deployment> {
+    const call = () => this.#call('deploy', (control) => control.deploy(request));
+    return this.#drive(call, ({ id }) => ({ kind: 'deploy', id }));
+  }
+  remove(deploymentId: string): Promise<Deployment> {
+    const call = () => this.#call('remove', (control) => control.remove(deploymentId));
+    return this.#drive(call, () => ({ kind: 'remove', id: deploymentId }));
+  }
+  publish(count: number): Promise<Exact<ControlPublished>> {
+    const call = () => this.#call('publish', (control) => control.publish(count));
+    return this.#drive(call, ({ first_id: first, last_id: last }) => ({
+      kind: 'publish',
+      first: BigInt(first),
+      last: BigInt(last),
+    }));
+  }
+  async compact(): Promise<Exact<ControlCompacted>> {
+    const compacted = await this.#call('compact', (control) => control.compact());
+    this.#drives.compacted = BigInt(compacted.earliest_id);
+    return compacted;
+  }
+  async stop(signal?: StopSignal): Promise<void> {
+    this.#drives.clear();
+    this.#agent.stopping();
+    await this.#call('stop', (control) => control.stop(signal));
+    await this.#agent.expectDown(this.#signal);
+  }
+  async start(): Promise<void> {
+    try {
+      await this.#call('start', (control) => control.start());
+    } catch (error) {
+      this.#agent.notStarted(error);
+      throw error;
+    }
+    this.#agent.started();
+  }
+  bound(signal: AbortSignal): Control {
+    return new CheckControl(this.#control, this.#agent, AbortSignal.any([this.#signal, signal]));
+  }
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async prepare({ level }: Requirement): Promise<void> {
+    this.#level = level;
+    const ended = await this.#agent.endedByItself(this.#signal);
+    if (ended !== undefined) throw this.#endOf(ended);
+    await this.#agent.ready(this.#control.bound(this.#signal), this.#signal);
+  }
+
+  async reconsider(error: unknown): Promise<unknown> {
+    const ended = error instanceof AgentEnded ? error.message : await this.#agent.endedByItself(this.#signal);
+    if (ended !== undefined) {
+      const finding = this.#endOf(ended);
+      return error instanceof Violation || error instanceof NoAnswer ? error : finding;
+    }
+    if (!(error instanceof Violation)) return error;
+    const confirmation = new DriveConfirmation(this.#control.bound(this.#signal), this.#agent, this.#signal);
+    const untrue = await confirmation.contradiction(this.#drives);
+    return untrue === undefined ? error : new ControlError(untrue);
+  }
+
+  /** The first check of a MUST shows that the agent ended; the others can decide nothing any more. */
+  #endOf(how: string): Error {
+    if (this.#level !== 'MUST' || this.#agent.endIsReported)
+      return new Blocked(`the agent has ended by itself: ${how}`);
+    this.#agent.endIsReported = true;
+    return new Violation({ expected: 'an agent that goes on serving', actual: how });
+  }
+
+  async #drive<T>(call: () => Promise<T>, drive: (answer: T) => Drive): Promise<T> {
+    const answer = await this.#drives.follow(call, drive);
+    if (this.#drives.logChanged) this.#agent.logTells = true;
+    return answer;
+  }
+
+  async #call<T>(name: Call, make: (control: Control) => Promise<T>): Promise<T> {
+    this.#throwIfOver();
+    const { signal, limitMs } = this.#agent.calls.limit(name);
+    try {
+      const answer = await make(
+        this.#control.bound(signal === undefined ? this.#signal : AbortSignal.any([this.#signal, signal])),
+      );
+      this.#throwIfOver();
+      this.#agent.calls.answered(name);
+      return answer;
+    } catch (error) {
+      this.#throwIfOver();
+      if (signal?.aborted === true || error instanceof ControlLate) this.#agent.calls.late(name);
+      if (signal?.aborted === true)
+        throw new ControlLate(`control ${name}: no answer within ${limitMs / 1000} s, after one that came too late`);
+      // What control speaks to failed it, such as a platform that it deploys through: that is not the target.
+      if (error instanceof NoAnswer || error instanceof Unreachable)
+        throw new ControlError(`control ${name}: ${error.message}`, { cause: error });
+      throw error;
+    }
+  }
+
+  #throwIfOver(): void {
+    if (this.#signal.aborted) throw new ControlError('control: the check is over');
+  }
+}

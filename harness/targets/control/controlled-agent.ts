@@ -1,0 +1,115 @@
+/** What all checks of one target share of the agent that they drive: whether it is up, and how it can be asked. */
+import { NoAnswer, Unreachable } from '../../client/errors.ts';
+import type { HttpClient } from '../../client/http.ts';
+import { Recorder } from '../../client/recorder.ts';
+import type { Redactor } from '../../client/redact.ts';
+import { pollWithin } from '../../common/waiting.ts';
+import type { Connection } from '../transports/transport.ts';
+import { CallTimes } from './call-times.ts';
+import { type Control, ControlError, ControlLate } from './control.ts';
+import type { LogPlace } from './drives.ts';
+
+/** An agent that is stopped may take a moment to leave its socket. */
+const DOWN_MS = 2000;
+const LOOK_MS = 20;
+const ANSWER_MS = 1000;
+/** What a proxy answers for an agent that is down. */
+const GATEWAY_ERRORS = [502, 503, 504];
+
+export interface ControlledAgentOptions {
+  connection: Connection;
+  redactor: Redactor;
+  /** The event log, where control names one. */
+  log: LogPlace | undefined;
+  /** How the agent ended by itself; undefined while it runs, or when Muster did not start it. */
+  endedByItself(): string | undefined;
+}
+
+/** An agent as control left it. */
+export class ControlledAgent {
+  readonly calls = new CallTimes();
+  readonly log: LogPlace | undefined;
+  /** Whether a check has failed because the agent ended by itself. */
+  endIsReported = false;
+  /** Whether an event that control published has ever been found in the log, so that one which is missing there tells something. */
+  logTells = false;
+  /** Set once the target itself has been seen to lose events, so that their absence says nothing about control. */
+  losesEvents = false;
+  readonly #endedByItself: () => string | undefined;
+  #connection: Connection;
+  readonly #redactor: Redactor;
+  /** Present from a stop until the agent is known to serve again. */
+  #down: { why: string; again: boolean } | undefined;
+
+  constructor({ connection, redactor, log, endedByItself }: ControlledAgentOptions) {
+    this.#connection = connection;
+    this.#redactor = redactor;
+    this.log = log;
+    this.#endedByItself = endedByItself;
+  }
+
+  /** How the agent that Muster started ended by itself; undefined as long as it serves. A command may leave it to a process of its own. */
+  async endedByItself(signal: AbortSignal): Promise<string | undefined> {
+    const how = this.#endedByItself();
+    return how === undefined || (await this.#serves(signal)) ? undefined : how;
+  }
+
+  /** Whatever comes of the call, the agent may be down from now on. */
+  stopping(): void {
+    this.#down = { why: 'the check that stopped it ended before it had started it again', again: true };
+  }
+
+  started(): void {
+    this.#down = undefined;
+  }
+
+  notStarted(error: unknown): void {
+    if (this.#down === undefined) return;
+    const why = error instanceof Error ? error.message : String(error);
+    // One that is late would hold up every check.
+    this.#down = { why, again: this.#down.again && !(error instanceof ControlLate) };
+  }
+
+  /** Throws ControlError when the agent serves after a stop: control did not do what it said. */
+  async expectDown(signal: AbortSignal): Promise<void> {
+    const look = async () => ((await this.#serves(signal)) ? undefined : true);
+    const down = await pollWithin('the agent to be down', look, { timeoutMs: DOWN_MS, firstPauseMs: LOOK_MS, signal });
+    if (down !== undefined) return;
+    this.#down = undefined;
+    throw new ControlError(
+      'control: it said that it had stopped the agent, but the device still answers at the same address',
+    );
+  }
+
+  /** Starts an agent again that an earlier check left stopped, once. Throws ControlError when it stays down. */
+  async ready(control: Control, signal: AbortSignal): Promise<void> {
+    if (this.#down === undefined) return;
+    if (!(await this.#serves(signal))) {
+      if (this.#down.again) {
+        this.#down.again = false;
+        await control.start().catch((error: unknown) => this.notStarted(error));
+      }
+      if (!(await this.#serves(signal))) throw new ControlError(`the agent was not started again: ${this.#down.why}`);
+    }
+    this.#down = undefined;
+  }
+
+  /** A client for where the agent is now, whose exchanges are not part of any report. */
+  async client(signal: AbortSignal): Promise<HttpClient> {
+    this.#connection = await this.#connection.relocate(this.#redactor);
+    return this.#connection.client(new Recorder(this.#redactor)).with({ signal, timeoutMs: ANSWER_MS });
+  }
+
+  async #serves(signal: AbortSignal): Promise<boolean> {
+    const http = await this.client(signal);
+    try {
+      const { status } = await http.get('/deployments/current');
+      return !GATEWAY_ERRORS.includes(status);
+    } catch (error) {
+      if (error instanceof NoAnswer || error instanceof Unreachable) return false;
+      throw error;
+    } finally {
+      await http.close();
+    }
+  }
+}
