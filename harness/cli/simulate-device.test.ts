@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startPlatform } from '../../simulators/platform/testing/client.ts';
 import { poll } from '../common/waiting.ts';
 import { refusal } from './testing/in-process.ts';
 
@@ -119,6 +120,19 @@ describe('muster simulate device', () => {
     expect(await run.ended).toBe(0);
     expect(existsSync(join(home, 'a.sock'))).toBe(false);
     expect(existsSync(join(home, 'c.sock'))).toBe(false);
+  });
+
+  test('the ready line names the device as its platform does, and as itself while the platform is away', async () => {
+    await using platform = await startPlatform({ mqtt: {} });
+    const { token } = await platform.create('/provisioning_tokens', {});
+    const enrolled = (dir: string, url: string) => [
+      ...['--socket', `${dir}.sock`, '--dir', dir, '--uplink', 'agent'],
+      ...['--platform', url, '--mqtt', platform.mqttUrl ?? '', '--token', String(token)],
+    ];
+    const { device_id } = await ready(muster(...enrolled('robot', platform.agentUrl)));
+    expect((await platform.get(`/devices/${String(device_id)}`)).status).toBe(200);
+    const away = await ready(muster(...enrolled('lost', 'http://127.0.0.1:9'), '--device-id', 'dvc_own'));
+    expect(away['device_id']).toBe('dvc_own');
   });
 
   test('the agent goes when its supervisor is killed', async () => {

@@ -53,6 +53,8 @@ export interface Uplink extends AsyncDisposable {
   readonly lastDisconnectedAt: string | undefined;
   /** Provisions if needed, connects, subscribes and syncs once; resolves when online. Idempotent. */
   start(): Promise<void>;
+  /** Resolves when the first attempt to enrol has ended, well or not, or the uplink is stopped. */
+  readonly firstAttempt: Promise<void>;
   stop(): Promise<void>;
   /** Stops as when the robot is killed, without MQTT's DISCONNECT. Default: `stop`. */
   abandon?(): Promise<void>;

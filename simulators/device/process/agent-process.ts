@@ -37,7 +37,7 @@ async function begin(settings: ProcessSettings): Promise<void> {
     return;
   }
   process.on('message', (call: Call) => void answer(call));
-  reply({ kind: 'ready', ready: readyOf(device) });
+  reply({ kind: 'ready', ready: await readyOf(device) });
   // A process that is killed has no end at which Node would write the cache.
   flushCompileCache();
 }

@@ -29,7 +29,7 @@ export async function runDevice(settings: ProcessSettings, control: ControlAddre
 
 async function alone(settings: ProcessSettings, log: pino.Logger) {
   const device = await startDevice(settings, log);
-  return { ready: readyOf(device), close: () => device[Symbol.asyncDispose]() };
+  return { ready: await readyOf(device), close: () => device[Symbol.asyncDispose]() };
 }
 
 async function supervised(settings: ProcessSettings, where: ControlAddress) {

@@ -83,13 +83,22 @@ export async function startDevice(settings: ProcessSettings, log: Logger): Promi
   return simulateDevice(options);
 }
 
-/** The ready line: where a device serves. */
-export const readyOf = (device: SimulatedDevice): Ready => ({
-  ready: true,
-  ...device.address,
-  ...(device.url === undefined ? {} : { url: device.url }),
-  device_id: device.identity.deviceId,
-});
+/** A device serves also while its platform is away, so the ready line does not wait longer for the platform's id. */
+const NAMED_WITHIN_MS = 5000;
+
+/** The ready line: where a device serves, and its id on its platform, or its own where the platform has not told one. */
+export async function readyOf(device: SimulatedDevice): Promise<Ready> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, NAMED_WITHIN_MS);
+  await Promise.race([device.uplink?.firstAttempt, late.promise]);
+  clearTimeout(timer);
+  return {
+    ready: true,
+    ...device.address,
+    ...(device.url === undefined ? {} : { url: device.url }),
+    device_id: device.uplink?.deviceId ?? device.identity.deviceId,
+  };
+}
 
 async function behaviourOf({ defect, variant }: ProcessSettings): Promise<DeviceBehaviour> {
   if (defect !== undefined) {

@@ -33,6 +33,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   readonly #shared: Shared;
   readonly #platform: Platform;
   readonly #abort = new AbortController();
+  readonly #attempted = Promise.withResolvers<void>();
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
@@ -59,6 +60,11 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected abstract open(): Promise<void>;
   /** Ends what `open` began; the signal is aborted already, and `open` has ended. */
   protected abstract close(): Promise<void>;
+
+  /** Resolves when the first attempt to enrol has ended, well or not, or the uplink is stopped. */
+  get firstAttempt(): Promise<void> {
+    return this.#attempted.promise;
+  }
 
   get status(): UplinkStatus {
     return this.#stopping ? 'stopped' : this.liveStatus;
@@ -97,7 +103,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected async enrol(onFailure: (error: Error) => void): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#platform.enrol(this.name, this.signal);
+        return await this.#platform.enrol(this.name, this.signal).finally(this.#attempted.resolve);
       } catch (error) {
         if (!isTemporary(error)) throw error;
         onFailure(error as Error);
@@ -118,6 +124,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   }
 
   async #stop(): Promise<void> {
+    this.#attempted.resolve();
     this.#abort.abort(new Error(`the uplink of ${this.name} was stopped`));
     // What is under way ends soon, and may write below the robot's directory until then.
     await this.#starting?.catch(() => {});

@@ -124,6 +124,9 @@ export class RobotUplink implements Uplink {
   get deviceId(): string | undefined {
     return this.#inner.deviceId;
   }
+  get firstAttempt(): Promise<void> {
+    return this.#inner.firstAttempt;
+  }
   get lastSyncedAt(): string | undefined {
     return this.#inner.lastSyncedAt;
   }
