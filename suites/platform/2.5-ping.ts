@@ -5,6 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
 import {
+  describePing,
   LONGEST_PING_MS,
   MILLISECOND_NANOS,
   ping,
@@ -137,7 +138,7 @@ async function pingInTime(t: Platform, device: string, nanos: number, toleranceM
   t.must(false, {
     expected: `an answer within ${nanos} ns (${askedMs} ms), with a tolerance of ${toleranceMs} ms`,
     actual: `no answer within ${took.join(' ms, ')} ms, three times`,
-    counterexample: { device, timeout_nanos: nanos },
+    counterexample: describePing(device, nanos),
   });
 }
 
@@ -166,7 +167,7 @@ const limitCheck = check(limit, { needs: ['offline-device'], slow: true }, async
   t.must(response !== 'no answer', {
     expected: 'an answer within 10 s (and a tolerance) to a ping with timeout_nanos of 60 s',
     actual: `none within ${withinMs / 1000} s`,
-    counterexample: { device, timeout_nanos: 60 * SECOND_NANOS },
+    counterexample: describePing(device, 60 * SECOND_NANOS),
   });
   t.must(pingCode(response) !== 'success', {
     expected: 'no success: the device is offline',
@@ -194,11 +195,15 @@ const limitHugeCheck = check(limit, { aspect: 'huge', needs: ['online-device'] }
       t.must(refused(response) || (response.status === 200 && typeof pingCode(response) === 'string'), {
         expected: 'a 4xx, or the answer to a timeout of 10 s',
         actual: summary(response),
-        counterexample: { timeout_nanos: nanos.length > 40 ? `${nanos.length} digits` : nanos },
+        counterexample: describePing(device, nanos),
       });
       outcomes.add(refused(response) ? `refused with ${response.status}` : 'clamped');
     },
-    { runs: edges.length + 5, examples: edges.map((nanos): [unknown] => [nanos]) },
+    {
+      runs: edges.length + 5,
+      examples: edges.map((nanos): [unknown] => [nanos]),
+      describe: (nanos: string) => describePing(device, nanos),
+    },
   );
   t.note(`timeout_nanos above 10 s is ${[...outcomes].join(', or ')}`);
 });

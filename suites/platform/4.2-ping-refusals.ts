@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
-import { MILLISECOND_NANOS, ping, requirePing } from './support/ping.ts';
-import { refused, serverError, summary } from './support/requests.ts';
+import { describePing, MILLISECOND_NANOS, ping, requirePing } from './support/ping.ts';
+import { describeRequest, refused, serverError, summary } from './support/requests.ts';
 
 const badBody = requirement({
   id: 'platform.ping.bad-body',
@@ -48,7 +48,7 @@ const badBodyCheck = check(badBody, {}, async (t: Platform) => {
     t.must(refused(response), {
       expected: `a 4xx to a ping with the body ${body.slice(0, 60)}`,
       actual: summary(response),
-      counterexample: body.slice(0, 100),
+      counterexample: describeRequest('POST', `/devices/${device}/ping`, body),
     });
   }
   for (const { body, response } of await pingAll(UNSPECIFIED_BODIES)) {
@@ -56,7 +56,7 @@ const badBodyCheck = check(badBody, {}, async (t: Platform) => {
     t.must(!serverError(response) || response.status === 504, {
       expected: 'no 5xx',
       actual: summary(response),
-      counterexample: shown,
+      counterexample: describeRequest('POST', `/devices/${device}/ping`, body),
     });
     t.note(`${shown}: ${response.status}`);
   }
@@ -80,6 +80,8 @@ const UNKNOWN_DEVICES = [
   'a'.repeat(2000),
   '..',
 ];
+const describeUnknown = (device: string): string =>
+  describePing(encodeURIComponent(device.slice(0, 100)), MILLISECOND_NANOS);
 const unknownDeviceCheck = check(unknownDevice, {}, async (t: Platform) => {
   await requirePing(t);
   const anyUnknownDevice = fc.oneof(
@@ -95,10 +97,14 @@ const unknownDeviceCheck = check(unknownDevice, {}, async (t: Platform) => {
       t.must(refused(response), {
         expected: 'a 4xx to the ping of a device that does not exist',
         actual: summary(response),
-        counterexample: device.slice(0, 100),
+        counterexample: describeUnknown(device),
       });
     },
-    { runs: UNKNOWN_DEVICES.length + 8, examples: UNKNOWN_DEVICES.map((device): [unknown] => [device]) },
+    {
+      runs: UNKNOWN_DEVICES.length + 8,
+      examples: UNKNOWN_DEVICES.map((device): [unknown] => [device]),
+      describe: describeUnknown,
+    },
   );
 });
 

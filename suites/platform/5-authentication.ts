@@ -32,7 +32,10 @@ const keyRequiredCheck = check(keyRequired, { profile: 'core' }, async (t: Platf
 
 const writesRefusedCheck = check(
   keyRequired,
-  { aspect: 'writes', needs: ['write'], writes: true, sharing: 'exclusive' },
+  {
+    ...{ aspect: 'writes', needs: ['write'], writes: true, sharing: 'exclusive' },
+    premises: [keyRequired.id, 'platform.auth.key-wrong'],
+  },
   async (t: Platform) => {
     // The same body is accepted with the right key, so the key is the reason for each refusal.
     const type = await createConfigType(t);

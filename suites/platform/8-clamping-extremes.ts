@@ -26,7 +26,7 @@ const anySize = requirement({
     'An invalid `limit` is replaced by the nearest valid value … An invalid `offset` is replaced by the nearest valid value',
   text: 'Integers of any size are clamped and never cause an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
 });
-const hugeLimitCheck = check(anySize, {}, async (t: Platform) => {
+const hugeLimitCheck = check(anySize, { premises: ['platform.list.clamp.low'] }, async (t: Platform) => {
   const collections = await servedCollections(t);
   const [collection] = collections;
   const asked = fc.record({
@@ -49,26 +49,31 @@ const hugeLimitCheck = check(anySize, {}, async (t: Platform) => {
   );
 });
 
-const hugeOffsetCheck = check(anySize, { aspect: 'offset' }, async (t: Platform) => {
-  const [collection] = await servedCollections(t);
-  await t.property(
-    fc.oneof(anyHuge, anyHugeNegative),
-    async (offset) => {
-      if (offset.startsWith('-')) return mustClampOffsetTo0(t, collection, offset);
-      const answer = await getPage(t, collection, { limit: 5, offset });
-      t.must(answer.limit === 5 && answer.data.length === 0 && !answer.has_more && answer.offset >= 0, {
-        expected: `an empty page, has_more false, beyond the end at offset ${shortened(offset)}`,
-        actual: { offset: answer.offset, limit: answer.limit, items: answer.data.length, has_more: answer.has_more },
-        counterexample: `GET /${collection}?limit=5&offset=${shortened(offset)}`,
-      });
-    },
-    {
-      runs: HUGE.length * 2 + 8,
-      examples: [...HUGE, ...HUGE_NEGATIVE].map((digits): [unknown] => [digits]),
-      describe: (digits: string) => `GET /${collection}?limit=5&offset=${shortened(digits)}`,
-    },
-  );
-});
+const OFFSETS = ['platform.list.clamp.offset', 'platform.list.beyond-end'];
+const hugeOffsetCheck = check(
+  anySize,
+  { aspect: 'offset', sharing: 'exclusive', premises: OFFSETS },
+  async (t: Platform) => {
+    const [collection] = await servedCollections(t);
+    await t.property(
+      fc.oneof(anyHuge, anyHugeNegative),
+      async (offset) => {
+        if (offset.startsWith('-')) return mustClampOffsetTo0(t, collection, offset);
+        const answer = await getPage(t, collection, { limit: 5, offset });
+        t.must(answer.limit === 5 && answer.data.length === 0 && !answer.has_more && answer.offset >= 0, {
+          expected: `an empty page, has_more false, beyond the end at offset ${shortened(offset)}`,
+          actual: { offset: answer.offset, limit: answer.limit, items: answer.data.length, has_more: answer.has_more },
+          counterexample: `GET /${collection}?limit=5&offset=${shortened(offset)}`,
+        });
+      },
+      {
+        runs: HUGE.length * 2 + 8,
+        examples: [...HUGE, ...HUGE_NEGATIVE].map((digits): [unknown] => [digits]),
+        describe: (digits: string) => `GET /${collection}?limit=5&offset=${shortened(digits)}`,
+      },
+    );
+  },
+);
 
 const noInteger = requirement({
   id: 'platform.list.clamp.nonsense',
@@ -113,7 +118,7 @@ const EXAMPLES: readonly Parameter[] = PARAMETERS.flatMap((name) => [
   { name, text: '%ff' },
 ]);
 
-const noIntegerCheck = check(noInteger, {}, async (t: Platform) => {
+const noIntegerCheck = check(noInteger, { premises: ['platform.list.page-size'] }, async (t: Platform) => {
   const [collection] = await servedCollections(t);
   const anyText = fc.oneof(
     fc.string({ unit: codePoint, maxLength: 12 }),

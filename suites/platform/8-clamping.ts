@@ -27,17 +27,21 @@ const defaults = requirement({
   clause: '`limit` default … 10 … `offset` default … 0',
   text: 'Without parameters a list has limit 10 and offset 0, and gives the same page as with these values.',
 });
-const defaultsCheck = check(defaults, { profile: 'core' }, async (t: Platform) => {
-  for (const collection of await servedCollections(t)) {
-    const implicit = await getPage(t, collection);
-    t.must(implicit.limit === LIST_LIMITS.limitDefault && implicit.offset === LIST_LIMITS.offsetDefault, {
-      expected: 'limit 10 and offset 0 from a list without parameters',
-      actual: { limit: implicit.limit, offset: implicit.offset },
-      counterexample: `GET /${collection}`,
-    });
-    await mustGiveSamePage(t, collection);
-  }
-});
+const defaultsCheck = check(
+  defaults,
+  { profile: 'core', premises: ['platform.list.in-range'] },
+  async (t: Platform) => {
+    for (const collection of await servedCollections(t)) {
+      const implicit = await getPage(t, collection);
+      t.must(implicit.limit === LIST_LIMITS.limitDefault && implicit.offset === LIST_LIMITS.offsetDefault, {
+        expected: 'limit 10 and offset 0 from a list without parameters',
+        actual: { limit: implicit.limit, offset: implicit.offset },
+        counterexample: `GET /${collection}`,
+      });
+      await mustGiveSamePage(t, collection);
+    }
+  },
+);
 
 async function mustGiveSamePage(t: Platform, collection: Collection): Promise<void> {
   const idsOf = async (query = {}): Promise<string> => ids((await getPage(t, collection, query)).data).join(', ');
@@ -65,22 +69,29 @@ const limitAbove = requirement({
   clause: 'An invalid `limit` is replaced by the nearest valid value (a value above the maximum yields 100).',
   text: 'A limit above 100 takes effect as 100, in the limit of the answer and in the number of items.',
 });
-const limitAboveCheck = check(limitAbove, { profile: 'core' }, async (t: Platform) => {
-  const collections = await servedCollections(t);
-  await t.property(
-    fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ min: MAXIMUM + 1 }) }),
-    async ({ collection, value }) => void (await mustClampLimitTo100(t, collection, String(value))),
-    {
-      runs: collections.length * 2 + 15,
-      examples: examplesOf(collections, [MAXIMUM + 1, 1000]),
-      ...describedAs('limit'),
-    },
-  );
-});
+const limitAboveCheck = check(
+  limitAbove,
+  { profile: 'core', premises: ['platform.list.page-size'] },
+  async (t: Platform) => {
+    const collections = await servedCollections(t);
+    await t.property(
+      fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ min: MAXIMUM + 1 }) }),
+      async ({ collection, value }) => void (await mustClampLimitTo100(t, collection, String(value))),
+      {
+        runs: collections.length * 2 + 15,
+        examples: examplesOf(collections, [MAXIMUM + 1, 1000]),
+        ...describedAs('limit'),
+      },
+    );
+  },
+);
 
 const limitObeyedCheck = check(
   limitAbove,
-  { aspect: 'obeyed', needs: ['seed-data'], sharing: 'exclusive' },
+  {
+    ...{ aspect: 'obeyed', needs: ['seed-data'], sharing: 'exclusive' },
+    premises: ['platform.list.has-more'],
+  },
   async (t: Platform) => {
     const collection = await collectionWith(t, MAXIMUM + 1);
     if (collection === undefined) t.notApplicable('no collection has more than 100 items, and the run may create none');
@@ -103,7 +114,7 @@ const limitBelow = requirement({
   clause: 'An invalid `limit` is replaced by the nearest valid value',
   text: 'A limit below 1 is not an error: it takes effect as a value from 0 to 100, usually 1.',
 });
-const limitBelowCheck = check(limitBelow, {}, async (t: Platform) => {
+const limitBelowCheck = check(limitBelow, { premises: ['platform.list.page-size'] }, async (t: Platform) => {
   const collections = await servedCollections(t);
   await t.property(
     fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ max: 0 }) }),
@@ -126,17 +137,25 @@ const negativeOffset = requirement({
   clause: 'An invalid `offset` is replaced by the nearest valid value (a negative value yields 0).',
   text: 'A negative offset takes effect as 0, in the offset of the answer and in the items of the page.',
 });
-const negativeOffsetCheck = check(negativeOffset, { profile: 'core' }, async (t: Platform) => {
-  const collections = await servedCollections(t);
-  await t.property(
-    fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ max: -1 }) }),
-    async ({ collection, value }) => {
-      // A page that holds the whole collection shows a has_more that was computed from the negative offset.
-      const limit = value <= -MAXIMUM ? MAXIMUM : 5;
-      await mustClampOffsetTo0(t, collection, String(value), limit);
-    },
-    { runs: collections.length * 3 + 7, examples: examplesOf(collections, [-1, -10, -1000]), ...describedAs('offset') },
-  );
-});
+const negativeOffsetCheck = check(
+  negativeOffset,
+  { profile: 'core', premises: ['platform.list.in-range'] },
+  async (t: Platform) => {
+    const collections = await servedCollections(t);
+    await t.property(
+      fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ max: -1 }) }),
+      async ({ collection, value }) => {
+        // A page that holds the whole collection shows a has_more that was computed from the negative offset.
+        const limit = value <= -MAXIMUM ? MAXIMUM : 5;
+        await mustClampOffsetTo0(t, collection, String(value), limit);
+      },
+      {
+        runs: collections.length * 3 + 7,
+        examples: examplesOf(collections, [-1, -10, -1000]),
+        ...describedAs('offset'),
+      },
+    );
+  },
+);
 
 export default [defaultsCheck, limitAboveCheck, limitObeyedCheck, limitBelowCheck, negativeOffsetCheck];

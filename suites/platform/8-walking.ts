@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { sweepLimits } from './support/limit-sweep.ts';
-import { type Collection, getPage, ids } from './support/lists.ts';
+import { type Collection, describeList, getPage, ids } from './support/lists.ts';
 import {
   anyLimit,
   COUNTED_BY_PAGES,
@@ -13,7 +13,7 @@ import {
   type PageRequest,
 } from './support/paging.ts';
 import { firstDifference, mustWalkInSameOrder } from './support/same-walk.ts';
-import { sortedContents, whileUnchanged } from './support/unchanged.ts';
+import { type Observation, sortedContents, whileUnchanged } from './support/unchanged.ts';
 
 interface Walk {
   collection: Collection;
@@ -33,7 +33,7 @@ const walkOnce = requirement({
 });
 const walkOnceCheck = check(
   walkOnce,
-  { needs: ['seed-data'], sharing: 'exclusive', profile: 'core' },
+  { needs: ['seed-data'], sharing: 'exclusive', profile: 'core', premises: ['platform.list.has-more'] },
   async (t: Platform) => {
     const counts = await collectionsToPage(t);
     const mustWalk = ({ collection, limit, from }: Walk) =>
@@ -85,7 +85,7 @@ const stable = requirement({
 });
 const stableCheck = check(stable, { needs: ['seed-data'], sharing: 'exclusive' }, async (t: Platform) => {
   for (const [collection] of await collectionsToPage(t)) {
-    await whileUnchanged(t, collection, async () => {
+    const readTwice = async (): Promise<Observation> => {
       const { data: first } = await getPage(t, collection, { limit: 100 });
       const { data: second } = await getPage(t, collection, { limit: 100 });
       const difference = firstDifference(ids(second), ids(first));
@@ -93,9 +93,14 @@ const stableCheck = check(stable, { needs: ['seed-data'], sharing: 'exclusive' }
       return {
         agrees: false,
         changed: sortedContents(first) !== sortedContents(second),
-        finding: { expected: `the first page of ${collection} twice`, actual: difference },
+        finding: {
+          expected: `the first page of ${collection} twice`,
+          actual: difference,
+          counterexample: describeList(collection, { limit: 100 }),
+        },
       };
-    });
+    };
+    await whileUnchanged(t, collection, readTwice, { decidesOrder: true });
   }
 });
 
@@ -107,27 +112,31 @@ const beyondEnd = requirement({
   clause: 'True when more items exist beyond this page.',
   text: 'An offset past the end gives an empty page whose has_more is false.',
 });
-const beyondEndCheck = check(beyondEnd, { sharing: 'exclusive' }, async (t: Platform) => {
-  const counts = await countItems(t);
-  const pages = [...counts].map(([collection, items]) =>
-    fc.record({
-      collection: fc.constant(collection),
-      limit: anyLimit,
-      offset: fc.oneof(fc.integer({ min: items, max: items + 5 }), fc.integer({ min: items, max: 2 ** 31 - 1 })),
-    }),
-  );
-  const examples = [...counts].flatMap(([collection, items]) =>
-    [items, items + 1, items + 1000].map((offset): [unknown] => [{ collection, limit: 10, offset }]),
-  );
-  await t.property(fc.oneof(...pages), (page) => mustBeEmptyPage(t, page, counts.get(page.collection) ?? 0), {
-    runs: examples.length + 10,
-    examples,
-    describe: describePage,
-  });
-  for (const [collection, items] of counts) {
-    if (items >= COUNTED_BY_PAGES) t.note(`${collection}: the end was taken from total_count (${items})`);
-  }
-});
+const beyondEndCheck = check(
+  beyondEnd,
+  { sharing: 'exclusive', premises: ['platform.list.in-range'] },
+  async (t: Platform) => {
+    const counts = await countItems(t);
+    const pages = [...counts].map(([collection, items]) =>
+      fc.record({
+        collection: fc.constant(collection),
+        limit: anyLimit,
+        offset: fc.oneof(fc.integer({ min: items, max: items + 5 }), fc.integer({ min: items, max: 2 ** 31 - 1 })),
+      }),
+    );
+    const examples = [...counts].flatMap(([collection, items]) =>
+      [items, items + 1, items + 1000].map((offset): [unknown] => [{ collection, limit: 10, offset }]),
+    );
+    await t.property(fc.oneof(...pages), (page) => mustBeEmptyPage(t, page, counts.get(page.collection) ?? 0), {
+      runs: examples.length + 10,
+      examples,
+      describe: describePage,
+    });
+    for (const [collection, items] of counts) {
+      if (items >= COUNTED_BY_PAGES) t.note(`${collection}: the end was taken from total_count (${items})`);
+    }
+  },
+);
 
 async function mustBeEmptyPage(t: Platform, asked: PageRequest, items: number): Promise<void> {
   const { collection, limit, offset } = asked;

@@ -4,7 +4,7 @@ import { check, type Platform } from './support/check.ts';
 import { inVersion } from './support/context.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
-import { ok, refused, send, summary } from './support/requests.ts';
+import { describeRequest, ok, refused, send, summary } from './support/requests.ts';
 
 const slug = requirement({
   id: 'platform.config-type.slug',
@@ -56,7 +56,7 @@ async function mustKeepSlug(t: Platform, type: Item, body: { name?: string; slug
   t.must(now['slug'] === type['slug'], {
     expected: `slug ${type['slug']}, which is immutable`,
     actual: `slug ${now['slug']} after ${response.status} to PATCH ${JSON.stringify(body)}`,
-    counterexample: { method: 'PATCH', path: pathOf(type), body },
+    counterexample: describeRequest('PATCH', pathOf(type), body),
   });
   t.should(!(refused(response) && 'name' in body && now['name'] === body.name), {
     expected: `nothing to be changed by PATCH ${JSON.stringify(body)}, which was answered ${response.status}`,

@@ -20,15 +20,19 @@ const EXPANSIONS = { current_release: 'release', current_deployment: 'deployment
 const FIELDS = Object.keys(EXPANSIONS) as (keyof typeof EXPANSIONS)[];
 
 const expandChecks = codenamesFrom('rainier').map((codename) =>
-  check(expand, { needs: [codename], sharing: 'exclusive', aspect: codename }, async (t: Platform) => {
-    const versioned = inVersion(t, codename);
-    await requireDevice(versioned);
-    const { data: plain } = await getPage(versioned, 'devices', { limit: 100 });
-    for (const field of FIELDS) mustNotBeExpanded(t, plain, field);
-    const deployed = await devicesWithDeployment(versioned);
-    for (const field of FIELDS) await mustExpand(versioned, plain, field, deployed);
-    for (const device of await expandedDevices(versioned, plain, ...FIELDS)) shouldBeConsistent(t, device);
-  }),
+  check(
+    expand,
+    { needs: [codename], sharing: 'exclusive', aspect: codename, premises: ['platform.list.items'] },
+    async (t: Platform) => {
+      const versioned = inVersion(t, codename);
+      await requireDevice(versioned);
+      const { data: plain } = await getPage(versioned, 'devices', { limit: 100 });
+      for (const field of FIELDS) mustNotBeExpanded(t, plain, field);
+      const deployed = await devicesWithDeployment(versioned);
+      for (const field of FIELDS) await mustExpand(versioned, plain, field, deployed);
+      for (const device of await expandedDevices(versioned, plain, ...FIELDS)) shouldBeConsistent(t, device);
+    },
+  ),
 );
 
 async function requireDevice(t: Platform): Promise<void> {

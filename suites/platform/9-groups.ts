@@ -7,7 +7,7 @@ import { check, type Platform } from './support/check.ts';
 import { inVersion } from './support/context.ts';
 import { create, createDevice, createdItem, uniqueName } from './support/create.ts';
 import { readItem } from './support/lists.ts';
-import { ok, refused, send, summary } from './support/requests.ts';
+import { describeRequest, ok, refused, send, summary } from './support/requests.ts';
 
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 
@@ -63,7 +63,7 @@ async function mustKeepGroup(t: Platform, group: string): Promise<void> {
     t.must(!names(now, group), {
       expected: 'the group of a device to stay as it is when the device is written',
       actual: `${response.status}, and the device is in ${group}`,
-      counterexample: { method: 'PATCH', path, body },
+      counterexample: describeRequest('PATCH', path, body),
     });
     t.should(ok(response) || refused(response), {
       expected: '2xx or 4xx to PATCH with a group',
@@ -80,7 +80,7 @@ async function mustCreateWithoutGroup(t: Platform, group: string): Promise<void>
   t.must(now === undefined || !names(now, group), {
     expected: 'no group to be written when a device is created',
     actual: summary(response),
-    counterexample: { method: 'POST', path: '/devices', body },
+    counterexample: describeRequest('POST', '/devices', body),
   });
   t.should(device !== undefined || refused(response), { expected: '2xx or 4xx', actual: summary(response) });
 }

@@ -98,6 +98,7 @@ const malformedCheck = check(malformed, { profile: 'core' }, async (t: Platform)
   await t.property(anyMalformed, async (version) => mustRefuseVersion(t, version, 'which is malformed'), {
     runs: MALFORMED_VERSIONS.length + 8,
     examples: MALFORMED_VERSIONS.map((version): [unknown] => [version]),
+    describe: (version: string) => `${t.versionHeader}: ${version}`,
   });
 });
 

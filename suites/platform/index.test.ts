@@ -1,7 +1,9 @@
 /** The platform and system suites decide exactly the catalogue of requirements, and declare each one completely. */
 import { describe, expect, it } from 'vitest';
+import { premiseProblems } from '../../harness/runner/schedule.ts';
 import { systemSuite } from '../system/index.ts';
 import { platformSuite } from './index.ts';
+import { ANY_LIST } from './support/check.ts';
 
 /** Every requirement that follows from the specification, or from a convention that it relies on. */
 const CATALOGUE = {
@@ -36,6 +38,16 @@ describe('the platform and system suites', () => {
 
   it('mark every check that needs to write', () => {
     for (const { id, needs, writes } of checks) expect(writes === true, id).toBe(needs?.includes('write') ?? false);
+  });
+
+  it('rest on premises that exist, lead nowhere in a circle, and start early enough', () => {
+    expect([...premiseProblems(platformSuite.checks), ...premiseProblems(systemSuite.checks)]).toEqual([]);
+  });
+
+  it('rest on a list that any collection answers with', () => {
+    const [first, ...others] = platformSuite.checks;
+    expect(first?.id).toBe(ANY_LIST);
+    for (const { id, premises } of others) expect(premises, id).toContain(ANY_LIST);
   });
 
   it('base every requirement on a section of the specification', () => {

@@ -6,7 +6,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { getPage, servedCollections } from './support/lists.ts';
-import { ok, refused, send, serverError, summary } from './support/requests.ts';
+import { describeRequest, ok, refused, send, serverError, summary } from './support/requests.ts';
 
 const options = { needs: ['write'], writes: true, sharing: 'exclusive' } as const;
 
@@ -147,10 +147,14 @@ const anyJsonCheck = check(bodies, { ...options, aspect: 'any' }, async (t: Plat
       t.must(ok(response) || refused(response), {
         expected: 'a 4xx to any body, or a 2xx if it happens to be complete',
         actual: summary(response),
-        counterexample: `POST /${collection} with ${JSON.stringify(body).slice(0, 500)}`,
+        counterexample: describeRequest('POST', `/${collection}`, body),
       });
     },
-    { runs: 40 },
+    {
+      runs: 40,
+      describe: ({ collection, body }: { collection: string; body: string }) =>
+        describeRequest('POST', `/${collection}`, body),
+    },
   );
 });
 

@@ -3,7 +3,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, createdItem, uniqueName } from './support/create.ts';
 import { type Collection, readItem } from './support/lists.ts';
-import { send, serverError, summary } from './support/requests.ts';
+import { describeRequest, send, serverError, summary } from './support/requests.ts';
 
 const anyScript = requirement({
   id: 'platform.robust.names',
@@ -45,7 +45,7 @@ async function mustKeepName(
   t.must(!serverError(response), {
     expected: `no 5xx to POST /${collection} with the name ${name}`,
     actual: summary(response),
-    counterexample: { method: 'POST', path: `/${collection}`, body },
+    counterexample: describeRequest('POST', `/${collection}`, body),
   });
   const created = createdItem(response);
   if (created === undefined) return response.status;
@@ -54,7 +54,7 @@ async function mustKeepName(
   t.must(typeof shown !== 'string' || shown.normalize() === body.name.normalize(), {
     expected: `the name ${name}, which POST /${collection} accepted`,
     actual: shown,
-    counterexample: { collection, name: body.name },
+    counterexample: describeRequest('POST', `/${collection}`, body),
   });
   return 'kept';
 }

@@ -9,7 +9,7 @@ import { createDevice, createdItem, uniqueName } from './support/create.ts';
 import { archiveAll, tryDeployment } from './support/deployments.ts';
 import { type Item, SEARCHED_AT_MOST, servedCollections, walk } from './support/lists.ts';
 import { createReleaseFixture, type ReleaseFixture, schemaBody } from './support/releases.ts';
-import { refused, send, summary } from './support/requests.ts';
+import { describeRequest, refused, send, summary } from './support/requests.ts';
 
 const unknownIds = requirement({
   id: 'platform.robust.references',
@@ -35,7 +35,11 @@ const readCheck = check(unknownIds, {}, async (t: Platform) => {
         counterexample: `GET ${path}`,
       });
     },
-    { runs: 20 },
+    {
+      runs: 20,
+      describe: ({ collection, id }: { collection: string; id: string }) =>
+        describeRequest('GET', `/${collection}/${encodeURIComponent(id)}`),
+    },
   );
 });
 
@@ -55,7 +59,7 @@ const writtenCheck = check(
       t.must(refused(response), {
         expected: `a 4xx to POST ${path} with ${to} that does not exist`,
         actual: summary(response),
-        counterexample: { method: 'POST', path, body },
+        counterexample: describeRequest('POST', path, body),
       });
     }
     const { items } = await walk(t, 'deployments', SEARCHED_AT_MOST);

@@ -1,7 +1,7 @@
 /** Section 4.2, by the conventions of HTTP: whether paths and methods that do not exist are refused. */
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
-import { COLLECTIONS, servedCollections } from './support/lists.ts';
+import { COLLECTIONS, findCollections, servedCollections } from './support/lists.ts';
 import { findDevice } from './support/ping.ts';
 import { refused, send, summary } from './support/requests.ts';
 
@@ -41,7 +41,7 @@ const routesCheck = check(routes, {}, async (t: Platform) => {
     actual: summary(response),
     counterexample: `REPORT /${collection}`,
   });
-  t.must((await servedCollections(t)).includes(collection), {
+  t.must((await findCollections(t)).includes(collection), {
     expected: `the platform to go on serving ${COLLECTIONS.join(', ')}`,
     actual: `${collection} is not served any more`,
   });

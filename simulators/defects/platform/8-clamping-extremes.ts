@@ -44,7 +44,7 @@ export const defects = [
     ({ clampLimit }) => ({
       clampLimit: (values) => {
         const value = Number(values[0]);
-        return values.length === 0 || Number.isInteger(value) || Number.isNaN(value) ? clampLimit(values) : value;
+        return values.length === 0 || Number.isInteger(value) || !Number.isFinite(value) ? clampLimit(values) : value;
       },
     }),
   ),

@@ -26,6 +26,18 @@ function negativeFromTheEnd({ clampOffset, page }: PlatformBehaviour): Partial<P
   };
 }
 
+/** Likewise, the limit last asked for is that of the page. */
+function moreThanEchoed({ clampLimit, page }: PlatformBehaviour): Partial<PlatformBehaviour> {
+  let asked = 0;
+  return {
+    clampLimit: (values) => {
+      asked = Number(values[0] ?? 0);
+      return clampLimit(values);
+    },
+    page: (window, at) => (asked > 100 ? at(window.offset, 150) : page(window, at)),
+  };
+}
+
 export const defects = [
   defect(
     'has-more-of-raw-offset',
@@ -36,7 +48,7 @@ export const defects = [
   defect(
     'offset-negative-refused',
     'Refuses a negative offset.',
-    ['platform.list.clamp.offset', 'platform.list.clamp.huge'],
+    ['platform.list.clamp.offset'],
     ({ clampOffset }) => ({
       clampOffset: (values) => {
         if (/^-\d*[1-9]/.test(values[0] ?? '')) throw new PlatformError(400, 'invalid_offset', 'offset is negative');
@@ -70,11 +82,9 @@ export const defects = [
   }),
   defect(
     'limit-clamped-in-echo-only',
-    'Echoes a limit of 100 and gives more.',
-    ['platform.list.clamp.high', 'platform.list.page-size'],
-    {
-      page: ({ limit, offset }, at) => at(offset, limit === 100 ? 150 : limit),
-    },
+    'Echoes 100 for a limit above it and gives more.',
+    ['platform.list.clamp.high'],
+    moreThanEchoed,
   ),
   defect(
     'limit-high-refused',

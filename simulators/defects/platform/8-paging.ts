@@ -10,7 +10,7 @@ export const defects = [
   defect(
     'page-too-short',
     'Gives one item less than limit although there are more.',
-    ['platform.list.page-size', 'platform.list.walk'],
+    ['platform.list.page-size'],
     ({ page }) => ({
       page: (window, at) => {
         const rows = page(window, at);
@@ -32,7 +32,7 @@ export const defects = [
   defect(
     'has-more-forgets-offset',
     'Compares limit with the number of all items, whatever the offset.',
-    ['platform.list.has-more', 'platform.list.beyond-end'],
+    ['platform.list.beyond-end'],
     {
       hasMore: ({ limit, total }) => limit < total(),
     },

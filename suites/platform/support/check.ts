@@ -11,12 +11,18 @@ export type { Platform } from './context.ts';
 const declare = checks<PlatformContext>();
 type Declare = typeof declare;
 
+/** The check that at least one collection answers with a list: where none does, no other check means anything. */
+export const ANY_LIST = 'platform.list.envelope.any';
+
 /** Declares a check of one requirement. A check that was never decided because others kept writing ends as blocked. */
-export const check: Declare = (requirement, options, run) =>
-  declare(requirement, options, async (t) => {
+export const check: Declare = (requirement, options, run) => {
+  const isFirst = `${requirement.id}.${options.aspect}` === ANY_LIST;
+  const premises = isFirst ? [] : [ANY_LIST, ...(options.premises ?? [])];
+  return declare(requirement, { ...options, premises }, async (t) => {
     await run({ ...t, property: withBoundedShrinking(t.property) });
     blockIfUndecided(t);
   });
+};
 
 /** Against a target that hangs, each smaller candidate costs a whole timeout. */
 const SHRINK_MS = 20_000;

@@ -2,36 +2,37 @@
 import fc from 'fast-check';
 import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
 import type { Platform } from './context.ts';
-import { getPage, ids, type Page } from './lists.ts';
+import { describeList, getPage, ids, type Page } from './lists.ts';
 import { whileUnchanged } from './unchanged.ts';
 
 export const MAXIMUM = LIST_LIMITS.limitMaximum;
 
 /** A limit above 100 takes effect as 100. */
 export async function mustClampLimitTo100(t: Platform, collection: string, limit: string): Promise<Page> {
-  const answer = await getPage(t, collection, { limit });
+  // Another requirement decides about the default of the offset.
+  const answer = await getPage(t, collection, { limit, offset: 0 });
   t.must(answer.limit === MAXIMUM && answer.data.length <= MAXIMUM && answer.offset === 0, {
     expected: `limit 100, offset 0 and at most 100 items with limit ${shortened(limit)}`,
     actual: { limit: answer.limit, offset: answer.offset, items: answer.data.length },
-    counterexample: `GET /${collection}?limit=${shortened(limit)}`,
+    counterexample: describeList(collection, { limit: shortened(limit), offset: 0 }),
   });
   return answer;
 }
 
 /** A limit below 1 takes effect as one from 0 to 100. */
 export async function mustKeepLimitInRange(t: Platform, collection: string, limit: string): Promise<Page> {
-  const answer = await getPage(t, collection, { limit });
+  const answer = await getPage(t, collection, { limit, offset: 0 });
   t.must(answer.limit >= 0 && answer.limit <= MAXIMUM && answer.data.length <= answer.limit, {
     expected: `a limit from 0 to 100 and no more items than that, with limit ${shortened(limit)}`,
     actual: { limit: answer.limit, items: answer.data.length },
-    counterexample: `GET /${collection}?limit=${shortened(limit)}`,
+    counterexample: describeList(collection, { limit: shortened(limit), offset: 0 }),
   });
   return answer;
 }
 
 /** A negative offset takes effect as 0: the page is the first one. */
 export async function mustClampOffsetTo0(t: Platform, collection: string, negative: string, limit = 5): Promise<void> {
-  const counterexample = `GET /${collection}?limit=${limit}&offset=${shortened(negative)}`;
+  const counterexample = describeList(collection, { limit, offset: shortened(negative) });
   const read = (offset: string): Promise<Page> => getPage(t, collection, { limit, offset });
   await whileUnchanged(t, collection, async () => {
     const clamped = await read(negative);

@@ -1,5 +1,5 @@
 /** Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that reads it. */
-import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
+import type { Endpoint, HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { LIST_LIMITS, type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
 import type { Platform } from './context.ts';
 import { ok, send, summary } from './requests.ts';
@@ -24,17 +24,40 @@ export interface Page extends Omit<ListEnvelope, 'data'> {
 
 export type ListQuery = Record<string, string | number | readonly string[]> | string;
 
+type Collections = [Collection, ...Collection[]];
+
+/** By connection, since all clients of one run share the `endpoint` object, and by headers: another version may serve others. */
+const served = new WeakMap<Endpoint, Map<string, Collections>>();
+
 /**
- * The collections that answer with a list, which also proves that the platform accepts the key. Fails the check if there are none,
- * and blocks it if every one refuses the key. A single broken collection is left out: only `platform.list.envelope` should fail
- * because of it.
+ * The collections that answer with a list, which also proves that the platform accepts the key; found out once in a run. Fails the
+ * check if there are none, and blocks it if every one refuses the key. A single broken collection is left out: only
+ * `platform.list.envelope` should fail because of it.
  */
-export async function servedCollections(
-  t: Platform,
-  http: HttpClient = t.http,
-): Promise<[Collection, ...Collection[]]> {
+export async function servedCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
+  const known = served.get(http.endpoint) ?? new Map<string, Collections>();
+  served.set(http.endpoint, known);
+  const headers = JSON.stringify(http.headers);
+  const found = known.get(headers) ?? (await findCollections(t, http));
+  known.set(headers, found);
+  return found;
+}
+
+/** Beyond the end of any list. */
+const FAR = 1_000_000;
+
+/** The same, whatever the run has found out so far. */
+export async function findCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
   const answers = await Promise.all(
-    COLLECTIONS.map(async (collection) => ({ collection, response: await getList(t, collection, { limit: 1 }, http) })),
+    COLLECTIONS.map(async (collection) => {
+      const [response, last] = await Promise.all([
+        getList(t, collection, { limit: 1 }, http),
+        getList(t, collection, { limit: 1, offset: FAR }, http),
+      ]);
+      // The first and the last page differ in `has_more`. Another requirement decides about a refusal beyond the end.
+      const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
+      return { collection, response: response.status === 200 && isBroken ? last : response };
+    }),
   );
   if (answers.every(({ response }) => response.status === 401 || response.status === 403)) {
     t.blocked('every collection answered 401 or 403: the platform does not accept the API key');
@@ -99,6 +122,12 @@ export function envelopeProblems(value: unknown): string[] {
   return listEnvelope.problems(readable).map(({ path, message }) => `${path === '' ? 'the list' : path} ${message}`);
 }
 
+/** A GET of a list in one line, as a finding shows it. */
+export function describeList(collection: string, query: Readonly<Record<string, string | number>>): string {
+  const asked = Object.entries(query).map(([name, value]) => `${name}=${value}`);
+  return `GET /${collection}${asked.length === 0 ? '' : `?${asked.join('&')}`}`;
+}
+
 export const ids = (items: readonly Item[]): string[] => items.map(({ id }) => id);
 
 /** The platform's own count of a collection; `undefined` if it gives none. */
@@ -112,6 +141,8 @@ export interface WalkOptions {
   offset?: number;
   /** Reads at most so many pages. Default 100. */
   pages?: number;
+  /** Fails the check at an empty page whose `has_more` is true. Otherwise such a page ends the walk. */
+  strict?: boolean;
 }
 
 export interface Walk {
@@ -125,13 +156,13 @@ export const SEARCHED_AT_MOST = { limit: LIST_LIMITS.limitMaximum, pages: 20 };
 
 /** Reads page after page by rule 3 of section 8: `offset = offset + limit` until `has_more` is false. */
 export async function walk(t: Platform, collection: string, options: WalkOptions): Promise<Walk> {
-  const { limit, pages = 100 } = options;
+  const { limit, pages = 100, strict } = options;
   const items: Item[] = [];
   let offset = options.offset ?? 0;
   for (let read = 0; read < pages; read += 1) {
     const { data, has_more: more } = await getPage(t, collection, { limit, offset });
     items.push(...data);
-    if (!more) return { items, whole: true };
+    if (!more || (data.length === 0 && strict !== true)) return { items, whole: true };
     t.must(data.length > 0, {
       expected: `items on every page of ${collection} up to the one whose has_more is false`,
       actual: `an empty page with has_more true at offset ${offset}, limit ${limit}`,

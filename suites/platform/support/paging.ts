@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
 import type { Platform } from './context.ts';
 import { createConfigType, mayWrite } from './create.ts';
-import { type Collection, getPage, servedCollections, totalCount } from './lists.ts';
+import { type Collection, describeList, getPage, servedCollections, totalCount } from './lists.ts';
 
 export const anyLimit = fc.integer({ min: LIST_LIMITS.limitMinimum, max: LIST_LIMITS.limitMaximum });
 
@@ -13,7 +13,7 @@ export interface PageRequest {
   offset: number;
 }
 export const describePage = ({ collection, limit, offset }: PageRequest): string =>
-  `GET /${collection}?limit=${limit}&offset=${offset}`;
+  describeList(collection, { limit, offset });
 
 /** Collections with fewer items than this are counted page by page; for larger ones the platform's own count is taken. */
 export const COUNTED_BY_PAGES = 3000;

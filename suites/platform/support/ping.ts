@@ -1,10 +1,11 @@
 /** Devices to ping, and the ping itself. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
+import { shortened } from './clamping.ts';
 import type { Platform } from './context.ts';
 import { createDevice, mayWrite } from './create.ts';
 import { envelopeProblems, getList, type Page, SEARCHED_AT_MOST, walk } from './lists.ts';
-import { NOT_SERVED, ok, send, summary } from './requests.ts';
+import { describeRequest, NOT_SERVED, ok, send, summary } from './requests.ts';
 
 /** Durations in the unit of `timeout_nanos`. */
 export const SECOND_NANOS = 1_000_000_000;
@@ -24,6 +25,10 @@ async function listedDevice(t: Platform): Promise<string | undefined> {
   const [listed] = (response.json as Page).data;
   return (listed ?? (mayWrite(t) ? await createDevice(t) : undefined))?.id;
 }
+
+/** A ping in one line, as a finding shows it. */
+export const describePing = (device: string, timeoutNanos: number | string): string =>
+  describeRequest('POST', `/devices/${device}/ping`, `{"timeout_nanos":${shortened(String(timeoutNanos))}}`);
 
 export interface PingOptions {
   http?: HttpClient;

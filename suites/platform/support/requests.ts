@@ -29,6 +29,15 @@ export async function send(t: Platform, request: HttpRequest, http: HttpClient =
 export const summary = (response: HttpResponse): string =>
   `${response.status}${response.text === '' ? ' with no body' : ` ${show(response.text, 300)}`}`;
 
+/** Characters of a body in a finding. */
+const BODY_SHOWN = 300;
+
+/** A request in one line, as a finding shows it: `POST /deployments {"parent_id":null}`. Text is shown as it is sent. */
+export function describeRequest(method: string, path: string, body?: unknown): string {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return [method, path, ...(text === undefined ? [] : [show(text, BODY_SHOWN)])].join(' ');
+}
+
 export const ok = ({ status }: HttpResponse): boolean => status >= 200 && status <= 299;
 export const refused = ({ status }: HttpResponse): boolean => status >= 400 && status <= 499;
 export const serverError = ({ status }: HttpResponse): boolean => status >= 500;

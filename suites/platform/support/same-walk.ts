@@ -3,7 +3,7 @@ import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
 import type { Platform } from './context.ts';
 import { type Item, ids, totalCount, walk } from './lists.ts';
 import { ok, send } from './requests.ts';
-import { whileUnchanged } from './unchanged.ts';
+import { type Observation, whileUnchanged } from './unchanged.ts';
 
 /** A walk reads at most so many pages: with a small limit it covers only one end of a large collection. */
 const PAGES = 30;
@@ -22,11 +22,14 @@ export async function mustWalkInSameOrder(t: Platform, collection: string, plan:
   const offset = from === 'end' ? Math.max(0, items - limit * PAGES) : 0;
   const pages = from === 'end' ? PAGES + 2 : PAGES;
   const reference = () =>
-    walk(t, collection, { limit: REFERENCE_LIMIT, offset, pages: Math.ceil((pages * limit) / REFERENCE_LIMIT) + 1 });
-  await whileUnchanged(t, collection, async () => {
+    walk(t, collection, {
+      ...{ limit: REFERENCE_LIMIT, offset, strict: true },
+      pages: Math.ceil((pages * limit) / REFERENCE_LIMIT) + 1,
+    });
+  const observe = async (): Promise<Observation> => {
     const before = await totalCount(t, collection);
     const first = await reference();
-    const walked = await walk(t, collection, { limit, offset, pages });
+    const walked = await walk(t, collection, { limit, offset, pages, strict: true });
     const second = await reference();
     const covered = (seen: Item[]): string[] => ids(walked.whole ? seen : seen.slice(0, walked.items.length));
     const difference =
@@ -47,7 +50,8 @@ export async function mustWalkInSameOrder(t: Platform, collection: string, plan:
         actual: difference,
       },
     };
-  });
+  };
+  await whileUnchanged(t, collection, observe, { decidesOrder: true });
 }
 
 /** An item reads differently in two walks, or (where the platform gives no count) the walks show different sets of items. */

@@ -38,12 +38,14 @@ function tallyOf(t: Pick<Platform, 'note'>): Tally {
 
 /**
  * Repeats an observation until it agrees with the requirement. Fails the check when it disagrees twice although nothing changed. When
- * something changed every time, notes that nothing was decided about `collection`.
+ * something changed every time, or the platform gives another order with every read, notes that nothing was decided about
+ * `collection`. `decidesOrder`: the requirement is about the order itself.
  */
 export async function whileUnchanged(
   t: Platform,
   collection: string,
   observe: () => Promise<Observation>,
+  { decidesOrder = false }: { decidesOrder?: boolean } = {},
 ): Promise<void> {
   const tally = tallyOf(t);
   let disagreements = 0;
@@ -65,10 +67,14 @@ export async function whileUnchanged(
       continue;
     }
     disagreements += 1;
-    t.must(disagreements < DISAGREEMENTS_TO_FAIL, seen.finding);
+    if (disagreements < DISAGREEMENTS_TO_FAIL) continue;
+    t.must(!decidesOrder && (await isReordered(t, collection)), seen.finding);
+    tally.unordered.add(collection);
+    break;
   }
   tally.undecided += 1;
-  if (disagreements > 0) return t.note(`${collection}: a disagreement was seen once and not again`);
+  if (disagreements > 0 && !tally.unordered.has(collection))
+    return t.note(`${collection}: a disagreement was seen once and not again`);
   tally.changing.add(collection);
   t.note(
     tally.unordered.has(collection)
@@ -88,18 +94,20 @@ export function blockIfUndecided(t: Pick<Platform, 'note' | 'blocked'>): void {
 const reorderedReason = (collections: string): string =>
   `${collections}: the same items, in another order from one read to the next (platform.list.walk and .stable decide about that)`;
 
-const ORDER_READS = 4;
+const ORDER_ROUNDS = 4;
 
 /** Whether a collection keeps its items but lists them in another order each time. Writes of other clients do not cause that. */
 async function isReordered(t: Platform, collection: string): Promise<boolean> {
   const orders = new Set<string>();
   let contents: string | undefined;
-  for (let read = 0; read < ORDER_READS; read += 1) {
-    const { data } = await getPage(t, collection, { limit: LIST_LIMITS.limitMaximum });
-    const now = sortedContents(data);
-    contents ??= now;
-    if (now !== contents) return false;
-    orders.add(JSON.stringify(data.map(({ id }) => id)));
+  for (let round = 0; round < ORDER_ROUNDS; round += 1) {
+    const read = () => getPage(t, collection, { limit: LIST_LIMITS.limitMaximum });
+    for (const { data } of await Promise.all([read(), read()])) {
+      const now = sortedContents(data);
+      contents ??= now;
+      if (now !== contents) return false;
+      orders.add(JSON.stringify(data.map(({ id }) => id)));
+    }
   }
   return orders.size > 1;
 }
