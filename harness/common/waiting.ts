@@ -1,9 +1,10 @@
 /** Ways to wait: look again until something is there, back off between attempts, or wait for a change. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { runningMs } from './patience.ts';
 
 /** Time as `poll` sees it; tests inject another. */
 export interface PollTime {
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a clock that never goes back. The usual one stands still while this process is held up. */
   now(): number;
   /** Resolves after `ms` milliseconds, or as soon as `signal` aborts. */
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void>;
@@ -36,7 +37,7 @@ export class PollTimeout extends Error {
 }
 
 const systemTime: PollTime = {
-  now: () => performance.now(),
+  now: runningMs,
   // The caller looks at the signal itself, because it throws the reason and not an AbortError around it.
   sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => {}),
 };
