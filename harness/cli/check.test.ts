@@ -48,7 +48,9 @@ test('1: a MUST fails, and every report says so', async () => {
   const { code, stdout: out } = await muster('check', 'device', '--socket', bad, ...shape, ...reports);
   expect(code).toBe(1);
   expect(out).toMatch(/✗ device.deployment.shape {2}MUST · section 2.1 Deployment/);
-  expect(out).toMatch(/try +curl -s -i --unix-socket \S+bad.sock http:\/\/localhost\/v0.2\/deployments\/current/);
+  expect(out).toMatch(
+    /try +curl -s -i --max-time 10 --unix-socket \S+bad.sock http:\/\/localhost\/v0.2\/deployments\/current/,
+  );
   expect(out).toMatch(/NOT CONFORMANT {2}1 failed/);
   for (const format of ['json', 'junit', 'ctrf', 'html']) {
     expect(readFileSync(at(`bad.${format}`), 'utf8')).toContain('device.deployment.shape');

@@ -1,6 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { Agent } from 'undici';
 import { describe, expect, it, test } from 'vitest';
+import { BodyReader } from './body.ts';
 import { classify, LimitReached, NoAnswer, Unreachable } from './errors.ts';
 import { HttpClient } from './http.ts';
 
@@ -63,7 +64,10 @@ describe('a request', () => {
     const failing = new Agent({
       connect: (_options, callback) => callback(withCode('EMFILE', { syscall: 'connect' }), null),
     });
-    const http = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:9' } }, failing);
+    const http = new HttpClient(
+      { endpoint: { origin: 'http://127.0.0.1:9' } },
+      { agent: failing, bodies: new BodyReader() },
+    );
     await expect(http.get('/')).rejects.toThrow(/may open no more files; raise `ulimit -n` \(EMFILE\)/);
     await http.close();
   });

@@ -15,6 +15,16 @@ export class LimitReached extends Error {
   override name = 'LimitReached';
 }
 
+/** The target was silent for too long. */
+export class NoAnswerInTime extends NoAnswer {
+  override name = 'NoAnswerInTime';
+}
+
+/** The answer still came when the time for the whole of it was up: slow is not wrong, so nothing was decided about the target. */
+export class Unfinished extends Error {
+  override name = 'Unfinished';
+}
+
 /** Codes of system calls that failed because this machine has no more of something, and what to do about it. */
 const LIMITS: Readonly<Record<string, string>> = {
   EMFILE: 'this process may open no more files; raise `ulimit -n`',

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { EventSource, type FetchLike } from 'eventsource';
 import { Changes } from '../common/waiting.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
-import { StreamTimeout, type Wait } from './sse.ts';
+import { StreamEnded, StreamTimeout, type Wait, waitFor } from './stream-wait.ts';
 
 /** An event as the client dispatched it. */
 export interface ClientMessage {
@@ -24,7 +24,10 @@ export interface OpenClient {
   reconnectMs?: number;
 }
 
-/** Drives one EventSource. It reconnects by itself until `close()`. */
+/** More than a check causes: the client stops before a server that sends more fills the memory. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** Drives one EventSource. It reconnects by itself until `close()`, or until the signal of its HTTP client aborts. */
 export class EventSourceClient {
   readonly messages: ClientMessage[] = [];
   /** `Last-Event-ID` of every request it made; undefined where it sent none. */
@@ -34,6 +37,8 @@ export class EventSourceClient {
   readonly #source: EventSource;
   readonly #changes = new Changes();
   #open: OpenResponse | undefined;
+  /** Bytes that came on all connections. */
+  #bytes = 0;
 
   constructor(http: HttpClient, options: OpenClient) {
     const fetch: FetchLike = async (url, init) => {
@@ -53,7 +58,9 @@ export class EventSourceClient {
         redirected: false,
         url: target.href,
         headers: { get: (name) => answer.headers[name.toLowerCase()] ?? null },
-        body: Readable.toWeb(withRetry(answer, options.reconnectMs ?? 20)) as unknown as ReadableStream<Uint8Array>,
+        body: Readable.toWeb(
+          withRetry(answer, options.reconnectMs ?? 20, (bytes) => this.#count(bytes)),
+        ) as unknown as ReadableStream<Uint8Array>,
       };
     };
     this.#source = new EventSource(`${http.endpoint.origin}${http.basePath}${options.path}`, { fetch });
@@ -64,6 +71,9 @@ export class EventSourceClient {
         this.#changes.announce();
       });
     }
+    // It would go on to reconnect after the check is over.
+    http.signal?.addEventListener('abort', () => this.close(), { once: true });
+    if (http.signal?.aborted === true) this.close();
     this.#source.addEventListener('error', (event) => {
       this.errors.push((event as { message?: string }).message ?? 'the connection ended');
       this.#changes.announce();
@@ -75,19 +85,19 @@ export class EventSourceClient {
     return this.#source.readyState === this.#source.CLOSED;
   }
 
-  /** Resolves when a message fits, whether it has come already or not. Throws StreamTimeout. */
+  /** Resolves when a message fits, whether it has come already or not. The time starts again with each message. Throws StreamTimeout. */
   async until(fits: (message: ClientMessage) => boolean, wait: Wait): Promise<ClientMessage> {
-    const deadline = performance.now() + wait.within;
-    for (;;) {
-      const found = this.messages.find(fits);
-      if (found !== undefined) return found;
-      const left = deadline - performance.now();
-      if (left <= 0 || this.closed) {
-        throw new StreamTimeout(
-          `waited for ${wait.for}: the client ${this.closed ? 'gave up' : `got nothing of the kind within ${wait.within} ms`} (${this.messages.length} messages${this.errors.length === 0 ? '' : `; ${this.errors.at(-1)}`})`,
-        );
-      }
-      await this.#changes.next(left);
+    const { messages, errors } = this;
+    try {
+      return await waitFor(() => messages.find(fits), wait, {
+        progress: () => messages.length,
+        changes: this.#changes,
+        ended: () => (this.closed ? 'the client gave up' : undefined),
+        describe: (reason) =>
+          `waited for ${wait.for}: ${reason} (${messages.length} messages${errors.length === 0 ? '' : `; ${errors.at(-1)}`})`,
+      });
+    } catch (error) {
+      throw error instanceof StreamEnded ? new StreamTimeout(error.message) : error;
     }
   }
 
@@ -100,19 +110,28 @@ export class EventSourceClient {
   close(): void {
     this.#source.close();
     this.#open?.abort();
+    this.#changes.announce();
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes <= MOST_BYTES || this.closed) return;
+    this.errors.push(`more than ${MOST_BYTES} bytes came`);
+    this.close();
   }
 }
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Puts a `retry` block before the body. A later one from the server still wins. */
-function withRetry(answer: OpenResponse, reconnectMs: number): Readable {
+/** Puts a `retry` block before the body, and counts its bytes. A later one from the server still wins. */
+function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: number) => void): Readable {
   const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(
     (async function* () {
       let first = true;
       try {
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+          count(chunk.length);
           const bom = first && chunk.subarray(0, 3).equals(BOM);
           // A byte order mark counts only where it stands first.
           if (first) yield bom ? Buffer.concat([BOM, block]) : block;

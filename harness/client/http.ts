@@ -1,22 +1,17 @@
 /** HTTP to the target, over a unix socket or TCP. Every exchange is recorded. */
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
-import { Agent, type Dispatcher } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
+import { type OutOfPatience, Patience } from '../common/patience.ts';
+import { BodyReader, parseJson } from './body.ts';
+import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
+import { curlLine } from './curl.ts';
 import { classify, NoAnswer } from './errors.ts';
-import { curlLine, type Recorded, Recorder } from './recorder.ts';
-import { bodyOf, flatten, mergeHeaders, parse, type Query, queryText } from './request-parts.ts';
+import { LONGEST_ANSWER, type Pending, timedOut } from './pending.ts';
+import { type Recorded, Recorder } from './recorder.ts';
+import { bodyOf, flatten, mergeHeaders, type Query, queryText } from './request-parts.ts';
 
-/** Where the target is. */
-export interface Endpoint {
-  /** `http://host:port` or `https://…`; with a socket path the host is only a name. */
-  origin: string;
-  socketPath?: string;
-  /** PEM of certificate authorities to trust besides the system's. */
-  ca?: string;
-  /** The file that it was read from, for the `curl` lines. */
-  caFile?: string | undefined;
-}
+export type { Endpoint } from './connection.ts';
 
 /** One request. */
 export interface HttpRequest {
@@ -31,7 +26,7 @@ export interface HttpRequest {
   headers?: Record<string, string | undefined>;
   /** An object is sent as JSON; text and bytes as they are. */
   body?: unknown;
-  /** Milliseconds until the whole answer has come. */
+  /** Milliseconds until the head of the answer has come, and then for each pause in its body. All of it may take six times that. */
   timeoutMs?: number;
 }
 
@@ -41,9 +36,9 @@ export interface HttpResponse {
   /** Names in lower case, repeated ones joined with `, `. */
   headers: Record<string, string>;
   bytes: Buffer;
-  text: string;
-  /** The body as JSON; `undefined` when it is not JSON. */
-  json: unknown;
+  readonly text: string;
+  /** The body as JSON; `undefined` when it is not JSON, or is far more than an answer can hold (500 levels, 1,000,000 values). */
+  readonly json: unknown;
   durationMs: number;
   recorded: Recorded;
 }
@@ -71,8 +66,11 @@ export interface HttpClientOptions {
   signal?: AbortSignal;
 }
 
-/** Characters of a body in a `curl` line. */
-const CURL_BODY = 2000;
+/** What the clients of one target share. */
+interface Shared {
+  agent: Agent;
+  bodies: BodyReader;
+}
 
 /** HTTP client of the checks. It follows no redirects and retries nothing: a check must see what the target does. */
 export class HttpClient {
@@ -82,16 +80,21 @@ export class HttpClient {
   readonly recorder: Recorder;
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal | undefined;
-  readonly #agent: Agent;
+  readonly #shared: Shared;
 
-  constructor(options: HttpClientOptions, agent?: Agent) {
+  constructor(options: HttpClientOptions, shared?: Shared) {
     this.endpoint = options.endpoint;
     this.basePath = options.basePath ?? '';
     this.headers = options.headers ?? {};
     this.recorder = options.recorder ?? new Recorder();
     this.#timeoutMs = options.timeoutMs ?? 10_000;
     this.#signal = options.signal;
-    this.#agent = agent ?? agentFor(options.endpoint);
+    this.#shared = shared ?? { agent: agentFor(options.endpoint), bodies: new BodyReader() };
+  }
+
+  /** Ends every request and connection of this client. */
+  get signal(): AbortSignal | undefined {
+    return this.#signal;
   }
 
   /** The same target and connections, with some options replaced: another recorder, no credentials, another base path. */
@@ -106,7 +109,7 @@ export class HttpClient {
         ...(this.#signal === undefined ? {} : { signal: this.#signal }),
         ...change,
       },
-      this.#agent,
+      this.#shared,
     );
   }
 
@@ -133,58 +136,47 @@ export class HttpClient {
     return this.request({ ...options, path, method: 'PATCH', body });
   }
 
-  /** Sends a request and reads the whole answer. Throws Unreachable or NoAnswer. */
+  /**
+   * Sends a request and reads the whole answer, up to 32 MiB. Throws Unreachable, NoAnswer, or Unfinished when bytes still come after
+   * six times `timeoutMs`.
+   */
   async request(request: HttpRequest): Promise<HttpResponse> {
-    const started = performance.now();
-    const timeoutMs = request.timeoutMs ?? this.#timeoutMs;
-    const deadline = AbortSignal.timeout(timeoutMs);
-    const open = await this.#dispatch(request, deadline, timeoutMs, started);
-    const chunks: Buffer[] = [];
+    const exchange = this.#begin(request, LONGEST_ANSWER);
     try {
-      for await (const chunk of open.body) chunks.push(chunk as Buffer);
+      const open = await this.#head(exchange);
+      const bytes = await this.#shared.bodies.read(open.body, exchange.patience);
+      const { recorded } = exchange;
+      recorded.response_body = this.recorder.bytes(bytes);
+      recorded.duration_ms = performance.now() - exchange.started;
+      return wholeAnswer(open, bytes);
     } catch (error) {
-      throw this.#failed(open.recorded, error, deadline, timeoutMs, started);
+      throw this.#failed(exchange, error);
+    } finally {
+      exchange.stop();
     }
-    const bytes = Buffer.concat(chunks);
-    const text = bytes.toString('utf8');
-    open.recorded.response_body = this.recorder.body(text);
-    open.recorded.duration_ms = performance.now() - started;
-    return { ...open, bytes, text, json: parse(text), durationMs: open.recorded.duration_ms };
   }
 
   /** Resolves when the head of the answer is there. `timeoutMs` bounds that alone: the body may never end. Throws likewise. */
-  open(request: HttpRequest): Promise<OpenResponse> {
-    const timeoutMs = request.timeoutMs ?? this.#timeoutMs;
-    const head = new AbortController();
-    const timer = setTimeout(() => head.abort(new DOMException('timed out', 'TimeoutError')), timeoutMs);
-    return this.#dispatch(request, head.signal, timeoutMs, performance.now()).finally(() => clearTimeout(timer));
+  async open(request: HttpRequest): Promise<OpenResponse> {
+    const exchange = this.#begin(request, 1);
+    try {
+      return await this.#head(exchange);
+    } catch (error) {
+      throw this.#failed(exchange, error);
+    } finally {
+      exchange.stop();
+    }
   }
 
-  /** A bare connection to the target, for bytes that no HTTP client would send. Throws Unreachable or NoAnswer. */
-  connect(): Promise<Socket> {
-    const { origin, socketPath, ca } = this.endpoint;
-    const url = new URL(origin);
-    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-    return new Promise((resolve, reject) => {
-      const socket =
-        socketPath !== undefined
-          ? connectTcp({ path: socketPath })
-          : url.protocol === 'https:'
-            ? connectTls({
-                host: url.hostname,
-                port,
-                // TLS forbids an address as a server name.
-                ...(isIP(url.hostname) === 0 ? { servername: url.hostname } : {}),
-                ...(ca === undefined ? {} : { ca }),
-              })
-            : connectTcp({ host: url.hostname, port });
-      const ready = url.protocol === 'https:' && socketPath === undefined ? 'secureConnect' : 'connect';
-      socket.once(ready, () => {
-        socket.off('error', refuse);
-        resolve(socket);
-      });
-      const refuse = (error: Error): void => reject(classify(error, this.describe()));
-      socket.once('error', refuse);
+  /**
+   * A bare connection to the target, for bytes that no HTTP client would send. It ends with the client's signal. Throws Unreachable or
+   * NoAnswer.
+   */
+  connect(options: Partial<Connecting> = {}): Promise<Socket> {
+    return openSocket(this.endpoint, this.describe(), {
+      timeoutMs: this.#timeoutMs,
+      signal: this.#signal,
+      ...options,
     });
   }
 
@@ -197,88 +189,106 @@ export class HttpClient {
 
   /** Ends all connections, also those of clients made by `with`. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#shared.agent.destroy();
   }
 
-  async #dispatch(
-    request: HttpRequest,
-    deadline: AbortSignal,
-    timeoutMs: number,
-    started: number,
-  ): Promise<OpenResponse> {
+  /** Records a request, and starts the time for its answer. */
+  #begin(request: HttpRequest, longest: number): Pending {
     const method = request.method ?? 'GET';
     const path = (request.absolute === true ? '' : this.basePath) + request.path + queryText(request.query);
     const headers = mergeHeaders(this.headers, request.headers);
     const body = bodyOf(request.body, headers);
-    const url = this.endpoint.origin + path;
-    const sent = typeof body === 'string' ? body : body?.toString('utf8');
-    const recorded = this.recorder.add({
+    const timeoutMs = request.timeoutMs ?? this.#timeoutMs;
+    const over = new AbortController();
+    const patience = new Patience(timeoutMs, longest * timeoutMs);
+    return {
+      ...{ method, path, headers, body, timeoutMs, over, patience, started: performance.now() },
+      recorded: this.#record(method, this.endpoint.origin + path, headers, body?.toString('utf8'), timeoutMs),
+      stage: 'connecting',
+      stop: patience.watch((why) => over.abort(why)),
+    };
+  }
+
+  #record(
+    method: string,
+    url: string,
+    headers: Record<string, string>,
+    sent: string | undefined,
+    timeoutMs: number,
+  ): Recorded {
+    const { redactor } = this.recorder;
+    return this.recorder.add({
       method,
       url,
       request_headers: headers,
       ...(sent === undefined ? {} : { request_body: sent }),
       duration_ms: 0,
       curl: curlLine({
-        method,
-        url,
+        ...{ method, url, headers, timeoutMs },
         socketPath: this.endpoint.socketPath,
         caFile: this.endpoint.caFile,
-        headers,
-        body: sent === undefined ? undefined : this.recorder.redactor.excerpt(sent, CURL_BODY),
+        body: sent,
         stream: headers['accept'] === 'text/event-stream',
-        variable: (secret) => this.recorder.redactor.variable(secret),
+        variable: (secret) => redactor.variable(secret),
       }),
     });
+  }
+
+  /** Sends the request. Resolves when the head of its answer is there. */
+  async #head(exchange: Pending): Promise<OpenResponse> {
+    const { method, path, headers, body, over, recorded } = exchange;
     const ended = new AbortController();
-    const signals = [deadline, ended.signal, ...(this.#signal === undefined ? [] : [this.#signal])];
-    let answer: Dispatcher.ResponseData;
-    try {
-      answer = await this.#agent.request({
-        origin: this.endpoint.origin,
-        path,
-        method: method as Dispatcher.HttpMethod,
-        headers,
-        body: body ?? null,
-        signal: AbortSignal.any(signals),
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
-    } catch (error) {
-      throw this.#failed(recorded, error, deadline, timeoutMs, started);
-    }
+    const connected = noteConnection(() => {
+      exchange.stage = 'head';
+    });
+    const answer = await this.#shared.agent.compose(connected).request({
+      origin: this.endpoint.origin,
+      path,
+      method: method as Dispatcher.HttpMethod,
+      headers,
+      body: body ?? null,
+      signal: AbortSignal.any([over.signal, ended.signal, ...(this.#signal === undefined ? [] : [this.#signal])]),
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    exchange.stage = 'body';
+    exchange.patience.renew();
     const received = flatten(answer.headers);
     recorded.status = answer.statusCode;
-    recorded.response_headers = this.recorder.redactor.headers(received);
-    recorded.duration_ms = performance.now() - started;
+    recorded.response_headers = this.recorder.headers(received);
+    recorded.duration_ms = performance.now() - exchange.started;
     // A reader of the body sees its errors; without a reader, an abort must not end the process.
     answer.body.on('error', () => {});
     return { status: answer.statusCode, headers: received, body: answer.body, recorded, abort: () => ended.abort() };
   }
 
-  #failed(recorded: Recorded, error: unknown, deadline: AbortSignal, timeoutMs: number, started: number): Error {
+  #failed({ recorded, started, over, stage, timeoutMs }: Pending, error: unknown): Error {
     recorded.duration_ms = performance.now() - started;
     const what = `${recorded.method} ${recorded.url}`;
     if (this.#signal?.aborted === true) return error instanceof Error ? error : new Error(String(error));
-    const failure = deadline.aborted
-      ? new NoAnswer(`${what}: no whole answer within ${timeoutMs} ms`, { cause: error })
-      : classify(error, what);
-    recorded.error = this.recorder.redactor.text(failure.message);
+    const failure = over.signal.aborted
+      ? timedOut(what, stage, over.signal.reason as OutOfPatience, timeoutMs)
+      : error instanceof NoAnswer
+        ? new NoAnswer(`${what}: ${error.message}`, { cause: error })
+        : classify(error, what);
+    recorded.error = this.recorder.error(failure.message);
     return failure;
   }
 }
 
-function agentFor(endpoint: Endpoint): Agent {
-  return new Agent({
-    // A kept-alive connection that the server closes just as a request goes out looks like a broken server.
-    // Over https, where a handshake costs round trips, a short keep-alive is the better bargain.
-    pipelining: endpoint.origin.startsWith('https:') ? 1 : 0,
-    keepAliveTimeout: 1000,
-    connections: 128,
-    maxHeaderSize: 256 * 1024,
-    connect: {
-      timeout: 10_000,
-      ...(endpoint.socketPath === undefined ? {} : { socketPath: endpoint.socketPath }),
-      ...(endpoint.ca === undefined ? {} : { ca: endpoint.ca }),
+/** Text and JSON are made when they are first read: many answers are only counted. */
+function wholeAnswer({ status, headers, recorded }: OpenResponse, bytes: Buffer): HttpResponse {
+  let text: string | undefined;
+  let json: { value: unknown } | undefined;
+  return {
+    ...{ status, headers, recorded, bytes, durationMs: recorded.duration_ms },
+    get text() {
+      text ??= bytes.toString('utf8');
+      return text;
     },
-  });
+    get json() {
+      json ??= { value: parseJson(this.text) };
+      return json.value;
+    },
+  };
 }

@@ -1,8 +1,11 @@
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { socketsRead } from '../common/patience.ts';
+import { socatAddress } from './connection.ts';
+import { Unfinished } from './errors.ts';
 import { HttpClient } from './http.ts';
-import { exchange, requestText } from './raw.ts';
+import { exchange, type RawExchange, requestText } from './raw.ts';
 
 const within = 20_000;
 const SHORT = 40;
@@ -82,6 +85,145 @@ it('sends a request in pieces to a real server, and leaves a line that sends it 
   const { responses } = await exchange(http, [...text], { within });
   expect(responses[0]?.body.toString()).toBe('GET Bearer sesame-open');
   const recorded = http.recorder.exchanges.at(-1);
-  expect(recorded?.curl).toMatch(/^printf 'GET \/v0\.2\/x HTTP\/1\.1\\r\\n.*' \| socat - TCP:127\.0\.0\.1:\d+$/);
+  expect(recorded?.curl).toMatch(
+    /^printf 'GET \/v0\.2\/x HTTP\/1\.1\\r\\n.*' \| socat -t 20 -T 20 - TCP:127\.0\.0\.1:\d+$/,
+  );
   expect(recorded?.curl).not.toContain('sesame-open');
+});
+
+describe('the record of an exchange', () => {
+  const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab';
+  /** Resolves when everything that the closing of a connection causes here has happened. */
+  const gone = (socket: Socket | undefined): Promise<unknown> =>
+    socket === undefined || socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', resolve));
+
+  it('says that it was answered, also after its connection was closed', async () => {
+    let socket: Socket | undefined;
+    const http = await talking((one) => {
+      socket = one;
+      one.write(ANSWER);
+    });
+    expect(await exchange(http, ['x'], { within })).toMatchObject({ end: 'answered' });
+    const before = structuredClone(http.recorder.exchanges.at(-1));
+    await gone(socket);
+    await socketsRead();
+    expect(http.recorder.exchanges.at(-1)).toEqual(before);
+    expect(before).toMatchObject({ status: 200 });
+    expect(before).not.toHaveProperty('error');
+  });
+
+  it('says that nothing came in time, also after its connection was closed', async () => {
+    let socket: Socket | undefined;
+    const http = await talking((one) => {
+      socket = one;
+    });
+    await exchange(http, ['x'], { within: SHORT });
+    await gone(socket);
+    await socketsRead();
+    expect(http.recorder.exchanges.at(-1)?.error).toBe('no answer in time');
+  });
+
+  it('says that it was interrupted, not that the server hung up', async () => {
+    const http = await talking((socket) => socket.write('HTTP/1.1 200 OK\r\n'));
+    const over = new AbortController();
+    const reason = new Error('the run is over');
+    const running = exchange(http.with({ signal: over.signal }), ['x'], { within });
+    over.abort(reason);
+    await expect(running).rejects.toBe(reason);
+    expect(http.recorder.exchanges.at(-1)?.error).toBe('the run is over');
+  });
+
+  it('holds a comment in place of a line that was too long', async () => {
+    const http = await talking((socket) => socket.write(ANSWER));
+    await exchange(http, ['x'.repeat(10_000)], { within });
+    const { curl = '', request_body = '' } = http.recorder.exchanges.at(-1) ?? {};
+    expect(curl).toMatch(/^# too long for a command line: a raw request of 10000 bytes to http:\/\/127\.0\.0\.1:\d+$/);
+    expect(request_body.length).toBeLessThan(5000);
+  });
+});
+
+describe('chunks', () => {
+  const chunked = (body: string): string => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
+  const ended = async (body: string): Promise<RawExchange> => {
+    const http = await talking((socket) => socket.write(chunked(body)));
+    return exchange(http, ['x'], { within: SHORT, answers: 2, methods: ['GET', 'GET'] });
+  };
+
+  it('end after their trailers, where the next answer begins', async () => {
+    const { end, responses } = await ended(
+      `3;name=value\r\nabc\r\n0\r\nX-Check: 1\r\nX-More: 2\r\n\r\n${chunked('0\r\n\r\n')}`,
+    );
+    expect(end).toBe('answered');
+    expect(responses.map(({ status, body }) => [status, body.toString()])).toEqual([
+      [200, 'abc'],
+      [200, ''],
+    ]);
+  });
+
+  it.each([
+    ['a negative size', '-5\r\nabcde\r\n0\r\n\r\n'],
+    ['no size', '\r\nabc\r\n0\r\n\r\n'],
+    ['a size with other text', '3x\r\nabc\r\n0\r\n\r\n'],
+    ['a size in another notation', '0x3\r\nabc\r\n0\r\n\r\n'],
+    ['a size that no number holds', `${'f'.repeat(20)}\r\nabc`],
+    ['more than its size', '3\r\nabcd\r\n0\r\n\r\n'],
+    ['a size without end', '1'.repeat(5000)],
+  ])('with %s are no answer', async (_, body) => {
+    expect(await ended(body)).toMatchObject({ end: 'malformed', responses: [] });
+  });
+
+  it('that are not all there are waited for', async () => {
+    for (const body of ['5\r\nab', '5\r\nabcde', '5\r\nabcde\r\n0\r\nX: 1\r\n', '5'])
+      expect(await ended(body)).toMatchObject({ end: 'timeout', responses: [] });
+  });
+
+  it.each(['-1', '1e3', '0x10', '5, 5', ''])('a length of %j is no length', async (length) => {
+    const http = await talking((socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\nabcde`));
+    expect(await exchange(http, ['x'], { within: SHORT })).toMatchObject({ end: 'malformed' });
+  });
+});
+
+describe('an answer without end', () => {
+  /** Writes until the connection is closed. */
+  const pouring = (begin: string, piece: string) =>
+    talking((socket) => {
+      socket.write(begin);
+      const pour = (): void => {
+        if (socket.destroyed) return;
+        while (socket.write(piece));
+        socket.once('drain', pour);
+      };
+      pour();
+    });
+
+  it.each([
+    ['head', 'HTTP/1.1 200 OK\r\n', `X-Pad: ${'x'.repeat(8000)}\r\n`],
+    ['body', 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(8000)],
+    ['line of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1'.repeat(8000)],
+    ['trailer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', `X-Pad: ${'x'.repeat(8000)}\r\n`],
+  ])('in its %s fills no memory', async (_, begin, piece) => {
+    const { end, rest } = await exchange(await pouring(begin, piece), ['x'], { within });
+    expect(end).toBe('malformed');
+    expect(rest.length).toBeLessThanOrEqual(4 * 1024 * 1024);
+  });
+
+  it('whose bytes come one by one decides nothing', async () => {
+    const http = await talking((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      const timer = setInterval(() => socket.write('x'), 1);
+      socket.once('close', () => clearInterval(timer));
+    });
+    await expect(exchange(http, ['x'], { within: 50 })).rejects.toBeInstanceOf(Unfinished);
+  });
+});
+
+it('a line for https speaks TLS to the right port', () => {
+  expect(socatAddress({ origin: 'https://robot.example' })).toBe('OPENSSL:robot.example:443');
+  expect(socatAddress({ origin: 'https://robot.example:8443', caFile: 'ca.pem' })).toBe(
+    'OPENSSL:robot.example:8443,cafile=ca.pem',
+  );
+  expect(socatAddress({ origin: 'http://[::1]' })).toBe('TCP:[::1]:80');
+  expect(socatAddress({ origin: 'http://localhost', socketPath: '/run/agent.sock' })).toBe(
+    'UNIX-CONNECT:/run/agent.sock',
+  );
 });

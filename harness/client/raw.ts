@@ -1,23 +1,26 @@
 /** HTTP/1.1 as bytes, written by hand because no client sends malformed, split or unfinished requests. */
 import type { Socket } from 'node:net';
+import { Patience } from '../common/patience.ts';
+import { Bytes } from './bytes.ts';
+import { socatAddress } from './connection.ts';
+import { LONGEST_LINE, runnable } from './curl.ts';
+import { describe, Unfinished } from './errors.ts';
 import type { HttpClient } from './http.ts';
+import { LONGEST_ANSWER } from './pending.ts';
+import { parseResponse, type RawResponse } from './raw-response.ts';
 import type { Recorded } from './recorder.ts';
 
-/** A whole answer. Header names are in lower case. */
-export interface RawResponse {
-  status: number;
-  headers: Record<string, string>;
-  body: Buffer;
-}
-
 /** How an exchange of bytes ended. */
-export type RawEnd = 'answered' | 'closed' | 'timeout';
+export type RawEnd = 'answered' | 'closed' | 'timeout' | 'malformed';
 
 /** What came back. */
 export interface RawExchange {
   /** Whole answers, in order. */
   responses: RawResponse[];
-  /** `answered`: all that were waited for came; `closed`: the server hung up before; `timeout`: neither happened in time. */
+  /**
+   * `answered`: all that were waited for came; `closed`: the server hung up before; `timeout`: nothing more came in time; `malformed`:
+   * the framing of an answer is wrong, or more than 4 MiB came.
+   */
   end: RawEnd;
   /** Bytes that are not a whole answer. */
   rest: Buffer;
@@ -25,7 +28,7 @@ export interface RawExchange {
 
 /** How long to read, and how many answers. */
 export interface RawOptions {
-  /** Milliseconds for the whole exchange. */
+  /** Milliseconds to connect, and then without another byte. */
   within: number;
   /** Answers to wait for. Default 1. */
   answers?: number;
@@ -33,71 +36,104 @@ export interface RawOptions {
   methods?: readonly string[];
 }
 
-/** Sends the parts one after the other, and reads until the answers have come. Throws Unreachable. */
+/** More than any answer to such a request holds. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+const ERRORS: Readonly<Record<RawEnd, string | undefined>> = {
+  answered: undefined,
+  closed: 'the connection was closed',
+  timeout: 'no answer in time',
+  malformed: 'the framing of the answer is wrong, or it is larger than 4 MiB',
+};
+
+/**
+ * Sends the parts one after the other, and reads until the answers have come. Throws Unreachable, Unfinished when bytes still come after
+ * six times `within`, and the reason of the client's signal.
+ */
 export async function exchange(
   http: HttpClient,
   parts: readonly (string | Buffer)[],
   options: RawOptions,
 ): Promise<RawExchange> {
-  const socket = await http.connect();
-  socket.setNoDelay(true);
-  const { answers = 1, methods = [] } = options;
-  const recorded = record(http, parts);
+  const recorded = record(http, parts, options.within);
   const started = performance.now();
-  return new Promise((resolve) => {
-    const responses: RawResponse[] = [];
-    let buffer: Buffer = Buffer.alloc(0);
-    const finish = (end: RawEnd): void => {
-      clearTimeout(timer);
-      socket.destroy();
-      const status = responses.at(-1)?.status;
-      if (status !== undefined) recorded.status = status;
-      if (end !== 'answered') recorded.error = end === 'closed' ? 'the connection was closed' : 'no answer in time';
-      recorded.duration_ms = performance.now() - started;
-      resolve({ responses, end, rest: buffer });
-    };
-    const timer = setTimeout(() => finish('timeout'), options.within);
-    const read = (closed: boolean): void => {
-      for (;;) {
-        const found = parseResponse(buffer, methods[responses.length] ?? 'GET', closed);
-        if (found === undefined) break;
-        buffer = buffer.subarray(found.length);
-        // 100 Continue and its kin announce an answer; they are none.
-        if (found.response.status >= 200) responses.push(found.response);
-        if (responses.length < answers) continue;
-        finish('answered');
-        return;
-      }
-      if (closed) finish('closed');
-    };
-    socket.on('data', (chunk: Buffer) => {
-      buffer = Buffer.concat([buffer, chunk]);
-      read(false);
-    });
-    socket.once('close', () => read(true));
-    // A server that refuses early closes while we are still sending.
-    socket.on('error', () => {});
-    void send(socket, parts);
+  const socket = await http.connect({ timeoutMs: options.within }).catch((error: unknown) => {
+    recorded.error = http.recorder.error(describe(error));
+    throw error;
   });
+  socket.setNoDelay(true);
+  try {
+    const read = readAnswers(socket, options);
+    void send(socket, parts);
+    const result = await read;
+    http.signal?.throwIfAborted();
+    const error = ERRORS[result.end];
+    if (error !== undefined) recorded.error = error;
+    const status = result.responses.at(-1)?.status;
+    if (status !== undefined) recorded.status = status;
+    return result;
+  } catch (error) {
+    recorded.error = http.recorder.error(describe(error));
+    throw error;
+  } finally {
+    recorded.duration_ms = performance.now() - started;
+    socket.destroy();
+  }
+}
+
+/** The first of an answer, the end of the connection and the end of patience decides; nothing that comes later changes it. */
+async function readAnswers(socket: Socket, { within, answers = 1, methods = [] }: RawOptions): Promise<RawExchange> {
+  const responses: RawResponse[] = [];
+  const buffer = new Bytes(MOST_BYTES);
+  const over = Promise.withResolvers<RawEnd>();
+  const patience = new Patience(within, LONGEST_ANSWER * within);
+  const late = new Unfinished(`the answer still came after ${(LONGEST_ANSWER * within) / 1000} s`);
+  const stop = patience.watch((why) => (why === 'silent' ? over.resolve('timeout') : over.reject(late)));
+  const read = (closed: boolean): void => {
+    while (responses.length < answers) {
+      const found = parseResponse(buffer.view(), methods[responses.length] ?? 'GET', closed);
+      if (found === 'malformed') over.resolve('malformed');
+      if (found === undefined || found === 'malformed') break;
+      buffer.drop(found.length);
+      // 100 Continue and its kin announce an answer; they are none.
+      if (found.response.status >= 200) responses.push(found.response);
+    }
+    if (responses.length >= answers) over.resolve('answered');
+    else if (closed) over.resolve('closed');
+  };
+  const take = (chunk: Buffer): void => {
+    patience.renew();
+    if (buffer.append(chunk)) read(false);
+    else over.resolve('malformed');
+  };
+  const close = (): void => read(true);
+  socket.on('data', take).once('close', close);
+  try {
+    return { end: await over.promise, responses, rest: Buffer.from(buffer.view()) };
+  } finally {
+    stop();
+    socket.off('data', take).off('close', close);
+  }
 }
 
 const CREDENTIALS = /^((?:authorization|proxy-authorization|x-api-key|cookie): *).+$/gim;
 
 /** Records the bytes with a shell line that sends them again. */
-function record(http: HttpClient, parts: readonly (string | Buffer)[]): Recorded {
+function record(http: HttpClient, parts: readonly (string | Buffer)[], within: number): Recorded {
   const sent = parts.map((part) => part.toString('latin1')).join('');
-  const text = http.recorder.redactor.excerpt(sent.replaceAll(CREDENTIALS, '$1***'), 1500);
-  const { origin, socketPath } = http.endpoint;
-  const { hostname, port } = new URL(origin);
-  const to = socketPath === undefined ? `TCP:${hostname}:${port || '80'}` : `UNIX-CONNECT:${socketPath}`;
+  // Masked before anything in it is escaped.
+  const text = http.recorder.redactor.excerpt(sent.replaceAll(CREDENTIALS, '$1***'), LONGEST_LINE);
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll("'", "'\\''").replaceAll('%', '%%');
+  const seconds = Math.max(1, Math.ceil(within / 1000));
+  // socat would not wait for the answer once all of the request is sent, nor end by itself.
+  const line = `printf '${escaped}' | socat -t ${seconds} -T ${seconds} - ${socatAddress(http.endpoint)}`;
   return http.recorder.add({
     method: 'RAW',
-    url: origin,
+    url: http.endpoint.origin,
     request_headers: {},
     request_body: text,
     duration_ms: 0,
-    curl: `printf '${escaped}' | socat - ${to}`,
+    curl: runnable(line, `a raw request of ${sent.length} bytes to ${http.endpoint.origin}`),
   });
 }
 
@@ -107,55 +143,6 @@ async function send(socket: Socket, parts: readonly (string | Buffer)[]): Promis
     await new Promise<void>((resolve) => socket.write(part, () => resolve()));
     // Lets each part leave in a segment of its own, as far as a stream allows.
     await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
-const HEAD_END = Buffer.from('\r\n\r\n');
-
-/** The first answer in `bytes` if it is whole. One without a length is whole when the connection closes. */
-function parseResponse(
-  bytes: Buffer,
-  method: string,
-  closed: boolean,
-): { response: RawResponse; length: number } | undefined {
-  const end = bytes.indexOf(HEAD_END);
-  if (end === -1) return undefined;
-  const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
-  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1] ?? Number.NaN);
-  if (Number.isNaN(status)) return undefined;
-  const headers: Record<string, string> = {};
-  for (const line of lines) {
-    const colon = line.indexOf(':');
-    if (colon > 0) headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
-  }
-  const start = end + HEAD_END.length;
-  const rest = bytes.subarray(start);
-  const done = (body: Buffer, length: number) => ({ response: { status, headers, body }, length: start + length });
-  if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return done(Buffer.alloc(0), 0);
-  if (/\bchunked\b/i.test(headers['transfer-encoding'] ?? '')) {
-    const body = dechunk(rest);
-    return body === undefined ? undefined : done(body.content, body.length);
-  }
-  const length = Number(headers['content-length'] ?? Number.NaN);
-  if (Number.isInteger(length)) return rest.length >= length ? done(rest.subarray(0, length), length) : undefined;
-  return closed ? done(rest, rest.length) : undefined;
-}
-
-function dechunk(bytes: Buffer): { content: Buffer; length: number } | undefined {
-  const parts: Buffer[] = [];
-  for (let at = 0; ; ) {
-    const line = bytes.indexOf('\r\n', at);
-    if (line === -1) return undefined;
-    const size = Number.parseInt(bytes.subarray(at, line).toString('latin1'), 16);
-    if (Number.isNaN(size)) return undefined;
-    const next = line + 2 + size;
-    if (bytes.length < next + 2) return undefined;
-    if (size === 0) {
-      const end = bytes.indexOf('\r\n', next);
-      return end === -1 ? undefined : { content: Buffer.concat(parts), length: end + 2 };
-    }
-    parts.push(bytes.subarray(line + 2, next));
-    at = next + 2;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Records what was sent and received, so that a finding can show its exchanges and a `curl` line that repeats the last. */
 import { Redactor } from './redact.ts';
 
-/** One exchange, already redacted. Bodies are cut to 4096 characters. */
+/** One exchange, already redacted. Bodies are cut to 4096 characters, URLs to 2000, the values of headers to 1000. */
 export interface Recorded {
   method: string;
   url: string;
@@ -36,6 +36,11 @@ export interface Snapshot {
 }
 
 const BODY_LIMIT = 4096;
+/** Bytes of a body that are decoded to record its beginning: masks are shorter than what they hide. */
+const DECODED = 64 * 1024;
+const URL_LIMIT = 2000;
+const HEADER_LIMIT = 1000;
+const MOST_HEADERS = 200;
 /** A long check keeps its last exchanges only. */
 const KEPT = 50;
 /** Nobody reads a longer script. */
@@ -44,48 +49,6 @@ const MOST_STEPS = 100;
 /** Cuts a text to a number of characters. The mark shows a Redactor where a secret may have been cut too. */
 export function cut(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}…`;
-}
-
-/** A request, as far as `curl` needs it. */
-export interface CurlParts {
-  method: string;
-  /** With the socket transport the URL's host is `localhost`. */
-  url: string;
-  socketPath?: string | undefined;
-  caFile?: string | undefined;
-  headers: Record<string, string>;
-  /** Masked before it was cut. */
-  body?: string | undefined;
-  /** An event stream: curl must not buffer. */
-  stream?: boolean;
-  /** Name of the environment variable that holds a secret; undefined for a made-up one that is wrong on purpose. */
-  variable(secret: string): string | undefined;
-}
-
-const quote = (text: string): string =>
-  /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-const CREDENTIALS = new Set(['x-api-key', 'authorization']);
-
-/** A credential is written as the variable that holds it, so that the line can be pasted and the report shared. */
-function credential(name: string, value: string, { variable }: CurlParts): string | undefined {
-  if (!CREDENTIALS.has(name.toLowerCase())) return undefined;
-  const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
-  const known = variable(secret);
-  return known === undefined ? undefined : `"${name}: ${scheme}$${known}"`;
-}
-
-/** A shell line that repeats a request. */
-export function curlLine(parts: CurlParts): string {
-  const words = ['curl', parts.stream === true ? '-sN' : '-s', '-i'];
-  if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));
-  if (parts.caFile !== undefined) words.push('--cacert', quote(parts.caFile));
-  if (parts.method !== 'GET') words.push('-X', quote(parts.method));
-  for (const [name, value] of Object.entries(parts.headers)) {
-    words.push('-H', credential(name, value, parts) ?? quote(`${name}: ${value}`));
-  }
-  if (parts.body !== undefined) words.push('--data-raw', quote(parts.body));
-  words.push(quote(parts.url));
-  return words.join(' ');
 }
 
 /** The exchanges of one check, and the calls that drove the target between them, redacted. */
@@ -128,13 +91,13 @@ export class Recorder {
     const { url, curl, request_headers, request_body, response_headers, response_body, error } = exchange;
     const clean: Recorded = {
       ...exchange,
-      url: this.redactor.text(url),
+      url: this.redactor.excerpt(url, URL_LIMIT),
       curl: this.redactor.text(curl),
-      request_headers: this.redactor.headers(request_headers),
+      request_headers: this.headers(request_headers),
       ...(request_body === undefined ? {} : { request_body: this.body(request_body) }),
-      ...(response_headers === undefined ? {} : { response_headers: this.redactor.headers(response_headers) }),
+      ...(response_headers === undefined ? {} : { response_headers: this.headers(response_headers) }),
       ...(response_body === undefined ? {} : { response_body: this.body(response_body) }),
-      ...(error === undefined ? {} : { error: this.redactor.text(error) }),
+      ...(error === undefined ? {} : { error: this.error(error) }),
     };
     this.#exchanges.push(clean);
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
@@ -145,6 +108,27 @@ export class Recorder {
   /** A body as it is recorded: redacted and cut. `ended: false` for one that was broken off. */
   body(text: string, options?: { ended?: boolean }): string {
     return this.redactor.excerpt(text, BODY_LIMIT, options);
+  }
+
+  /** The body of an answer as it is recorded. Only its beginning is decoded. */
+  bytes(body: Buffer): string {
+    if (body.length <= DECODED) return this.body(body.toString('utf8'));
+    return this.redactor.excerpt(body.toString('utf8', 0, DECODED), BODY_LIMIT, { size: `${body.length} bytes` });
+  }
+
+  /** Why there is no answer, as it is recorded. */
+  error(text: string): string {
+    return this.redactor.excerpt(text, URL_LIMIT);
+  }
+
+  /** Headers as they are recorded: redacted, and each value cut. */
+  headers(headers: Record<string, string>): Record<string, string> {
+    const kept = Object.entries(headers).slice(0, MOST_HEADERS);
+    return this.redactor.headers(
+      Object.fromEntries(
+        kept.map(([name, value]) => [cut(name, HEADER_LIMIT), this.redactor.excerpt(value, HEADER_LIMIT)]),
+      ),
+    );
   }
 
   /** Forgets all exchanges, and all steps but the first `kept`. */

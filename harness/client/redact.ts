@@ -58,13 +58,18 @@ export class Redactor {
     return [first, ...rest].join('…');
   }
 
-  /** The first `limit` characters of a text, masked before they are cut off, so that no secret is cut in two. */
-  excerpt(text: string, limit: number, { ended = true }: { ended?: boolean } = {}): string {
+  /**
+   * The first `limit` characters of a text, masked before they are cut off, so that no secret is cut in two. `size` says how long all of
+   * it is, where the text itself is only its beginning.
+   */
+  excerpt(text: string, limit: number, { ended = true, size }: { ended?: boolean; size?: string } = {}): string {
     // A mask is shorter than what it hides, so text beyond the limit moves up.
     const reach = limit * 2 + Math.max(0, ...this.#forms.map(({ characters }) => characters.length * 6));
-    const whole = text.length <= reach;
+    const whole = size === undefined && text.length <= reach;
     const clean = this.text(whole ? text : text.slice(0, reach), { ended: whole && ended });
-    return whole && clean.length <= limit ? clean : `${clean.slice(0, limit)}… (${text.length} characters)`;
+    return whole && clean.length <= limit
+      ? clean
+      : `${clean.slice(0, limit)}… (${size ?? `${text.length} characters`})`;
   }
 
   /** Masks the headers that carry credentials, and secrets in all others. */

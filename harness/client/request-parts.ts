@@ -45,11 +45,10 @@ export function flatten(headers: Record<string, string | string[] | undefined>):
   );
 }
 
-/** JSON, or undefined when the text is not JSON. */
-export function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The query of `/events`. Commas stay as they are: they separate the types, and an escaped one would be part of a type. */
+export function eventsQuery({ after, types }: { after?: string | number | bigint; types?: readonly string[] }): string {
+  const pairs: string[] = [];
+  if (after !== undefined) pairs.push(`after=${encodeURIComponent(String(after))}`);
+  if (types !== undefined) pairs.push(`types=${types.map(encodeURIComponent).join(',')}`);
+  return pairs.join('&');
 }

@@ -3,6 +3,8 @@
  * what parsers for clients drop: comments, offsets, line ends, invalid bytes and unfinished blocks.
  */
 
+import { Bytes } from './bytes.ts';
+
 /** A block of the stream that holds at least one field. */
 export interface SseFrame {
   /** Value of the last `id` field, as sent. */
@@ -26,11 +28,21 @@ export interface SseFrame {
 
 /** A line that begins with a colon. */
 export interface SseComment {
-  /** Text after the colon, without one leading space. */
+  /** Text after the colon, without one leading space; at most its first 1000 characters. */
   text: string;
   at: number;
   end: number;
 }
+
+/** What a frame or a comment takes in memory beside its text, in bytes. */
+const OBJECT_BYTES = 500;
+const FIELD_BYTES = 100;
+
+/** What a frame takes in memory, at two bytes a character. */
+export const frameBytes = ({ fields }: SseFrame): number =>
+  fields.reduce((sum, { name, value }) => sum + FIELD_BYTES + 2 * (name.length + value.length), OBJECT_BYTES);
+
+export const commentBytes = ({ text }: SseComment): number => OBJECT_BYTES + 2 * text.length;
 
 /** How the stream is framed, apart from what it says. */
 export interface SseFraming {
@@ -40,7 +52,7 @@ export interface SseFraming {
   cr: number;
   /** Lines that are no valid UTF-8; read with replacement characters. */
   invalidUtf8: number;
-  /** Names of fields that the standard does not know; clients ignore them. */
+  /** Names of fields that the standard does not know, at most 100; clients ignore them. */
   unknownFields: Set<string>;
   /** Ids that hold a NUL; clients ignore them. */
   nulIds: number;
@@ -54,17 +66,22 @@ export interface SseSink {
   comment(comment: SseComment): void;
 }
 
-/** Longer than any line of a conformant stream; a server that never ends a line must not fill the memory. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** Ten thousand times an event: a server that never ends a line or a block must not fill the memory. */
+const MAX_BLOCK_BYTES = 4 * 1024 * 1024;
+const LONGEST_COMMENT = 1000;
+const MOST_UNKNOWN_FIELDS = 100;
+const LONGEST_NAME = 100;
+const KEPT_CARRY_BYTES = 64 * 1024;
 const LF = 10;
 const CR = 13;
+const COLON = 58;
 
-/** A line was longer than the parser takes. */
-export class LineTooLong extends Error {
-  override name = 'LineTooLong';
+/** A line or a block was larger than the parser takes. */
+export class BlockTooLarge extends Error {
+  override name = 'BlockTooLarge';
 }
 
-/** Parses one stream. Throws LineTooLong. */
+/** Parses one stream. Throws BlockTooLarge. */
 export class SseParser {
   readonly framing: SseFraming = {
     bom: false,
@@ -77,13 +94,17 @@ export class SseParser {
     badRetries: 0,
   };
   readonly #sink: SseSink;
-  readonly #maxLineBytes: number;
+  readonly #maxBlockBytes: number;
   readonly #strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #lenient = new TextDecoder('utf-8', { ignoreBOM: true });
-  /** Pieces of a line that is not over yet. */
-  #carry: Uint8Array[] = [];
-  #carried = 0;
+  /** The beginning of a line that is not over yet. */
+  readonly #carry: Bytes;
   #bytes = 0;
+  /** Bytes of lines that are neither empty nor comments, and of comments. */
+  #fieldBytes = 0;
+  #commentBytes = 0;
+  /** What the unfinished block takes. */
+  #blockBytes = 0;
   #firstLine = true;
   #afterCr = false;
   #fields: { name: string; value: string }[] = [];
@@ -94,9 +115,10 @@ export class SseParser {
   #idBuffer = '';
   #lastEventId = '';
 
-  constructor(sink: SseSink, maxLineBytes = MAX_LINE_BYTES) {
+  constructor(sink: SseSink, maxBlockBytes = MAX_BLOCK_BYTES) {
     this.#sink = sink;
-    this.#maxLineBytes = maxLineBytes;
+    this.#maxBlockBytes = maxBlockBytes;
+    this.#carry = new Bytes(maxBlockBytes);
   }
 
   /** Bytes taken in so far. */
@@ -106,7 +128,17 @@ export class SseParser {
 
   /** Whether a line or a block has begun and not ended. A client drops it if the stream ends here. */
   get unfinished(): boolean {
-    return this.#carried > 0 || this.#fields.length > 0;
+    return this.#carry.length > 0 || this.#fields.length > 0;
+  }
+
+  /** Bytes of fields so far, those of an unfinished line among them: what brings a frame nearer. */
+  get fieldBytes(): number {
+    return this.#fieldBytes + (this.#inComment ? 0 : this.#carry.length);
+  }
+
+  /** The same with comments. Empty lines never count. */
+  get lineBytes(): number {
+    return this.#fieldBytes + this.#commentBytes + this.#carry.length;
   }
 
   /** `Last-Event-ID` of a client after the last whole block. */
@@ -137,17 +169,33 @@ export class SseParser {
       this.#take(line, at, this.#bytes + start);
     }
     this.#bytes += chunk.length;
-    if (start < chunk.length) {
-      this.#carry.push(chunk.slice(start));
-      this.#carried += chunk.length - start;
-      if (this.#carried > this.#maxLineBytes) throw new LineTooLong(`a line longer than ${this.#maxLineBytes} bytes`);
-    }
+    if (start < chunk.length) this.#carryOn(chunk.subarray(start));
+  }
+
+  get #inComment(): boolean {
+    return this.#carry.view()[0] === COLON;
+  }
+
+  #carryOn(bytes: Uint8Array): void {
+    if (!this.#carry.append(bytes)) throw this.#tooLarge('line');
+  }
+
+  #tooLarge(what: 'line' | 'block'): BlockTooLarge {
+    return new BlockTooLarge(`a ${what} larger than ${this.#maxBlockBytes} bytes`);
   }
 
   #line(rest: Uint8Array): string {
-    const bytes = this.#carried === 0 ? rest : Buffer.concat([...this.#carry, rest]);
-    this.#carry = [];
-    this.#carried = 0;
+    if (this.#carry.length === 0) return this.#decode(rest);
+    this.#carryOn(rest);
+    const line = this.#decode(this.#carry.view());
+    if (this.#carry.length > KEPT_CARRY_BYTES) this.#carry.clear();
+    else this.#carry.drop(this.#carry.length);
+    return line;
+  }
+
+  #decode(bytes: Uint8Array): string {
+    if (bytes[0] === COLON) this.#commentBytes += bytes.length;
+    else this.#fieldBytes += bytes.length;
     let text: string;
     try {
       text = this.#strict.decode(bytes);
@@ -175,9 +223,11 @@ export class SseParser {
     const rest = colon === -1 ? '' : line.slice(colon + 1);
     const value = rest.startsWith(' ') ? rest.slice(1) : rest;
     if (colon === 0) {
-      this.#sink.comment({ text: value, at, end });
+      this.#sink.comment({ text: beginning(value, LONGEST_COMMENT), at, end });
       return;
     }
+    this.#blockBytes += FIELD_BYTES + line.length;
+    if (this.#blockBytes > this.#maxBlockBytes) throw this.#tooLarge('block');
     this.#fields.push({ name, value });
     switch (name) {
       case 'id':
@@ -197,7 +247,8 @@ export class SseParser {
         if (!/^\d+$/.test(value)) this.framing.badRetries += 1;
         break;
       default:
-        this.framing.unknownFields.add(name);
+        if (this.framing.unknownFields.size < MOST_UNKNOWN_FIELDS)
+          this.framing.unknownFields.add(beginning(name, LONGEST_NAME));
     }
   }
 
@@ -216,6 +267,7 @@ export class SseParser {
       end,
     };
     this.#fields = [];
+    this.#blockBytes = 0;
     this.#data = undefined;
     this.#id = undefined;
     this.#event = undefined;
@@ -223,3 +275,7 @@ export class SseParser {
     this.#sink.frame(frame);
   }
 }
+
+/** The first characters as a text of its own: a part of a long text would keep all of it in memory. */
+const beginning = (text: string, limit: number): string =>
+  text.length <= limit ? text : Buffer.from(text.slice(0, limit)).toString('utf8');

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HttpClient } from './http.ts';
@@ -123,6 +124,72 @@ describe('waits', () => {
   });
 });
 
+describe('a wait goes on', () => {
+  /** Several times as long as a pause. */
+  const within = 400;
+  const PAUSE = 20;
+
+  async function trickle(response: ServerResponse, pieces: Iterable<string>): Promise<void> {
+    for (const piece of pieces) {
+      await delay(PAUSE);
+      response.write(piece);
+    }
+  }
+
+  it('while the bytes of a frame come one by one, for as long as that takes', async () => {
+    const { stream, response } = await live();
+    const source = event(1);
+    expect(source.length * PAUSE).toBeGreaterThan(within);
+    const written = trickle(response, source);
+    expect((await stream.next(wait('event 1', within))).id).toBe('1');
+    await written;
+  });
+
+  it('from frame to frame, up to its bound on the whole', async () => {
+    const { stream, response } = await live();
+    let id = 0;
+    const timer = setInterval(() => {
+      id += 1;
+      response.write(event(id));
+    }, PAUSE);
+    await expect(stream.take(30, wait('30 events', within))).resolves.toHaveLength(30);
+    const sample = { within, atMost: within, for: 'an event that never comes' };
+    await expect(stream.until(() => false, sample)).rejects.toBeInstanceOf(StreamTimeout);
+    clearInterval(timer);
+  });
+
+  it.each([': heartbeat\n\n', ': half a comment ', '\n', '\r\n'])(
+    'for a frame not because of %j, which brings none nearer',
+    async (idle) => {
+      const { stream, response } = await live();
+      const timer = setInterval(() => response.write(idle), 1);
+      await expect(stream.next(wait('an event', SHORT))).rejects.toBeInstanceOf(StreamTimeout);
+      clearInterval(timer);
+      expect(stream.bytes).toBeGreaterThan(0);
+    },
+  );
+
+  it('for any sign while a comment grows, and not because of empty lines', async () => {
+    const { stream, response } = await live();
+    const written = trickle(response, ': a heartbeat, letter by letter\n');
+    await stream.activity({ frames: 0, comments: 0 }, wait('anything', within));
+    await written;
+    const timer = setInterval(() => response.write('\n'), 1);
+    const more = stream.activity({ frames: 0, comments: 1 }, wait('more', SHORT));
+    await expect(more).rejects.toBeInstanceOf(StreamTimeout);
+    clearInterval(timer);
+  });
+
+  it('while this process is held up', async () => {
+    const { stream, response } = await live();
+    const waiting = stream.next(wait('event 1', SHORT));
+    await delay(1);
+    response.write(event(1));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10 * SHORT);
+    expect((await waiting).id).toBe('1');
+  });
+});
+
 describe('the connection', () => {
   it('is cut at any byte, and what came before it is read', async () => {
     const source = Buffer.from(`: c\n\n${event(1)}id: 2\nevent: é.ü\ndata: {"x":"😀"}\n\n${event(3)}`);
@@ -163,7 +230,7 @@ describe('the connection', () => {
     const stream = await open({ after: 1 });
     expect(stream.status).toBe(410);
     expect(await stream.rest(wait('the end'))).toBe('{"error":{}}');
-    expect(stream.frames).toEqual([]);
+    expect(stream.frames.length).toBe(0);
   });
 
   it('leaves the beginning of the stream in the transcript, without secrets', async () => {

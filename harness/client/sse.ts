@@ -1,26 +1,15 @@
 /** A subscription to the event stream (sections 6.1 and 6.2) that owns the bytes: every wait has a bound and a reason. */
+import { runningMs } from '../common/patience.ts';
 import { Changes } from '../common/waiting.ts';
+import { Bytes } from './bytes.ts';
 import { describe } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
-import { type SseComment, type SseFrame, type SseFraming, SseParser } from './sse-parser.ts';
+import { Recent } from './recent.ts';
+import { eventsQuery } from './request-parts.ts';
+import { commentBytes, frameBytes, type SseComment, type SseFrame, type SseFraming, SseParser } from './sse-parser.ts';
+import { renewed, type Wait, waitFor } from './stream-wait.ts';
 
-/** How long to wait, and for what. */
-export interface Wait {
-  /** Milliseconds. */
-  within: number;
-  /** In words that complete "waited for …". */
-  for: string;
-}
-
-/** What was waited for did not come in time. */
-export class StreamTimeout extends Error {
-  override name = 'StreamTimeout';
-}
-
-/** The stream ended before what was waited for came. */
-export class StreamEnded extends Error {
-  override name = 'StreamEnded';
-}
+export { StreamEnded, StreamTimeout, type Wait } from './stream-wait.ts';
 
 /** What to subscribe to, and how to read it. */
 export interface OpenEvents {
@@ -44,8 +33,12 @@ export interface OpenEvents {
 /** Who ended a stream: the server, a broken connection, `close()`, or a cut after a number of bytes. */
 export type StreamEnd = 'server' | 'error' | 'closed' | 'cut';
 
-/** Unread frames above which reading stops until some are taken. */
-const MAX_UNREAD = 200_000;
+const MIB = 1024 * 1024;
+/** Reading stops while frames that take more than this were neither given out nor looked at. */
+const MOST_UNREAD = 4 * MIB;
+/** What frames may take that were. A check that needs more of them collects them as they come. */
+const MOST_READ = 4 * MIB;
+const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
 
 /**
@@ -67,20 +60,14 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
   return new EventStream(response, options, (text, ended) => http.recorder.body(text, { ended }));
 }
 
-/** Commas stay as they are: they separate the types, and an escaped one would be part of a type. */
-function eventsQuery({ after, types }: OpenEvents): string {
-  const pairs: string[] = [];
-  if (after !== undefined) pairs.push(`after=${encodeURIComponent(String(after))}`);
-  if (types !== undefined) pairs.push(`types=${types.map(encodeURIComponent).join(',')}`);
-  return pairs.join('&');
-}
-
-/** An open event stream. Frames are given out one after the other by `next`, `take` and `until`. */
+/** An open event stream. Frames are given out one after the other by `next`, `take` and `until`. Memory is bounded whatever comes. */
 export class EventStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly frames: SseFrame[] = [];
-  readonly comments: SseComment[] = [];
+  /** The newest frames (4 MiB), and all that were neither given out nor looked at with `activity`. */
+  readonly frames = new Recent<SseFrame>(MOST_READ, frameBytes);
+  /** The newest comments. */
+  readonly comments = new Recent<SseComment>(MOST_COMMENTS, commentBytes);
   /** When the head of the answer came, milliseconds of `performance.now()`. */
   readonly openedAt = performance.now();
   readonly framing: SseFraming;
@@ -89,8 +76,7 @@ export class EventStream {
   readonly #redact: (text: string, ended: boolean) => string;
   readonly #changes = new Changes();
   readonly #done: Promise<void>;
-  readonly #head: Buffer[] = [];
-  #headBytes = 0;
+  readonly #head = new Bytes(MAX_OTHER_BODY);
   #bytes = 0;
   #read = 0;
   readonly #cutAt: number;
@@ -111,7 +97,10 @@ export class EventStream {
     this.#paused = options.paused ?? false;
     this.#parser = new SseParser({
       frame: (frame) => this.frames.push(frame),
-      comment: (comment) => this.comments.push(comment),
+      comment: (comment) => {
+        this.comments.push(comment);
+        this.comments.read(this.comments.length);
+      },
     });
     this.framing = this.#parser.framing;
     this.#done = this.#pump();
@@ -144,26 +133,26 @@ export class EventStream {
 
   /** The next frame. Throws StreamTimeout or StreamEnded. */
   async next(wait: Wait): Promise<SseFrame> {
-    const frame = await this.#until(() => this.frames[this.#read], wait);
+    const frame = await this.#until(() => this.frames.at(this.#read), wait, this.#fieldBytes);
     this.#read += 1;
-    if (this.unread < MAX_UNREAD / 2 && !this.#paused) this.#wake();
+    this.#looked(this.#read);
     return frame;
   }
 
-  /** The next `count` frames, within the time of one wait. */
+  /** The next `count` frames. The time of the wait starts again with each. */
   async take(count: number, wait: Wait): Promise<SseFrame[]> {
-    const deadline = performance.now() + wait.within;
+    const each = renewed(wait);
     const taken: SseFrame[] = [];
-    while (taken.length < count) taken.push(await this.next({ ...wait, within: deadline - performance.now() }));
+    while (taken.length < count) taken.push(await this.next(each()));
     return taken;
   }
 
-  /** Every frame up to and including the first that fits. */
+  /** Every frame up to and including the first that fits. The time of the wait starts again with each. */
   async until(fits: (frame: SseFrame) => boolean, wait: Wait): Promise<SseFrame[]> {
-    const deadline = performance.now() + wait.within;
+    const each = renewed(wait);
     const taken: SseFrame[] = [];
     for (;;) {
-      const frame = await this.next({ ...wait, within: deadline - performance.now() });
+      const frame = await this.next(each());
       taken.push(frame);
       if (fits(frame)) return taken;
     }
@@ -171,42 +160,54 @@ export class EventStream {
 
   /** Waits for the comment of that index (0 is the first). */
   comment(index: number, wait: Wait): Promise<SseComment> {
-    return this.#until(() => this.comments[index], wait);
+    return this.#until(
+      () => this.comments.at(index),
+      wait,
+      () => this.#parser.lineBytes,
+    );
   }
 
-  /** Waits for a comment or a frame beyond those already counted. */
+  /** Waits for a comment or a frame beyond those already counted, which the caller has looked at. */
   activity(seen: { frames: number; comments: number }, wait: Wait): Promise<true> {
+    this.#looked(seen.frames);
     return this.#until(
       () => (this.frames.length > seen.frames || this.comments.length > seen.comments ? true : undefined),
       wait,
+      () => this.#parser.lineBytes,
     );
   }
 
   /**
-   * Resolves when no frame has come for `quietMs`, or the stream ended. Silence proves nothing about what may still come: this is
-   * for taking a sample, never for deciding.
+   * Resolves when no frame has come for `quietMs`, the stream ended, or `within` is over. Silence proves nothing about what may still
+   * come: this is for taking a sample, never for deciding.
    */
   async idle(quietMs: number, wait: Wait): Promise<void> {
-    const deadline = performance.now() + wait.within;
-    while (this.#ended === undefined && performance.now() < deadline) {
+    const deadline = runningMs() + wait.within;
+    while (this.#ended === undefined && runningMs() < deadline) {
       const seen = this.frames.length;
-      const quiet = await this.#until(() => (this.frames.length > seen ? false : undefined), {
-        within: quietMs,
-        for: wait.for,
-      }).catch(() => true);
+      const sample = { within: quietMs, atMost: deadline - runningMs(), for: wait.for };
+      const quiet = await this.#until(
+        () => (this.frames.length > seen ? false : undefined),
+        sample,
+        this.#fieldBytes,
+      ).catch(() => true);
       if (quiet) return;
     }
   }
 
   /** Resolves when the stream has ended, with the beginning of the body. For answers that are not a stream. */
   async rest(wait: Wait): Promise<string> {
-    await this.#until(() => (this.#ended === undefined ? undefined : true), wait);
+    await this.#until(
+      () => (this.#ended === undefined ? undefined : true),
+      wait,
+      () => this.#bytes,
+    );
     return this.head();
   }
 
   /** The first 64 KiB of the body that have come. */
   head(): string {
-    return Buffer.concat(this.#head).toString('utf8');
+    return this.#head.view().toString('utf8');
   }
 
   /** Stops reading; what the kernel and the server's buffers hold stays there. */
@@ -245,10 +246,7 @@ export class EventStream {
   #take(chunk: Buffer, at: number): void {
     const kept = chunk.subarray(0, Math.max(0, this.#cutAt - this.bytes));
     this.#bytes += kept.length;
-    if (this.#headBytes < MAX_OTHER_BODY) {
-      this.#head.push(kept.subarray(0, MAX_OTHER_BODY - this.#headBytes));
-      this.#headBytes += kept.length;
-    }
+    this.#head.append(kept);
     if (this.status === 200) this.#parser.push(kept, at);
     if (this.bytes >= this.#cutAt) this.#end('cut', `cut after ${this.bytes} bytes`);
     this.#changes.announce();
@@ -256,7 +254,7 @@ export class EventStream {
 
   /** Resolves at once, or when reading may go on. */
   async #held(): Promise<void> {
-    while (this.#ended === undefined && (this.#paused || this.unread >= MAX_UNREAD)) {
+    while (this.#ended === undefined && (this.#paused || this.frames.unreadCost >= MOST_UNREAD)) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;
       });
@@ -277,21 +275,22 @@ export class EventStream {
     this.#changes.announce();
   }
 
-  async #until<T>(ready: () => T | undefined, wait: Wait): Promise<T> {
-    const deadline = performance.now() + wait.within;
-    for (;;) {
-      const found = ready();
-      if (found !== undefined) return found;
-      if (this.#ended !== undefined) throw new StreamEnded(this.#describe(wait, this.#ended.reason));
-      if (performance.now() >= deadline) {
-        // On a loaded machine the bytes may have come and wait behind the timer.
-        await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-        const late = ready();
-        if (late !== undefined) return late;
-        throw new StreamTimeout(this.#describe(wait, `nothing of the kind within ${Math.round(wait.within)} ms`));
-      }
-      await this.#changes.next(deadline - performance.now());
-    }
+  /** Frames before that index may be dropped, so that others can be read. */
+  #looked(frames: number): void {
+    this.frames.read(frames);
+    if (this.frames.unreadCost < MOST_UNREAD && !this.#paused) this.#wake();
+  }
+
+  readonly #fieldBytes = (): number => this.#parser.fieldBytes;
+
+  /** `progress` is a number that grows as what is waited for comes nearer. */
+  #until<T>(ready: () => T | undefined, wait: Wait, progress: () => number): Promise<T> {
+    return waitFor(ready, wait, {
+      progress,
+      changes: this.#changes,
+      ended: () => this.#ended?.reason,
+      describe: (reason) => this.#describe(wait, reason),
+    });
   }
 
   #describe(wait: Wait, reason: string): string {

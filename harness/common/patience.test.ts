@@ -77,6 +77,24 @@ it('goes on as long as there is progress, up to the bound on the whole', async (
   expect(runningMs() - since).toBeGreaterThanOrEqual(300);
 });
 
+it('does not count the time in which it is held', async () => {
+  const patience = new Patience(20);
+  const ready = Promise.withResolvers<void>();
+  const held = patience.hold(ready.promise);
+  let gaveUp = false;
+  const over = new Promise<void>((resolve) =>
+    patience.watch(() => {
+      gaveUp = true;
+      resolve();
+    }),
+  );
+  await new Promise((resolve) => new Patience(60).watch(resolve));
+  expect(gaveUp).toBe(false);
+  ready.resolve();
+  await held;
+  await over;
+});
+
 it('a watch that was stopped never gives up', async () => {
   const patience = new Patience(0);
   let gaveUp = false;

@@ -44,8 +44,9 @@ export type OutOfPatience = 'silent' | 'endless';
 /** A bound on a wait that starts again with each sign of progress. */
 export class Patience {
   readonly #withinMs: number;
-  readonly #endlessAt: number;
+  #endlessAt: number;
   #silentAt: number;
+  #held = 0;
 
   /** `withinMs` without progress; `atMostMs` in all. */
   constructor(withinMs: number, atMostMs = Number.POSITIVE_INFINITY) {
@@ -60,9 +61,22 @@ export class Patience {
     this.#silentAt = runningMs() + this.#withinMs;
   }
 
+  /** Does not count the time until the promise settles, in which this process itself is not ready to go on. */
+  async hold(ready: Promise<unknown>): Promise<void> {
+    const since = runningMs();
+    this.#held += 1;
+    try {
+      await ready;
+    } finally {
+      this.#held -= 1;
+      this.#silentAt += runningMs() - since;
+      this.#endlessAt += runningMs() - since;
+    }
+  }
+
   /** Milliseconds that are left if nothing more comes; 0 or less when the time is up. */
   get leftMs(): number {
-    return Math.min(this.#silentAt, this.#endlessAt) - runningMs();
+    return this.#held > 0 ? this.#withinMs : Math.min(this.#silentAt, this.#endlessAt) - runningMs();
   }
 
   /** Which bound comes first. */

@@ -1,6 +1,6 @@
 /** Runs one check and turns whatever happens into one of the outcomes. */
 import { createHash } from 'node:crypto';
-import { LimitReached, Unreachable } from '../client/errors.ts';
+import { LimitReached, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { findingOf, runProperty } from './property.ts';
 import type { Check, CheckContext, CheckResult, Outcome, PropertyOptions, TargetHooks } from './types.ts';
@@ -204,10 +204,12 @@ function endedBy<Context>(
   return { outcome: check.requirement.level === 'MUST' ? 'fail' : 'warn', ...evidence(recorder), ...finding };
 }
 
+/** Errors that say why nothing was decided. */
+const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
+
 /** The reason for which a check is blocked. An error that no class expects is a fault in Muster: its place matters more than its words. */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
-  if (error instanceof Blocked || error instanceof Unreachable || error instanceof LimitReached)
-    return { reason: error.message };
+  if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
   const place =
     error instanceof Error ? (error.stack?.split('\n').slice(0, 3).join(' ') ?? error.message) : String(error);
   return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };

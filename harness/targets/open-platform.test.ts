@@ -118,7 +118,7 @@ test('trusts over https the certificate that --ca names, and no other', async ()
   await using wary = await openPlatformTarget({ ...options(), url });
   expect(wary.unreachable).toMatch(/signed by an authority that is not trusted here; --ca FILE names one/);
   await trusting.http.get('/devices');
-  expect(trusting.http.recorder.exchanges.at(-1)?.curl).toContain(`curl -s -i --cacert ${ca} `);
+  expect(trusting.http.recorder.exchanges.at(-1)?.curl).toContain(`curl -s -i --max-time 10 --cacert ${ca} `);
   await expect(openPlatformTarget({ ...options(), url, ca: '/nonexistent' })).rejects.toThrow(
     /--ca \/nonexistent: cannot be read/,
   );

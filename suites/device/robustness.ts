@@ -60,7 +60,9 @@ function expectHandled(t: Device, odd: OddRequest, { responses, end, rest }: Raw
     actual:
       end === 'timeout'
         ? `no answer in time (${statuses.length} of ${answers}; ${rest.length} bytes)`
-        : `the connection was closed after ${statuses.length} of ${answers} answers`,
+        : end === 'malformed'
+          ? 'an answer whose framing is wrong, or larger than 4 MiB'
+          : `the connection was closed after ${statuses.length} of ${answers} answers`,
   });
 }
 

@@ -34,9 +34,9 @@ export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined
   };
 }
 
-/** Every event that has come on a stream, read or not. */
-export const eventsOf = (t: Assertions, { frames }: { readonly frames: readonly SseFrame[] }): SeenEvent[] =>
-  frames.flatMap((frame) => readEvent(t, frame) ?? []);
+/** Every event that has come on a stream, read or not; of a stream that brought more than a check causes, the newest. */
+export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<SseFrame> }): SeenEvent[] =>
+  [...frames].flatMap((frame) => readEvent(t, frame) ?? []);
 
 /** A client dispatches nothing for a block without data (HTML standard, section 9.2.6): it carries `retry`, or an id alone. */
 export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;

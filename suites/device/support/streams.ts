@@ -141,7 +141,8 @@ async function expectServed(t: Device, stream: EventStream, options: OpenEvents)
 
 export async function describeAnswer(t: Device, stream: EventStream): Promise<string> {
   const stays = stream.status === 200;
-  if (!stays) await stream.rest({ within: t.patienceMs, for: 'the end of the answer' }).catch(() => '');
+  const wait = { within: t.patienceMs, atMost: t.patienceMs, for: 'the end of the answer' };
+  if (!stays) await stream.rest(wait).catch(() => '');
   return `${stream.status} ${stream.headers['content-type'] ?? 'without content-type'} ${JSON.stringify(stream.head().slice(0, 300))}`;
 }
 

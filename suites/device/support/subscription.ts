@@ -1,11 +1,26 @@
 /** A stream of events as checks read it. An event that does not come in time is a finding of the check. */
 import { type EventStream, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import { Patience } from '../../../harness/common/patience.ts';
 import { type Device, recordTimeout, timeoutMs } from './check.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 
 /** Opens the stream again after that event, or where it began; undefined when that is not served, or there is no cursor. */
 export type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
+
+/** Twice what a check causes: a server that never stops sending must not fill the memory. */
+const MOST_BYTES = 48 * 1024 * 1024;
+const OBJECT_BYTES = 1000;
+
+/** What an event takes in memory. */
+const eventBytes = (text: string): number => OBJECT_BYTES + 2 * text.length;
+
+/** The highest id of the frames that carry an event, or the one before them. */
+const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigint | undefined =>
+  frames
+    .filter((frame) => !carriesNoEvent(frame) && DECIMAL.test(frame.id ?? ''))
+    .map(({ id }) => BigInt(id ?? ''))
+    .reduce((most, id) => (most === undefined || id > most ? id : most), before);
 
 export class Subscription {
   /** Events in the order in which `next` and the methods built on it gave them out. */
@@ -15,6 +30,8 @@ export class Subscription {
   #stream: EventStream;
   /** How many events had been given out when the stream was last resumed. */
   #resumedAt = -1;
+  /** What the events take. */
+  #bytes = 0;
 
   /** Without `reopen`, a stream that ends is not resumed. */
   constructor(t: Device, stream: EventStream, reopen?: Reopen) {
@@ -28,26 +45,25 @@ export class Subscription {
     return this.#stream;
   }
 
-  /** The next event; blocks that carry none are skipped. */
-  async next(what: string, within = timeoutMs(this.#t)): Promise<SeenEvent> {
-    const deadline = performance.now() + within;
-    for (;;) {
-      const frame = await this.#nextFrame(what, deadline);
-      const event = readEvent(this.#t, frame);
-      if (event === undefined || this.#isRepeated(event)) continue;
-      this.events.push(event);
-      return event;
-    }
+  /** The next event; blocks that carry none are skipped, and do not give it more time. */
+  next(what: string, within = timeoutMs(this.#t)): Promise<SeenEvent> {
+    return this.#next(what, new Patience(within));
   }
 
-  /** Events up to and including the first that fits. Others may lie between: a real agent emits its own. */
+  /**
+   * Events up to and including the first that fits. Others may lie between: a real agent emits its own. The time starts again with
+   * each event that is newer than those before it.
+   */
   async until(fits: (event: SeenEvent) => boolean, what: string, within = timeoutMs(this.#t)): Promise<SeenEvent[]> {
-    const deadline = performance.now() + within;
+    const patience = new Patience(within);
     const taken: SeenEvent[] = [];
-    for (;;) {
-      const event = await this.next(what, deadline - performance.now());
+    for (let newest: bigint | undefined; ; ) {
+      const event = await this.#next(what, patience);
       taken.push(event);
       if (fits(event)) return taken;
+      if (newest !== undefined && event.id <= newest) continue;
+      newest = event.id;
+      patience.renew();
     }
   }
 
@@ -57,33 +73,36 @@ export class Subscription {
   }
 
   /**
-   * Reads until the event `last`, or one after it, has come, the stream ends or the time is up. Closes the stream and gives all that
-   * came, without a finding.
+   * Reads until the event `last`, or one after it, has come, the stream ends or nothing newer comes in time. Without `last`, the time
+   * is that of a sample. Closes the stream and gives all that came, without a finding.
    */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
-    const deadline = performance.now() + timeoutMs(this.#t);
+    const patience = new Patience(timeoutMs(this.#t), last === undefined ? timeoutMs(this.#t) : undefined);
+    const came: SseFrame[] = [];
+    let bytes = 0;
     let looked = 0;
-    const arrived = (): boolean => {
+    for (let newest: bigint | undefined; newest === undefined || last === undefined || newest < last; ) {
       const fresh = stream.frames.slice(looked);
       looked = stream.frames.length;
-      return (
-        last !== undefined &&
-        fresh.some((frame) => !carriesNoEvent(frame) && DECIMAL.test(frame.id ?? '') && BigInt(frame.id ?? '') >= last)
-      );
-    };
-    while (!arrived() && stream.ended === undefined) {
-      if (performance.now() >= deadline) {
+      came.push(...fresh);
+      bytes += fresh.reduce((sum, { data = '' }) => sum + eventBytes(data), 0);
+      const risen = highest(fresh, newest);
+      if (risen !== newest) patience.renew();
+      newest = risen;
+      if (fresh.length > 0) continue;
+      if (stream.ended !== undefined || bytes > MOST_BYTES) break;
+      if (patience.leftMs <= 0) {
         if (last !== undefined) recordTimeout(this.#t);
         break;
       }
       const seen = { frames: looked, comments: stream.comments.length };
       await stream
-        .activity(seen, { within: deadline - performance.now(), for: 'the rest of the stream' })
+        .activity(seen, { within: patience.leftMs, atMost: patience.leftMs, for: 'the rest of the stream' })
         .catch(() => {});
     }
     await this.close();
-    return eventsOf(this.#t, stream);
+    return eventsOf(this.#t, { frames: came });
   }
 
   close(): Promise<void> {
@@ -95,12 +114,27 @@ export class Subscription {
     return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
   }
 
-  async #nextFrame(what: string, deadline: number): Promise<SseFrame> {
+  async #next(what: string, patience: Patience): Promise<SeenEvent> {
+    for (;;) {
+      const frame = await this.#nextFrame(what, patience);
+      const event = readEvent(this.#t, frame);
+      if (event === undefined || this.#isRepeated(event)) continue;
+      this.events.push(event);
+      this.#bytes += eventBytes(event.text);
+      this.#t.must(this.#bytes <= MOST_BYTES, {
+        expected: what,
+        actual: `${this.events.length} other events: ${showIds(this.events)}`,
+      });
+      return event;
+    }
+  }
+
+  async #nextFrame(what: string, patience: Patience): Promise<SseFrame> {
     try {
-      return await this.stream.next({ within: deadline - performance.now(), for: what });
+      return await this.stream.next({ within: patience.leftMs, for: what });
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
-      if (await this.#resume()) return this.#nextFrame(what, deadline);
+      if (await this.#resume()) return this.#nextFrame(what, patience);
       if (error instanceof StreamTimeout) recordTimeout(this.#t);
       this.#t.must(false, {
         expected: `${what}, on an open stream`,

@@ -1,5 +1,5 @@
 /** Devices to ping, and the ping itself. */
-import { NoAnswer } from '../../../harness/client/errors.ts';
+import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { shortened } from './clamping.ts';
 import type { Platform } from './context.ts';
@@ -62,7 +62,7 @@ export async function pingWithin(
     return await ping(t, device, body, { timeoutMs });
   } catch (error) {
     // A connection that the platform closes early is another fault, and fails the check as such.
-    if (error instanceof NoAnswer && error.message.includes('no whole answer within')) return 'no answer';
+    if (error instanceof NoAnswerInTime) return 'no answer';
     throw error;
   }
 }

@@ -1,0 +1,112 @@
+/** Connections to the target: undici's pool for HTTP, and bare sockets. */
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { Agent, type Dispatcher } from 'undici';
+import { Patience } from '../common/patience.ts';
+import { classify, Unreachable } from './errors.ts';
+
+/** Where the target is. */
+export interface Endpoint {
+  /** `http://host:port` or `https://…`; with a socket path the host is only a name. */
+  origin: string;
+  socketPath?: string;
+  /** PEM of certificate authorities to trust besides the system's. */
+  ca?: string;
+  /** The file that it was read from, for the `curl` lines. */
+  caFile?: string | undefined;
+}
+
+/** The host as a socket takes it (an IPv6 address without brackets), and the port. */
+function hostAndPort(origin: string): { host: string; port: number; secure: boolean } {
+  const { hostname, port, protocol } = new URL(origin);
+  const secure = protocol === 'https:';
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (secure ? 443 : 80)), secure };
+}
+
+/** The address for `socat`, which sends bytes that no HTTP client would send. */
+export function socatAddress({ origin, socketPath, caFile }: Endpoint): string {
+  if (socketPath !== undefined) return `UNIX-CONNECT:${socketPath}`;
+  const { host, port, secure } = hostAndPort(origin);
+  const address = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  return secure ? `OPENSSL:${address}${caFile === undefined ? '' : `,cafile=${caFile}`}` : `TCP:${address}`;
+}
+
+/** How long to try to connect, and what ends the connection. */
+export interface Connecting {
+  /** Milliseconds until the connection is there, TLS included. */
+  timeoutMs: number;
+  /** Destroys the socket, also once it is connected. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A bare connection. Throws Unreachable or NoAnswer, and the reason of an aborted signal. `where` names the target in errors. */
+export function openSocket(endpoint: Endpoint, where: string, { timeoutMs, signal }: Connecting): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const { socket, ready } = startConnecting(endpoint);
+    const abort = (): void => void socket.destroy(errorOf(signal?.reason));
+    const stop = new Patience(timeoutMs).watch(() =>
+      socket.destroy(new Unreachable(`${where}: cannot connect (nothing came for ${timeoutMs} ms)`)),
+    );
+    const fail = (error: Error): void => {
+      stop();
+      reject(error instanceof Unreachable || error === signal?.reason ? error : classify(error, where));
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    socket.once('close', () => signal?.removeEventListener('abort', abort));
+    socket.once('error', fail);
+    socket.once(ready, () => {
+      stop();
+      socket.off('error', fail);
+      // An abort must not end the process where nobody listens any more.
+      socket.on('error', () => {});
+      resolve(socket);
+    });
+  });
+}
+
+const errorOf = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+
+function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket; ready: string } {
+  if (socketPath !== undefined) return { socket: connectTcp({ path: socketPath }), ready: 'connect' };
+  const { host, port, secure } = hostAndPort(origin);
+  if (!secure) return { socket: connectTcp({ host, port }), ready: 'connect' };
+  // TLS forbids an address as a server name.
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const socket = connectTls({ host, port, ...servername, ...(ca === undefined ? {} : { ca }) });
+  return { socket, ready: 'secureConnect' };
+}
+
+/** The connections of a client, and of all clients that are made from it. */
+export function agentFor(endpoint: Endpoint): Agent {
+  return new Agent({
+    // A kept-alive connection that the server closes just as a request goes out looks like a broken server.
+    // Over https, where a handshake costs round trips, a short keep-alive is the better bargain.
+    pipelining: endpoint.origin.startsWith('https:') ? 1 : 0,
+    keepAliveTimeout: 1000,
+    connections: 128,
+    maxHeaderSize: 256 * 1024,
+    connect: {
+      timeout: 10_000,
+      ...(endpoint.socketPath === undefined ? {} : { socketPath: endpoint.socketPath }),
+      ...(endpoint.ca === undefined ? {} : { ca: endpoint.ca }),
+    },
+  });
+}
+
+/** Calls `connected` when the request has a connection and is about to be sent: before that, silence is not the target's doing. */
+export const noteConnection =
+  (connected: () => void): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) =>
+    dispatch(options, {
+      onRequestStart: (...all) => {
+        connected();
+        handler.onRequestStart?.(...all);
+      },
+      onRequestUpgrade: (...all) => handler.onRequestUpgrade?.(...all),
+      onResponseStart: (...all) => handler.onResponseStart?.(...all),
+      onResponseData: (...all) => handler.onResponseData?.(...all),
+      onResponseEnd: (...all) => handler.onResponseEnd?.(...all),
+      onResponseError: (...all) => handler.onResponseError?.(...all),
+    });
