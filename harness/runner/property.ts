@@ -31,7 +31,7 @@ export async function runProperty<T>(
   arbitrary: fc.Arbitrary<T>,
   predicate: (value: T) => Promise<void>,
   run: PropertyRun,
-  options: PropertyOptions = {},
+  options: PropertyOptions<T> = {},
 ): Promise<void> {
   const details = await fc.check(fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound)), {
     seed: run.seed,
@@ -46,9 +46,10 @@ export async function runProperty<T>(
   const finding = findingOf(error);
   if (finding === undefined) throw error ?? new Error('the property did not finish');
   const [smallest] = details.counterexample ?? [];
-  const described =
-    options.describe?.(smallest as never) ?? (typeof smallest === 'bigint' ? String(smallest) : fc.stringify(smallest));
-  const replayPath = /replayPath="([^"]*)"/.exec(described)?.[1];
+  // Only fast-check's own words name the path of a model's commands.
+  const written = fc.stringify(smallest);
+  const described = options.describe?.(smallest as T) ?? (typeof smallest === 'bigint' ? String(smallest) : written);
+  const replayPath = /replayPath="([^"]*)"/.exec(written)?.[1];
   throw new Violation({
     ...finding,
     counterexample: show(finding.counterexample ?? described, SHOWN, run.redactor),

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { LimitReached, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { findingOf, runProperty } from './property.ts';
-import type { Check, CheckContext, CheckResult, Outcome, PropertyOptions, TargetHooks } from './types.ts';
+import type { Check, CheckContext, CheckResult, Outcome, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, show, Violation } from './violation.ts';
 
 /** A check, what it is given, and its limits. */
@@ -124,7 +124,7 @@ function propertyFor(
 ): CheckContext['property'] {
   const [replayed = '', replayPath] = path?.split('/') ?? [];
   let properties = 0;
-  return async (arbitrary, predicate, options?: PropertyOptions) => {
+  return async (arbitrary, predicate, options) => {
     const index = properties++;
     const kept = recorder.keepDrives();
     let found = recorder.snapshot();

@@ -128,7 +128,7 @@ export interface CheckContext {
   property<T>(
     arbitrary: Arbitrary<T>,
     predicate: (value: T) => Promise<void>,
-    options?: PropertyOptions,
+    options?: PropertyOptions<NoInfer<T>>,
   ): Promise<void>;
   /** Seed of this check: the same for the same `--seed` and check id, whatever else runs. */
   readonly seed: number;
@@ -143,12 +143,12 @@ export interface CheckContext {
 }
 
 /** How a property is run. */
-export interface PropertyOptions {
+export interface PropertyOptions<T> {
   /** Runs at `--runs 1` scale. Default 25. */
   runs?: number;
   examples?: [unknown][];
-  /** How a counterexample is written in the report. Default: as fast-check writes it. */
-  describe?: (value: never) => string;
+  /** How a counterexample is written in the report, in the reader's words. Default: as fast-check writes it. */
+  describe?(value: T): string;
 }
 
 type Arbitrary<T> = import('fast-check').Arbitrary<T>;

@@ -5,6 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { expectDeployment } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { sameJson } from './support/events.ts';
+import { CURRENT_SHOWN, SERVED } from './support/premises.ts';
 import {
   CURRENT,
   currentDeployment,
@@ -24,7 +25,7 @@ const shape = requirement({
   text: 'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
 });
 
-const shapeCheck = check(shape, { sharing: 'shared', profile: 'core' }, async (t: Device) => {
+const shapeCheck = check(shape, { sharing: 'shared', profile: 'core', premises: SERVED }, async (t: Device) => {
   if (meansNoDeployment(await request(t, { path: CURRENT })))
     t.notApplicable('the device has no current deployment, and the specification does not say what it answers then');
   await expectCurrentDeployment(t);
@@ -32,7 +33,7 @@ const shapeCheck = check(shape, { sharing: 'shared', profile: 'core' }, async (t
 
 const shapeDrivenCheck = check(
   shape,
-  { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core' },
+  { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: SERVED },
   async (t: Device) => {
     await t.control.deploy();
     await expectCurrentDeployment(t);
@@ -57,7 +58,7 @@ const safe = requirement({
   text: 'Reading the current deployment changes nothing: repeated reads agree while nothing is deployed, and unknown query parameters change nothing.',
 });
 
-const safeCheck = check(safe, { sharing: 'exclusive' }, async (t: Device) => {
+const safeCheck = check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device) => {
   if (t.capabilities.has('drive')) await t.control.deploy();
   const first = await readTwice(t);
   if (first === undefined) return t.notApplicable('the device has no current deployment');
@@ -123,15 +124,19 @@ const current = requirement({
   text: 'After a deployment has been deployed, GET /deployments/current answers that deployment.',
 });
 
-const currentCheck = check(current, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, async (t: Device) => {
-  for (let round = 0; round < 3; round += 1) {
-    const deployed = await t.control.deploy({ description: `Muster round ${round}` });
-    const body = await currentDeployment(t);
-    t.must(body?.['id'] === deployed.id, {
-      expected: `the deployment deployed last, ${deployed.id}`,
-      actual: body === undefined ? '404' : body['id'],
-    });
-  }
-});
+const currentCheck = check(
+  current,
+  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: [shapeDrivenCheck.id] },
+  async (t: Device) => {
+    for (let round = 0; round < 3; round += 1) {
+      const deployed = await t.control.deploy({ description: `Muster round ${round}` });
+      const body = await currentDeployment(t);
+      t.must(body?.['id'] === deployed.id, {
+        expected: `the deployment deployed last, ${deployed.id}`,
+        actual: body === undefined ? '404' : body['id'],
+      });
+    }
+  },
+);
 
 export default [shapeCheck, shapeDrivenCheck, safeCheck, currentCheck];

@@ -5,6 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device, recordTimeout, timeoutMs } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
 import { ignoreRefusal } from './support/drive.ts';
+import { CURRENT_SHOWN } from './support/premises.ts';
 import { currentDeployment } from './support/requests.ts';
 
 const failed = requirement({
@@ -16,24 +17,28 @@ const failed = requirement({
   text: 'A failed deployment ends archived and is no longer on the device; it may pass through removing.',
 });
 
-const failedCheck = check(failed, { needs: ['drive'], sharing: 'exclusive' }, async (t: Device) => {
-  const files = [configFile('{"a":1}'), configFile('{"b":2}')];
-  const { id, activity_status: answered } = await deployFailed(t, files);
-  // Control may set the very state that it is asked for, whatever the agent would do after a failure: that is not a fault of the agent.
-  if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
-    const left = await happens(
-      t,
-      'the failed deployment to leave',
-      async () => (await activeState(t, id)) === undefined,
-    );
-    t.should(left, {
-      expected: `the failed deployment ${id} archived, or not shown as current any more`,
-      actual: `${await activeState(t, id)} ${t.patienceMs / 1000} s later, as control was asked for`,
-    });
-    if (!left) return;
-  }
-  await expectInactive(t, id, files, 'failed');
-});
+const failedCheck = check(
+  failed,
+  { needs: ['drive'], sharing: 'exclusive', premises: CURRENT_SHOWN },
+  async (t: Device) => {
+    const files = [configFile('{"a":1}'), configFile('{"b":2}')];
+    const { id, activity_status: answered } = await deployFailed(t, files);
+    // Control may set the very state that it is asked for, whatever the agent would do after a failure: that is not a fault of the agent.
+    if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
+      const left = await happens(
+        t,
+        'the failed deployment to leave',
+        async () => (await activeState(t, id)) === undefined,
+      );
+      t.should(left, {
+        expected: `the failed deployment ${id} archived, or not shown as current any more`,
+        actual: `${await activeState(t, id)} ${t.patienceMs / 1000} s later, as control was asked for`,
+      });
+      if (!left) return;
+    }
+    await expectInactive(t, id, files, 'failed');
+  },
+);
 
 /** Drives a deployment to failed, as far as control can. */
 async function deployFailed(t: Device, files: ConfigFile[]): Promise<Deployment> {
@@ -51,14 +56,18 @@ const removed = requirement({
   text: 'A removed deployment is archived: it is not shown as deployed any more, and its config files are gone.',
 });
 
-const removedCheck = check(removed, { needs: ['drive'], sharing: 'exclusive' }, async (t: Device) => {
-  const files = [configFile('{"c":3}')];
-  const { id } = await t.control.deploy({ config_instances: files });
-  await t.control.remove(id);
-  await expectInactive(t, id, files, 'removed');
-  const after = await currentDeployment(t);
-  t.note(`after a removal the current deployment is ${after === undefined ? '404' : after['activity_status']}`);
-});
+const removedCheck = check(
+  removed,
+  { needs: ['drive'], sharing: 'exclusive', premises: CURRENT_SHOWN },
+  async (t: Device) => {
+    const files = [configFile('{"c":3}')];
+    const { id } = await t.control.deploy({ config_instances: files });
+    await t.control.remove(id);
+    await expectInactive(t, id, files, 'removed');
+    const after = await currentDeployment(t);
+    t.note(`after a removal the current deployment is ${after === undefined ? '404' : after['activity_status']}`);
+  },
+);
 
 /** The deployment is no longer active, and its files are gone where the suite can see them. */
 async function expectInactive(t: Device, id: string, files: ConfigFile[], what: string): Promise<void> {

@@ -6,6 +6,7 @@ import { expectMergedStatus } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { parseObject } from './support/events.ts';
+import { CURRENT_SHOWN, STREAM } from './support/premises.ts';
 import { currentDeployment, isObject } from './support/requests.ts';
 import { sampleRetained } from './support/retained.ts';
 import { withStreams } from './support/streams.ts';
@@ -20,7 +21,7 @@ const merge = requirement({
   text: 'status equals error_status when that is failed or retrying, and activity_status when error_status is none, on every deployment seen.',
 });
 
-const mergeCheck = check(merge, { sharing: 'shared', profile: 'core' }, (t: Device) =>
+const mergeCheck = check(merge, { sharing: 'shared', profile: 'core', premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
     let seen = 0;
     const body = await currentDeployment(t);
@@ -39,7 +40,7 @@ const mergeCheck = check(merge, { sharing: 'shared', profile: 'core' }, (t: Devi
 
 const mergeDrivenCheck = check(
   merge,
-  { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core' },
+  { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: CURRENT_SHOWN },
   async (t: Device) => {
     const reached = new Set<string>();
     let driven = 0;

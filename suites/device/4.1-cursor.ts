@@ -4,6 +4,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/check.ts';
 import { publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { showIds } from './support/events.ts';
+import { LIVE, STREAM } from './support/premises.ts';
 import { mediaType } from './support/requests.ts';
 import { describeAnswer, type Streams, withStreams } from './support/streams.ts';
 
@@ -16,7 +17,7 @@ const malformed = requirement({
   text: 'A cursor that is not an integer event id is refused with a 4xx that is not 410: no stream, no 5xx, no hang.',
 });
 
-const malformedCheck = check(malformed, { sharing: 'shared', profile: 'core' }, (t: Device) =>
+const malformedCheck = check(malformed, { sharing: 'shared', profile: 'core', premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
     // A device that refuses every request would pass otherwise.
     await (await streams.open()).close();
@@ -78,7 +79,7 @@ const future = requirement({
   text: 'The answer to a cursor beyond the newest event is not stated.',
 });
 
-const futureCheck = check(future, { sharing: 'shared' }, (t: Device) =>
+const futureCheck = check(future, { sharing: 'shared', premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
     const stream = await streams.try({ after: 2n ** 52n });
     t.note(`a cursor beyond the newest event gets ${stream.status}`);
@@ -95,15 +96,18 @@ const withoutCursor = requirement({
   text: 'Whether a stream without a cursor starts with live events or with a replay is not stated.',
 });
 
-const withoutCursorCheck = check(withoutCursor, { needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { cursor } = await subscribeAtKnownCursor(t, streams);
-    const stream = await streams.open();
-    const sentinel = await publish(t, 1);
-    const seen = await stream.reach(sentinel.last, 'an event published after the stream was opened');
-    const replayed = seen.some(({ id }) => id <= cursor);
-    t.note(replayed ? 'without a cursor retained events are replayed' : 'without a cursor only live events come');
-  }),
+const withoutCursorCheck = check(
+  withoutCursor,
+  { needs: ['drive'], sharing: 'exclusive', premises: LIVE },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { cursor } = await subscribeAtKnownCursor(t, streams);
+      const stream = await streams.open();
+      const sentinel = await publish(t, 1);
+      const seen = await stream.reach(sentinel.last, 'an event published after the stream was opened');
+      const replayed = seen.some(({ id }) => id <= cursor);
+      t.note(replayed ? 'without a cursor retained events are replayed' : 'without a cursor only live events come');
+    }),
 );
 
 const liveWithoutCursor = requirement({
@@ -117,7 +121,7 @@ const liveWithoutCursor = requirement({
 
 const liveWithoutCursorCheck = check(
   liveWithoutCursor,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core' },
+  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: LIVE },
   (t: Device) =>
     withStreams(t, async (streams) => {
       for (let round = 0; round < 2; round += 1) {

@@ -6,6 +6,7 @@ import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, eventsOf, type SeenEvent, showIds } from './support/events.ts';
+import { LIVE } from './support/premises.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
 export const types = requirement({
@@ -17,30 +18,33 @@ export const types = requirement({
   text: 'With types only the listed event types arrive, in replay and live, with their own ids; without it all types are sent.',
 });
 
-const typesCheck = check(types, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { cursor, events } = await recordEveryType(t, streams);
-    const known = typesOf(events);
-    t.note(`types that could be made: ${known.join(', ')}`);
+const typesCheck = check(
+  types,
+  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: LIVE },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { cursor, events } = await recordEveryType(t, streams);
+      const known = typesOf(events);
+      t.note(`types that could be made: ${known.join(', ')}`);
 
-    const unknown = await streams.try({ after: cursor, types: [UNKNOWN_TYPE] });
-    if (unknown.status !== 200) t.note(`a filter that names an unknown type is answered with ${unknown.status}`);
-    await unknown.close();
-    const listable = unknown.status === 200 ? [...known, UNKNOWN_TYPE] : known;
+      const unknown = await streams.try({ after: cursor, types: [UNKNOWN_TYPE] });
+      if (unknown.status !== 200) t.note(`a filter that names an unknown type is answered with ${unknown.status}`);
+      await unknown.close();
+      const listable = unknown.status === 200 ? [...known, UNKNOWN_TYPE] : known;
 
-    await t.property(
-      fc.tuple(fc.shuffledSubarray(listable, { minLength: 1 }), fc.constantFrom(...WAYS)),
-      ([listed, way]) => expectFiltered(t, streams, listed, way),
-      {
-        runs: 12,
-        examples: [
-          ...WAYS.map((way): [unknown] => [[known.slice(0, 1), way]]),
-          [[known.slice(-1), 'after']],
-          [[listable, 'after']],
-        ],
-      },
-    );
-  }),
+      await t.property(
+        fc.tuple(fc.shuffledSubarray(listable, { minLength: 1 }), fc.constantFrom(...WAYS)),
+        ([listed, way]) => expectFiltered(t, streams, listed, way),
+        {
+          runs: 12,
+          examples: [
+            ...WAYS.map((way): [unknown] => [[known.slice(0, 1), way]]),
+            [[known.slice(-1), 'after']],
+            [[listable, 'after']],
+          ],
+        },
+      );
+    }),
 );
 
 /** A type that no device sends: a filter with it and others lets through the others. */
@@ -95,46 +99,52 @@ function expectOnlyTypes(t: Device, came: readonly SeenEvent[], listed: readonly
   });
 }
 
-const typesEncodedCheck = check(types, { aspect: 'encoded', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { cursor, events } = await recordEveryType(t, streams);
-    const last = events.at(-1);
-    const known = typesOf(events);
-    if (last === undefined) return t.blocked('nothing was published');
-    const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
-    // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).
-    const query = `after=${cursor}&types=${percentEncoded(last.type)}`;
-    const one = await streams.open({ query });
-    await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
-    expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
-    if (known.length < 2) return t.note('events of one type alone could be made');
-    // An escaped comma need not mean the same (section 2.2 there), though most clients write it so.
-    const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
-    const several = await streams.try({ query: list });
-    const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
-    const missing = due(known).filter(({ id }) => !came.some((event) => event.id === id));
-    t.should(missing.length === 0, {
-      expected: `the events ${showIds(due(known))} for ${describeOpen({ query: list })}, whose comma is escaped`,
-      actual: several.status === 200 ? showIds(came) : several.status,
-    });
-  }),
+const typesEncodedCheck = check(
+  types,
+  { aspect: 'encoded', needs: ['drive'], sharing: 'exclusive', premises: [types.id] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { cursor, events } = await recordEveryType(t, streams);
+      const last = events.at(-1);
+      const known = typesOf(events);
+      if (last === undefined) return t.blocked('nothing was published');
+      const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
+      // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).
+      const query = `after=${cursor}&types=${percentEncoded(last.type)}`;
+      const one = await streams.open({ query });
+      await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
+      expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
+      if (known.length < 2) return t.note('events of one type alone could be made');
+      // An escaped comma need not mean the same (section 2.2 there), though most clients write it so.
+      const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
+      const several = await streams.try({ query: list });
+      const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
+      const missing = due(known).filter(({ id }) => !came.some((event) => event.id === id));
+      t.should(missing.length === 0, {
+        expected: `the events ${showIds(due(known))} for ${describeOpen({ query: list })}, whose comma is escaped`,
+        actual: several.status === 200 ? showIds(came) : several.status,
+      });
+    }),
 );
 
 /** Every character, even those that need no encoding. */
 const percentEncoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 
-const typesNearCheck = check(types, { aspect: 'near', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { cursor, live, events } = await recordEveryType(t, streams);
-    const known = typesOf(events);
-    const listed = known.flatMap(similarTypes).filter((type) => !known.includes(type));
-    const filtered = await streams.try({ after: cursor, types: listed });
-    if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
-    await readUpTo(live, await publish(t, 1));
-    await filtered.idle(QUIET_MS, { within: 1000, for: 'what a filter lets through' });
-    expectOnlyTypes(t, eventsOf(t, filtered), listed, describeOpen({ after: cursor, types: listed }));
-  }),
+const typesNearCheck = check(
+  types,
+  { aspect: 'near', needs: ['drive'], sharing: 'exclusive', premises: [types.id] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { cursor, live, events } = await recordEveryType(t, streams);
+      const known = typesOf(events);
+      const listed = known.flatMap(similarTypes).filter((type) => !known.includes(type));
+      const filtered = await streams.try({ after: cursor, types: listed });
+      if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
+      await readUpTo(live, await publish(t, 1));
+      await filtered.idle(QUIET_MS, { within: 1000, for: 'what a filter lets through' });
+      expectOnlyTypes(t, eventsOf(t, filtered), listed, describeOpen({ after: cursor, types: listed }));
+    }),
 );
 
 /** Other types that share their beginning or their end with this one. */

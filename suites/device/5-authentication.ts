@@ -2,8 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
+import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
 import { discoveryFile } from '../../harness/contract/discovery.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { Violation } from '../../harness/runner/violation.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
 import { problemsOf } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
@@ -14,8 +16,9 @@ import {
   otherCase,
   usesBothCases,
 } from './support/odd-requests.ts';
-import { CURRENT, isServed, objectOf, request, summary } from './support/requests.ts';
-import { withStreams } from './support/streams.ts';
+import { STREAM } from './support/premises.ts';
+import { CURRENT, isServed, mediaType, objectOf, request, summary } from './support/requests.ts';
+import { describeAnswer, withStreams } from './support/streams.ts';
 
 const noToken = requirement({
   id: 'device.socket.no-token',
@@ -27,16 +30,38 @@ const noToken = requirement({
 });
 
 const noTokenCheck = check(noToken, { needs: ['unix'], sharing: 'shared', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const bare = t.http.with({ headers: {} });
-    await streams.open({}, bare);
-    const response = await request(t, { path: CURRENT }, 'an answer without credentials', bare);
+  expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
+);
+
+/**
+ * The Device API answers: with a deployment, or with an event stream while there is none. A server that answers everything in the same
+ * way does not pass. Whether both are as they should be is decided elsewhere.
+ */
+function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void> {
+  return withStreams(t, async (streams) => {
+    const response = await request(t, { path: CURRENT }, `an answer ${how}`, http);
     t.must(isServed(response), {
-      expected: '200 without credentials (404 or so while the device has no deployment)',
+      expected: `200 ${how} (404 or so while the device has no deployment)`,
       actual: summary(response),
     });
-  }),
-);
+    // Whether a stream opens at all is decided elsewhere.
+    const stream = await streams.try({}, http).catch((error: unknown) => {
+      if (!(error instanceof Violation)) throw error;
+    });
+    const opens = stream?.status === 200 && mediaType(stream.headers) === 'text/event-stream';
+    const refused = stream?.status === 401 || stream?.status === 403;
+    t.must(!refused && (opens || isDeployment(response)), {
+      expected: `a deployment ${how}, or an event stream while there is none; no refusal`,
+      actual: `${summary(response)} for ${CURRENT}, and ${stream === undefined ? 'no answer' : await describeAnswer(t, stream)} for /events`,
+    });
+  });
+}
+
+/** As far as it takes to tell it from an answer that anything gets. */
+const isDeployment = (response: HttpResponse): boolean => {
+  const { id, activity_status } = objectOf(response) ?? {};
+  return response.status === 200 && typeof id === 'string' && typeof activity_status === 'string';
+};
 
 const discovery = requirement({
   id: 'device.loopback.discovery',
@@ -67,11 +92,7 @@ const discoveryCheck = check(
       expected: 'a discovery file with port (an integer from 1 to 65535) and token (a string that is not empty)',
       actual: problems,
     });
-    const response = await request(t, { path: CURRENT }, 'an answer at the port of the discovery file');
-    t.must(isServed(response), {
-      expected: '200 with the token of the discovery file (404 or so while the device has no deployment)',
-      actual: summary(response),
-    });
+    await expectDeviceApi(t, t.http, 'at the port and with the token of the discovery file');
   },
 );
 
@@ -84,15 +105,18 @@ const bearer = requirement({
   text: 'On loopback TCP nothing is served without the token, with a wrong one, or with a part of it.',
 });
 
-const bearerCheck = check(bearer, { needs: ['loopback'], sharing: 'shared', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
-    const { token } = t.transport;
-    // A device that serves nobody would pass otherwise.
-    await (await streams.open()).close();
-    await shouldRefuseTokenElsewhere(t, token);
-    await expectWrongTokensRefused(t, token);
-  }),
+const bearerCheck = check(
+  bearer,
+  { needs: ['loopback'], sharing: 'shared', profile: 'core', premises: STREAM },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
+      const { token } = t.transport;
+      // A device that serves nobody would pass otherwise.
+      await (await streams.open()).close();
+      await shouldRefuseTokenElsewhere(t, token);
+      await expectWrongTokensRefused(t, token);
+    }),
 );
 
 /** The whole token, but not as a bearer token. The client knows it, so this is a convention. */
@@ -173,7 +197,7 @@ const scheme = requirement({
   text: 'The case of the authentication scheme does not matter, as in HTTP (RFC 9110, section 11.1).',
 });
 
-const schemeCheck = check(scheme, { needs: ['loopback'], sharing: 'shared' }, async (t: Device) => {
+const schemeCheck = check(scheme, { needs: ['loopback'], sharing: 'shared', premises: STREAM }, async (t: Device) => {
   if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
   const { token } = t.transport;
   await withStreams(t, async (streams) => {

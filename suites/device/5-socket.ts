@@ -9,6 +9,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
 import { UnixConnection } from '../../harness/targets/transports/unix.ts';
 import { check, type Device } from './support/check.ts';
+import { STREAM } from './support/premises.ts';
 import { withStreams } from './support/streams.ts';
 
 const permissions = requirement({
@@ -20,21 +21,24 @@ const permissions = requirement({
   text: 'A process whose user may not open the socket, by the permissions of the file, is refused by the operating system.',
 });
 
-const permissionsCheck = check(permissions, { needs: ['unix', 'root'], sharing: 'shared' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    if (!(t.transport instanceof UnixConnection)) return t.notApplicable('the target is not reached by a socket');
-    const { socketPath } = t.transport;
-    // A socket on which nobody serves refuses every user.
-    await streams.open();
-    if (await openToOthers(socketPath))
-      t.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
-    const result = await connectAs(t, await unrelatedUser(socketPath), socketPath);
-    if (result === undefined) return t.notApplicable('no process of another user can be started here');
-    t.must(result === 'EACCES' || result === 'EPERM', {
-      expected: 'EACCES for a user whom the permissions of the socket do not admit',
-      actual: result,
-    });
-  }),
+const permissionsCheck = check(
+  permissions,
+  { needs: ['unix', 'root'], sharing: 'shared', premises: STREAM },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      if (!(t.transport instanceof UnixConnection)) return t.notApplicable('the target is not reached by a socket');
+      const { socketPath } = t.transport;
+      // A socket on which nobody serves refuses every user.
+      await streams.open();
+      if (await openToOthers(socketPath))
+        t.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
+      const result = await connectAs(t, await unrelatedUser(socketPath), socketPath);
+      if (result === undefined) return t.notApplicable('no process of another user can be started here');
+      t.must(result === 'EACCES' || result === 'EPERM', {
+        expected: 'EACCES for a user whom the permissions of the socket do not admit',
+        actual: result,
+      });
+    }),
 );
 
 /** `nobody` on every common system, and two that are hardly ever in use. */
@@ -112,24 +116,27 @@ const loopbackOnly = requirement({
   text: 'The loopback Device API cannot be reached at another address of the machine.',
 });
 
-const loopbackOnlyCheck = check(loopbackOnly, { needs: ['loopback'], sharing: 'shared' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { transport } = t;
-    if (!(transport instanceof LoopbackConnection))
-      return t.notApplicable('the target is not reached by a loopback port');
-    await streams.open();
-    const addresses = Object.values(networkInterfaces())
-      .flatMap((list) => list ?? [])
-      .filter(({ internal, scopeid }) => !internal && (scopeid ?? 0) === 0)
-      .map(({ address }) => address);
-    if (addresses.length === 0) return t.notApplicable('this machine has no address but loopback');
-    for (const address of addresses) {
-      t.must(!(await answersAt(t, address, transport.port)), {
-        expected: `port ${transport.port} closed at ${address}`,
-        actual: 'the Device API answers there',
-      });
-    }
-  }),
+const loopbackOnlyCheck = check(
+  loopbackOnly,
+  { needs: ['loopback'], sharing: 'shared', premises: STREAM },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { transport } = t;
+      if (!(transport instanceof LoopbackConnection))
+        return t.notApplicable('the target is not reached by a loopback port');
+      await streams.open();
+      const addresses = Object.values(networkInterfaces())
+        .flatMap((list) => list ?? [])
+        .filter(({ internal, scopeid }) => !internal && (scopeid ?? 0) === 0)
+        .map(({ address }) => address);
+      if (addresses.length === 0) return t.notApplicable('this machine has no address but loopback');
+      for (const address of addresses) {
+        t.must(!(await answersAt(t, address, transport.port)), {
+          expected: `port ${transport.port} closed at ${address}`,
+          actual: 'the Device API answers there',
+        });
+      }
+    }),
 );
 
 /** Whether the Device API answers there. */

@@ -12,9 +12,11 @@ import {
   publish,
   publishEveryEventKind,
   readUpTo,
+  readWhatComes,
   subscribeAtKnownCursor,
 } from './support/drive.ts';
 import { carriesNoEvent, parseObject, type SeenEvent } from './support/events.ts';
+import { DEPLOYMENT_EVENTS, EVENTS, RETAINED, SERVED, STREAM } from './support/premises.ts';
 import { mediaType } from './support/requests.ts';
 import { requireRetained, sampleRetained } from './support/retained.ts';
 import { describeAnswer, type Subscription, withStreams } from './support/streams.ts';
@@ -28,7 +30,7 @@ const contentType = requirement({
   text: 'GET /events answers 200 with content-type text/event-stream; caching is off.',
 });
 
-const contentTypeCheck = check(contentType, { sharing: 'shared', profile: 'core' }, (t: Device) =>
+const contentTypeCheck = check(contentType, { sharing: 'shared', profile: 'core', premises: SERVED }, (t: Device) =>
   withStreams(t, async (streams) => {
     const stream = await streams.try();
     t.must(stream.status === 200 && mediaType(stream.headers) === 'text/event-stream', {
@@ -57,7 +59,7 @@ const frame = requirement({
   text: 'Every event frame has id (a decimal integer), event, and data (one JSON envelope), in valid UTF-8.',
 });
 
-const frameChecks = checksOfFrames(frame, expectEventFrame);
+const frameChecks = checksOfFrames(frame, expectEventFrame, { driven: STREAM, retained: STREAM });
 
 const envelope = requirement({
   id: 'device.events.envelope',
@@ -68,7 +70,7 @@ const envelope = requirement({
   text: 'The envelope has object "event", id and type equal to the SSE fields, occurred_at a date-time, and data an object.',
 });
 
-const envelopeChecks = checksOfFrames(envelope, expectEnvelope);
+const envelopeChecks = checksOfFrames(envelope, expectEnvelope, { driven: EVENTS, retained: RETAINED });
 
 const typeForm = requirement({
   id: 'device.events.type-form',
@@ -79,10 +81,17 @@ const typeForm = requirement({
   text: 'Event types have the form {resource}.{action}, without a version suffix.',
 });
 
-const typeFormChecks = checksOfFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''));
+const typeFormChecks = checksOfFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
+  driven: EVENTS,
+  retained: RETAINED,
+});
 
 /** Two checks of a requirement that holds for each frame: events that the check causes, live and replayed; and retained ones. */
-function checksOfFrames(requirement: Requirement, expectOne: (t: Device, frame: SseFrame) => void) {
+function checksOfFrames(
+  requirement: Requirement,
+  expectOne: (t: Device, frame: SseFrame) => void,
+  premises: { driven: string[]; retained: string[] },
+) {
   const expectAll = (t: Device, { stream }: Subscription): void => {
     for (const each of stream.frames) if (!carriesNoEvent(each)) expectOne(t, each);
     t.must(stream.framing.invalidUtf8 === 0, {
@@ -91,18 +100,20 @@ function checksOfFrames(requirement: Requirement, expectOne: (t: Device, frame: 
     });
   };
   return [
-    check(requirement, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (t: Device) =>
-      withStreams(t, async (streams) => {
-        const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-        const published = await publishEveryEventKind(t);
-        await readUpTo(live, published);
-        expectAll(t, live);
-        const replay = await streams.open({ after: cursor });
-        await readUpTo(replay, published);
-        expectAll(t, replay);
-      }),
+    check(
+      requirement,
+      { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: premises.driven },
+      (t: Device) =>
+        withStreams(t, async (streams) => {
+          const { live, cursor } = await subscribeAtKnownCursor(t, streams);
+          const published = await publishEveryEventKind(t);
+          const both = [live, await streams.open({ after: cursor })];
+          const problem = await readWhatComes(both, published);
+          for (const subscription of both) expectAll(t, subscription);
+          if (problem !== undefined) throw problem;
+        }),
     ),
-    check(requirement, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
+    check(requirement, { aspect: 'retained', sharing: 'shared', premises: premises.retained }, (t: Device) =>
       withStreams(t, async (streams) => expectAll(t, await requireRetained(t, streams))),
     ),
   ];
@@ -117,40 +128,46 @@ const payload = requirement({
   text: 'deployment.deployed carries the fields of section 2.4, its status follows the merge rule, and deployed_at is a date-time.',
 });
 
-const payloadCheck = check(payload, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { live } = await subscribeAtKnownCursor(t, streams);
-    for (let round = 0; round < 3; round += 1) {
-      const made = await t.control.deploy();
-      const seen = await live.until((event) => isDeployedEvent(event, made.id), `deployment.deployed of ${made.id}`);
-      const { activity_status } = expectDescribed(t, made, seen);
-      t.should(activity_status === 'deployed', {
-        expected: 'activity_status deployed in deployment.deployed',
-        actual: activity_status,
-      });
-    }
-  }),
+const payloadCheck = check(
+  payload,
+  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: DEPLOYMENT_EVENTS },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { live } = await subscribeAtKnownCursor(t, streams);
+      for (let round = 0; round < 3; round += 1) {
+        const made = await t.control.deploy();
+        const seen = await live.until((event) => isDeployedEvent(event, made.id), `deployment.deployed of ${made.id}`);
+        const { activity_status } = expectDescribed(t, made, seen);
+        t.should(activity_status === 'deployed', {
+          expected: 'activity_status deployed in deployment.deployed',
+          actual: activity_status,
+        });
+      }
+    }),
 );
 
-const payloadErrorCheck = check(payload, { aspect: 'error', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { live } = await subscribeAtKnownCursor(t, streams);
-    let deployed = 0;
-    for (const error_status of ['retrying', 'failed'] as const) {
-      const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
-      const made = await t.control.deploy(wanted).catch(ignoreRefusal);
-      // A device need not be driven to this state, and a deployment that has failed is archived: its answer says which.
-      if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
-      deployed += 1;
-      const arrived = await deployedEventArrives(t, live, made.id);
-      t.should(arrived, {
-        expected: `deployment.deployed of ${made.id}, which is deployed, with error_status ${error_status}`,
-        actual: 'none',
-      });
-      if (arrived) expectDescribed(t, made, live.events);
-    }
-    if (deployed === 0) t.notApplicable('control cannot make a deployment that is deployed with an error');
-  }),
+const payloadErrorCheck = check(
+  payload,
+  { aspect: 'error', needs: ['drive'], sharing: 'exclusive', premises: [payload.id, 'device.deployment.merge.driven'] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { live } = await subscribeAtKnownCursor(t, streams);
+      let deployed = 0;
+      for (const error_status of ['retrying', 'failed'] as const) {
+        const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
+        const made = await t.control.deploy(wanted).catch(ignoreRefusal);
+        // A device need not be driven to this state, and a deployment that has failed is archived: its answer says which.
+        if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
+        deployed += 1;
+        const arrived = await deployedEventArrives(t, live, made.id);
+        t.should(arrived, {
+          expected: `deployment.deployed of ${made.id}, which is deployed, with error_status ${error_status}`,
+          actual: 'none',
+        });
+        if (arrived) expectDescribed(t, made, live.events);
+      }
+      if (deployed === 0) t.notApplicable('control cannot make a deployment that is deployed with an error');
+    }),
 );
 
 /** A device may send an event a little later than control answers. */
@@ -180,13 +197,20 @@ function expectDescribed(
   return shown;
 }
 
-const payloadRetainedCheck = check(payload, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const sample = await sampleRetained(t, streams);
-    const deployed = sample?.stream.frames.filter(({ event }) => event === 'deployment.deployed') ?? [];
-    for (const { data } of deployed) expectDeployedPayload(t, parseObject(data ?? '')?.['data']);
-    if (deployed.length === 0) t.notApplicable('the device replays no deployment.deployed that it retained');
-  }),
+const payloadRetainedCheck = check(
+  payload,
+  {
+    aspect: 'retained',
+    sharing: 'shared',
+    premises: ['device.events.envelope.retained', 'device.events.type-form.retained'],
+  },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const sample = await sampleRetained(t, streams);
+      const deployed = sample?.stream.frames.filter(({ event }) => event === 'deployment.deployed') ?? [];
+      for (const { data } of deployed) expectDeployedPayload(t, parseObject(data ?? '')?.['data']);
+      if (deployed.length === 0) t.notApplicable('the device replays no deployment.deployed that it retained');
+    }),
 );
 
 export default [

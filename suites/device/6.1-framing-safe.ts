@@ -7,6 +7,7 @@ import { expectEnvelope, expectEventFrame } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { configFile } from './support/disk.ts';
 import { ignoreRefusal, isDeployedEvent, payloadOf, subscribeAtKnownCursor } from './support/drive.ts';
+import { DEPLOYMENT_EVENTS } from './support/premises.ts';
 import { currentDeployment } from './support/requests.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 
@@ -19,35 +20,38 @@ const framing = requirement({
   text: 'Text with newlines, U+2028, quotes, emoji or 64 KiB arrives unchanged in a stream that a strict reader can parse, and in JSON.',
 });
 
-const framingCheck = check(framing, { needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { live } = await subscribeAtKnownCursor(t, streams);
-    let onStream = 0;
-    await t.property(
-      text,
-      async (value) => {
-        const from = live.stream.frames.length;
-        const made = await deployWith(t, value);
-        // A device, or a platform in between, may refuse such text.
-        if (made?.activity_status !== 'deployed') return;
-        await expectIntact(t, live, from, made);
-        if (made.release_id.includes(value)) onStream += 1;
-        const body = await currentDeployment(t);
-        // Control answers with the deployment as the device took it: a platform in between may have cut or trimmed the text.
-        t.must(body?.['id'] !== made.id || body['description'] === made.description, {
-          expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
-          actual: body?.['description'],
-        });
-        if (made.description !== value) t.note('control changed the description that it was given');
-      },
-      { runs: 24, examples: AWKWARD.map((value): [unknown] => [value]) },
-    );
-    t.note(
-      onStream === 0
-        ? 'no text that was given shows up on the stream'
-        : 'text given as release_id shows up on the stream',
-    );
-  }),
+const framingCheck = check(
+  framing,
+  { needs: ['drive'], sharing: 'exclusive', premises: DEPLOYMENT_EVENTS },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { live } = await subscribeAtKnownCursor(t, streams);
+      let onStream = 0;
+      await t.property(
+        text,
+        async (value) => {
+          const from = live.stream.frames.length;
+          const made = await deployWith(t, value);
+          // A device, or a platform in between, may refuse such text.
+          if (made?.activity_status !== 'deployed') return;
+          await expectIntact(t, live, from, made);
+          if (made.release_id.includes(value)) onStream += 1;
+          const body = await currentDeployment(t);
+          // Control answers with the deployment as the device took it: a platform in between may have cut or trimmed the text.
+          t.must(body?.['id'] !== made.id || body['description'] === made.description, {
+            expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
+            actual: body?.['description'],
+          });
+          if (made.description !== value) t.note('control changed the description that it was given');
+        },
+        { runs: 24, examples: AWKWARD.map((value): [unknown] => [value]) },
+      );
+      t.note(
+        onStream === 0
+          ? 'no text that was given shows up on the stream'
+          : 'text given as release_id shows up on the stream',
+      );
+    }),
 );
 
 const AWKWARD: string[] = [

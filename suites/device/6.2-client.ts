@@ -5,6 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, parseObject, type SeenEvent, sameEnvelope } from './support/events.ts';
+import { LIVE } from './support/premises.ts';
 import { withStreams } from './support/streams.ts';
 
 const client = requirement({
@@ -16,30 +17,33 @@ const client = requirement({
   text: 'A standard EventSource client gets every event with its type and id, and after a broken connection resumes by Last-Event-ID without losing any.',
 });
 
-const clientCheck = check(client, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { live } = await subscribeAtKnownCursor(t, streams);
-    await publishEveryEventKind(t);
-    await readUpTo(live, await publish(t, 1));
-    // The package listens to the types that it is given.
-    const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
-    const source = new EventSourceClient(t.http, { path: '/events', types });
-    try {
-      const first = await firstMessage(t, source);
-      await readUpTo(live, await publish(t, eventBudget(t, 5)));
-      // What is published while the client is cut off has to be replayed.
-      source.cut();
-      await readUpTo(live, await publish(t, eventBudget(t, 10)));
+const clientCheck = check(
+  client,
+  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: LIVE },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { live } = await subscribeAtKnownCursor(t, streams);
       await publishEveryEventKind(t);
       await readUpTo(live, await publish(t, 1));
-      const due = distinct(live.events).filter(
-        ({ id, type }) => id > BigInt(first.lastEventId) && types.includes(type),
-      );
-      for (const event of due) await expectReceived(t, source, event);
-    } finally {
-      source.close();
-    }
-  }),
+      // The package listens to the types that it is given.
+      const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
+      const source = new EventSourceClient(t.http, { path: '/events', types });
+      try {
+        const first = await firstMessage(t, source);
+        await readUpTo(live, await publish(t, eventBudget(t, 5)));
+        // What is published while the client is cut off has to be replayed.
+        source.cut();
+        await readUpTo(live, await publish(t, eventBudget(t, 10)));
+        await publishEveryEventKind(t);
+        await readUpTo(live, await publish(t, 1));
+        const due = distinct(live.events).filter(
+          ({ id, type }) => id > BigInt(first.lastEventId) && types.includes(type),
+        );
+        for (const event of due) await expectReceived(t, source, event);
+      } finally {
+        source.close();
+      }
+    }),
 );
 
 const FIRST_MESSAGE_MS = 500;

@@ -6,6 +6,7 @@ import { check, type Device, restart } from './support/check.ts';
 import { publish } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
 import { awaitHeartbeats, expectCursorKept, expectOpenWhileIdle, heartbeatsOf } from './support/heartbeats.ts';
+import { STREAM } from './support/premises.ts';
 import { sampleRetained } from './support/retained.ts';
 import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
@@ -18,17 +19,20 @@ const heartbeat = requirement({
   text: 'An idle stream carries a comment within 1.5 times the declared interval (30 s when none is declared); its text is "heartbeat".',
 });
 
-const heartbeatCheck = check(heartbeat, { sharing: 'shared', slow: true, profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const subscription = await streams.open();
-    const wanted = Math.max(1, Math.min(3, Math.floor(LONG_SECONDS / t.heartbeatSeconds)));
-    const found = await awaitHeartbeats(t, subscription, wanted);
-    for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
-      t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
-    }
-    // Without a declared interval, heartbeats may come more often than every 30 s.
-    if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
-  }),
+const heartbeatCheck = check(
+  heartbeat,
+  { sharing: 'shared', slow: true, profile: 'core', premises: STREAM },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const subscription = await streams.open();
+      const wanted = Math.max(1, Math.min(3, Math.floor(LONG_SECONDS / t.heartbeatSeconds)));
+      const found = await awaitHeartbeats(t, subscription, wanted);
+      for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
+        t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
+      }
+      // Without a declared interval, heartbeats may come more often than every 30 s.
+      if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
+    }),
 );
 
 /** No stream is watched for longer, unless one heartbeat takes longer. */
@@ -46,15 +50,18 @@ function shouldBeRare(t: Device, subscription: Subscription): void {
 }
 
 // One stream with both a cursor and a filter: a device may serve few streams at once, and these stay open for long.
-const heartbeatReplayedCheck = check(heartbeat, { aspect: 'replayed', sharing: 'shared', slow: true }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const lastEventId = await someCursor(t, streams);
-    if (lastEventId === undefined) return t.notApplicable('the device replays no event that it retained');
-    const opening = { lastEventId, types: ['deployment.removed'] };
-    const stream = await streams.try(opening);
-    if (stream.status !== 200) return t.notApplicable(`${describeOpen(opening)} is answered with ${stream.status}`);
-    await awaitHeartbeats(t, streams.follow(stream), 1);
-  }),
+const heartbeatReplayedCheck = check(
+  heartbeat,
+  { aspect: 'replayed', sharing: 'shared', slow: true, premises: STREAM },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const lastEventId = await someCursor(t, streams);
+      if (lastEventId === undefined) return t.notApplicable('the device replays no event that it retained');
+      const opening = { lastEventId, types: ['deployment.removed'] };
+      const stream = await streams.try(opening);
+      if (stream.status !== 200) return t.notApplicable(`${describeOpen(opening)} is answered with ${stream.status}`);
+      await awaitHeartbeats(t, streams.follow(stream), 1);
+    }),
 );
 
 /** The id of an event that is retained. */
@@ -66,7 +73,7 @@ async function someCursor(t: Device, streams: Streams): Promise<bigint | undefin
 
 const heartbeatRestartCheck = check(
   heartbeat,
-  { aspect: 'restart', needs: ['restart'], sharing: 'disruptive', slow: true },
+  { aspect: 'restart', needs: ['restart'], sharing: 'disruptive', slow: true, premises: [heartbeat.id] },
   (t: Device) =>
     withStreams(t, async (streams) => {
       if (t.heartbeatSeconds > SHORT_SECONDS)
@@ -86,7 +93,7 @@ const inert = requirement({
   text: 'Heartbeats are comments and nothing else: they carry no id, event or data, and move no cursor.',
 });
 
-const inertCheck = check(inert, { sharing: 'shared', slow: true }, (t: Device) =>
+const inertCheck = check(inert, { sharing: 'shared', slow: true, premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
     const subscription = await streams.open();
     await awaitHeartbeats(t, subscription, 1, (frame) => expectEvent(t, frame));
@@ -111,7 +118,7 @@ const longLived = requirement({
   text: 'The stream is long-lived: while idle it stays open past two heartbeats.',
 });
 
-const longLivedCheck = check(longLived, { sharing: 'shared', slow: true }, (t: Device) =>
+const longLivedCheck = check(longLived, { sharing: 'shared', slow: true, premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
     const times = t.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.6;
     const idleMs = times * t.heartbeatSeconds * 1000;

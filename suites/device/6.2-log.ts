@@ -13,6 +13,7 @@ import {
   subscribeAtKnownCursor,
 } from './support/drive.ts';
 import { eventsOf, type SeenEvent, showIds } from './support/events.ts';
+import { LASTING, LIVE, RETAINED } from './support/premises.ts';
 import { requireRetained } from './support/retained.ts';
 import { describeOpen, type Subscription, withStreams } from './support/streams.ts';
 
@@ -25,7 +26,7 @@ const jsonl = requirement({
   text: 'The event log is JSONL: each line is one JSON value, and every retained event is in it.',
 });
 
-const jsonlCheck = check(jsonl, { needs: ['log', 'drive'], sharing: 'exclusive' }, (t: Device) =>
+const jsonlCheck = check(jsonl, { needs: ['log', 'drive'], sharing: 'exclusive', premises: LIVE }, (t: Device) =>
   withStreams(t, async (streams) => {
     const { live } = await subscribeAtKnownCursor(t, streams);
     await publishEveryEventKind(t);
@@ -34,12 +35,15 @@ const jsonlCheck = check(jsonl, { needs: ['log', 'drive'], sharing: 'exclusive' 
   }),
 );
 
-const jsonlRetainedCheck = check(jsonl, { aspect: 'retained', needs: ['log'], sharing: 'exclusive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { stream } = await requireRetained(t, streams);
-    const events = eventsOf(t, stream);
-    expectJsonl(t, await readLog(t), events.slice(-NEWEST));
-  }),
+const jsonlRetainedCheck = check(
+  jsonl,
+  { aspect: 'retained', needs: ['log'], sharing: 'exclusive', premises: RETAINED },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { stream } = await requireRetained(t, streams);
+      const events = eventsOf(t, stream);
+      expectJsonl(t, await readLog(t), events.slice(-NEWEST));
+    }),
 );
 
 /** Of a long log the newest events are enough. */
@@ -69,29 +73,32 @@ const compaction = requirement({
   text: 'Compaction removes only the oldest events. The retained events replay unchanged, and no live event is lost meanwhile.',
 });
 
-const compactionCheck = check(compaction, { needs: ['drive', 'compact'], sharing: 'disruptive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { earliest: before } = await compactAway(t, streams);
-    const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-    t.note(`compaction left the events from ${before} on`);
-    await expectDeliveryDuringCompaction(t, live);
+const compactionCheck = check(
+  compaction,
+  { needs: ['drive', 'compact'], sharing: 'disruptive', premises: LASTING },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { earliest: before } = await compactAway(t, streams);
+      const { live, cursor } = await subscribeAtKnownCursor(t, streams);
+      t.note(`compaction left the events from ${before} on`);
+      await expectDeliveryDuringCompaction(t, live);
 
-    const { earliest, latest } = await compact(t);
-    t.should(earliest <= latest, {
-      expected: 'an event that is left after compaction, so that a client that is a little behind can catch up',
-      actual: 'an empty log',
-    });
-    // With nothing retained, the next event is the earliest that is.
-    const retained = earliest > latest ? (await publish(t, 1)).last : earliest;
-    let from = cursor;
-    if (retained > from) from = retained;
-    const last = await publish(t, 1);
-    await readUpTo(live, last);
-    const replay = await streams.open({ after: from });
-    await readUpTo(replay, last);
-    const due = live.events.filter(({ id }) => id > from);
-    expectSameEvents(t, replay.events, due, `${describeOpen({ after: from })} after compaction`);
-  }),
+      const { earliest, latest } = await compact(t);
+      t.should(earliest <= latest, {
+        expected: 'an event that is left after compaction, so that a client that is a little behind can catch up',
+        actual: 'an empty log',
+      });
+      // With nothing retained, the next event is the earliest that is.
+      const retained = earliest > latest ? (await publish(t, 1)).last : earliest;
+      let from = cursor;
+      if (retained > from) from = retained;
+      const last = await publish(t, 1);
+      await readUpTo(live, last);
+      const replay = await streams.open({ after: from });
+      await readUpTo(replay, last);
+      const due = live.events.filter(({ id }) => id > from);
+      expectSameEvents(t, replay.events, due, `${describeOpen({ after: from })} after compaction`);
+    }),
 );
 
 async function expectDeliveryDuringCompaction(t: Device, live: Subscription): Promise<void> {

@@ -8,6 +8,7 @@ import { check, type Device, restart } from './support/check.ts';
 import { appendTo, lastLine } from './support/disk.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, type SeenEvent, showIds } from './support/events.ts';
+import { CURRENT_SHOWN, LIVE } from './support/premises.ts';
 import { CURRENT, objectOf } from './support/requests.ts';
 import { earliestServedIn, expectStretchReplayed, fillLog } from './support/retained.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
@@ -23,7 +24,7 @@ const survives = requirement({
 
 const survivesCheck = check(
   survives,
-  { needs: ['drive', 'restart'], sharing: 'disruptive', profile: 'core' },
+  { needs: ['drive', 'restart'], sharing: 'disruptive', profile: 'core', premises: LIVE },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const { cursor, live } = await subscribeAtKnownCursor(t, streams);
@@ -66,7 +67,12 @@ function expectContinuedIds(t: Device, first: bigint, before: readonly SeenEvent
 
 const survivesWholeCheck = check(
   survives,
-  { aspect: 'whole', needs: ['drive', 'restart'], sharing: 'disruptive' },
+  {
+    aspect: 'whole',
+    needs: ['drive', 'restart'],
+    sharing: 'disruptive',
+    premises: [survives.id, 'device.events.replay.complete.whole'],
+  },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const stretch = await fillLog(t, streams);
@@ -89,7 +95,7 @@ const survivesWholeCheck = check(
 
 const survivesCompactedCheck = check(
   survives,
-  { aspect: 'compacted', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive' },
+  { aspect: 'compacted', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive', premises: [survives.id] },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const { live } = await subscribeAtKnownCursor(t, streams);
@@ -112,28 +118,31 @@ const crash = requirement({
   text: 'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
 });
 
-const crashCheck = check(crash, { needs: ['drive', 'restart', 'log'], sharing: 'disruptive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    await t.property(
-      fc.record({ bursts: fc.integer({ min: 1, max: MOST_BURSTS }), delayMs: fc.integer({ min: 0, max: 25 }) }),
-      async ({ bursts, delayMs }) => {
-        const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-        // Not awaited: the agent is killed while it writes. The kill may cut off these requests.
-        const portion = Math.ceil(eventBudget(t, 60) / MOST_BURSTS);
-        const publishing = Array.from({ length: bursts }, () => publish(t, portion).catch(ignoreBreak));
-        await new Promise((resolve) => setTimeout(resolve, delayMs));
-        let seen: SeenEvent[] = [];
-        const http = await restart(t, 'SIGKILL', async () => {
-          await Promise.all(publishing);
-          seen = distinct(await live.drain());
-        });
-        const { events, first } = await publishAndReplay(t, streams, http, cursor, 1);
-        expectContinuedIds(t, first, seen);
-        expectSeenKept(t, events, seen, `${describeOpen({ after: cursor })} after a kill`);
-      },
-      { runs: 6 },
-    );
-  }),
+const crashCheck = check(
+  crash,
+  { needs: ['drive', 'restart', 'log'], sharing: 'disruptive', premises: [survives.id] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      await t.property(
+        fc.record({ bursts: fc.integer({ min: 1, max: MOST_BURSTS }), delayMs: fc.integer({ min: 0, max: 25 }) }),
+        async ({ bursts, delayMs }) => {
+          const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+          // Not awaited: the agent is killed while it writes. The kill may cut off these requests.
+          const portion = Math.ceil(eventBudget(t, 60) / MOST_BURSTS);
+          const publishing = Array.from({ length: bursts }, () => publish(t, portion).catch(ignoreBreak));
+          await new Promise((resolve) => setTimeout(resolve, delayMs));
+          let seen: SeenEvent[] = [];
+          const http = await restart(t, 'SIGKILL', async () => {
+            await Promise.all(publishing);
+            seen = distinct(await live.drain());
+          });
+          const { events, first } = await publishAndReplay(t, streams, http, cursor, 1);
+          expectContinuedIds(t, first, seen);
+          expectSeenKept(t, events, seen, `${describeOpen({ after: cursor })} after a kill`);
+        },
+        { runs: 6 },
+      );
+    }),
 );
 
 const MOST_BURSTS = 6;
@@ -162,27 +171,30 @@ const tornTail = requirement({
   text: 'A torn last line in the log damages no event written after it, over two restarts.',
 });
 
-const tornTailCheck = check(tornTail, { needs: ['drive', 'restart', 'log'], sharing: 'disruptive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    await restart(t);
-    await t.property(
-      fc.double({ min: 0, max: 1, noNaN: true }),
-      async (fraction) => {
-        const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-        await readUpTo(live, await publish(t, eventBudget(t, 3)));
-        const before = distinct(live.events);
-        await live.close();
-        const torn = await restartWithTornLine(t, fraction);
-        const once = await publishAndReplay(t, streams, torn, cursor, 2);
-        expectContinuedIds(t, once.first, before);
-        expectSameEvents(t, upTo(once.events, before), before, 'the log after a torn line and 1 restart');
-        const twice = await publishAndReplay(t, streams, await restart(t), cursor, 2);
-        expectContinuedIds(t, twice.first, once.events);
-        expectSameEvents(t, upTo(twice.events, once.events), once.events, 'the log after a torn line and 2 restarts');
-      },
-      { runs: 4, examples: [[0], [1], [0.5]] },
-    );
-  }),
+const tornTailCheck = check(
+  tornTail,
+  { needs: ['drive', 'restart', 'log'], sharing: 'disruptive', premises: [survives.id] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      await restart(t);
+      await t.property(
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        async (fraction) => {
+          const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+          await readUpTo(live, await publish(t, eventBudget(t, 3)));
+          const before = distinct(live.events);
+          await live.close();
+          const torn = await restartWithTornLine(t, fraction);
+          const once = await publishAndReplay(t, streams, torn, cursor, 2);
+          expectContinuedIds(t, once.first, before);
+          expectSameEvents(t, upTo(once.events, before), before, 'the log after a torn line and 1 restart');
+          const twice = await publishAndReplay(t, streams, await restart(t), cursor, 2);
+          expectContinuedIds(t, twice.first, once.events);
+          expectSameEvents(t, upTo(twice.events, once.events), once.events, 'the log after a torn line and 2 restarts');
+        },
+        { runs: 4, examples: [[0], [1], [0.5]] },
+      );
+    }),
 );
 
 /** Restarts the agent, and while it is down appends that much of its last line to the log. */
@@ -210,20 +222,24 @@ const keeps = requirement({
   text: 'The deployment that is on the device is still the current one after the agent has been restarted, and the device is the same.',
 });
 
-const keepsCheck = check(keeps, { needs: ['drive', 'restart'], sharing: 'disruptive' }, async (t: Device) => {
-  const { id } = await t.control.deploy();
-  const before = objectOf(await t.http.get(CURRENT))?.['device_id'];
-  const http = await restart(t);
-  const response = await http.get(CURRENT);
-  const { id: now, device_id: device } = objectOf(response) ?? {};
-  t.must(response.status === 200 && now === id, {
-    expected: `the deployment ${id}`,
-    actual: now ?? response.status,
-  });
-  t.must(before === undefined || device === before, {
-    expected: `the device_id of before the restart, ${String(before)}`,
-    actual: device,
-  });
-});
+const keepsCheck = check(
+  keeps,
+  { needs: ['drive', 'restart'], sharing: 'disruptive', premises: CURRENT_SHOWN },
+  async (t: Device) => {
+    const { id } = await t.control.deploy();
+    const before = objectOf(await t.http.get(CURRENT))?.['device_id'];
+    const http = await restart(t);
+    const response = await http.get(CURRENT);
+    const { id: now, device_id: device } = objectOf(response) ?? {};
+    t.must(response.status === 200 && now === id, {
+      expected: `the deployment ${id}`,
+      actual: now ?? response.status,
+    });
+    t.must(before === undefined || device === before, {
+      expected: `the device_id of before the restart, ${String(before)}`,
+      actual: device,
+    });
+  },
+);
 
 export default [survivesCheck, survivesWholeCheck, survivesCompactedCheck, crashCheck, tornTailCheck, keepsCheck];

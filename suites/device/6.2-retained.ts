@@ -1,40 +1,55 @@
 /** Section 6.2 for a black box: replays of the events that the device has retained, compared with each other. */
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
+import { afterWins, header } from './4.1-header.ts';
 import { types } from './4.1-types.ts';
-import { afterWins, complete, exclusive, expectNothingReplayed, header, QUIET_MS } from './6.2-replay.ts';
+import { complete, exclusive, expectNothingReplayed, QUIET_MS } from './6.2-replay.ts';
 import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { distinct, eventsOf, type SeenEvent } from './support/events.ts';
+import { RETAINED, RETAINED_REPLAY } from './support/premises.ts';
+import { laterThan } from './support/recording.ts';
 import { sampleRetained } from './support/retained.ts';
 import { describeAnswer, describeOpen, type Streams, Subscription, withStreams } from './support/streams.ts';
 
-const completeRetainedCheck = check(complete, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  expectReplayFromAnywhere(t, (after) => ({ after })),
+const completeRetainedCheck = check(
+  complete,
+  { aspect: 'retained', sharing: 'shared', premises: RETAINED },
+  // Whether the cursor is repeated is a requirement of its own.
+  (t: Device) => expectReplayFromAnywhere(t, (after) => ({ after }), { mayRepeatCursor: true }),
 );
 
-const headerRetainedCheck = check(header, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  expectReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
+const headerRetainedCheck = check(
+  header,
+  { aspect: 'retained', sharing: 'shared', premises: RETAINED_REPLAY },
+  (t: Device) => expectReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
 );
 
-const afterWinsRetainedCheck = check(afterWins, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  expectReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
+const afterWinsRetainedCheck = check(
+  afterWins,
+  { aspect: 'retained', sharing: 'shared', premises: ['device.events.header-cursor.retained'] },
+  (t: Device) => expectReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
 );
 
 /** A replay from any retained event holds all later ones. `openAt` may use the id of another retained event. */
-function expectReplayFromAnywhere(t: Device, openAt: (cursor: bigint, other: bigint) => OpenEvents): Promise<void> {
+function expectReplayFromAnywhere(
+  t: Device,
+  openAt: (cursor: bigint, other: bigint) => OpenEvents,
+  { mayRepeatCursor = false } = {},
+): Promise<void> {
   return withStreams(t, async (streams) => {
     const events = await requireTwo(t, streams);
     const newest = events.at(-1)?.id ?? 0n;
     await t.property(
-      fc.tuple(positionIn(events), positionIn(events)),
-      async ([at, elsewhere]) => {
-        const cursor = events[at]?.id ?? 0n;
-        const opening = openAt(cursor, events[elsewhere]?.id ?? 0n);
+      fc.tuple(cursorIn(events), cursorIn(events)),
+      async ([cursor, other]) => {
+        const opening = openAt(cursor, other);
         const came = await replayUpTo(t, streams, cursor, newest, opening);
-        if (came !== undefined) expectSameEvents(t, came, events.slice(at + 1), describeOpen(opening));
+        if (came === undefined) return;
+        const compared = mayRepeatCursor ? laterThan(cursor, came) : came;
+        expectSameEvents(t, compared, laterThan(cursor, events), describeOpen(opening));
       },
-      { runs: 6 },
+      { runs: 6, describe: ([cursor, other]) => describeOpen(openAt(cursor, other)) },
     );
   });
 }
@@ -53,8 +68,9 @@ async function requireTwo(t: Device, streams: Streams): Promise<SeenEvent[]> {
   return events;
 }
 
-/** An index with at least one event after it. */
-const positionIn = (events: readonly SeenEvent[]): fc.Arbitrary<number> => fc.nat({ max: events.length - 2 });
+/** The id of an event with at least one after it. */
+const cursorIn = (events: readonly SeenEvent[]): fc.Arbitrary<bigint> =>
+  fc.constantFrom(...events.slice(0, -1).map(({ id }) => id));
 
 /** The replay up to `last`. Undefined when the log was compacted past the cursor meanwhile, so that nothing can be compared. */
 async function replayUpTo(
@@ -91,52 +107,60 @@ async function openReplay(
   return undefined;
 }
 
-const exclusiveRetainedCheck = check(exclusive, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const events = await requireTwo(t, streams);
-    await t.property(
-      positionIn(events),
-      async (at) => {
-        const after = events[at]?.id ?? 0n;
-        const due = events[at + 1]?.id ?? 0n;
-        const came = await replayUpTo(t, streams, after, due, { after });
-        if (came === undefined) return;
-        t.must(came[0]?.id === due, {
-          expected: `event ${due}, the first retained after ${after}`,
-          actual: came[0] === undefined ? 'nothing up to it' : `event ${came[0].id}`,
-        });
-      },
-      { runs: 6 },
-    );
-  }),
+const exclusiveRetainedCheck = check(
+  exclusive,
+  { aspect: 'retained', sharing: 'shared', premises: ['device.events.replay.complete.retained'] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const events = await requireTwo(t, streams);
+      await t.property(
+        cursorIn(events),
+        async (after) => {
+          const due = events.find(({ id }) => id > after)?.id ?? after;
+          const came = await replayUpTo(t, streams, after, due, { after });
+          if (came === undefined) return;
+          t.must(came[0]?.id === due, {
+            expected: `event ${due}, the first retained after ${after}`,
+            actual: came[0] === undefined ? 'nothing up to it' : `event ${came[0].id}`,
+          });
+        },
+        { runs: 6, describe: (after) => `after=${after}` },
+      );
+    }),
 );
 
-const exclusiveFutureRetainedCheck = check(exclusive, { aspect: 'future.retained', sharing: 'shared' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const newest = (await retainedEvents(t, streams)).at(-1)?.id;
-    if (newest === undefined) return t.notApplicable('the device replays no event that it retained');
-    const after = newest + 2n ** 40n;
-    const stream = await streams.try({ after });
-    await stream.idle(QUIET_MS, { within: t.patienceMs, for: 'the end of a replay' });
-    expectNothingReplayed(t, stream, newest, after);
-  }),
+const exclusiveFutureRetainedCheck = check(
+  exclusive,
+  { aspect: 'future.retained', sharing: 'shared', premises: RETAINED_REPLAY },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const newest = (await retainedEvents(t, streams)).at(-1)?.id;
+      if (newest === undefined) return t.notApplicable('the device replays no event that it retained');
+      const after = newest + 2n ** 40n;
+      const stream = await streams.try({ after });
+      await stream.idle(QUIET_MS, { within: t.patienceMs, for: 'the end of a replay' });
+      expectNothingReplayed(t, stream, newest, after);
+    }),
 );
 
-const typesRetainedCheck = check(types, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const [first, ...later] = await requireTwo(t, streams);
-    const after = first?.id ?? 0n;
-    await t.property(
-      fc.subarray([...new Set(later.map(({ type }) => type))], { minLength: 1 }),
-      async (listed) => {
-        const opening = { after, types: listed };
-        const due = later.filter(({ type }) => listed.includes(type));
-        const came = await replayUpTo(t, streams, after, due.at(-1)?.id ?? after, opening);
-        if (came !== undefined) expectSameEvents(t, came, due, describeOpen(opening));
-      },
-      { runs: 6 },
-    );
-  }),
+const typesRetainedCheck = check(
+  types,
+  { aspect: 'retained', sharing: 'shared', premises: RETAINED_REPLAY },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const [first, ...later] = await requireTwo(t, streams);
+      const after = first?.id ?? 0n;
+      await t.property(
+        fc.subarray([...new Set(later.map(({ type }) => type))], { minLength: 1 }),
+        async (listed) => {
+          const opening = { after, types: listed };
+          const due = later.filter(({ type }) => listed.includes(type));
+          const came = await replayUpTo(t, streams, after, due.at(-1)?.id ?? after, opening);
+          if (came !== undefined) expectSameEvents(t, came, due, describeOpen(opening));
+        },
+        { runs: 6, describe: (listed) => describeOpen({ after, types: listed }) },
+      );
+    }),
 );
 
 export default [

@@ -5,6 +5,7 @@ import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, type SeenEvent } from './support/events.ts';
+import { LIVE } from './support/premises.ts';
 import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 export const seam = requirement({
@@ -16,19 +17,22 @@ export const seam = requirement({
   text: 'No event is lost between replay and live while events are being published.',
 });
 
-const seamCheck = check(seam, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-    await readUpTo(live, await publish(t, eventBudget(t, 10)));
-    const opened = await openWhilePublishing(t, streams, cursor);
-    const end = await publish(t, 1);
-    await readUpTo(live, end);
-    for (const subscription of opened) {
-      await readUpTo(subscription, end);
-      const what = `${describeOpen({ after: cursor })}, opened while events were published`;
-      expectSameEvents(t, subscription.events, live.events, what);
-    }
-  }),
+const seamCheck = check(
+  seam,
+  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: ['device.events.concurrent'] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+      await readUpTo(live, await publish(t, eventBudget(t, 10)));
+      const opened = await openWhilePublishing(t, streams, cursor);
+      const end = await publish(t, 1);
+      await readUpTo(live, end);
+      for (const subscription of opened) {
+        await readUpTo(subscription, end);
+        const what = `${describeOpen({ after: cursor })}, opened while events were published`;
+        expectSameEvents(t, subscription.events, live.events, what);
+      }
+    }),
 );
 
 /** Events go on being published while streams are opened, so that each changes from replay to live at another moment. */
@@ -67,20 +71,23 @@ const atLeastOnce = requirement({
   text: 'A client that is cut off at any byte and reconnects from the last whole frame gets every event at least once.',
 });
 
-const atLeastOnceCheck = check(atLeastOnce, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-    await readUpTo(live, await publish(t, eventBudget(t, 12)));
-    const due = distinct(live.events);
-    await t.property(
-      fc.array(fc.record({ bytes: fc.nat({ max: 2500 }), byHeader: fc.boolean() }), { minLength: 1, maxLength: 6 }),
-      async (cuts) => {
-        const seen = await readWithCuts(t, streams, cursor, due.at(-1)?.id ?? cursor, cuts);
-        expectSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
-      },
-      { runs: 15 },
-    );
-  }),
+const atLeastOnceCheck = check(
+  atLeastOnce,
+  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: LIVE },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+      await readUpTo(live, await publish(t, eventBudget(t, 12)));
+      const due = distinct(live.events);
+      await t.property(
+        fc.array(fc.record({ bytes: fc.nat({ max: 2500 }), byHeader: fc.boolean() }), { minLength: 1, maxLength: 6 }),
+        async (cuts) => {
+          const seen = await readWithCuts(t, streams, cursor, due.at(-1)?.id ?? cursor, cuts);
+          expectSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
+        },
+        { runs: 15 },
+      );
+    }),
 );
 
 /** Reads the events after the cursor up to `last`, over a connection for each cut and a last one without. */

@@ -4,15 +4,29 @@ import { complete } from './6.2-replay.ts';
 import { type LogModel, type LogReality, logCommands } from './models/event-log.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, subscribeAtKnownCursor } from './support/drive.ts';
+import { LIVE } from './support/premises.ts';
 import { withStreams } from './support/streams.ts';
 
-const sequencesCheck = check(complete, { aspect: 'sequences', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  expectModelFollowed(t, { disruptive: false, runs: 20 }),
+const sequencesCheck = check(
+  complete,
+  { aspect: 'sequences', needs: ['drive'], sharing: 'exclusive', premises: LIVE },
+  (t: Device) => expectModelFollowed(t, { disruptive: false, runs: 20 }),
 );
 
 const historiesCheck = check(
   complete,
-  { aspect: 'histories', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive' },
+  {
+    aspect: 'histories',
+    needs: ['drive', 'compact', 'restart'],
+    sharing: 'disruptive',
+    premises: [
+      sequencesCheck.id,
+      'device.log.restart',
+      'device.log.compaction',
+      'device.events.expired.410',
+      'device.events.expired.boundary',
+    ],
+  },
   (t: Device) => expectModelFollowed(t, { disruptive: true, runs: 12 }),
 );
 

@@ -3,15 +3,10 @@ import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
-import {
-  deploy,
-  eventBudget,
-  publish,
-  publishEveryEventKind,
-  readUpTo,
-  subscribeAtKnownCursor,
-} from './support/drive.ts';
+import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, type SeenEvent } from './support/events.ts';
+import { LIVE } from './support/premises.ts';
+import { firstLiveEvent, laterThan } from './support/recording.ts';
 import { type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 const concurrent = requirement({
@@ -23,24 +18,34 @@ const concurrent = requirement({
   text: 'Simultaneous subscribers see the same sequence of events.',
 });
 
-const concurrentCheck = check(concurrent, { needs: ['drive'], sharing: 'exclusive', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-    const others = await openOthers(streams, cursor);
-    await publishEveryEventKind(t);
-    await Promise.all([publish(t, eventBudget(t, 10)), publish(t, eventBudget(t, 10))]);
-    await deploy(t, live);
-    const end = await publish(t, 1);
-    await readUpTo(live, end);
-    for (const other of others) {
-      await readUpTo(other, end);
-      expectSameEvents(t, other.events, live.events, 'one of several subscribers, as another saw it');
-    }
-    // When one leaves, the others stay.
-    await others[0]?.close();
-    const after = await publish(t, 3);
-    for (const other of others.slice(1)) await readUpTo(other, after);
-  }),
+const concurrentCheck = check(
+  concurrent,
+  {
+    needs: ['drive'],
+    sharing: 'exclusive',
+    profile: 'core',
+    premises: ['device.events.replay.complete.unchanged', 'device.events.header-cursor'],
+  },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+      const others = await openOthers(streams, cursor);
+      // What is lost before the streams are live is for the check of the seam to find.
+      const from = await firstLiveEvent(t, live, ...others);
+      await publishEveryEventKind(t);
+      await Promise.all([publish(t, eventBudget(t, 10)), publish(t, eventBudget(t, 10))]);
+      await t.control.deploy();
+      const end = await publish(t, 1);
+      const due = laterThan(from, await readUpTo(live, end));
+      for (const other of others) {
+        const came = laterThan(from, await readUpTo(other, end));
+        expectSameEvents(t, came, due, 'one of several subscribers, as another saw it');
+      }
+      // When one leaves, the others stay.
+      await others[0]?.close();
+      const after = await publish(t, 3);
+      for (const other of others.slice(1)) await readUpTo(other, after);
+    }),
 );
 
 /** Eight more subscribers, or as many as the device serves. */
@@ -62,7 +67,7 @@ const slowReader = requirement({
   text: 'A subscriber that stops reading does not delay any other.',
 });
 
-const slowReaderCheck = check(slowReader, { needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
+const slowReaderCheck = check(slowReader, { needs: ['drive'], sharing: 'exclusive', premises: LIVE }, (t: Device) =>
   withStreams(t, async (streams) => {
     const { cursor, live } = await subscribeAtKnownCursor(t, streams);
     await streams.open({ after: cursor, paused: true });
@@ -91,31 +96,35 @@ const slowReaderComplete = requirement({
   text: 'A subscriber that stops reading for a while misses no event: not while its stream goes on, and not when it is dropped and reconnects, unless it gets 410.',
 });
 
-const slowReaderCompleteCheck = check(slowReaderComplete, { needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-    const slow = await streams.open({ after: cursor, paused: true });
-    await overfillBuffers(t, live).catch((error: unknown) => {
-      if (error instanceof Violation) t.notApplicable(`the slow reader delays others, which ${slowReader.id} reports`);
-      throw error;
-    });
-    const due = distinct(live.events);
-    const last = due.at(-1)?.id ?? cursor;
-    slow.stream.resume();
-    // The device may have dropped it or waited for it, as long as no event is missing up to where it read.
-    const seen = await slow.drain(last);
-    const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
-    const from = seen.at(-1)?.id ?? cursor;
-    t.note(
-      dropped
-        ? `a subscriber that stops reading is dropped, after ${seen.length} of ${due.length} events`
-        : 'a subscriber that stops reading is waited for',
-    );
-    const before = due.filter(({ id }) => id <= from);
-    const where = 'a subscriber that stopped reading, as far as it read';
-    expectSameEvents(t, upTo(seen, last), upTo(before, last), where);
-    if (from < last) await expectCaughtUp(t, streams, { due, seen, from, last, dropped });
-  }),
+const slowReaderCompleteCheck = check(
+  slowReaderComplete,
+  { needs: ['drive'], sharing: 'exclusive', premises: LIVE },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+      const slow = await streams.open({ after: cursor, paused: true });
+      await overfillBuffers(t, live).catch((error: unknown) => {
+        if (error instanceof Violation)
+          t.notApplicable(`the slow reader delays others, which ${slowReader.id} reports`);
+        throw error;
+      });
+      const due = distinct(live.events);
+      const last = due.at(-1)?.id ?? cursor;
+      slow.stream.resume();
+      // The device may have dropped it or waited for it, as long as no event is missing up to where it read.
+      const seen = await slow.drain(last);
+      const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
+      const from = seen.at(-1)?.id ?? cursor;
+      t.note(
+        dropped
+          ? `a subscriber that stops reading is dropped, after ${seen.length} of ${due.length} events`
+          : 'a subscriber that stops reading is waited for',
+      );
+      const before = due.filter(({ id }) => id <= from);
+      const where = 'a subscriber that stopped reading, as far as it read';
+      expectSameEvents(t, upTo(seen, last), upTo(before, last), where);
+      if (from < last) await expectCaughtUp(t, streams, { due, seen, from, last, dropped });
+    }),
 );
 
 const upTo = (events: readonly SeenEvent[], last: bigint): SeenEvent[] => events.filter(({ id }) => id <= last);

@@ -4,42 +4,49 @@ import { complete } from './6.2-replay.ts';
 import { seam } from './6.2-seam.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish } from './support/drive.ts';
+import { LIVE } from './support/premises.ts';
 import { expectReplay, expectStretchReplayed, extendStretch, fillLog } from './support/retained.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
 
 const TOO_SOON = 'the log is compacted as soon as it is filled';
 
-const completeWholeCheck = check(complete, { aspect: 'whole', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const stretch = await fillLog(t, streams);
-    if (stretch === undefined) return t.notApplicable(TOO_SOON);
-    t.note(`replays of up to ${stretch.events.length} events were compared`);
-    await expectStretchReplayed(t, streams, stretch);
-    await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
-  }),
+const completeWholeCheck = check(
+  complete,
+  { aspect: 'whole', needs: ['drive'], sharing: 'exclusive', premises: LIVE },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const stretch = await fillLog(t, streams);
+      if (stretch === undefined) return t.notApplicable(TOO_SOON);
+      t.note(`replays of up to ${stretch.events.length} events were compared`);
+      await expectStretchReplayed(t, streams, stretch);
+      await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
+    }),
 );
 
-const seamWholeCheck = check(seam, { aspect: 'whole', needs: ['drive'], sharing: 'exclusive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { retention = ASSUMED_RETENTION } = t.info;
-    const stretch = await fillLog(t, streams, Math.min(SEAM_EVENTS, retention / 2));
-    if (stretch === undefined) return t.notApplicable(TOO_SOON);
-    const { cursor } = stretch;
-    const portion = Math.ceil(eventBudget(t, SEAM_EVENTS / 4) / SEAM_STREAMS);
-    for (let round = 0; round < SEAM_STREAMS; round += 1) {
-      const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
-      const publishing = publishOneByOne(t, portion);
-      // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.
-      publishing.catch(() => {});
-      const stream = await streams.try(opening);
-      await publishing;
-      const what = `${describeOpen(opening)}, opened while events were published`;
-      const compared =
-        (await extendStretch(t, streams, stretch, 1)) &&
-        (await expectReplay(t, streams, stretch, { cursor, stream, what }));
-      if (!compared) return t.note(TOO_SOON);
-    }
-  }),
+const seamWholeCheck = check(
+  seam,
+  { aspect: 'whole', needs: ['drive'], sharing: 'exclusive', premises: [completeWholeCheck.id] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { retention = ASSUMED_RETENTION } = t.info;
+      const stretch = await fillLog(t, streams, Math.min(SEAM_EVENTS, retention / 2));
+      if (stretch === undefined) return t.notApplicable(TOO_SOON);
+      const { cursor } = stretch;
+      const portion = Math.ceil(eventBudget(t, SEAM_EVENTS / 4) / SEAM_STREAMS);
+      for (let round = 0; round < SEAM_STREAMS; round += 1) {
+        const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
+        const publishing = publishOneByOne(t, portion);
+        // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.
+        publishing.catch(() => {});
+        const stream = await streams.try(opening);
+        await publishing;
+        const what = `${describeOpen(opening)}, opened while events were published`;
+        const compared =
+          (await extendStretch(t, streams, stretch, 1)) &&
+          (await expectReplay(t, streams, stretch, { cursor, stream, what }));
+        if (!compared) return t.note(TOO_SOON);
+      }
+    }),
 );
 
 /** A replay this long takes a while, in which events are published. */

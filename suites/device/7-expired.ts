@@ -5,6 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device, restart } from './support/check.ts';
 import { compactAway, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { LASTING, STREAM } from './support/premises.ts';
 import { mediaType } from './support/requests.ts';
 import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
 
@@ -27,20 +28,24 @@ const gone = requirement({
   text: 'A cursor older than the earliest retained event gets 410, by after and by Last-Event-ID, and no stream.',
 });
 
-const goneCheck = check(gone, { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { lost, earliest } = await compactAway(t, streams);
-    await (await streams.open({ after: earliest })).close();
-    const examples = lost
-      .slice(-1)
-      .flatMap((cursor) => FILTERS.flatMap((filter) => [true, false].map((byHeader) => [cursor, byHeader, filter])))
-      .map((example): [unknown] => [example]);
-    await t.property(
-      fc.tuple(fc.constantFrom(...lost), fc.boolean(), fc.constantFrom(...FILTERS)),
-      ([cursor, byHeader, filter]) => expectGone(t, streams, { ...openAt(cursor, byHeader), ...filter }),
-      { runs: 12, examples },
-    );
-  }),
+const goneCheck = check(
+  gone,
+  { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core', premises: LASTING },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { lost } = await compactAway(t, streams);
+      // A device that serves no stream would pass otherwise.
+      await (await streams.open()).close();
+      const examples = lost
+        .slice(-1)
+        .flatMap((cursor) => FILTERS.flatMap((filter) => [true, false].map((byHeader) => [cursor, byHeader, filter])))
+        .map((example): [unknown] => [example]);
+      await t.property(
+        fc.tuple(fc.constantFrom(...lost), fc.boolean(), fc.constantFrom(...FILTERS)),
+        ([cursor, byHeader, filter]) => expectGone(t, streams, { ...openAt(cursor, byHeader), ...filter }),
+        { runs: 12, examples },
+      );
+    }),
 );
 
 /** An answer that still comes after so many times the patience of the run does not end. */
@@ -64,7 +69,12 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
 
 const goneRestartCheck = check(
   gone,
-  { aspect: 'restart', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive' },
+  {
+    aspect: 'restart',
+    needs: ['drive', 'compact', 'restart'],
+    sharing: 'disruptive',
+    premises: [gone.id],
+  },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const { lost } = await compactAway(t, streams);
@@ -80,7 +90,7 @@ const goneRestartCheck = check(
     }),
 );
 
-const goneRetainedCheck = check(gone, { aspect: 'retained', sharing: 'shared' }, (t: Device) =>
+const goneRetainedCheck = check(gone, { aspect: 'retained', sharing: 'shared', premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
     const zero = await streams.try({ after: 0 });
     if (zero.status !== 410) return t.notApplicable('no cursor is known that is certainly expired');
@@ -103,7 +113,7 @@ const boundary = requirement({
 
 const boundaryCheck = check(
   boundary,
-  { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core' },
+  { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core', premises: LASTING },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const { earliest } = await compactAway(t, streams);
@@ -148,7 +158,7 @@ const only = requirement({
   text: '410 is for cursors older than the earliest retained event: one beyond the newest gets another answer.',
 });
 
-const onlyCheck = check(only, { sharing: 'shared' }, (t: Device) =>
+const onlyCheck = check(only, { sharing: 'shared', premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
     await (await streams.open()).close();
     for (const options of [{ after: 2n ** 62n }, { lastEventId: 2n ** 62n }])
@@ -164,12 +174,15 @@ const zero = requirement({
   text: 'Whether after=0 is expired once events have been compacted away, or means "from the earliest", is not stated.',
 });
 
-const zeroCheck = check(zero, { needs: ['drive', 'compact'], sharing: 'disruptive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    await compactAway(t, streams);
-    const stream = await streams.try({ after: 0 });
-    t.note(`after=0 gets ${stream.status} once events have been compacted away`);
-  }),
+const zeroCheck = check(
+  zero,
+  { needs: ['drive', 'compact'], sharing: 'disruptive', premises: [gone.id] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      await compactAway(t, streams);
+      const stream = await streams.try({ after: 0 });
+      t.note(`after=0 gets ${stream.status} once events have been compacted away`);
+    }),
 );
 
 const precedence = requirement({
@@ -181,14 +194,17 @@ const precedence = requirement({
   text: 'after takes precedence over Last-Event-ID even when one of the two is expired.',
 });
 
-const precedenceCheck = check(precedence, { needs: ['drive', 'compact'], sharing: 'disruptive' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { lost, earliest } = await compactAway(t, streams);
-    const old = lost.at(-1) ?? 0n;
-    const served = await streams.open({ after: earliest, lastEventId: old });
-    await readUpTo(served, await publish(t, 1));
-    await expectGone(t, streams, { after: old, lastEventId: earliest });
-  }),
+const precedenceCheck = check(
+  precedence,
+  { needs: ['drive', 'compact'], sharing: 'disruptive', premises: [gone.id, boundary.id, 'device.events.after-wins'] },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      const { lost, earliest } = await compactAway(t, streams);
+      const old = lost.at(-1) ?? 0n;
+      const served = await streams.open({ after: earliest, lastEventId: old });
+      await readUpTo(served, await publish(t, 1));
+      await expectGone(t, streams, { after: old, lastEventId: earliest });
+    }),
 );
 
 export default [goneCheck, goneRestartCheck, goneRetainedCheck, boundaryCheck, onlyCheck, zeroCheck, precedenceCheck];

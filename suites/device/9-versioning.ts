@@ -1,6 +1,7 @@
 /** Section 9: the version prefix of the path. */
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/check.ts';
+import { STREAM } from './support/premises.ts';
 import { CURRENT, mediaType, objectOf, request } from './support/requests.ts';
 import { withStreams } from './support/streams.ts';
 
@@ -13,7 +14,7 @@ const prefix = requirement({
   text: 'The Device API is served below /v0.2; the same paths without the prefix, or below another version, do not answer as v0.2.',
 });
 
-const prefixCheck = check(prefix, { sharing: 'shared', profile: 'core' }, (t: Device) =>
+const prefixCheck = check(prefix, { sharing: 'shared', profile: 'core', premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
     // The stream and not the deployment: a device without a deployment may answer 404 there.
     await streams.open();

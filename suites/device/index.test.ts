@@ -1,5 +1,6 @@
 /** The suite decides every requirement of the catalogue, and its declarations are consistent. */
 import { describe, expect, it } from 'vitest';
+import { premiseProblems } from '../../harness/runner/schedule.ts';
 import { deviceSuite } from './index.ts';
 
 /** By level and section of the specification. */
@@ -59,6 +60,24 @@ describe('the device suite', () => {
     for (const { id, needs = [], sharing } of checks) {
       if (needs.includes('restart') || needs.includes('compact')) expect(sharing, id).toBe('disruptive');
     }
+  });
+
+  it('rests on premises that exist, run no later, form no circle and are no waits', () => {
+    expect(premiseProblems(checks)).toEqual([]);
+    const slow = new Set(checks.filter((check) => check.slow === true).map(({ id }) => id));
+    for (const { id, premises = [] } of checks.filter((check) => check.slow !== true))
+      expect(
+        premises.filter((premise) => slow.has(premise)),
+        id,
+      ).toEqual([]);
+  });
+
+  it('compares replays only where the plainest replay is right', () => {
+    const premises = new Map(checks.map((check) => [check.id, check.premises ?? []]));
+    const below = (id: string): string[] => (premises.get(id) ?? []).flatMap((each) => [each, ...below(each)]);
+    for (const id of ['at-least-once', 'replay.seam', 'after-wins', 'client', 'types'])
+      expect(below(`device.events.${id}`)).toContain('device.events.replay.complete');
+    expect(below('device.log.crash')).toContain('device.events.content-type');
   });
 
   it('quotes the specification in at most 25 words', () => {

@@ -5,6 +5,7 @@ import deployment from './2.1-deployment.ts';
 import lifecycle from './2.2-lifecycle.ts';
 import statuses from './2.2-statuses.ts';
 import cursor from './4.1-cursor.ts';
+import header from './4.1-header.ts';
 import types from './4.1-types.ts';
 import authentication from './5-authentication.ts';
 import socket from './5-socket.ts';
@@ -39,6 +40,7 @@ export const deviceSuite = suite<DeviceContext>('device', [
   monotonic,
   heartbeat,
   replay,
+  header,
   past,
   seam,
   wholeLog,

@@ -4,6 +4,7 @@ import { exchange, type RawExchange } from '../../harness/client/raw.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/check.ts';
 import { noServerError, type OddRequest, oddRequests, rejected, wholeRequest } from './support/odd-requests.ts';
+import { STREAM } from './support/premises.ts';
 import { CURRENT, isServed } from './support/requests.ts';
 import { withStreams } from './support/streams.ts';
 import { openStreamsOf, retryWhileThrottled } from './support/throttling.ts';
@@ -16,7 +17,7 @@ const robust = requirement({
   text: 'Bad methods, long paths, bad headers, pipelined and slow requests get a 4xx and never a hang or a 5xx, and the next request works.',
 });
 
-const robustCheck = check(robust, { sharing: 'shared' }, (t: Device) =>
+const robustCheck = check(robust, { sharing: 'shared', premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
     // A device that serves nothing would pass otherwise.
     await (await streams.open()).close();
@@ -76,37 +77,44 @@ async function expectNextServed(t: Device, after: string): Promise<void> {
   });
 }
 
-const robustUnfinishedCheck = check(robust, { aspect: 'unfinished', sharing: 'shared' }, async (t: Device) => {
-  const whole = wholeRequest(t.http);
-  const sockets = await Promise.all(
-    Array.from({ length: 16 }, async (_, index) => {
-      const socket = await t.http.connect();
-      socket.on('error', () => {});
-      socket.write(whole.slice(0, 1 + ((index * 7) % (whole.length - 3))));
-      return socket;
-    }),
-  );
-  try {
-    // On a new connection: one that was open before would show nothing.
-    const next = await exchange(t.http, [whole], { within: t.patienceMs, answers: 1 });
-    const name = 'a whole request on another connection, beside sixteen requests that were begun and not ended';
-    expectHandled(t, { name, parts: [], accepts: noServerError }, next);
-  } finally {
-    for (const socket of sockets) socket.destroy();
-  }
-  await expectNextServed(t, 'sixteen requests that were broken off');
-});
-
-const robustComeAndGoCheck = check(robust, { aspect: 'come-and-go', sharing: 'shared' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    for (let round = 0; round < 10; round += 1) {
-      const first = await streams.open();
-      const more = await Promise.all(Array.from({ length: 9 }, () => streams.openAnother({})));
-      await Promise.all([first, ...more].map((subscription) => subscription?.close()));
+const robustUnfinishedCheck = check(
+  robust,
+  { aspect: 'unfinished', sharing: 'shared', premises: STREAM },
+  async (t: Device) => {
+    const whole = wholeRequest(t.http);
+    const sockets = await Promise.all(
+      Array.from({ length: 16 }, async (_, index) => {
+        const socket = await t.http.connect();
+        socket.on('error', () => {});
+        socket.write(whole.slice(0, 1 + ((index * 7) % (whole.length - 3))));
+        return socket;
+      }),
+    );
+    try {
+      // On a new connection: one that was open before would show nothing.
+      const next = await exchange(t.http, [whole], { within: t.patienceMs, answers: 1 });
+      const name = 'a whole request on another connection, beside sixteen requests that were begun and not ended';
+      expectHandled(t, { name, parts: [], accepts: noServerError }, next);
+    } finally {
+      for (const socket of sockets) socket.destroy();
     }
-    await streams.open();
-    await expectNextServed(t, 'a hundred subscribers that came and went');
-  }),
+    await expectNextServed(t, 'sixteen requests that were broken off');
+  },
+);
+
+const robustComeAndGoCheck = check(
+  robust,
+  { aspect: 'come-and-go', sharing: 'shared', premises: STREAM },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      for (let round = 0; round < 10; round += 1) {
+        const first = await streams.open();
+        const more = await Promise.all(Array.from({ length: 9 }, () => streams.openAnother({})));
+        await Promise.all([first, ...more].map((subscription) => subscription?.close()));
+      }
+      await streams.open();
+      await expectNextServed(t, 'a hundred subscribers that came and went');
+    }),
 );
 
 export default [robustCheck, robustUnfinishedCheck, robustComeAndGoCheck];

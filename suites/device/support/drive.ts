@@ -1,8 +1,9 @@
 /** Makes events happen, and compacts them away. Other events may come at any time, so a check follows its own by their ids. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
+import { Violation } from '../../../harness/runner/violation.ts';
 import { ControlRefused } from '../../../harness/targets/control/control.ts';
 import type { Device } from './check.ts';
-import type { SeenEvent } from './events.ts';
+import { carriesNoEvent, type SeenEvent } from './events.ts';
 import { isObject } from './requests.ts';
 import type { Streams, Subscription } from './streams.ts';
 
@@ -32,6 +33,22 @@ export async function subscribeAtKnownCursor(
 /** Reads up to the last of the published events. */
 export function readUpTo(subscription: Subscription, { first, last }: Published): Promise<SeenEvent[]> {
   return subscription.reach(last, `the published events ${first} to ${last}`);
+}
+
+/**
+ * Reads up to the published events wherever they come. Whether all of them come is decided elsewhere, so the finding is given back only
+ * when not one event has come on any of the streams.
+ */
+export async function readWhatComes(
+  subscriptions: readonly Subscription[],
+  published: Published,
+): Promise<Violation | undefined> {
+  const read = await Promise.allSettled(subscriptions.map((each) => readUpTo(each, published)));
+  const problems = read.flatMap(({ status, ...settled }) => ('reason' in settled ? [settled.reason] : []));
+  const other = problems.find((problem) => !(problem instanceof Violation));
+  if (other !== undefined) throw other;
+  const came = subscriptions.some(({ stream }) => stream.frames.some((frame) => !carriesNoEvent(frame)));
+  return came ? undefined : problems[0];
 }
 
 /** Used where control names no retention limit: few logs keep fewer events. */
