@@ -48,6 +48,20 @@ describe('the stream', () => {
     expect(stream.events).toEqual([]);
   });
 
+  test.for(['*', '**', 'null', '"*"', 'true *', 'deployment.*', ''])(
+    'a filter for %j takes nothing from later clients without a filter',
+    async (types) => {
+      await using on = await robot();
+      const filtered = await on.listen(`?types=${encodeURIComponent(types)}`);
+      const whole = await on.listen();
+      await Promise.all([filtered, whole].map((stream) => stream.until(() => stream.comments.length > 0)));
+      await on.device.publish(3);
+      await whole.reach(3);
+      expect(whole.ids).toEqual([1, 2, 3]);
+      expect(filtered.ids).toEqual([]);
+    },
+  );
+
   test('filters in replay and live, and does not change ids', async () => {
     await using on = await robot();
     await on.device.publish(6);

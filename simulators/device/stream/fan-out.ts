@@ -8,6 +8,8 @@ export interface View {
   readonly filter: TypeFilter;
   /** HTTP/1.1 bodies are chunked; an HTTP/1.0 body ends with the connection. */
   readonly chunked: boolean;
+  /** Open streams that share it. */
+  subscribers: number;
   /** The batch that `bytes` were made for. */
   batch: readonly StoredEvent[] | undefined;
   bytes: Buffer;
@@ -45,19 +47,18 @@ export class FanOut {
     return this.#all.size;
   }
 
-  /** The view of all subscribers with this filter and framing. */
+  /** The view of all subscribers with this filter and framing. It is shared from the first `enrol` to the last `forget`. */
   view(filter: TypeFilter, chunked: boolean): View {
-    const key = `${chunked} ${filter ? [...filter].sort().join() : '*'}`;
-    const known = this.#views.get(key);
-    if (known) return known;
-    const view: View = { filter, chunked, batch: undefined, bytes: NOTHING };
-    this.#views.set(key, view);
-    return view;
+    const known = this.#views.get(keyOf(filter, chunked));
+    return known ?? { filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };
   }
 
   /** A stream was opened. */
   enrol(subscriber: StreamSubscriber): void {
+    const { view } = subscriber;
     this.#all.add(subscriber);
+    view.subscribers += 1;
+    this.#views.set(keyOf(view.filter, view.chunked), view);
   }
 
   /** The subscriber has read everything stored, and gets batches from now on. */
@@ -73,14 +74,18 @@ export class FanOut {
   /** A stream was closed. */
   forget(subscriber: StreamSubscriber): void {
     this.#live.delete(subscriber);
-    this.#all.delete(subscriber);
-    if (this.#all.size === 0) this.#views.clear();
+    if (!this.#all.delete(subscriber)) return;
+    const { view } = subscriber;
+    view.subscribers -= 1;
+    const key = keyOf(view.filter, view.chunked);
+    if (view.subscribers === 0 && this.#views.get(key) === view) this.#views.delete(key);
   }
 
   /** Delivers a batch in the tick in which it became readable. */
   publish(events: readonly StoredEvent[]): void {
     if (this.#all.size === 0) return;
     const latest = events.at(-1)?.id ?? 0;
+    const encoded: View[] = [];
     for (const subscriber of this.#behaviour.recipients(this.#live)) {
       const { view, session } = subscriber;
       if (session?.live) {
@@ -90,10 +95,11 @@ export class FanOut {
       if (view.batch !== events) {
         view.batch = events;
         view.bytes = this.#encode(events, view);
+        encoded.push(view);
       }
       subscriber.deliver(view.bytes, latest);
     }
-    for (const view of this.#views.values()) {
+    for (const view of encoded) {
       view.batch = undefined;
       view.bytes = NOTHING;
     }
@@ -118,3 +124,7 @@ export class FanOut {
     return chunked ? chunk(Buffer.from(frames)) : Buffer.from(frames);
   }
 }
+
+/** A client may ask for a type of any name, so no name may mean that there is no filter. */
+const keyOf = (filter: TypeFilter, chunked: boolean): string =>
+  JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);
