@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type ControlInfo,
@@ -9,9 +10,10 @@ import {
 import { deployment } from '../../../harness/contract/deployment.ts';
 import { simulateDevice } from '../index.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
-import { ask, type Scratch, scratch } from '../testing/robot.ts';
+import { ask, robot, type Scratch, scratch } from '../testing/robot.ts';
 import { EventStream } from '../testing/stream.ts';
 import { type ControlServer, serveControl } from './server.ts';
+import { controlError } from './target.ts';
 
 /** The control API is the same whether the agent is in this process or in one of its own. */
 describe.for(['in this process', 'in a process of its own'] as const)('an agent %s', (kind) => {
@@ -137,4 +139,41 @@ test('an agent process that cannot start says why', async () => {
   });
   await expect(device.start()).rejects.toThrow(/ENOENT|EACCES/);
   await device[Symbol.asyncDispose]();
+});
+
+describe('an agent process that does not end', () => {
+  async function stopStopped(signalWhen: 'serving' | 'starting') {
+    using home = scratch();
+    const told: string[] = [];
+    const device = new SupervisedDevice(
+      { device: { dir: `${home.path}/robot`, socket: `${home.path}/agent.sock` }, logLevel: 'silent' },
+      { patienceMs: 200, log: { error: (_fields, message) => told.push(message) } },
+    );
+    const starting = device.start();
+    if (signalWhen === 'serving') await starting;
+    const { pid } = device;
+    process.kill(pid ?? 0, 'SIGSTOP');
+    await device.stop('SIGTERM');
+    expect(() => process.kill(pid ?? 0, 0)).toThrow(/ESRCH/);
+    expect(device.pid).toBeUndefined();
+    expect(told).toEqual(['the agent did not end within 200 ms of SIGTERM, so it was killed']);
+    return starting;
+  }
+
+  test('is killed after a while, and the log says so', async () => {
+    await stopStopped('serving');
+  });
+
+  test('is killed also when it never came up', async () => {
+    await expect(stopStopped('starting')).rejects.toThrow(/ended \(SIGKILL\) before it served/);
+  });
+});
+
+test('a compaction that fails is answered with 500 and the reason, and loses nothing', async () => {
+  await using on = await robot({ faults: ['enospc=10kB'] });
+  await on.device.publish(20);
+  await expect(on.device.compact()).rejects.toThrow(/cannot compact .*ENOSPC.*no event is lost/);
+  expect(on.device.stats()).toMatchObject({ earliestId: 1, latestId: 20 });
+  const failure = await on.device.compact().catch(controlError);
+  expect(failure).toMatchObject({ status: 500, code: 'compaction_failed' });
 });

@@ -8,7 +8,7 @@ import type {
 } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { KilledError } from '../device-directory.ts';
-import { AgentDownError, EventLogError } from '../log/event-log.ts';
+import { AgentDownError, CompactionError, EventLogError } from '../log/event-log.ts';
 import { DeployError } from '../ports.ts';
 import { UnknownDeploymentError } from '../state/deployments.ts';
 
@@ -45,6 +45,7 @@ export function controlError(error: unknown): ControlError {
   if (error instanceof DeployError) return as(422, 'not_deployable');
   if (error instanceof AgentDownError || error instanceof KilledError) return as(409, 'agent_down');
   if (error instanceof EventLogError) return as(503, 'event_log_unavailable');
+  if (error instanceof CompactionError) return as(500, 'compaction_failed');
   return as(500, 'internal_error');
 }
 

@@ -14,7 +14,7 @@ import { SupervisedDevice } from './supervisor.ts';
 export async function runDevice(settings: ProcessSettings, control: ControlAddress | undefined): Promise<number> {
   const stopped = untilSignal();
   const log = pino({ level: settings.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
-  const running = await (control ? supervised(settings, control) : alone(settings, log));
+  const running = await (control ? supervised(settings, control, log) : alone(settings, log));
   process.stdout.write(`${JSON.stringify(running.ready)}\n`);
   const signal = await stopped;
   log.info({ signal }, 'stopping');
@@ -32,8 +32,8 @@ async function alone(settings: ProcessSettings, log: pino.Logger) {
   return { ready: await readyOf(device), close: () => device[Symbol.asyncDispose]() };
 }
 
-async function supervised(settings: ProcessSettings, where: ControlAddress) {
-  const device = new SupervisedDevice(settings);
+async function supervised(settings: ProcessSettings, where: ControlAddress, log: pino.Logger) {
+  const device = new SupervisedDevice(settings, { log });
   let server: ControlServer | undefined;
   const close = async (): Promise<void> => {
     await server?.close();

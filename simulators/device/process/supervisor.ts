@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import process from 'node:process';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type {
   ControlCompacted,
@@ -13,7 +14,7 @@ import type {
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { ControlError, type ControlTarget } from '../control/target.ts';
 import { infoOf } from '../device.ts';
-import { settle } from '../options.ts';
+import { type Logger, settle } from '../options.ts';
 import { StartError } from '../start-error.ts';
 import type { Call, ProcessSettings, Ready, Reply } from './start.ts';
 
@@ -37,22 +38,37 @@ interface Child {
   ended: Promise<void>;
 }
 
+/** How a supervisor ends its agent. */
+export interface StopOptions {
+  /** Milliseconds for an agent to come up, and then to end in order, before it is killed. Default 20 000. */
+  patienceMs?: number;
+  /** Is told when an agent had to be killed. */
+  log?: Pick<Logger, 'error'>;
+}
+
+const PATIENCE_MS = 20_000;
+
 /** A device whose agent is a child process, so that a kill is a real one. Dispose of it to end the process. */
 export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   readonly #settings: ProcessSettings;
+  readonly #stopping: StopOptions;
+  /** The agent that serves. */
   #child: Child | undefined;
+  /** The agent's process from its start to its end. */
+  #process: Child | undefined;
   #starting: Promise<Ready> | undefined;
   #nextCall = 1;
   /** The ready line of the agent's last start. */
   ready: Ready | undefined;
 
-  constructor(settings: ProcessSettings) {
+  constructor(settings: ProcessSettings, stopping: StopOptions = {}) {
     this.#settings = settings;
+    this.#stopping = stopping;
   }
 
   /** Process id of the agent; undefined while it is down. */
   get pid(): number | undefined {
-    return this.#child?.process.pid;
+    return this.#process?.process.pid;
   }
 
   info(): ControlInfo {
@@ -68,12 +84,17 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     this.ready = await this.#starting;
   }
 
-  /** Resolves when the process is gone. Does nothing while none is up. */
+  /** Resolves when the process is gone; one that does not end is killed. Does nothing while none is up. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    await this.#starting?.catch(() => undefined);
-    const child = this.#child;
-    child?.process.kill(signal);
-    await child?.ended;
+    await this.#inTime(this.#starting?.catch(() => undefined));
+    const child = this.#process;
+    if (child === undefined) return;
+    child.process.kill(signal);
+    if (await this.#inTime(child.ended)) return;
+    const reason = `the agent did not end within ${this.#patienceMs} ms of ${signal}, so it was killed`;
+    this.#stopping.log?.error({ pid: child.process.pid }, reason);
+    child.process.kill('SIGKILL');
+    await child.ended;
   }
 
   deploy(wanted: ControlDeployment): Promise<Deployment> {
@@ -96,6 +117,21 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     await this.stop();
   }
 
+  get #patienceMs(): number {
+    return this.#stopping.patienceMs ?? PATIENCE_MS;
+  }
+
+  /** Whether it settles before the patience is over. */
+  async #inTime(settled: Promise<unknown> | undefined): Promise<boolean> {
+    const timer = new AbortController();
+    const late = setTimeout(this.#patienceMs, false, { signal: timer.signal }).catch(() => false);
+    try {
+      return await Promise.race([late, Promise.resolve(settled).then(() => true)]);
+    } finally {
+      timer.abort();
+    }
+  }
+
   #launch(): Promise<Ready> {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>();
     const agent = fork(ENTRY, {
@@ -104,6 +140,7 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     });
     const ended = Promise.withResolvers<void>();
     const child: Child = { process: agent, calls: new Map(), ended: ended.promise };
+    this.#process = child;
     agent.on('message', (message) => {
       const reply = message as Reply;
       if (reply.kind === 'ready') {
@@ -115,14 +152,22 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
         this.#settle(child, reply);
       }
     });
-    agent.once('error', reject);
-    agent.once('exit', (code, signal) => {
+    const gone = (): void => {
       if (this.#child === child) this.#child = undefined;
+      if (this.#process === child) this.#process = undefined;
+      ended.resolve();
+    };
+    agent.once('error', (error) => {
+      reject(error);
+      // One that could not be started has no exit.
+      if (agent.pid === undefined) gone();
+    });
+    agent.once('exit', (code, signal) => {
       const how = signal ?? `exit code ${code}`;
       reject(new Error(`the agent process ended (${how}) before it served`));
       const down = new ControlError(409, 'agent_down', `the agent ended (${how}) during the call`);
       for (const call of child.calls.values()) call.reject(down);
-      ended.resolve();
+      gone();
     });
     agent.send(this.#settings, (error) => {
       if (error) reject(error);
