@@ -12,7 +12,7 @@ export class KilledError extends Error {
   override name = 'KilledError';
 }
 
-/** File operations of one incarnation. All but reading throw KilledError once it was fenced. */
+/** File operations of one incarnation. All but `open` for reading, `size` and `read` throw KilledError once it was fenced. */
 export class DeviceDirectory implements DiskIo {
   /** The directory did not exist, so no earlier incarnation can have left anything. */
   readonly isNew: boolean;
@@ -74,6 +74,11 @@ export class DeviceDirectory implements DiskIo {
 
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number {
     return this.#io.read(fd, buffer, offset, length, position);
+  }
+
+  async load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number> {
+    this.check();
+    return await this.#io.load(fd, buffer, offset, length, position);
   }
 
   write(fd: number, buffer: Uint8Array, position: number): void {

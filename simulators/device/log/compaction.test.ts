@@ -4,6 +4,7 @@ import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, disk } from './io.ts';
 import { drafts, idsIn, open, range } from './testing/logs.ts';
+import { HeldDisk, open as openQuietly } from './testing/race.ts';
 
 describe('compaction', () => {
   test('keeps 80 % of the retention when the log exceeds it', async () => {
@@ -60,7 +61,7 @@ describe('compaction', () => {
     await log.close();
   });
 
-  test.for(['open', 'write', 'sync', 'rename', 'syncDirectory'] as const)(
+  test.for(['open', 'store', 'sync', 'rename', 'syncDirectory'] as const)(
     'a crash at %s leaves a whole log with every event',
     async (step) => {
       using home = scratch();
@@ -80,8 +81,8 @@ describe('compaction', () => {
           if (armed && step === 'open') crash();
           return disk.open(path, flags, mode);
         },
-        write: (fd, buffer, position) => {
-          if (!armed || step !== 'write') return disk.write(fd, buffer, position);
+        store: async (fd, buffer, position) => {
+          if (!armed || step !== 'store') return disk.store(fd, buffer, position);
           disk.write(fd, buffer.subarray(0, 7), position);
           crash();
         },
@@ -119,6 +120,36 @@ describe('compaction', () => {
     await log.append(drafts(1));
     expect(notices.join()).toMatch(/cannot compact/);
     expect(idsIn(log)).toEqual(range(1, 12));
+    await expect(log.compact()).rejects.toThrow(/cannot compact .*\(EIO\); no event is lost/);
+    await log.append(drafts(1));
+    expect(idsIn(log)).toEqual(range(1, 13));
     await log.close();
+  });
+
+  test('holds up no other robot, however slow its disk is', async () => {
+    using home = scratch();
+    using elsewhere = scratch();
+    const slow = new HeldDisk();
+    slow.held = false;
+    const held = openQuietly(home.path, slow.io, 1_000_000);
+    await held.append(drafts(4_000, 200));
+    slow.held = true;
+    let over = false;
+    const compacting = held.compact().finally(() => {
+      over = true;
+    });
+    const { log: other } = open(elsewhere.path, { durable: true });
+    await other.append(drafts(100));
+    await other.compact();
+    expect(idsIn(held)).toEqual(range(1, 4_000));
+    expect(over).toBe(false);
+    let waits = 0;
+    while (await slow.letGo()) waits += 1;
+    // The copy is made in portions, each of which may be late.
+    expect(waits).toBeGreaterThan(3);
+    await slow.letAllGo();
+    await compacting;
+    expect(held.earliest).toBe(801);
+    await Promise.all([held.close(), other.close()]);
   });
 });

@@ -38,6 +38,11 @@ export class AgentDownError extends EventLogError {
   override name = 'AgentDownError';
 }
 
+/** The log could not be compacted. Every event is still there. */
+export class CompactionError extends Error {
+  override name = 'CompactionError';
+}
+
 interface Pending {
   events: StoredEvent[];
   resolve(range: { first: number; last: number }): void;
@@ -111,7 +116,10 @@ export class EventLog {
     });
   }
 
-  /** Compacts to 80 % of the retained events (never below one), whatever the retention. Resolves when it has ended. */
+  /**
+   * Compacts to 80 % of the retained events (never below one), whatever the retention. Resolves when it has ended; rejects with
+   * CompactionError when it could not be done.
+   */
   compact(): Promise<void> {
     if (this.#state !== 'open')
       return Promise.reject(new AgentDownError('the robot is down, its log is not compacted'));
@@ -181,8 +189,10 @@ export class EventLog {
       }
     }
     while (this.#compactions.length > 0 && !this.#down) {
-      await this.#keep(Math.floor(this.count * SHARE_KEPT));
-      this.#compactions.shift()?.resolve();
+      const failure = await this.#keep(Math.floor(this.count * SHARE_KEPT));
+      const compaction = this.#compactions.shift();
+      if (failure) compaction?.reject(failure);
+      else compaction?.resolve();
     }
   }
 
@@ -259,17 +269,21 @@ export class EventLog {
     await this.#keep(Math.min(Math.floor(retain * SHARE_KEPT), Math.floor(count * share)));
   }
 
-  async #keep(events: number): Promise<void> {
+  /** Resolves with the reason, which was noticed too, when it could not be done. */
+  async #keep(events: number): Promise<CompactionError | undefined> {
     const { earliest, latest } = this;
-    if (this.#down || this.generation.earliest === undefined) return;
+    if (this.#down || this.generation.earliest === undefined) return undefined;
     const ids = latest + 1 - lowestOf(Math.max(1, events) * this.#step, latest, this.generation.gaps);
     const from = this.#options.behaviour.log.keepFrom({ earliest, latest, ids });
     try {
       if (from > earliest) await this.#file.keep(from);
     } catch (error) {
-      if (this.#down) return;
-      this.#options.onNotice(`cannot compact ${this.path} (${errorCode(error) ?? error}); it stays as it is`, error);
+      if (this.#down) return undefined;
+      const reason = `cannot compact ${this.path} (${errorCode(error) ?? error}); no event is lost`;
+      this.#options.onNotice(reason, error);
+      return new CompactionError(reason, { cause: error });
     }
+    return undefined;
   }
 }
 

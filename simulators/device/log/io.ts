@@ -2,8 +2,8 @@
  * The file operations of a robot. Everything that must survive a crash goes through here, so that a fault can tear a write, fill
  * the disk or stop the process between two steps.
  *
- * Writes and renames are synchronous: they reach only the page cache, within microseconds. Operations that wait for the disk are
- * asynchronous, so that the disk of one robot does not delay the others.
+ * Small writes and renames are synchronous: they reach only the page cache, within microseconds. Operations that wait for the disk
+ * or move much at once are asynchronous, so that the disk of one robot does not delay the others.
  */
 import fs from 'node:fs';
 import process from 'node:process';
@@ -16,9 +16,11 @@ export interface DiskIo {
   size(fd: number): number;
   /** Bytes read, 0 at the end. */
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
+  /** Like `read`, for so much at once that others must not wait for it. */
+  load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>;
   /** Writes all of `buffer` at `position`, or throws; after a throw any part of it may be in the file. */
   write(fd: number, buffer: Uint8Array, position: number): void;
-  /** Writes all of `buffer` to a file that was opened with `DURABLE`, and resolves once it is on the disk. */
+  /** Like `write`, for so much at once that others must not wait. In a file opened with `DURABLE` it is on the disk in the end. */
   store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
@@ -34,6 +36,7 @@ export interface DiskIo {
   syncDirectory(path: string): Promise<void>;
 }
 
+const read = promisify(fs.read);
 const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 const fsync = promisify(fs.fsync);
@@ -49,6 +52,9 @@ export const disk: DiskIo = {
   close: (fd) => fs.closeSync(fd),
   size: (fd) => fs.fstatSync(fd).size,
   read: (fd, buffer, offset, length, position) => fs.readSync(fd, buffer, offset, length, position),
+  load: async (fd, buffer, offset, length, position) => {
+    return (await read(fd, buffer, offset, length, position)).bytesRead;
+  },
   write: (fd, buffer, position) => {
     for (let done = 0; done < buffer.length; ) {
       done += fs.writeSync(fd, buffer, done, buffer.length - done, position + done);

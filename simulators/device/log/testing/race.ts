@@ -17,6 +17,10 @@ export class HeldDisk {
   held = true;
   readonly io: DiskIo = {
     ...disk,
+    load: async (fd, buffer, offset, length, position) => {
+      await this.#wait();
+      return disk.read(fd, buffer, offset, length, position);
+    },
     sync: () => this.#wait(),
     syncDirectory: () => this.#wait(),
     store: (fd, buffer, position) => {
