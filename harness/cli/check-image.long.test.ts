@@ -3,10 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, type TestContext, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
 import { buildImage } from '../../fixtures/container/build.ts';
 import { Redactor } from '../client/redact.ts';
+import { HttpControl } from '../targets/control/http-control.ts';
+import { startDeviceImage } from '../targets/launch/image.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
+import { TRANSPORTS } from '../targets/transports/index.ts';
 import { check, deviceSuite, openDevice } from './library.ts';
 import { muster, Running } from './testing/muster.ts';
 
@@ -39,18 +42,27 @@ afterAll(() => {
 });
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 
-test('an agent in an image is reached by its socket, driven, stopped and started, and conforms', async (context) => {
-  needsDocker(context);
-  const image = { name: IMAGE, control: '/run/muster/control.sock' };
-  const report = await check(deviceSuite, () => openDevice({ image, startMs: 120_000 }), {
-    profile: 'core',
-    fast: true,
-  });
+const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock' };
+/** Arguments of a simulated device that keeps its files in a folder of the container. */
+const keepingFilesIn = (dir: string): string[] => [
+  ...['simulate', 'device', '--socket', at.socket, '--control', at.control, '--dir', dir, '--heartbeat', '1s'],
+];
+
+test.skipIf(!there).each([
+  ['the mounted folder', '/run/muster/robot'],
+  ['a folder of the container’s own', '/tmp/robot'],
+])('an agent in an image conforms with everything on, its files in %s', async (_, dir) => {
+  const image = { name: IMAGE, control: at.control, args: keepingFilesIn(dir) };
+  const report = await check(deviceSuite, () => openDevice({ image, startMs: 120_000 }), { fast: true });
   const red = report.checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked');
   expect(red.map(({ id, actual, reason }) => ({ id, actual, reason }))).toEqual([]);
   expect(report.exit_code).toBe(0);
   expect(report.target).toMatchObject({ kind: 'image', digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) });
-  expect(report.target.capabilities).toEqual(expect.arrayContaining(['unix', 'drive', 'compact', 'restart']));
+  const all = ['unix', 'drive', 'compact', 'restart', 'log', 'files'];
+  expect(report.target.capabilities).toEqual(expect.arrayContaining(all));
+  const decided = report.checks.filter(({ outcome }) => outcome === 'pass').map(({ id }) => id);
+  const read = ['device.events.written-first', 'device.log.jsonl', 'device.log.torn-tail', 'device.log.bounded'];
+  expect(decided).toEqual(expect.arrayContaining(read));
 });
 
 test('an image that ends is reported with its last lines, and nothing of it is left', async (context) => {
@@ -71,20 +83,89 @@ test('it is certified from the command line, with testcontainers’ reaper or wh
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.json')];
   expect((await muster('keygen', key)).code).toBe(0);
   const about = ['--name', 'simulated-agent', '--target-version', '0.1.0', '--certificate', certificate, '--key', key];
-  const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock', dir: '/run/muster/robot' };
-  const args = ['simulate', 'device', ...Object.entries(at).flatMap(([name, path]) => [`--${name}`, path])];
   const target = join(folder, 'target.yaml');
-  writeFileSync(target, JSON.stringify({ device: { image: { name: IMAGE, args: [...args, '--heartbeat', '1s'] } } }));
-  const words = ['check', 'device', '--target', target, '--control', at.control, '--profile', 'core'];
+  const image = { name: IMAGE, args: keepingFilesIn('/run/muster/robot') };
+  writeFileSync(target, JSON.stringify({ device: { image } }));
+  const words = ['check', 'device', '--target', target, '--control', at.control];
   const env = { TESTCONTAINERS_RYUK_DISABLED: '' };
   const { code, stdout } = await new Running([...words, ...about], { env }).ended;
   expect(stdout).toContain('CONFORMANT');
   expect(code).toBe(0);
   const verified = await muster('verify', certificate, '--key', `${key}.pub`);
   expect(verified.stdout).toMatch(
-    /CONFORMANT in profile core: \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n(.|\n)*the digest\s+sha256:/,
+    /^CONFORMANT: \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n(.|\n)*the digest\s+sha256:/,
   );
   expect(verified.code).toBe(0);
+});
+
+test('it is killed and started again: both sockets come back, and its files can be read meanwhile', async (context) => {
+  needsDocker(context);
+  const notified: string[] = [];
+  const start = {
+    env: {},
+    timeoutMs: 120_000,
+    transports: TRANSPORTS,
+    notify: (text: string) => void notified.push(text),
+  };
+  for (const dir of ['/run/muster/robot', '/tmp/robot']) {
+    const started = await startDeviceImage(start, { name: IMAGE, control: at.control, args: keepingFilesIn(dir) });
+    onTestFinished(() => started.close());
+    const { restart, files, control: address = '' } = started;
+    if (restart === undefined || files === undefined) throw new Error('an image on a socket has both');
+    const control = new HttpControl(address);
+    const { event_log: log = '', config_root: root = '' } = await control.info();
+    const content = '{"of":"the first run"}';
+    const { id } = await control.deploy({ config_instances: [{ filepath: '/etc/a.json', content }] });
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      await restart.stop(signal);
+      await expect(control.info()).rejects.toThrow();
+      const inside = (await files.list(root, { deep: true })).find(({ path }) => path.endsWith('/etc/a.json'));
+      expect((await files.read(inside?.path ?? ''))?.toString()).toBe(content);
+      const before = (await files.stat(log))?.size ?? 0;
+      await files.append(log, Buffer.from('{"torn'));
+      expect(await files.stat(log)).toEqual({ kind: 'file', size: before + 6 });
+      await restart.start();
+      expect(restart.endedByItself?.()).toBeUndefined();
+      expect((await control.info()).event_log).toBe(log);
+    }
+    expect((await files.read(log))?.toString()).toContain(id);
+    expect(await files.stat(`${dir}/none`)).toBeUndefined();
+    expect(await files.list(`${dir}/none`)).toEqual([]);
+    await expect(files.append(`${dir}/none`, Buffer.from('x'))).rejects.toThrow(/there is no file/);
+  }
+});
+
+test('a path that the container does not have costs the capability, and not the check', async (context) => {
+  needsDocker(context);
+  const target = join(folder, 'wrong.yaml');
+  const image = { name: IMAGE, args: ['simulate', 'device', '--socket', at.socket, '--dir', '/tmp/robot'] };
+  writeFileSync(target, JSON.stringify({ device: { image }, control: { event_log: '/srv/none/events.jsonl' } }));
+  const notified: string[] = [];
+  await using opened = await openDeviceTarget({ ...options(), target, notify: (text) => void notified.push(text) });
+  expect(opened.unreachable).toBeUndefined();
+  expect(notified.join('\n')).toMatch(
+    /names \/srv\/none\/events.jsonl as event_log, and the container has no such place/,
+  );
+  expect([...opened.capabilities]).not.toContain('log');
+  expect(opened.info.event_log).toBeUndefined();
+});
+
+test('a container that floods its log takes no memory', async (context) => {
+  needsDocker(context);
+  const script = `require('node:http').createServer((_, response) => response.end()).listen('${at.socket}');
+const piece = 'x'.repeat(1000) + '\\n';
+(function flood() { for (let line = 0; line < 1000; line += 1) process.stdout.write(piece); setImmediate(flood); })();`;
+  const before = process.memoryUsage().rss;
+  await using target = await openDeviceTarget({
+    ...options(),
+    image: { name: `${IMAGE}-node`, args: ['node', '-e', script] },
+  });
+  expect(target.unreachable).toBeUndefined();
+  for (let round = 0; round < 5; round += 1) {
+    await target.http.get('/');
+    expect((await target.diagnostics()).length).toBeLessThan(10_000);
+  }
+  expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
 });
 
 test('a control socket outside the folder of the agent’s is a usage error', async (context) => {

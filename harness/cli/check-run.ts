@@ -77,7 +77,7 @@ export async function runAndReport<T extends CheckTable, Context>(
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
     });
     if (report.exit_code !== 0) {
-      const written = target.diagnostics().trim();
+      const written = (await target.diagnostics()).trim();
       if (written !== '') process.stderr.write(`\nThe target wrote:\n${written.split('\n').slice(-20).join('\n')}\n`);
     }
     return { code: evidence.finish(report, say), report };

@@ -13,6 +13,7 @@ import { HttpControl } from './control/http-control.ts';
 import { withRestart } from './control/with-restart.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
 import { hostFiles } from './files/host-files.ts';
+import { withReadablePaths } from './files/named-paths.ts';
 import { startCommand } from './launch/command.ts';
 import { startDeviceImage } from './launch/image.ts';
 import { type Started, tryStart } from './launch/started.ts';
@@ -43,7 +44,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     for (const name of [...connection.capabilities, ...info.capabilities])
       if (isCapability(name)) capabilities.add(name);
     const heartbeatSeconds = info.heartbeat_seconds ?? HEARTBEAT_SECONDS;
-    const files = hostFiles;
+    const files = started?.files ?? hostFiles;
     const device = { transport: connection, control, info, files, capabilities, heartbeatSeconds };
     const agent = new ControlledAgent({
       connection,
@@ -68,14 +69,15 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       },
       description: redactor.value({
         kind: started?.kind ?? connection.kind,
-        address: connection.address,
+        address:
+          started === undefined && settings.at === undefined ? 'nowhere, as it did not start' : connection.address,
         capabilities: [...capabilities],
         control: control.kind,
         api_version: DEVICE_API_PREFIX.slice(1),
         ...identityOf(options, settings.file, started?.digest),
       }),
       unreachable: problem === undefined ? undefined : redactor.text(problem),
-      diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
+      diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -133,7 +135,12 @@ async function drive(reached: Reached): Promise<Driven> {
     control = started?.restart === undefined ? own : withRestart(own, started.restart);
     // A target file may name limits and paths that a control API does not.
     const { http: _, drive, compact, stop, start, ...declared } = settings.file.control ?? {};
-    return { control, info: withDeclared(await control.info(), declared), problem };
+    const info = withDeclared(await control.info(), declared);
+    if (started?.files === undefined) return { control, info, problem };
+    const { capabilities, startOptions } = settings;
+    const readable = await withReadablePaths(info, started.files, startOptions.notify);
+    for (const name of ['log', 'files'] as const) if (!readable.capabilities.includes(name)) capabilities.delete(name);
+    return { control, info: readable, problem };
   } catch (error) {
     if (!(error instanceof ControlError) && !(error instanceof Unreachable)) throw error;
     return {

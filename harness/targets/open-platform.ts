@@ -68,7 +68,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
         ...identityOf(options, settings.file, started?.digest),
       }),
       unreachable: problem === undefined ? undefined : redactor.text(problem),
-      diagnostics: () => redactor.text(started?.diagnostics() ?? ''),
+      diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
       close,
       [Symbol.asyncDispose]: close,
     };

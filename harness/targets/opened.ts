@@ -71,7 +71,7 @@ export interface OpenedTarget<Context> extends AsyncDisposable {
    */
   readonly unreachable: string | undefined;
   /** The end of what the target wrote to its standard error; empty when Muster did not start it. */
-  diagnostics(): string;
+  diagnostics(): Promise<string>;
   /** The context of one check, whose exchanges go to `recorder` and end with `signal`. */
   context(recorder: Recorder, signal: AbortSignal): Context;
   /** Keeps the target's secrets out of reports. */

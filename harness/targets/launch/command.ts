@@ -70,16 +70,24 @@ function untilServing(
 ): Promise<ReadyLine & { at: TransportAddress }> {
   const { transports } = options;
   if (at === undefined) {
-    const fields = transports.map(({ addressField }) => addressField);
-    const what = `printed {"ready":true,${fields.map((name) => `"${name}"`).join('|')}:…} (or give ${fields.map((name) => `--${name}`).join(', ')})`;
-    return waitFor(what, group, options, () => {
-      const ready = readyLine(group.stdout, transports);
+    return waitFor(`printed ${readyForm(transports)}`, group, options, () => {
+      const ready = announced(group, transports);
       return ready?.at === undefined ? undefined : { ...ready, at: ready.at };
     });
   }
   return waitFor(`served ${at.transport.served(at.address)}`, group, options, async () =>
-    (await at.transport.accepts(at.address)) ? { ...readyLine(group.stdout, transports), at } : undefined,
+    (await at.transport.accepts(at.address)) ? { ...announced(group, transports), at } : undefined,
   );
+}
+
+/** What a command that names no place has to print, and the ways to name one. */
+function readyForm(transports: readonly Transport[]): string {
+  const fields = transports.map(({ addressField }) => addressField);
+  const places = transports.flatMap(({ addressField, placeholder }) =>
+    placeholder === undefined ? [] : [`{${addressField}}`],
+  );
+  const options = fields.map((name) => `--${name}`);
+  return `{"ready":true,${fields.map((name) => `"${name}"`).join('|')}:…} on standard output (the command names no place to serve at: put ${places.join(' or ')} into it, or give ${options.join(', ')})`;
 }
 
 async function untilControllable(group: ProcessGroup, options: CommandOptions): Promise<void> {
@@ -90,23 +98,17 @@ async function untilControllable(group: ProcessGroup, options: CommandOptions): 
   );
 }
 
-/** The first line of stdout that says `"ready":true`; undefined when there is none yet. */
-function readyLine(stdout: string, transports: readonly Transport[]): ReadyLine | undefined {
-  for (const line of stdout.split('\n').slice(0, -1)) {
-    const value = parseObject(line);
-    if (value?.['ready'] !== true) continue;
-    const named = Object.keys({ ...fieldsOf(transports), control: true });
-    const text = Object.fromEntries(
-      named.flatMap((name) => {
-        const field = value[name];
-        return typeof field === 'string' || typeof field === 'number' ? [[name, String(field)]] : [];
-      }),
-    );
-    const [at] = addressesIn(fieldValues(text, transports), transports);
-    const { control } = text;
-    return { at, ...(control === undefined ? {} : { control }) };
+/** What the ready line says; undefined when there is none yet. */
+function announced(group: ProcessGroup, transports: readonly Transport[]): ReadyLine | undefined {
+  if (group.ready === undefined) return undefined;
+  const text: Record<string, string> = {};
+  for (const name of Object.keys({ ...fieldsOf(transports), control: true })) {
+    const field = group.ready[name];
+    if (typeof field === 'string' || typeof field === 'number') text[name] = String(field);
   }
-  return undefined;
+  const [at] = addressesIn(fieldValues(text, transports), transports);
+  const { control } = text;
+  return { at, ...(control === undefined ? {} : { control }) };
 }
 
 const waitFor = <T>(
@@ -122,12 +124,3 @@ const waitFor = <T>(
   });
 
 const outputOf = (group: ProcessGroup): string => group.stderr.trim() || group.stdout;
-
-function parseObject(line: string): Record<string, unknown> | undefined {
-  if (!line.startsWith('{')) return undefined;
-  try {
-    return JSON.parse(line) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
-}

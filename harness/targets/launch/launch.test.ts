@@ -6,6 +6,7 @@ import { Redactor } from '../../client/redact.ts';
 import { poll } from '../../common/waiting.ts';
 import { openDeviceTarget } from '../open-device.ts';
 import { ProcessGroup } from './process-group.ts';
+import { ReadyLine } from './ready-line.ts';
 import { OutputTail } from './started.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-command-'));
@@ -149,6 +150,55 @@ test('ends a command when it is interrupted while it starts', async () => {
   over.abort(new Error('interrupted'));
   await expect(opening).rejects.toThrow('interrupted');
   expect(alive(Number(pid))).toBe(false);
+});
+
+test('a target that floods its output is read on, in bounded memory, and its ready line is found behind the flood', async () => {
+  const path = socket('flood.sock');
+  const flood = join(folder, 'flood.mjs');
+  writeFileSync(
+    flood,
+    `import { once } from 'node:events';
+const piece = 'no newline here '.repeat(65_536);
+for (let round = 0; round < 200; round += 1)
+  for (const stream of [process.stdout, process.stderr]) if (!stream.write(piece)) await once(stream, 'drain');
+console.log('');
+process.argv.splice(2, 2, ${JSON.stringify(path)}, 'line');
+await import(${JSON.stringify(AGENT)});
+`,
+  );
+  const before = process.memoryUsage().rss;
+  await using target = await openDeviceTarget({ ...base(), command: `node ${flood}` });
+  expect(target.unreachable).toBeUndefined();
+  expect(target.transport).toMatchObject({ kind: 'unix', socketPath: path });
+  // 400 MiB were written.
+  expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
+  expect((await target.diagnostics()).length).toBeLessThan(10_000);
+});
+
+test('a ready line is found in any pieces, among lines that are none', () => {
+  const lines = [
+    '{"level":30}',
+    '{"ready":false}',
+    'null',
+    '{broken',
+    'x'.repeat(70_000),
+    '{"ready":true,"socket":"/a"}',
+  ];
+  const output = Buffer.from(`${lines.join('\n')}\n{"ready":true,"socket":"/b"}\n`);
+  for (const piece of [1, 5, 1000, output.length]) {
+    const ready = new ReadyLine();
+    for (let at = 0; at < output.length; at += piece) ready.add(output.subarray(at, at + piece));
+    expect(ready.found).toEqual({ ready: true, socket: '/a' });
+  }
+  const unfinished = new ReadyLine();
+  unfinished.add(Buffer.from('{"ready":true}'));
+  expect(unfinished.found).toBeUndefined();
+});
+
+test('a command that names no place to serve at is told how to name one', async () => {
+  await using target = await openDeviceTarget({ ...base(), command: 'echo up; exec sleep 600', startMs: 300 });
+  expect(target.unreachable).toMatch(/put \{socket\} or \{discovery\} into it, or give --socket, --discovery, --url/);
+  expect(target.description.address).not.toContain('127.0.0.1');
 });
 
 const SECRET = 'k7Q2-xW9z_Bf4vN8';

@@ -4,18 +4,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
+import { ReadyLine } from './ready-line.ts';
 import { OutputTail } from './started.ts';
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
 
-/** One run of a shell line. Kept output: the beginning of stdout, the end of stderr. */
+/** One run of a shell line. What it writes is always read, so that it never waits for Muster; the end of it is kept. */
 export class ProcessGroup {
   readonly line: string;
   readonly #graceMs: number;
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
-  #stdout = '';
+  readonly #stdout = new OutputTail();
+  readonly #ready = new ReadyLine();
   readonly #stderr = new OutputTail();
   #how: string | undefined;
   #stopping: Promise<void> | undefined;
@@ -30,11 +32,12 @@ export class ProcessGroup {
       env: env as NodeJS.ProcessEnv,
       ...(cwd === undefined ? {} : { cwd }),
     });
-    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      if (this.#stdout.length < 65_536) this.#stdout += text;
+    this.#child.stdout?.on('data', (output: Buffer) => {
+      this.#ready.add(output);
+      this.#stdout.add(output);
     });
-    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr.add(text);
+    this.#child.stderr?.on('data', (output: Buffer) => {
+      this.#stderr.add(output);
     });
     this.#ended = new Promise((resolve) => {
       this.#child.once('error', (error) => {
@@ -63,8 +66,13 @@ export class ProcessGroup {
     return this.#stopping === undefined ? this.#how : undefined;
   }
 
+  /** The line by which it said that it serves; undefined until then. */
+  get ready(): Readonly<Record<string, unknown>> | undefined {
+    return this.#ready.found;
+  }
+
   get stdout(): string {
-    return this.#stdout;
+    return this.#stdout.text;
   }
 
   get stderr(): string {
@@ -85,6 +93,8 @@ export class ProcessGroup {
     }
     // A process that left the group may hold the pipes open, and `close` would never come.
     await Promise.race([this.#ended, sleep(1000)]);
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
   }
 
   #gone(timeoutMs: number): Promise<true | undefined> {

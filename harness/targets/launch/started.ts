@@ -1,6 +1,7 @@
 /** A target that Muster starts itself, by a command or from an image: its options, why one could not be started, and what it wrote. */
-import { poll } from '../../common/waiting.ts';
+import { pollWithin } from '../../common/waiting.ts';
 import type { Restarter } from '../control/with-restart.ts';
+import type { TargetFiles } from '../files/target-files.ts';
 import type { TargetOptions } from '../options.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 
@@ -30,8 +31,10 @@ export interface Started {
   readonly restart?: Restarter;
   /** `sha256:…` of the image. */
   readonly digest?: string;
+  /** Its files, when they do not lie on this machine. */
+  readonly files?: TargetFiles;
   /** The end of what it wrote. */
-  diagnostics(): string;
+  diagnostics(): Promise<string> | string;
   /** Ends it with everything that it started. */
   close(): Promise<void>;
 }
@@ -61,11 +64,11 @@ export interface Waiting extends Pick<StartOptions, 'timeoutMs' | 'signal'> {
   /** How it ended, in words; undefined while it runs. */
   ended(): Promise<string | undefined> | string | undefined;
   /** The end of what it wrote so far. */
-  output(): string;
+  output(): Promise<string> | string;
 }
 
 /** Polls until a target has done `what`. Throws StartFailed when the target ends before that, or takes too long. */
-export function waitUntil<T>(
+export async function waitUntil<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
   { timeoutMs, signal, name, ended, output }: Waiting,
@@ -76,12 +79,14 @@ export function waitUntil<T>(
     // An interrupt of the terminal ends the target as well, and is the reason to report.
     signal?.throwIfAborted();
     const how = await ended();
-    if (how !== undefined) throw new StartFailed(`${name} ${how} before it ${what}${lastLines(output())}`);
+    if (how !== undefined) throw new StartFailed(`${name} ${how} before it ${what}${lastLines(await output())}`);
     return undefined;
   };
-  const timeoutError = (): Error =>
-    new StartFailed(`${name} is running, but has not ${what} within ${timeoutMs / 1000} s${lastLines(output())}`);
-  return poll(what, lookWhileRunning, { timeoutMs, firstPauseMs: POLL_MS, signal, timeoutError });
+  const found = await pollWithin(what, lookWhileRunning, { timeoutMs, firstPauseMs: POLL_MS, signal });
+  if (found !== undefined) return found;
+  throw new StartFailed(
+    `${name} is running, but has not ${what} within ${timeoutMs / 1000} s${lastLines(await output())}`,
+  );
 }
 
 /** Starts a target if `start` says so; a StartFailed becomes the `problem` that its report will show. */
@@ -96,25 +101,38 @@ export async function tryStart(
   }
 }
 
-/** Keeps the last characters of what a program writes, for messages about it. */
+/** Keeps the last characters of what a program writes, for messages about it, in a buffer that never grows. */
 export class OutputTail {
   readonly #limit: number;
-  #kept = '';
+  /** Bytes that surely hold the characters: one has at most four bytes, and the first may be torn. */
+  readonly #enough: number;
+  readonly #buffer: Buffer;
+  #end = 0;
   #cut = false;
 
+  /** `limit`: characters that are kept. */
   constructor(limit: number = KEPT_CHARACTERS) {
     this.#limit = limit;
+    this.#enough = 4 * (limit + 1);
+    this.#buffer = Buffer.alloc(2 * this.#enough);
   }
 
-  add(text: string): void {
-    const all = this.#kept + text;
-    this.#cut ||= all.length > this.#limit;
-    this.#kept = all.slice(-this.#limit);
+  add(output: Buffer | string): void {
+    const piece = typeof output === 'string' ? Buffer.from(output) : output;
+    const last = piece.subarray(-this.#enough);
+    if (this.#end + last.length > this.#buffer.length) {
+      this.#buffer.copyWithin(0, this.#end - this.#enough, this.#end);
+      this.#end = this.#enough;
+      this.#cut = true;
+    }
+    this.#cut ||= last.length < piece.length;
+    this.#end += last.copy(this.#buffer, this.#end);
   }
 
   /** The mark tells the reader, and the redactor, that the beginning is missing. */
   get text(): string {
-    return this.#cut ? `…${this.#kept}` : this.#kept;
+    const all = this.#buffer.toString('utf8', 0, this.#end);
+    return this.#cut || all.length > this.#limit ? `…${all.slice(-this.#limit)}` : all;
   }
 }
 

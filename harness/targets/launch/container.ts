@@ -1,0 +1,231 @@
+/** A container that Muster runs: its end is noticed, its log is read when it is asked for, and it is removed at the end. */
+import process from 'node:process';
+import type { ContainerRuntimeClient, GenericContainer, StartedTestContainer } from 'testcontainers';
+import { pollWithin } from '../../common/waiting.ts';
+import type { StopSignal } from '../../contract/control.ts';
+import { ContainerFiles, type Mount } from '../files/container-files.ts';
+import type { TargetFiles } from '../files/target-files.ts';
+import { OutputTail, StartFailed, type StartOptions, type Waiting, waitUntil } from './started.ts';
+
+/** A container to start; `port` is one inside the container. */
+export interface ContainerPlan extends Pick<StartOptions, 'timeoutMs' | 'notify' | 'signal'> {
+  image: string;
+  mounts?: readonly Mount[];
+  port?: number | undefined;
+  args?: readonly string[] | undefined;
+  env?: Record<string, string> | undefined;
+  user?: string | undefined;
+}
+
+/** A container that was started; `until` waits until it serves. */
+export interface RunningContainer {
+  /** Host port that leads to `port`. */
+  mappedPort(): number;
+  host(): string;
+  /** `sha256:…` of the image that runs: in its registry when it came from one, otherwise of the image itself. */
+  readonly digest: string;
+  /** Its files, by their paths in it. */
+  readonly files: TargetFiles;
+  /** Polls until the container has done `what`. Throws StartFailed when it ends before that, or takes too long. */
+  until(what: string, look: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
+  /** Resolves when it has ended, by force after 10 s. */
+  kill(signal: StopSignal): Promise<void>;
+  start(): Promise<void>;
+  /** How it ended, in words; undefined while it runs, and after `kill`. */
+  endedByItself(): string | undefined;
+  /** The end of what it wrote. */
+  logs(): Promise<string>;
+  remove(): Promise<void>;
+}
+
+const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
+const GRACE_MS = 10_000;
+const LOG_LINES = 100;
+type Docker = ContainerRuntimeClient['container']['dockerode'];
+type Handle = ReturnType<Docker['getContainer']>;
+
+/** Throws StartFailed: no Docker, no such image, or it could not be started. */
+export async function runContainer(plan: ContainerPlan): Promise<RunningContainer> {
+  // Loaded when an image is asked for: it is the largest dependency.
+  const testcontainers = await import('testcontainers');
+  const client = await testcontainers.getContainerRuntimeClient().catch((error: unknown) => {
+    throw new StartFailed(
+      `--image needs Docker, and no container runtime answers (${message(error)}). Start Docker and try \`docker info\`, set DOCKER_HOST, or test the agent without a container: --command LINE or --socket PATH`,
+      { cause: error },
+    );
+  });
+  const docker = client.container.dockerode;
+  plan.notify(`starting ${plan.image}`);
+  const started = await start(containerFor(plan, testcontainers), plan, docker).catch((error: unknown) => {
+    throw new StartFailed(`--image ${plan.image}: ${message(error)}`, { cause: error });
+  });
+  const handle = docker.getContainer(started.getId());
+  const run = new Run(handle);
+  run.follow();
+  const waiting: Waiting = {
+    ...{ timeoutMs: plan.timeoutMs, signal: plan.signal, name: plan.image },
+    ended: () => run.how(),
+    output: () => logOf(handle),
+  };
+  return {
+    mappedPort: () => started.getMappedPort(plan.port ?? 0),
+    host: () => started.getHost(),
+    digest: await digestOf(docker, handle),
+    files: new ContainerFiles(plan.mounts ?? [], handle),
+    until: async (what, look, signal) =>
+      void (await waitUntil(what, async () => (await look()) || undefined, {
+        ...waiting,
+        ...(signal === undefined ? {} : { signal }),
+      })),
+    kill: (signal) => run.kill(signal),
+    start: () => run.start(),
+    endedByItself: () => (run.endedByItself === undefined ? undefined : `${plan.image} ${run.endedByItself}`),
+    logs: () => logOf(handle),
+    remove: async () => {
+      run.leave();
+      await started.stop({ timeout: 5000, remove: true });
+    },
+  };
+}
+
+/** Whether a container runs, and how it ended. */
+class Run {
+  readonly #handle: Handle;
+  /** How it ended, in words, although nobody ended it. */
+  endedByItself: string | undefined;
+  #expected = false;
+  #runs = 0;
+
+  constructor(handle: Handle) {
+    this.#handle = handle;
+  }
+
+  /** How it ended, in words; undefined while it runs. */
+  async how(): Promise<string | undefined> {
+    const { State: state } = await this.#handle.inspect();
+    return state.Running ? undefined : `ended with exit code ${state.ExitCode}`;
+  }
+
+  /** Waits in the background for its end. */
+  follow(): void {
+    this.#runs += 1;
+    const run = this.#runs;
+    this.#handle.wait().then(
+      ({ StatusCode: code }: { StatusCode: number }) => {
+        if (run === this.#runs && !this.#expected) this.endedByItself = `ended with exit code ${code}`;
+      },
+      // Docker is gone, or the container is: no end of its own.
+      () => {},
+    );
+  }
+
+  /** Its end is not its own any more. */
+  leave(): void {
+    this.#expected = true;
+  }
+
+  async kill(signal: StopSignal): Promise<void> {
+    this.leave();
+    const gone = (timeoutMs: number) =>
+      pollWithin('the end of the container', () => this.how(), { timeoutMs, firstPauseMs: 20 });
+    await this.#handle.kill({ signal }).catch(unlessSo);
+    // The first process of a container ignores a signal for which it has no handler.
+    if ((await gone(GRACE_MS)) !== undefined) return;
+    await this.#handle.kill({ signal: 'SIGKILL' }).catch(unlessSo);
+    await gone(Number.POSITIVE_INFINITY);
+  }
+
+  async start(): Promise<void> {
+    if ((await this.how()) === undefined) return;
+    await this.#handle.start().catch(unlessSo);
+    this.#expected = false;
+    this.endedByItself = undefined;
+    this.follow();
+  }
+}
+
+/** Docker answers 304 or 409 when a container is in the state that is asked for. */
+function unlessSo(error: unknown): void {
+  const { statusCode } = error as { statusCode?: unknown };
+  if (statusCode !== 304 && statusCode !== 409) throw error;
+}
+
+/** Read when it is wanted, and never followed: a container that floods its log takes no time and no memory here. */
+async function logOf(handle: Handle): Promise<string> {
+  const tail = new OutputTail();
+  const log = await handle.logs({ follow: false, stdout: true, stderr: true, tail: LOG_LINES }).catch(() => undefined);
+  if (log !== undefined) for (const part of partsOf(log)) tail.add(part);
+  return tail.text.trim();
+}
+
+/** Without the eight bytes before each part, of which the last four are its length. */
+function* partsOf(log: Buffer): Generator<Buffer> {
+  for (let at = 0; at + 8 <= log.length; ) {
+    const length = log.readUInt32BE(at + 4);
+    yield log.subarray(at + 8, at + 8 + length);
+    at += 8 + length;
+  }
+}
+
+function containerFor(
+  plan: ContainerPlan,
+  { GenericContainer, StartupCheckStrategy }: typeof import('testcontainers'),
+): GenericContainer {
+  // `until` waits for the agent itself, and sees at once when the container ends.
+  class NoCheck extends StartupCheckStrategy {
+    override checkStartupState(): Promise<'SUCCESS'> {
+      return Promise.resolve('SUCCESS');
+    }
+  }
+  class Container extends GenericContainer {
+    /** Docker keeps every line of a log on its disk unless it is told otherwise. */
+    withBoundedLog(): this {
+      this.hostConfig.LogConfig = { Type: 'json-file', Config: { 'max-size': '4m', 'max-file': '1' } };
+      return this;
+    }
+  }
+  const container = new Container(plan.image)
+    .withBoundedLog()
+    .withWaitStrategy(new NoCheck())
+    .withStartupTimeout(plan.timeoutMs);
+  if (plan.mounts !== undefined)
+    container.withBindMounts(plan.mounts.map((mount) => ({ ...mount, mode: 'rw' as const })));
+  if (plan.port !== undefined) container.withExposedPorts(plan.port);
+  if (plan.args !== undefined) container.withCommand([...plan.args]);
+  if (plan.env !== undefined) container.withEnvironment(plan.env);
+  if (plan.user !== undefined) container.withUser(plan.user === 'host' ? hostUser() : plan.user);
+  return container;
+}
+
+/** Testcontainers first starts an image of its own, to clean up after a crash; offline it cannot be fetched, and is left out. */
+async function start(container: GenericContainer, plan: ContainerPlan, docker: Docker): Promise<StartedTestContainer> {
+  try {
+    return await container.start();
+  } catch (error) {
+    const reaperMissing =
+      process.env[NO_REAPER] !== 'true' && /registry|pull|manifest|no such image|denied/i.test(message(error));
+    if (!reaperMissing || !(await hasImage(docker, plan.image))) throw error;
+    plan.notify('testcontainers’ reaper image cannot be fetched: going on without it');
+    process.env[NO_REAPER] = 'true';
+    return container.start();
+  }
+}
+
+const hasImage = (docker: Docker, image: string): Promise<boolean> =>
+  docker
+    .getImage(image)
+    .inspect()
+    .then(
+      () => true,
+      () => false,
+    );
+
+/** By the container and not by the name, which may lead to another image by now. */
+async function digestOf(docker: Docker, handle: Handle): Promise<string> {
+  const { Image: id } = await handle.inspect();
+  const image = await docker.getImage(id).inspect();
+  return image.RepoDigests?.[0]?.split('@')[1] ?? image.Id;
+}
+
+const hostUser = (): string => `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
