@@ -6,7 +6,7 @@ import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Collection, getPage, type Item, readItem, servedCollections } from './support/lists.ts';
 import { findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
-import { NOT_SERVED, ok, summary } from './support/requests.ts';
+import { NOT_SERVED, ok, sendOnce, summary } from './support/requests.ts';
 import { changedAt, emptyKey, type WrongKey, withoutLast, withTail, wrongKeys } from './support/wrong-keys.ts';
 
 const KEY_HEADER = 'x-api-key';
@@ -52,7 +52,7 @@ const writesRefusedCheck = check(
 
 async function mustCreateNothing(t: Platform, http: HttpClient, how: string): Promise<void> {
   const slug = uniqueName('type');
-  const answer = await http.post('/config_types', { name: slug, slug });
+  const answer = await sendOnce(t, { method: 'POST', path: '/config_types', body: { name: slug, slug } }, http);
   mustRefuse(t, answer, `POST /config_types with ${how}`);
   const { data } = await getPage(t, 'config_types', { limit: 100 });
   t.must(!data.some((item) => JSON.stringify(item).includes(slug)), {
@@ -65,7 +65,7 @@ async function mustCreateNothing(t: Platform, http: HttpClient, how: string): Pr
 async function mustNotChange(t: Platform, { id }: Item, http: HttpClient, how: string): Promise<void> {
   const path = `/config_types/${encodeURIComponent(id)}`;
   const before = await readItem(t, 'config_types', id);
-  const answer = await http.request({ method: 'PATCH', path, body: { name: uniqueName('renamed') } });
+  const answer = await sendOnce(t, { method: 'PATCH', path, body: { name: uniqueName('renamed') } }, http);
   mustRefuse(t, answer, `PATCH ${path} with ${how}`, { alsoUsual: NOT_SERVED });
   const after = await readItem(t, 'config_types', id);
   t.must(after['name'] === before['name'], {
@@ -75,7 +75,7 @@ async function mustNotChange(t: Platform, { id }: Item, http: HttpClient, how: s
 }
 
 async function mustIssueNoToken(t: Platform, http: HttpClient, how: string): Promise<void> {
-  const answer = await http.post('/provisioning_tokens', {});
+  const answer = await sendOnce(t, { method: 'POST', path: '/provisioning_tokens', body: {} }, http);
   const token = (answer.json as { token?: unknown } | null | undefined)?.token;
   if (typeof token === 'string') t.http.recorder.redactor.add(token);
   // The specification does not show this body, so a platform that validates it first may refuse the body instead of the key.
@@ -148,12 +148,12 @@ function withKey(t: Platform, key: string | undefined): HttpClient {
 async function mustServeNothing(t: Platform, collection: Collection, http: HttpClient, how: string): Promise<void> {
   const query = { limit: 3 };
   const { data } = await getPage(t, collection, query);
-  const answer = await http.get(`/${collection}`, { query });
+  const answer = await sendOnce(t, { path: `/${collection}`, query }, http);
   mustRefuse(t, answer, `GET /${collection} with ${how}`, { secrets: data.map(({ id }) => id) });
   const [first] = data;
   if (first === undefined) return;
   const path = `/${collection}/${encodeURIComponent(first.id)}`;
-  const alone = await http.get(path);
+  const alone = await sendOnce(t, { path }, http);
   // A 2xx without the id is no item: the platform may have something else at this path.
   t.must(!(ok(alone) && alone.text.includes(first.id)), {
     expected: `GET ${path} with ${how} to be refused (401, 403 or another error)`,

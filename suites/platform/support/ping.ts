@@ -32,12 +32,15 @@ export const describePing = (device: string, timeoutNanos: number | string): str
 
 export interface PingOptions {
   http?: HttpClient;
-  /** Longest wait for the answer, milliseconds. Default: the 10 seconds that no ping may exceed, and the run's timeout. */
-  timeoutMs?: number;
+  /** How long the platform may wait for the device, milliseconds. Default: the 10 seconds that no ping may exceed. */
+  takesMs?: number;
+  /** How late its answer may be then, milliseconds. Default: the run's patience. */
+  lateMs?: number;
 }
 
 /** `body`: an object is sent as JSON, text as it is. Throws NoAnswer if nothing comes in time. */
 export function ping(t: Platform, device: string, body: unknown, options: PingOptions = {}): Promise<HttpResponse> {
+  const { http, takesMs = LONGEST_PING_MS, lateMs = t.patienceMs } = options;
   return send(
     t,
     {
@@ -45,21 +48,22 @@ export function ping(t: Platform, device: string, body: unknown, options: PingOp
       path: `/devices/${encodeURIComponent(device)}/ping`,
       body,
       headers: { 'content-type': 'application/json' },
-      timeoutMs: options.timeoutMs ?? LONGEST_PING_MS + t.patienceMs,
+      takesMs,
+      lateMs,
     },
-    options.http,
+    http,
   );
 }
 
-/** A ping whose whole answer has to come within `timeoutMs`. */
+/** A ping whose whole answer has to come within `takesMs`, or `lateMs` later. */
 export async function pingWithin(
   t: Platform,
   device: string,
   body: unknown,
-  timeoutMs: number,
+  options: Required<Pick<PingOptions, 'takesMs' | 'lateMs'>>,
 ): Promise<HttpResponse | 'no answer'> {
   try {
-    return await ping(t, device, body, { timeoutMs });
+    return await ping(t, device, body, options);
   } catch (error) {
     // A connection that the platform closes early is another fault, and fails the check as such.
     if (error instanceof NoAnswerInTime) return 'no answer';

@@ -1,0 +1,54 @@
+/** How fast a platform answers, and what it leaves unanswered. Checks wait, and try as much, by that. */
+import type { Endpoint } from '../../../harness/client/http.ts';
+
+/** No wait for an answer is shorter, milliseconds. */
+const SHORTEST_WAIT_MS = 1000;
+/** After a time-out, an answer to the same kind of request is waited for this many times the slowest answer so far. */
+const TIMES_SLOWEST = 5;
+/** Share of the newest answer in the usual duration of an answer. */
+const NEWEST_SHARE = 0.1;
+
+/** What a run has learnt about one platform. A kind of request is its method and its path without ids. */
+export interface Pace {
+  /** An answer came, `durationMs` after its request. */
+  answered(kind: string, durationMs: number): void;
+  /** No answer came within the wait. */
+  timedOut(kind: string): void;
+  /** How long to wait for an answer, milliseconds: `patienceMs`, or less once an answer to that kind has failed to come. */
+  waitMs(kind: string, patienceMs: number): number;
+  /** How many requests, one after the other, are usually answered within so many milliseconds; at least one. */
+  requestsWithin(durationMs: number): number;
+}
+
+/** By connection: all clients of one run share the `endpoint` object. */
+const paces = new WeakMap<Endpoint, Pace>();
+
+/** What this run has learnt about the platform at that endpoint. */
+export function paceOf(endpoint: Endpoint): Pace {
+  const pace = paces.get(endpoint) ?? createPace();
+  paces.set(endpoint, pace);
+  return pace;
+}
+
+export function createPace(): Pace {
+  const silent = new Set<string>();
+  let slowestMs = 0;
+  let usualMs = 0;
+  return {
+    answered(kind, durationMs) {
+      silent.delete(kind);
+      slowestMs = Math.max(slowestMs, durationMs);
+      usualMs += (durationMs - usualMs) * (usualMs === 0 ? 1 : NEWEST_SHARE);
+    },
+    timedOut: (kind) => void silent.add(kind),
+    waitMs(kind, patienceMs) {
+      if (!silent.has(kind)) return patienceMs;
+      return Math.min(patienceMs, Math.max(SHORTEST_WAIT_MS, TIMES_SLOWEST * slowestMs));
+    },
+    requestsWithin: (durationMs) => Math.max(1, Math.floor(durationMs / Math.max(1, usualMs))),
+  };
+}
+
+/** `POST /devices/dvc_1/ping` → `POST /devices/{id}/ping`. */
+export const kindOfRequest = (method: string, path: string): string =>
+  `${method} ${path.replace(/^(\/[^/?]+)\/[^/?]+/, '$1/{id}')}`;
