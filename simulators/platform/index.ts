@@ -6,6 +6,9 @@ import { DIALECT_NAMES } from '../../harness/contract/versions.ts';
 import { systemClock } from '../common/clock.ts';
 import { type AgentSide, createAgentSide } from './agent/index.ts';
 import { agentPort } from './agent-port.ts';
+import { PlatformControl } from './control/control.ts';
+import { Plans } from './control/plans.ts';
+import { type PlatformInfo, serveControl } from './control/server.ts';
 import { type Core, idsFrom } from './core.ts';
 import { archiveDevice, assignGroup, disconnectAll } from './domain/devices.ts';
 import { BASE_PATH, buildServer } from './http/server.ts';
@@ -32,6 +35,8 @@ export interface SimulatedPlatform extends AsyncDisposable {
   readonly mqttUrl: string | undefined;
   /** The first key that was given, or a generated one with every scope. */
   readonly apiKey: string;
+  /** Address of the control API; `undefined` without `control`. */
+  readonly controlUrl: string | undefined;
   /** The store as the agent side sees it. */
   readonly port: AgentPort;
   /** Changes for which the published API has no operation. Throws PlatformError for an unknown id. */
@@ -53,9 +58,12 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const port = agentPort(core);
   let agentSide: AgentSide | undefined;
   let app: FastifyInstance | undefined;
+  let controlSide: Awaited<ReturnType<typeof openControl>> | undefined;
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    stopping ??= stopAll([() => agentSide?.stop(), () => app?.close(), () => store.close()]);
+    stopping ??= stopAll([
+      ...[() => controlSide?.close(), () => agentSide?.stop(), () => app?.close(), () => store.close()],
+    ]);
     return stopping;
   };
   try {
@@ -67,22 +75,28 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
       core.messenger = agentSide.messenger;
     }
     const side = agentSide;
+    const renderer = new Renderer(core);
+    const plans = options.control && new Plans();
     app = buildServer({
-      ...{ core, renderer: new Renderer(core), keys: ring, seed, log, tls },
+      ...{ core, renderer, keys: ring, seed, log, tls, plans },
       faults: options.faults,
       registerAgent: side && ((server) => side.register(server)),
     });
     await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
+    if (options.control && plans) {
+      const info = { ...addressesOf(app, tls, agentSide), dialect };
+      controlSide = await openControl(new PlatformControl(core, renderer, plans), core, info, options.control.port);
+    }
   } catch (error) {
     await stop().catch(() => {});
     throw error;
   }
-  const address = app.server.address() as AddressInfo;
-  const agentUrl = `${tls ? 'https' : 'http'}://127.0.0.1:${address.port}`;
+  const { url, agent_url: agentUrl } = addressesOf(app, tls, agentSide);
   return {
-    url: `${agentUrl}${BASE_PATH}`,
+    url,
     agentUrl,
     mqttUrl: agentSide?.mqttUrl,
+    controlUrl: controlSide?.url,
     apiKey: keys[0]?.key ?? '',
     port,
     archiveDevice: (id) => void archiveDevice(core, id),
@@ -90,6 +104,26 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+function addressesOf(app: FastifyInstance, tls: PlatformOptions['tls'], agentSide: AgentSide | undefined) {
+  const { port } = app.server.address() as AddressInfo;
+  const origin = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  const mqtt = agentSide?.mqttUrl;
+  return { url: `${origin}${BASE_PATH}`, agent_url: origin, ...(mqtt !== undefined && { mqtt }) };
+}
+
+/** Serves `control`, and ends it with the server. */
+async function openControl(control: PlatformControl, core: Core, info: PlatformInfo, port: number) {
+  const server = await serveControl(control, core, info, port).catch((error: unknown) => {
+    control[Symbol.dispose]();
+    throw error;
+  });
+  const close = async (): Promise<void> => {
+    await server.close();
+    control[Symbol.dispose]();
+  };
+  return { url: server.url, close };
 }
 
 const generatedKey = (): KeyOption => ({

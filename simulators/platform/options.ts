@@ -27,6 +27,8 @@ export interface PlatformOptions {
   /** Default: the reference. Defects and variants pass another. */
   behaviour?: PlatformBehaviour;
   faults?: PlatformFaults;
+  /** Serves the control API on this loopback port (0 for a free one), and keeps the state at the start for its `reset`. */
+  control?: { port: number };
   clock?: Clock;
   log?: Logger;
 }

@@ -31,6 +31,12 @@ export const platformOptionTable = {
     group: API,
   },
   seed: { type: 'string', describe: 'Seed of ids, the workspace and faults', group: API },
+  control: {
+    type: 'number',
+    range: PORT,
+    describe: 'Serve the control API on this port: reset, snapshots, planned answers, devices',
+    group: API,
+  },
   dialect: {
     type: 'string',
     choices: DIALECTS,
@@ -88,6 +94,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
     ...(args.db !== undefined && { db: args.db }),
     ...(args.devices !== undefined && { devices: args.devices }),
     ...(args.seed !== undefined && { seed: args.seed }),
+    ...(args.control !== undefined && { control: { port: args.control } }),
     ...mqttOf(args),
     ...(tls && { tls }),
     ...(args['min-key-bits'] !== undefined && { minKeyBits: args['min-key-bits'] }),
@@ -171,6 +178,7 @@ export const simulatePlatformCommand = command({
   options: platformOptionTable,
   examples: [
     ['muster simulate platform --devices 500 --seed 7', 'a workspace to develop against'],
+    ['muster simulate platform --devices 30 --seed 7 --control 8081', 'one that tests reset between them'],
     ['muster simulate platform --api-key a --api-key b=devices:read', 'a second key that may only read devices'],
   ],
   epilogue: `When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the key when none was given. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against config schemas in CUE. Seeded devices are never online, because nothing is connected.`,
@@ -189,6 +197,7 @@ export const simulatePlatformCommand = command({
       url: platform.url,
       agent_url: platform.agentUrl,
       ...(platform.mqttUrl !== undefined && { mqtt: platform.mqttUrl }),
+      ...(platform.controlUrl !== undefined && { control: platform.controlUrl }),
       // A key that the user chose is known to the user; a generated one is known to nobody else.
       ...(options.keys === undefined && { api_key: platform.apiKey }),
     };
@@ -205,7 +214,8 @@ export const simulatePlatformCommand = command({
 
 function startProblem(error: unknown, args: SimulatePlatformArguments): unknown {
   const { code, message, name, port } = error as NodeJS.ErrnoException & { port?: number };
-  const option = port !== undefined && port === args['mqtt-port'] ? '--mqtt-port' : '--port';
+  const named = (['mqtt-port', 'control'] as const).find((name) => port !== undefined && port === args[name]);
+  const option = `--${named ?? 'port'}`;
   if (code === 'EADDRINUSE') return new UsageError(`${option}: ${port} is in use`);
   if (code === 'EACCES') return new UsageError(`${option}: ${port} may not be bound`);
   if (code?.startsWith('ERR_OSSL')) return new UsageError(`--tls-cert, --tls-key: cannot be used: ${message}`);

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
+import type { Plans } from '../control/plans.ts';
 import type { Core } from '../core.ts';
 import type { PlatformFaults } from '../faults.ts';
 import type { KeyRing } from '../keys.ts';
@@ -26,6 +27,8 @@ export interface ServerParts {
   /** Drives the faults. */
   seed: string;
   faults?: PlatformFaults | undefined;
+  /** Planned by control. */
+  plans?: Plans | undefined;
   log?: Logger | undefined;
   tls?: { cert: string; key: string } | undefined;
   /** Serves the agent API on the same server. */
@@ -34,7 +37,7 @@ export interface ServerParts {
 
 /** Builds the server; it does not listen yet. */
 export function buildServer(parts: ServerParts): FastifyInstance {
-  const { core, renderer, keys, seed, faults, log, tls, registerAgent } = parts;
+  const { core, renderer, keys, seed, faults, plans, log, tls, registerAgent } = parts;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     // A very long id in a path is an unknown resource, not an unknown route.
@@ -52,7 +55,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   void app.register(
     (scope, _options, done) => {
       addDelay(scope, core);
-      if (faults) addFaults(scope, faults, seed);
+      if (faults || plans) addFaults(scope, { faults, plans, seed, basePath: BASE_PATH });
       registerRoutes(scope, core, renderer, keys);
       serveDocuments(scope, core.names, BASE_PATH);
       refuseOthers(scope, 'there is nothing at this path');

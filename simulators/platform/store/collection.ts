@@ -83,6 +83,15 @@ export class Collection<Row extends BaseRow> {
     });
   }
 
+  /** The table was replaced: reads the index from it again. */
+  reload(): void {
+    this.#defer(() => {
+      this.#index.reload();
+      this.#last = this.#index.last;
+      this.onChange();
+    });
+  }
+
   update(row: Row, changes: Partial<Omit<Row, keyof BaseRow>>): Row {
     const columns = Object.keys(changes);
     if (columns.length === 0) return row;

@@ -34,6 +34,7 @@ export class RowIndex implements PageIndex {
 
   reload(): void {
     const { table, facets } = this.#spec;
+    this.#last = 0;
     const { count } = this.#database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number };
     const sorted = new Int32Array(count);
     let index = 0;

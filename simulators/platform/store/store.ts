@@ -32,8 +32,7 @@ export class Store {
     const open = <K extends ResourceKind>(kind: K) =>
       new Collection<Rows[K]>(this.database, TABLES[kind], (change) => this.#defer(change));
     this.collections = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, open(kind)])) as unknown as Collections;
-    const newest = this.database.prepare('SELECT max(queue_order) AS newest FROM deployments').get();
-    this.#queued = Number(newest?.['newest'] ?? 0);
+    this.#queued = this.#lastQueued();
   }
 
   /** How many deployments have been queued. */
@@ -67,8 +66,35 @@ export class Store {
     }
   }
 
+  /** Writes the whole state into a new SQLite file. Throws the error of the system or of SQLite. */
+  saveTo(file: string): void {
+    this.database.prepare('VACUUM INTO ?').run(file);
+  }
+
+  /** Replaces the whole state by that of a file which `saveTo` wrote: all of it or nothing. */
+  restoreFrom(file: string): void {
+    this.database.prepare('ATTACH ? AS saved').run(file);
+    try {
+      const tables = this.database.prepare("SELECT name FROM saved.sqlite_schema WHERE type = 'table'").all();
+      this.write(() => {
+        for (const { name } of tables) {
+          this.database.exec(`DELETE FROM main.${name}; INSERT INTO main.${name} SELECT * FROM saved.${name};`);
+        }
+        for (const collection of Object.values(this.collections)) collection.reload();
+      });
+      this.#queued = this.#lastQueued();
+    } finally {
+      this.database.exec('DETACH saved');
+    }
+  }
+
   close(): void {
     if (this.database.isOpen) this.database.close();
+  }
+
+  #lastQueued(): number {
+    const newest = this.database.prepare('SELECT max(queue_order) AS newest FROM deployments').get();
+    return Number(newest?.['newest'] ?? 0);
   }
 
   #defer(change: () => void): void {

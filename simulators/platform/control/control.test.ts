@@ -1,0 +1,186 @@
+/** The platform's control API over HTTP, with what a client of the Platform API sees of each of its effects. */
+import http from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startPlatform, type TestPlatform } from '../testing/client.ts';
+
+let platform: TestPlatform;
+beforeEach(async () => {
+  platform = await startPlatform({ devices: 12, seed: 3, control: { port: 0 } });
+});
+afterEach(() => platform.stop());
+
+interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+async function control(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const { hostname, port } = new URL(platform.controlUrl ?? '');
+  const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+  return await new Promise((resolve, reject) => {
+    const type: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
+    const request = http.request({ hostname, port, method, path, headers: { ...type, ...headers } }, (response) => {
+      let received = '';
+      response.on('data', (part) => (received += part));
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: received === '' ? {} : JSON.parse(received) }),
+      );
+    });
+    request.once('error', reject);
+    request.end(text);
+  });
+}
+
+const deviceOf = async (id: string) => (await platform.get(`/devices/${id}`)).body;
+const firstDevice = async (status: string): Promise<string> =>
+  (await platform.items(`/devices?status=${status}`))[0]?.id ?? '';
+const everything = async () =>
+  Promise.all(
+    ['/devices', '/deployments', '/groups', '/releases'].map(
+      async (path) => (await platform.get(`${path}?limit=100&expand=total_count`)).text,
+    ),
+  );
+
+it('tells where the platform is, broker and dialect included', async () => {
+  const { body } = await control('GET', '/');
+  expect(body).toEqual({
+    ...{ url: platform.url, agent_url: platform.agentUrl, dialect: 'spec' },
+    ...{ snapshots: [], plans: [] },
+  });
+  await using withBroker = await startPlatform({ mqtt: {}, control: { port: 0 } });
+  const info = await (await fetch(withBroker.controlUrl ?? '')).json();
+  expect(info).toMatchObject({ mqtt: withBroker.mqttUrl });
+});
+
+describe('a device', () => {
+  it('is archived, and put into a group and out of it', async () => {
+    const id = await firstDevice('offline');
+    const { id: group } = await platform.create('/groups', { name: 'Night shift', parent_id: null });
+    expect((await control('POST', `/devices/${id}/group`, { group_id: group })).body).toMatchObject({
+      id,
+      group_id: group,
+    });
+    expect(await deviceOf(id)).toMatchObject({ group_id: group });
+    await control('POST', `/devices/${id}/group`, { group_id: null });
+    expect(await deviceOf(id)).toMatchObject({ group_id: null });
+    expect((await control('POST', `/devices/${id}/archive`)).body).toMatchObject({ id, status: 'archived' });
+    expect(await deviceOf(id)).toMatchObject({ status: 'archived' });
+    expect(await control('POST', `/devices/${id}/online`)).toMatchObject({ status: 409 });
+  });
+
+  it('is online without an agent, answers pings, and is offline again', async () => {
+    const id = await firstDevice('offline');
+    const ping = () => platform.post(`/devices/${id}/ping`, { timeout_nanos: 50_000_000 });
+    expect((await ping()).body).toMatchObject({ code: 'timeout' });
+    expect((await control('POST', `/devices/${id}/online`)).body).toMatchObject({ id, status: 'online' });
+    expect(await deviceOf(id)).toMatchObject({ status: 'online' });
+    expect((await ping()).body).toMatchObject({ code: 'success' });
+    await control('POST', `/devices/${id}/offline`);
+    expect(await deviceOf(id)).toMatchObject({ status: 'offline' });
+    expect((await ping()).body).toMatchObject({ code: 'timeout' });
+  });
+});
+
+describe('the state', () => {
+  it('goes back to the start, whatever was written meanwhile', async () => {
+    const before = await everything();
+    const made: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const { id } = await platform.create('/devices', { name: 'new' });
+      made.push(id);
+      await control('POST', `/devices/${await firstDevice('offline')}/archive`);
+      await control('POST', '/plans', { path: '/devices', fault: '429' });
+      expect(await control('POST', '/reset')).toMatchObject({ status: 204 });
+      expect(await everything()).toEqual(before);
+      expect((await platform.get(`/devices/${id}`)).status).toBe(404);
+    }
+    // A test that runs again after a reset gets the same ids.
+    expect(new Set(made).size).toBe(1);
+  });
+
+  it('goes back to a snapshot by its name, and a name can be used again', async () => {
+    expect(await control('POST', '/snapshots', { name: 'empty' })).toMatchObject({ status: 201 });
+    await platform.create('/devices', { name: 'one' });
+    await control('POST', '/snapshots', { name: 'with one' });
+    const withOne = await everything();
+    await platform.create('/devices', { name: 'two' });
+    await control('POST', '/snapshots/with%20one/restore');
+    expect(await everything()).toEqual(withOne);
+    expect((await control('GET', '/snapshots')).body).toEqual({ data: ['empty', 'with one'] });
+    await control('POST', '/snapshots', { name: 'empty' });
+    await control('POST', '/reset');
+    await control('POST', '/snapshots/empty/restore');
+    expect(await everything()).toEqual(withOne);
+    expect(await control('DELETE', '/snapshots/empty')).toMatchObject({ status: 204 });
+    expect(await control('POST', '/snapshots/empty/restore')).toMatchObject({
+      status: 404,
+      body: {
+        error: { code: 'snapshot_not_found', message: expect.stringContaining('there are: "start", "with one"') },
+      },
+    });
+  });
+});
+
+describe('a plan', () => {
+  it('gives the next requests of one route an answer of the test', async () => {
+    const stub = {
+      path: '/devices/{device_id}',
+      method: 'GET',
+      times: 2,
+      answer: { status: 418, headers: { 'X-Tea': 'yes' }, body: { pot: 1 } },
+    };
+    const { body: plan } = await control('POST', '/plans', stub);
+    const id = await firstDevice('offline');
+    for (let turn = 0; turn < 2; turn += 1) {
+      const answer = await platform.get(`/devices/${id}?expand=group`);
+      expect(answer).toMatchObject({ status: 418, body: { pot: 1 } });
+      expect(answer.headers.get('x-tea')).toBe('yes');
+    }
+    expect((await platform.get(`/devices/${id}`)).status).toBe(200);
+    expect((await platform.get('/devices')).status).toBe(200);
+    expect((await control('GET', '/plans')).body).toEqual({ data: [{ id: plan['id'], used: 2, ...stub }] });
+  });
+
+  it('gives one route a fault, in the words of --fault, until it is removed', async () => {
+    const { body: plan } = await control('POST', '/plans', { path: '/releases', fault: '429=7' });
+    const throttled = await platform.get('/releases');
+    expect(throttled.status).toBe(429);
+    expect(throttled.headers.get('retry-after')).toBe('7');
+    expect((await platform.get('/devices')).status).toBe(200);
+    await control('DELETE', `/plans/${String(plan['id'])}`);
+    expect((await platform.get('/releases')).status).toBe(200);
+    await control('POST', '/plans', { path: '/releases', fault: 'reset', times: 1 });
+    await expect(platform.get('/releases')).rejects.toThrow();
+    expect((await platform.get('/releases')).status).toBe(200);
+  });
+});
+
+it.for([
+  ['POST', '/devices/dvc_none/archive', undefined, 404, /no device "dvc_none"/],
+  ['POST', '/devices/dvc_none/group', {}, 400, /group_id/],
+  ['POST', '/snapshots', { name: 'start' }, 409, /state at the start/],
+  ['POST', '/snapshots', { name: '' }, 400, /name/],
+  ['POST', '/plans', { path: '/x' }, 400, /either an answer or a fault/],
+  ['POST', '/plans', { path: 'x', fault: '429' }, 400, /does not begin with \//],
+  ['POST', '/plans', { path: '/x', fault: 'no' }, 400, /accepted are latency/],
+  ['POST', '/plans', { path: '/x', answer: { status: 99 } }, 400, /status/],
+  ['POST', '/plans', { path: '/x', fault: '429', time: 1 }, 400, /time/],
+  ['DELETE', '/plans/7', undefined, 404, /no plan 7/],
+  ['POST', '/plans', '{', 400, /JSON/],
+  ['GET', '/nonsense', undefined, 404, /no GET \/nonsense/],
+] as const)('%s %s with %j is refused, with the reason', async ([method, path, body, status, reason]) => {
+  const answer = await control(method, path, body);
+  expect(answer.status).toBe(status);
+  expect((answer.body['error'] as { message: string }).message).toMatch(reason);
+});
+
+it('refuses what a web page could send', async () => {
+  expect(await control('POST', '/reset', undefined, { origin: 'http://evil.example' })).toMatchObject({ status: 403 });
+  expect(await control('GET', '/', undefined, { host: 'evil.example' })).toMatchObject({ status: 403 });
+  expect(await control('GET', '/', undefined, { host: 'localhost:1234' })).toMatchObject({ status: 200 });
+});

@@ -1,0 +1,95 @@
+/** Answers and faults that are planned for one route of the Platform API: what the next requests to it get. */
+import { type PlatformFaults, parseFaults } from '../faults.ts';
+import { PlatformError } from '../ports.ts';
+
+/** An answer that is given in place of the platform's own. */
+export interface PlannedAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  /** Sent as JSON, but for text. */
+  body?: unknown;
+}
+
+/** Which requests, and what they get: an answer, or a fault as `--fault` takes it. */
+export interface Plan {
+  /** Default: every method. */
+  method?: string;
+  /** As in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` stand for one segment. */
+  path: string;
+  /** How many requests get it. Default: every one until the plan is removed. */
+  times?: number;
+  answer?: PlannedAnswer;
+  fault?: string;
+}
+
+/** A plan with its number, and how many requests got it. */
+export interface KeptPlan extends Plan {
+  id: number;
+  used: number;
+}
+
+interface Entry {
+  kept: KeptPlan;
+  segments: readonly string[];
+  faults: PlatformFaults | undefined;
+}
+
+/** Plans in the order in which they were made: the first that fits a request and is not used up decides. */
+export class Plans {
+  #entries: Entry[] = [];
+  #last = 0;
+
+  /** Throws PlatformError 400. */
+  add(plan: Plan): KeptPlan {
+    if ((plan.answer === undefined) === (plan.fault === undefined))
+      throw new PlatformError(400, 'invalid_plan', 'a plan has either an answer or a fault');
+    if (!plan.path.startsWith('/'))
+      throw new PlatformError(400, 'invalid_plan', `path: ${JSON.stringify(plan.path)} does not begin with /`);
+    const kept: KeptPlan = { id: this.#last + 1, used: 0, ...plan };
+    this.#entries.push({ kept, segments: plan.path.split('/'), faults: faultsOf(plan.fault) });
+    this.#last += 1;
+    return kept;
+  }
+
+  get all(): KeptPlan[] {
+    return this.#entries.map(({ kept }) => kept);
+  }
+
+  /** Throws PlatformError 404. */
+  remove(id: number): void {
+    const left = this.#entries.filter(({ kept }) => kept.id !== id);
+    if (left.length === this.#entries.length) throw new PlatformError(404, 'plan_not_found', `there is no plan ${id}`);
+    this.#entries = left;
+  }
+
+  clear(): void {
+    this.#entries = [];
+  }
+
+  /** What this request gets, which counts as one use; undefined when nothing is planned. `path` is below the base path. */
+  take(method: string, path: string): { answer: PlannedAnswer } | { faults: PlatformFaults } | undefined {
+    const segments = path.split('/');
+    const entry = this.#entries.find(
+      ({ kept, segments: wanted }) =>
+        (kept.method === undefined || kept.method.toUpperCase() === method) &&
+        kept.used < (kept.times ?? Number.POSITIVE_INFINITY) &&
+        fits(wanted, segments),
+    );
+    if (entry === undefined) return undefined;
+    entry.kept.used += 1;
+    const { answer } = entry.kept;
+    return answer === undefined ? { faults: entry.faults ?? {} } : { answer };
+  }
+}
+
+function faultsOf(fault: string | undefined): PlatformFaults | undefined {
+  try {
+    return fault === undefined ? undefined : parseFaults(fault);
+  } catch (error) {
+    throw new PlatformError(400, 'invalid_plan', `fault: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+const fits = (wanted: readonly string[], segments: readonly string[]): boolean =>
+  wanted.length === segments.length &&
+  wanted.every((part, index) => part === '*' || /^\{.*\}$/.test(part) || part === segments[index]);

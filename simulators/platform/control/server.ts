@@ -1,0 +1,131 @@
+/** The platform's control API (`fixtures/platform-control.md`): JSON over HTTP on a loopback port of its own. */
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
+import type { Core } from '../core.ts';
+import { answerError } from '../http/errors.ts';
+import { PlatformError } from '../ports.ts';
+import type { PlatformControl } from './control.ts';
+
+const group = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
+const snapshot = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
+const plan = shape(
+  'Plan',
+  Type.Object(
+    {
+      method: Type.Optional(Type.String()),
+      path: Type.String(),
+      times: Type.Optional(Type.Integer({ minimum: 1 })),
+      fault: Type.Optional(Type.String()),
+      answer: Type.Optional(
+        Type.Object(
+          {
+            status: Type.Integer({ minimum: 200, maximum: 599 }),
+            headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+            body: Type.Optional(Type.Unknown()),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+);
+
+/** What `GET /` tells of the platform. */
+export interface PlatformInfo {
+  url: string;
+  agent_url: string;
+  mqtt?: string;
+  dialect: string;
+}
+
+export interface PlatformControlServer {
+  /** `http://127.0.0.1:<port>`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Rejects with the system's error when the port cannot be used. */
+export async function serveControl(
+  control: PlatformControl,
+  core: Core,
+  info: PlatformInfo,
+  port: number,
+): Promise<PlatformControlServer> {
+  const app = fastify({ forceCloseConnections: true }) as unknown as FastifyInstance;
+  app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, () => {}));
+  app.addHook('onRequest', async (request) => refuseForeign(request));
+  app.setNotFoundHandler((request) => {
+    throw new PlatformError(404, 'unknown_route', `the control API has no ${request.method} ${request.url}`);
+  });
+  app.get('/', () => ({ ...info, snapshots: control.snapshots, plans: control.plans.all }));
+  devices(app, control);
+  states(app, control);
+  plans(app, control);
+  await app.listen({ host: '127.0.0.1', port });
+  const address = app.server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${address.port}`, close: () => app.close() };
+}
+
+type WithId = { Params: { id: string } };
+
+function devices(app: FastifyInstance, control: PlatformControl): void {
+  app.post<WithId>('/devices/:id/archive', ({ params }) => control.archiveDevice(params.id));
+  app.post<WithId>('/devices/:id/online', ({ params }) => control.setOnline(params.id, true));
+  app.post<WithId>('/devices/:id/offline', ({ params }) => control.setOnline(params.id, false));
+  app.post<WithId>('/devices/:id/group', ({ params, body }) =>
+    control.assignGroup(params.id, bodyOf(body, group).group_id),
+  );
+}
+
+function states(app: FastifyInstance, control: PlatformControl): void {
+  app.post('/reset', async (_request, reply) => {
+    control.reset();
+    return reply.code(204).send();
+  });
+  app.get('/snapshots', () => ({ data: control.snapshots }));
+  app.post('/snapshots', async ({ body }, reply) => {
+    const { name } = bodyOf(body, snapshot);
+    control.snapshot(name);
+    return reply.code(201).send({ name });
+  });
+  app.post<{ Params: { name: string } }>('/snapshots/:name/restore', async ({ params }, reply) => {
+    control.restore(params.name);
+    return reply.code(204).send();
+  });
+  app.delete<{ Params: { name: string } }>('/snapshots/:name', async ({ params }, reply) => {
+    control.removeSnapshot(params.name);
+    return reply.code(204).send();
+  });
+}
+
+function plans(app: FastifyInstance, control: PlatformControl): void {
+  app.get('/plans', () => ({ data: control.plans.all }));
+  app.post('/plans', async ({ body }, reply) => reply.code(201).send(control.plans.add(bodyOf(body, plan))));
+  app.delete('/plans', async (_request, reply) => {
+    control.plans.clear();
+    return reply.code(204).send();
+  });
+  app.delete<WithId>('/plans/:id', async ({ params }, reply) => {
+    control.plans.remove(Number(params.id));
+    return reply.code(204).send();
+  });
+}
+
+/** A web page that the user has open must not reach this port, neither by a form nor under a name that points here. */
+function refuseForeign({ headers }: FastifyRequest): void {
+  const host = headers.host?.replace(/:\d+$/, '') ?? '';
+  if (headers.origin !== undefined || !['127.0.0.1', 'localhost', '[::1]'].includes(host))
+    throw new PlatformError(403, 'foreign_request', 'only programs on this machine may use the control API');
+}
+
+/** Throws PlatformError 400 for a body that is not of this shape. */
+function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
+  if (wanted.is(body)) return body as Of<S>;
+  const problems = wanted
+    .problems(body ?? {})
+    .map(({ path, message }) => `${path === '' ? 'the body' : path} ${message}`);
+  throw new PlatformError(400, 'invalid_body', problems.join('; '));
+}
