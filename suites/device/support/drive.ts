@@ -47,7 +47,7 @@ export async function readWhatComes(
   const problems = read.flatMap(({ status, ...settled }) => ('reason' in settled ? [settled.reason] : []));
   const other = problems.find((problem) => !(problem instanceof Violation));
   if (other !== undefined) throw other;
-  const came = subscriptions.some(({ stream }) => stream.frames.some((frame) => !carriesNoEvent(frame)));
+  const came = subscriptions.some(({ stream }) => [...stream.frames].some((frame) => !carriesNoEvent(frame)));
   return came ? undefined : problems[0];
 }
 
