@@ -2,7 +2,7 @@
 import type { Redactor } from '../client/redact.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
 import type { Replay } from '../runner/run-check.ts';
-import type { Api, Report, Suite } from '../runner/types.ts';
+import type { Api, Outcome, Report, Suite } from '../runner/types.ts';
 import type { OpenedTarget } from '../targets/opened.ts';
 import type { Command, GivenOptions, OptionsOf, OptionTable } from './options.ts';
 
@@ -73,6 +73,17 @@ export const planOptions = {
     defaultText: 'never',
     group: HOW,
   },
+  require: {
+    type: 'string',
+    array: true,
+    describe: 'Fail (exit 2) unless the target has these capabilities, e.g. drive,restart',
+    group: VERDICT,
+  },
+  'min-decided': {
+    type: 'string',
+    describe: 'Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%',
+    group: VERDICT,
+  },
   baseline: { type: 'string', describe: 'Known failures, with reason and expiry', group: VERDICT },
   'update-baseline': { type: 'boolean', describe: 'Write the failures of this run into the baseline', group: VERDICT },
   report: {
@@ -92,7 +103,8 @@ export type PlanArguments = OptionsOf<typeof planOptions>;
 
 /** Options that narrow a run, write files or set its seed: a replay chooses its own. */
 const OF_ONE_RUN = new Set<string>([
-  ...['only', 'section', 'fast', 'runs', 'seed', 'max-time', 'bail', 'baseline', 'update-baseline'],
+  ...['only', 'section', 'fast', 'runs', 'seed', 'max-time', 'bail', 'require', 'min-decided'],
+  ...['baseline', 'update-baseline'],
   ...['report', 'verbose', 'certificate', 'key', 'badge'],
 ]);
 
@@ -124,6 +136,10 @@ export interface Checked<T extends CheckTable, Context> {
 /** The counterexamples of a report, to be run again. */
 export interface Again {
   file: string;
+  /** What came of them in that report. */
+  outcomes: Record<string, Outcome>;
+  /** Leaves the target up, until it is interrupted. */
+  keep: boolean;
   checks: readonly (Replay & { check: string })[];
   seed: number;
 }

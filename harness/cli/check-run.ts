@@ -1,5 +1,6 @@
 /** From parsed options and an opened target to reports and an exit code; what every `muster check` and `muster replay` does. */
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import process from 'node:process';
 import { Redactor } from '../client/redact.ts';
 import { DURATION_WORDS, durationMs } from '../common/durations.ts';
@@ -8,7 +9,7 @@ import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import { replayCommand } from '../runner/summary.ts';
-import type { CheckResult, Suite } from '../runner/types.ts';
+import type { CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
 import {
   type Again,
@@ -19,6 +20,7 @@ import {
   type Ran,
   targetOnly,
 } from './check-options.ts';
+import { demandsOf } from './demands.ts';
 import { prepareEvidence } from './evidence.ts';
 import { takeFaults } from './faults.ts';
 import { interruptSignal } from './interrupt.ts';
@@ -35,6 +37,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   const redactor = new Redactor();
   const say = (text: string): void => void process.stderr.write(`${redactor.text(text)}\n`);
   const maxTimeMs = maxTime(args['max-time']);
+  const demands = demandsOf(checked.api, args);
   const suite = await checked.suite();
   const planned = plannedBy(args, again);
   // A wrong id or report is refused before anything is started.
@@ -58,12 +61,14 @@ export async function runAndReport<T extends CheckTable, Context>(
       notify: say,
     });
     evidence.opened(target.description);
+    const description = again?.keep === true ? lasting(target.description) : target.description;
     const plan = makePlan(suite, { ...planned, capabilities: target.capabilities });
     const report = await runSuite(suite, {
       ...aboutRun(checked, options, again),
       plan: again === undefined ? plan : onlyChecks(plan, again),
-      target: target.description,
+      target: description,
       context: target.context,
+      demands,
       redactor,
       runs: args.runs,
       profile: args.profile,
@@ -80,7 +85,9 @@ export async function runAndReport<T extends CheckTable, Context>(
       const written = (await target.diagnostics()).trim();
       if (written !== '') process.stderr.write(`\nThe target wrote:\n${written.split('\n').slice(-20).join('\n')}\n`);
     }
-    return { code: evidence.finish(report, say), report };
+    const code = evidence.finish(report, say);
+    if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
+    return { code, report };
   } catch (error) {
     if (interrupt.signal.aborted && isAbort(error, interrupt.signal)) {
       process.stderr.write('muster: interrupted before anything was checked; nothing is left running\n');
@@ -90,6 +97,22 @@ export async function runAndReport<T extends CheckTable, Context>(
   } finally {
     interrupt.release();
   }
+}
+
+/** The target as it is when it stays up after the run. */
+const lasting = ({ ended: _, ...target }: TargetDescription): TargetDescription => target;
+
+/** Resolves when the user ends it; at once when there is nothing to keep. */
+async function keepUp(
+  target: TargetDescription,
+  { unreachable, interrupted }: Report,
+  say: (text: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  if (unreachable !== undefined || interrupted === true) return;
+  if (target.ended !== true) return say('--keep: Muster did not start this target, so it stays as it is');
+  say(`The target is up: ${target.address}, control ${target.control}. Ctrl+C (SIGINT) ends it.`);
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /** Throws UsageError. */
@@ -135,7 +158,7 @@ function aboutRun<T extends CheckTable, Context>(
     arguments: commandWords(path, table, options),
     options: storable(table, options),
     replayCommand: (result: CheckResult) => replayCommand({ command, seed, file }, result),
-    ...(again === undefined ? {} : { replays: again.checks }),
+    ...(again === undefined ? {} : { replays: again.checks, replayOf: { file: again.file, outcomes: again.outcomes } }),
   };
 }
 

@@ -74,8 +74,9 @@ test('a baseline excuses it; when it holds again, the entry is red', async () =>
 test('2: nothing answers, which is said with what to try', async () => {
   const { code, stdout: out } = await muster('check', 'device', '--socket', at('none.sock'), ...shape);
   expect(code).toBe(2);
-  expect(out).toMatch(/Blocked 1\n(.|\n)*no such socket(.|\n)*curl --unix-socket/);
-  expect(out).toMatch(/INCOMPLETE {2}1 blocked/);
+  expect(out).toMatch(/Not reached\n(.|\n)*no such socket(.|\n)*\n {2}Try: curl --unix-socket \S+ http\S+\n/);
+  expect(out).toMatch(/INCOMPLETE {2}\d+ ms\nexit 2: the target could not be reached/);
+  expect(out.split('\n').length).toBeLessThan(14);
 });
 
 test('3: a failure of Muster itself is not blamed on the target', async () => {

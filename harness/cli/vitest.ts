@@ -11,6 +11,7 @@ import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
 import { findingText } from '../reports/finding-text.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
+import { presentable } from '../runner/presentable.ts';
 import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';
 import { CAPABILITIES, type Check, type Sharing, type Suite } from '../runner/types.ts';
 import type { OpenedTarget } from '../targets/opened.ts';
@@ -64,26 +65,20 @@ export function describeSuite<Context>(
 async function decide<Context>(
   check: Check<Context>,
   target: OpenedTarget<Context>,
-  context: TestContext,
+  test: TestContext,
   run: { seed: number; runs: number; signal: AbortSignal },
 ): Promise<void> {
   const { redactor = new Redactor() } = target;
   const recorder = new Recorder(redactor);
-  const result = redactor.value(
-    await runCheck({
-      ...run,
-      check,
-      context: (signal) => target.context(recorder, signal),
-      recorder,
-      limitMs: CHECK_LIMIT_MS,
-    }),
-  );
-  for (const observation of result.observations ?? []) await context.annotate(observation, 'observed');
+  const context = (signal: AbortSignal): Context => target.context(recorder, signal);
+  const ended = await runCheck({ ...run, check, context, recorder, limitMs: CHECK_LIMIT_MS });
+  const result = presentable(redactor.value(ended));
+  for (const observation of result.observations ?? []) await test.annotate(observation, 'observed');
   switch (result.outcome) {
     case 'not_applicable':
-      return context.skip(result.reason);
+      return test.skip(result.reason);
     case 'warn':
-      await context.annotate(findingText(result), 'warning');
+      await test.annotate(findingText(result), 'warning');
       return;
     case 'fail':
     case 'blocked': {

@@ -56,6 +56,7 @@ export class Recorder {
   readonly redactor: Redactor;
   readonly #exchanges: Recorded[] = [];
   readonly #steps: Step[] = [];
+  #driven = false;
 
   constructor(redactor: Redactor = new Redactor()) {
     this.redactor = redactor;
@@ -70,6 +71,11 @@ export class Recorder {
     return this.#steps.length > MOST_STEPS ? undefined : this.#steps;
   }
 
+  /** Whether the check has driven the target. */
+  get driven(): boolean {
+    return this.#driven;
+  }
+
   /** Forgets all steps but those that drove the target. Returns their number, for `clear`. */
   keepDrives(): number {
     this.#steps.splice(0, this.#steps.length, ...this.#steps.filter((step) => 'drive' in step));
@@ -82,6 +88,7 @@ export class Recorder {
       what: this.body(what),
       ...(line === undefined ? {} : { line: this.redactor.text(line) }),
     };
+    this.#driven = true;
     this.#step({ drive });
     return drive;
   }

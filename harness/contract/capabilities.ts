@@ -41,3 +41,17 @@ export const CAPABILITY_MEANINGS = {
   ...PLATFORM_CAPABILITIES,
   ...Object.fromEntries(SUPPORTED_CODENAMES.map((name) => [name, `the platform accepts ${versionNamed(name)}`])),
 } as Readonly<Record<Capability, string>>;
+
+/** What gives a target that capability, as words to add to a command line; absent where no option does. */
+export const CAPABILITY_OPTIONS: Readonly<Partial<Record<Capability, string>>> = {
+  unix: '--socket PATH',
+  loopback: '--discovery FILE',
+  drive: '--control ADDRESS',
+  compact: '--control ADDRESS that serves POST /compact',
+  restart: '--command LINE, or --control ADDRESS that serves POST /stop and /start',
+  log: '--control ADDRESS that names event_log',
+  files: '--control ADDRESS that names config_root',
+  'limited-key': '--limited-key KEY',
+  'online-device': '--online-device ID',
+  'offline-device': '--offline-device ID',
+};

@@ -48,7 +48,7 @@ function documentOf(report: Report): Record<string, unknown> {
         start,
         stop: start + report.duration_ms,
         duration: report.duration_ms,
-        extra: { outcomes: sum, exit_code: report.exit_code, complete: report.complete },
+        extra: { outcomes: sum, exit_code: report.exit_code, complete: report.complete, coverage: report.coverage },
       },
       tests: report.checks.map(test),
       environment: {
@@ -69,8 +69,11 @@ function documentOf(report: Report): Record<string, unknown> {
 
 function test(result: CheckResult): Record<string, unknown> {
   const holds = result.outcome === 'pass';
+  const cause = result.consequence_of === undefined ? '' : `consequence of ${result.consequence_of}: `;
   const message =
-    result.expected === undefined ? result.reason : `expected ${result.expected}; actual: ${result.actual ?? ''}`;
+    result.expected === undefined
+      ? result.reason
+      : `${cause}expected ${result.expected}; actual: ${result.actual ?? ''}`;
   return {
     name: result.id,
     status: STATUS[result.outcome],
@@ -87,6 +90,9 @@ function test(result: CheckResult): Record<string, unknown> {
       ...(result.observations === undefined ? {} : { observations: result.observations }),
       ...(result.counterexample === undefined ? {} : { counterexample: result.counterexample }),
       ...(result.curl === undefined ? {} : { curl: result.curl }),
+      ...(result.script === undefined ? {} : { script: result.script }),
+      ...(result.consequence_of === undefined ? {} : { consequence_of: result.consequence_of }),
+      ...(result.blocked_by === undefined ? {} : { blocked_by: result.blocked_by }),
     },
   };
 }

@@ -14,7 +14,9 @@ export function findingText(result: CheckResult): string {
     ...line('actual', result.actual),
     ...line('smallest', counterexample(result)),
     ...line('reason', result.reason),
+    ...line('cause', result.consequence_of === undefined ? undefined : `the same as of ${result.consequence_of}`),
     ...line('try', tryLine(result)),
+    ...(scriptLines(result) ?? []).map((text, index) => `${(index === 0 ? 'script' : '').padEnd(10)} ${text}`),
     ...(result.exchanges ?? []).flatMap((exchange) => [
       ...line('exchange', headline(exchange)),
       ...bodyLines(exchange).map((body) => `           ${body}`),
@@ -56,7 +58,11 @@ export function bodyLines(exchange: Recorded, columns: number = COLUMNS): string
   ];
 }
 
-/** The `curl` line that repeats the last request, shortened. */
+/** The script that drives the target and asks it again, by lines. */
+export const scriptLines = ({ script }: CheckResult): string[] | undefined =>
+  script === undefined ? undefined : printable(script).trimEnd().split('\n');
+
+/** The line that shows the finding, shortened. */
 export const tryLine = ({ curl }: CheckResult): string | undefined =>
   curl === undefined ? undefined : printable(shortened(curl, TRY));
 

@@ -4,8 +4,9 @@ import { writeWhole } from '../common/user-files.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { tryLine } from './finding-text.ts';
 import type { LiveFormat } from './format.ts';
-import { verdict } from './groups.ts';
+import { blockedOtherwise, type FindingGroup, findingGroups, plural } from './groups.ts';
 import { markdownReport } from './markdown.ts';
+import { decided, headlineOf } from './verdict.ts';
 
 /** GitHub shows this many annotations of a kind from one step, and drops the others silently. */
 const LIMIT = 10;
@@ -23,34 +24,56 @@ export const githubFormat: LiveFormat = {
   }),
 };
 
-/** Workflow commands: errors worst first, then warnings, then the verdict. Where the limit leaves some out, the last counts them. */
+/**
+ * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for its consequences. Where the limit
+ * leaves some out, the last counts them.
+ */
 export function annotations(report: Report): string[] {
-  const errors = (['fail', 'blocked', 'fixed'] as const).flatMap((outcome) =>
-    report.checks.filter((check) => check.outcome === outcome),
-  );
-  const warnings = report.checks.filter((check) => check.outcome === 'warn');
-  return [...limited('error', errors), ...limited('warning', warnings), notice(report)];
+  const groups = findingGroups(report.checks);
+  const of = (outcome: 'fail' | 'warn'): Annotation[] =>
+    groups.filter(({ lead }) => lead.outcome === outcome).map((group) => [titleOf(group.lead), words(group)]);
+  const others = report.checks.filter(({ outcome }) => outcome === 'fixed');
+  const blocked = report.unreachable === undefined ? blockedOtherwise(report.checks) : [];
+  return [
+    ...limited('error', [
+      ...of('fail'),
+      ...(report.unreachable === undefined ? [] : [['the target could not be reached', report.unreachable] as const]),
+      ...[...blocked, ...others].map(
+        (lead) => [titleOf(lead), words({ lead, consequences: [], blocked: [] })] as const,
+      ),
+    ]),
+    ...limited('warning', of('warn')),
+    notice(report),
+  ];
 }
 
-function limited(kind: 'error' | 'warning', results: readonly CheckResult[]): string[] {
-  const shown = results.length > LIMIT ? results.slice(0, LIMIT - 1) : results;
-  const rest = results.length - shown.length;
+type Annotation = readonly [title: string, message: string];
+
+const titleOf = ({ id, level, section }: CheckResult): string => `${id} (${level}, section ${section})`;
+
+function limited(kind: 'error' | 'warning', all: readonly Annotation[]): string[] {
+  const shown = all.length > LIMIT ? all.slice(0, LIMIT - 1) : all;
+  const rest = all.length - shown.length;
   return [
-    ...shown.map((result) => command(kind, `${result.id} (${result.level}, section ${result.section})`, words(result))),
+    ...shown.map(([title, message]) => command(kind, title, message)),
     ...(rest > 0 ? [command(kind, `${rest} more`, 'see the job summary')] : []),
   ];
 }
 
-function words(result: CheckResult): string {
-  const found = result.expected === undefined ? [] : [`Expected: ${result.expected}`, `Actual: ${result.actual ?? ''}`];
-  return [result.requirement, ...found, ...(result.reason === undefined ? [] : [result.reason]), tryLine(result) ?? []]
-    .flat()
-    .join('\n');
+function words({ lead: result, consequences, blocked }: FindingGroup): string {
+  return [
+    result.requirement,
+    ...(result.expected === undefined ? [] : [`Expected: ${result.expected}`, `Actual: ${result.actual ?? ''}`]),
+    ...(result.reason === undefined ? [] : [result.reason]),
+    ...(consequences.length === 0 ? [] : [`${plural(consequences.length, 'consequence')} of the same cause`]),
+    ...(blocked.length === 0 ? [] : [`${plural(blocked.length, 'check')} not run because of it`]),
+    ...[tryLine(result) ?? []].flat(),
+  ].join('\n');
 }
 
 function notice(report: Report): string {
-  const { word, meaning } = verdict(report);
-  return command('notice', `muster: ${word.toLowerCase()}`, meaning);
+  const { word, meaning } = headlineOf(report);
+  return command('notice', `muster: ${word.toLowerCase()}`, `${meaning}\n${decided(report.coverage)}`);
 }
 
 /** A workflow command, with data and properties escaped as the runner expects. */

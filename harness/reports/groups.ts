@@ -1,5 +1,6 @@
 /** Orders and words that the reports for people share. */
 import { sectionTitle } from '../contract/sections.ts';
+import { leadsFirst } from '../runner/causes.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 
 /** Up to this many failures are all open; of more, the first is, and the others take a line each. */
@@ -33,6 +34,50 @@ export function byReason(checks: readonly CheckResult[], outcome: Outcome): [rea
   return [...groups]
     .map(([reason, members]): [string, string[]] => [reason, members.map((check) => check.id)])
     .sort(([, a], [, b]) => b.length - a.length);
+}
+
+/** One finding with all that comes of it. */
+export interface FindingGroup {
+  /** The check that shows the cause most plainly. */
+  lead: CheckResult;
+  /** Failures and warnings with the same cause. */
+  consequences: CheckResult[];
+  /** Checks that mean nothing while it fails. */
+  blocked: CheckResult[];
+}
+
+/** Failures and warnings by cause, the most telling first. Each is in exactly one group. */
+export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
+  const findings = new Map(checks.filter(isFinding).map((result) => [result.id, result]));
+  const leadOf = (id: string): string => {
+    const seen = new Set([id]);
+    for (let at = id; ; ) {
+      const next = findings.get(at)?.consequence_of;
+      // The baseline may excuse a lead: then its consequences stand for themselves.
+      if (next === undefined || !findings.has(next) || seen.has(next)) return at;
+      seen.add(next);
+      at = next;
+    }
+  };
+  const placed = checks.map(({ consequence_of: _, ...result }): CheckResult => {
+    const lead = leadOf(result.id);
+    return lead === result.id ? result : { ...result, consequence_of: lead };
+  });
+  return leadsFirst(placed).map((lead) => ({
+    lead,
+    consequences: placed.filter((result) => isFinding(result) && result.consequence_of === lead.id),
+    blocked: placed.filter(
+      ({ outcome, blocked_by: by }) => outcome === 'blocked' && by !== undefined && leadOf(by) === lead.id,
+    ),
+  }));
+}
+
+const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
+
+/** Blocked checks that no finding accounts for. */
+export function blockedOtherwise(checks: readonly CheckResult[]): CheckResult[] {
+  const placed = new Set(findingGroups(checks).flatMap(({ blocked }) => blocked.map(({ id }) => id)));
+  return checks.filter(({ id, outcome }) => outcome === 'blocked' && !placed.has(id));
 }
 
 /** Outcomes as reports name them. */
@@ -74,50 +119,15 @@ export function counts(summary: Partial<Summary>, separator = ' · '): string {
   );
 }
 
-/** What a run shows about its target. */
-export interface Verdict {
-  word: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'NO FAILURE FOUND';
-  good: boolean;
-  /** One sentence that says no more than was found. */
-  meaning: string;
+/** The same for a report: failures as the findings that they are, each with its consequences. */
+export function tally({ summary, checks }: Report): string {
+  const failed = findingGroups(checks).filter(({ lead }) => lead.outcome === 'fail').length;
+  const consequences = summary.fail - failed;
+  const rest = counts({ ...summary, fail: 0 });
+  if (consequences <= 0) return counts(summary);
+  const findings = `${plural(failed, 'finding')}, ${plural(consequences, 'consequence')}`;
+  return rest === 'nothing' ? findings : `${findings} · ${rest}`;
 }
 
-/** The verdict of a report. It claims nothing about what did not run. */
-export function verdict(report: Report): Verdict {
-  const { summary } = report;
-  const musts = report.checks.filter((check) => check.outcome === 'fail').length;
-  if (summary.fail > 0) {
-    return {
-      word: 'NOT CONFORMANT',
-      good: false,
-      meaning: `${musts === 1 ? 'a MUST does' : `${musts} MUSTs do`} not hold`,
-    };
-  }
-  const ran = summary.pass + summary.warn + summary.known + summary.fixed;
-  const trouble = [
-    ...(summary.blocked > 0 ? [`${summary.blocked} blocked, so nothing is known about them`] : []),
-    ...(summary.fixed > 0 ? [`${summary.fixed} stale in the baseline: remove them (--update-baseline)`] : []),
-    ...(ran === 0 && summary.blocked === 0 ? ['no check ran'] : []),
-  ];
-  if (trouble.length > 0 || report.exit_code !== 0) {
-    return { word: 'INCOMPLETE', good: false, meaning: trouble.join('; ') || 'the run did not end' };
-  }
-  const known = summary.known > 0 ? `, but for ${summary.known} that the baseline excuses` : '';
-  if (!report.complete || summary.known > 0) {
-    const why = report.narrowed_by.length > 0 ? ` among what ran (left out: ${report.narrowed_by.join(', ')})` : '';
-    return {
-      word: 'NO FAILURE FOUND',
-      good: true,
-      meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} holds${why}${known}`,
-    };
-  }
-  const undecided = report.checks.filter(
-    (check) => check.level === 'MUST' && check.outcome === 'not_applicable',
-  ).length;
-  const apart = undecided === 0 ? '' : `; ${undecided} checks of a MUST do not apply, as listed`;
-  return {
-    word: 'CONFORMANT',
-    good: true,
-    meaning: `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`} that applies to this target holds${apart}${summary.warn > 0 ? `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not` : ''}`,
-  };
-}
+/** `1 finding`, `2 findings`. */
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

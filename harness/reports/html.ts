@@ -7,20 +7,25 @@ import { cutTo, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
-import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts';
+import { bodyLines, counterexample, headline, scriptLines, tryLine } from './finding-text.ts';
 import type { DocumentFormat } from './format.ts';
 import {
   AT_ONCE,
   BY_WEIGHT,
+  blockedOtherwise,
   byReason,
   bySection,
   counts,
+  type FindingGroup,
+  findingGroups,
   OUTCOME_WORDS,
+  plural,
   type SectionGroup,
   SYMBOLS,
-  verdict,
+  tally,
   worst,
 } from './groups.ts';
+import { headlineOf } from './verdict.ts';
 
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -29,30 +34,50 @@ const POLICY =
 export const htmlFormat: DocumentFormat = { name: 'html', document: page };
 
 function page(report: Report): string {
-  const { word } = verdict(report);
+  const { word } = headlineOf(report);
+  const reached = report.unreachable === undefined;
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${word}: ${report.api} ${report.target.address}</title>
+<meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${word}: ${report.api} ${cutTo(report.target.address, BRIEF)}</title>
 <style>${trusted(STYLE)}</style></head><body><main>
 ${banner(report)}
+${reached ? NOTHING : html`<h2 class="blocked">Not reached</h2><pre class="wrap">${printable(report.unreachable ?? '')}</pre>`}
 ${findings('Failed', report, 'fail')}
-${grouped('Blocked', report, 'blocked')}${grouped('Stale in the baseline', report, 'fixed')}
+${reached ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : NOTHING}${grouped('Stale in the baseline', report.checks, 'fixed')}
 ${findings('Warned', report, 'warn')}
-<h2>Checks by section of the specification</h2>${chips(report)}${bySection(report.checks).map(section)}
-${observed(report)}${grouped('Not applicable', report, 'not_applicable')}${grouped('Known, excused by the baseline', report, 'known')}
+${
+  reached
+    ? html`<h2>Checks by section of the specification</h2>${chips(report)}${bySection(report.checks).map(section)}
+${observed(report)}${grouped('Not applicable', report.checks, 'not_applicable')}`
+    : NOTHING
+}${grouped('Known, excused by the baseline', report.checks, 'known')}
 <footer>muster ${report.muster} · requirements of ${report.requirements_version} · ${report.started_at}</footer>
 </main><script>${trusted(SCRIPT)}</script></body></html>
 `.markup;
 }
 
 function banner(report: Report): Markup {
-  const { word, good, meaning } = verdict(report);
+  const { word, good, meaning } = headlineOf(report);
   const { target } = report;
   const row = (label: string, text: string | undefined): Markup =>
     text === undefined || text === '' ? NOTHING : html`<dt>${label}</dt><dd>${printable(text)}</dd>`;
-  return html`<div class="banner ${good ? 'pass' : 'fail'}"><h1>${word}</h1><p>${sentence(meaning)}.</p><p class="soft">${counts(report.summary)} · exit ${report.exit_code} · ${readableDuration(report.duration_ms)}</p>
+  return html`<div class="banner ${good ? 'pass' : 'fail'}"><h1>${word}</h1><p>${sentence(meaning)}.</p>${coverage(report)}<p class="soft">${tally(report)} · exit ${report.exit_code} · ${readableDuration(report.duration_ms)}</p>
 <div class="bar" role="img" aria-label="${counts(report.summary)}">${present(report).map((outcome) => html`<i class="${outcome}" style="flex:${report.summary[outcome]}"></i>`)}</div>
 <dl>${row('Target', target.address)}${row('Tested', [target.name, target.version].filter(Boolean).join(' '))}${row('Digest', target.digest)}${row('API', `${report.api} ${target.api_version ?? ''}`)}${row('Control', target.control)}${row('Capabilities', target.capabilities.join(', '))}${row('Profile', report.profile)}${row('Seed', String(report.seed))}${row('Left out', report.narrowed_by.join(', '))}</dl></div>`;
+}
+
+/** How much was decided, and what to add to have the rest decided too. */
+function coverage({ coverage: { checks, decided: count, undecided }, replay_of }: Report): Markup {
+  if (replay_of !== undefined) return NOTHING;
+  const undriven = undecided.some(({ needs }) => needs?.includes('drive') === true);
+  return html`<p><b>${count} of ${checks} checks decided</b>${undriven ? '; nothing was driven' : ''}.</p>${
+    undecided.length === 0
+      ? NOTHING
+      : html`<ul class="undecided">${undecided.map(
+          ({ checks: number, why, add }) =>
+            html`<li>${number} ${why}${add === undefined ? NOTHING : html`: add <code>${add}</code>`}</li>`,
+        )}</ul>`
+  }`;
 }
 
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -67,11 +92,11 @@ function chips(report: Report): Markup {
 }
 
 function findings(heading: string, report: Report, outcome: 'fail' | 'warn'): Markup {
-  const found = report.checks.filter((check) => check.outcome === outcome);
+  const found = findingGroups(report.checks).filter(({ lead }) => lead.outcome === outcome);
   if (found.length === 0) return NOTHING;
   const whole = outcome === 'warn' ? 0 : found.length <= AT_ONCE ? found.length : 1;
   const more = found.length > 1 ? html` <button class="all" type="button" hidden>open all</button>` : NOTHING;
-  return html`<section><h2>${heading} (${found.length})${more}</h2>${found.map((result, index) => findingCard(result, index < whole))}</section>`;
+  return html`<section><h2>${heading} (${found.length})${more}</h2>${found.map((group, index) => findingCard(group, index < whole))}</section>`;
 }
 
 function section({ section: number, title, checks }: SectionGroup): Markup {
@@ -86,10 +111,14 @@ function check(result: CheckResult): Markup {
   return html`<div class="check ${result.outcome}" data-outcome="${result.outcome}"><span class="mark">${SYMBOLS[result.outcome]}</span><div class="what">${detailed ? html`<a href="#${result.id}">${id}</a>` : id} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>${result.reason === undefined ? NOTHING : html`<p class="soft">${printable(result.reason)}</p>`}</div><span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
 }
 
-function grouped(heading: string, report: Report, outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known'): Markup {
-  const groups = byReason(report.checks, outcome);
+function grouped(
+  heading: string,
+  checks: readonly CheckResult[],
+  outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known',
+): Markup {
+  const groups = byReason(checks, outcome);
   if (groups.length === 0) return NOTHING;
-  return html`<h2 class="${outcome}">${heading} (${report.summary[outcome]})</h2>${groups.map(
+  return html`<h2 class="${outcome}">${heading} (${groups.reduce((sum, [, ids]) => sum + ids.length, 0)})</h2>${groups.map(
     ([reason, ids]) =>
       html`<p>${printable(reason)}</p><ul class="ids soft">${ids.map((id) => html`<li><code>${id}</code></li>`)}</ul>`,
   )}`;
@@ -108,21 +137,34 @@ const SHORT = 120;
 const BRIEF = 120;
 
 /** One finding. `open`: shown in full at once, otherwise as one line until it is clicked. */
-function findingCard(result: CheckResult, open: boolean): Markup {
+function findingCard({ lead: result, consequences, blocked }: FindingGroup, open: boolean): Markup {
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
   const exchanges = result.exchanges ?? [];
-  const line = tryLine(result);
+  const line = tryLine(result) ?? scriptLines(result)?.join('\n');
   const again = result.replay_command;
   return html`<details class="finding ${result.outcome}" id="${result.id}" ${open ? html`open` : NOTHING}>
 <summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}</span><span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body"><p>${printable(result.requirement)}</p>
 <dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : html`<p class="soft">Smallest counterexample</p><pre>${printable(smallest)}</pre>`}
-${line === undefined ? NOTHING : html`<p class="soft">Try it</p>${copied(line)}`}
+${line === undefined ? NOTHING : html`<p class="soft">${result.script === undefined ? 'Try it' : 'Drive and ask again'}</p>${copied(line)}`}
 ${exchanges.length === 0 ? NOTHING : html`<p class="soft">Exchanges</p><pre>${exchanges.map(exchange).join('\n\n')}</pre>`}
-${again === undefined ? NOTHING : html`<p class="soft">Run it again</p>${copied(again)}`}</div></details>
+${again === undefined ? NOTHING : html`<p class="soft">Run it again</p>${copied(again)}`}
+${followers(consequences)}${held(blocked)}</div></details>
 `;
+}
+
+/** Checks that show the same cause, a line each, with their own finding behind it. */
+function followers(consequences: readonly CheckResult[]): Markup {
+  if (consequences.length === 0) return NOTHING;
+  return html`<p class="soft">${plural(consequences.length, 'consequence')} of the same cause</p>${consequences.map((lead) => findingCard({ lead, consequences: [], blocked: [] }, false))}`;
+}
+
+/** Checks that mean nothing while a finding stands. */
+function held(blocked: readonly CheckResult[]): Markup {
+  if (blocked.length === 0) return NOTHING;
+  return html`<p class="soft">${plural(blocked.length, 'check')} not run, because they mean nothing while it fails</p><ul class="ids soft">${blocked.map(({ id }) => html`<li><code>${id}</code></li>`)}</ul>`;
 }
 
 /** Lets a narrow screen break an id between its words. */
@@ -186,6 +228,8 @@ pre,.line pre{background:var(--code);border:1px solid var(--line);border-radius:
 .line pre{flex:1;min-width:0;white-space:pre-wrap;overflow-wrap:anywhere}
 .body p.soft{margin-top:.8rem;margin-bottom:0;font-size:.9rem}
 .copy{font:inherit;font-size:.8rem;border:1px solid var(--line);background:var(--card);color:inherit;border-radius:.35rem;padding:.35rem .6rem;margin-top:.4rem;cursor:pointer}
+.undecided{margin:.2rem 0 .5rem;padding-left:1.2rem;color:var(--soft);font-size:.92rem}
+.wrap{white-space:pre-wrap!important;overflow-wrap:anywhere}
 .good{color:var(--pass)}.bad{color:var(--fail)}
 ul.ids{margin:.2rem 0 .8rem;padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.25rem .8rem}
 .check{border-top:1px solid var(--line);padding:.4rem 0;display:flex;gap:.6rem;align-items:baseline;flex-wrap:wrap}
@@ -220,10 +264,15 @@ for(const button of document.querySelectorAll('.all')){
     button.textContent=open?'close all':'open all';
   });
 }
-for(const link of document.querySelectorAll('.check a'))link.addEventListener('click',()=>{
-  const finding=document.getElementById(link.hash.slice(1));
-  if(finding)finding.open=true;
-});
+const show=()=>{
+  const finding=document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for(let at=finding;at;at=at.parentElement)if(at.localName==='details')at.open=true;
+  finding?.scrollIntoView();
+};
+addEventListener('hashchange',show);
+if(location.hash)show();
+for(const link of document.querySelectorAll('.check a'))link.addEventListener('click',()=>setTimeout(show));
+addEventListener('beforeprint',()=>{for(const finding of document.querySelectorAll('.finding'))finding.open=true});
 for(const button of document.querySelectorAll('.copy')){
   button.hidden=!navigator.clipboard;
   button.addEventListener('click',async()=>{

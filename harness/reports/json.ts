@@ -46,8 +46,25 @@ const check = Type.Object({
   path: optionalText,
   replay_path: optionalText,
   curl: optionalText,
+  script: Type.Optional(
+    Type.String({
+      description: 'POSIX shell script that drives the target and asks it again, in the order of the check',
+    }),
+  ),
+  blocked_by: Type.Optional(Type.String({ description: 'Id of the failed check that this one rests on' })),
+  consequence_of: Type.Optional(
+    Type.String({ description: 'Id of the failed check that shows the cause more plainly' }),
+  ),
+  fault: Type.Optional(Type.Literal(true, { description: 'Muster itself went wrong' })),
   replay_command: Type.Optional(Type.String({ description: 'Runs this check alone again' })),
   exchanges: Type.Optional(Type.Array(exchange)),
+});
+
+const undecided = Type.Object({
+  checks: count,
+  why: Type.String({ description: 'Completes a sentence that begins with that number' }),
+  needs: Type.Optional(Type.Array(oneOf(CAPABILITIES), { description: 'What the target lacks for them' })),
+  add: Type.Optional(Type.String({ description: 'What to add to the command line to have them decided' })),
 });
 
 /** Shape of the report. */
@@ -68,6 +85,7 @@ export const jsonReportShape = shape(
         name: optionalText,
         version: optionalText,
         digest: optionalText,
+        ended: Type.Optional(Type.Literal(true, { description: 'Muster started it for the run and ended it after' })),
       }),
       profile: text,
       requirements_version: Type.String({
@@ -93,6 +111,25 @@ export const jsonReportShape = shape(
       duration_ms: count,
       exit_code: Type.Integer(),
       summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count]))),
+      coverage: Type.Object(
+        {
+          checks: Type.Integer({ minimum: 0, description: 'Checks of the requirement set' }),
+          decided: Type.Integer({ minimum: 0, description: 'Those that came to an outcome about the target' }),
+          undecided: Type.Array(undecided, { description: 'The others by what kept them from it, most first' }),
+        },
+        { description: 'How much of the requirement set was decided' },
+      ),
+      unmet: Type.Optional(Type.Array(text, { description: 'What --require and --min-decided asked for in vain' })),
+      unreachable: Type.Optional(Type.String({ description: 'Why the target could not be reached' })),
+      interrupted: Type.Optional(Type.Literal(true)),
+      replay_of: Type.Optional(
+        Type.Object(
+          { file: text, outcomes: Type.Record(Type.String(), oneOf(OUTCOMES)) },
+          {
+            description: 'The report whose findings were run again, and their outcomes then',
+          },
+        ),
+      ),
       checks: Type.Array(check),
     },
     { title: 'Muster JSON report' },

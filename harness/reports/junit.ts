@@ -1,6 +1,6 @@
 /**
  * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case for each check.
- * A failed MUST is a failure. Blocked checks and stale baseline entries are errors. What is not applicable or known is skipped. A
+ * A failed MUST is a failure; one that shows the cause of another names that. Blocked checks and stale baseline entries are errors. What is not applicable or known is skipped. A
  * warning passes, with its finding in the output.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
@@ -9,6 +9,7 @@ import type { CheckResult, Report } from '../runner/types.ts';
 import { findingText } from './finding-text.ts';
 import type { DocumentFormat } from './format.ts';
 import { bySection, type SectionGroup } from './groups.ts';
+import { decided } from './verdict.ts';
 
 /** `--report junit`. */
 export const junitFormat: DocumentFormat = {
@@ -29,6 +30,7 @@ function suite({ section, title, checks }: SectionGroup, report: Report): string
     target: report.target.address,
     profile: report.profile,
     requirements_version: report.requirements_version,
+    coverage: decided(report.coverage),
   };
   return element('testsuite', { name, ...totals(checks), timestamp: stamp(report) }, [
     element(
@@ -58,7 +60,8 @@ function testCase(result: CheckResult, report: Report): string {
 function verdict(result: CheckResult, detail: string): string[] {
   switch (result.outcome) {
     case 'fail': {
-      const message = `expected ${result.expected ?? 'the requirement to hold'}; actual: ${result.actual ?? 'it does not'}`;
+      const cause = result.consequence_of === undefined ? '' : `consequence of ${result.consequence_of}: `;
+      const message = `${cause}expected ${result.expected ?? 'the requirement to hold'}; actual: ${result.actual ?? 'it does not'}`;
       return [element('failure', { message, type: `${result.level} ${result.section}` }, detail)];
     }
     case 'blocked':

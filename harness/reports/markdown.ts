@@ -5,54 +5,82 @@ import { escapeText } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { bodyLines, counterexample, headline, tryLine } from './finding-text.ts';
-import { AT_ONCE, byReason, bySection, counts, SYMBOLS, verdict, worst } from './groups.ts';
+import { bodyLines, counterexample, headline, scriptLines, tryLine } from './finding-text.ts';
+import {
+  AT_ONCE,
+  blockedOtherwise,
+  byReason,
+  bySection,
+  counts,
+  type FindingGroup,
+  findingGroups,
+  plural,
+  SYMBOLS,
+  tally,
+  worst,
+} from './groups.ts';
+import { decided, headlineOf } from './verdict.ts';
 
 /** GitHub drops what exceeds 1 MiB of a step's summary. */
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
 
-/** The whole report; of many failures the first 50. */
+/** The whole report; of many findings the first 50. */
 export function markdownReport(report: Report): string {
-  const { word, good, meaning } = verdict(report);
-  const reds = report.checks.filter((check) => check.outcome === 'fail');
-  const warnings = report.checks.filter((check) => check.outcome === 'warn');
+  const { word, good, meaning } = headlineOf(report);
+  const groups = findingGroups(report.checks);
+  const { unreachable } = report;
   const text = [
-    `## ${good ? '✅' : '❌'} ${word}: ${report.api} at ${code(report.target.address)}`,
+    `## ${good ? '✅' : '❌'} ${word}: ${report.api} at ${code(cutTo(report.target.address, BRIEF))}`,
     '',
-    `${counts(report.summary)} in ${readableDuration(report.duration_ms)} · seed ${report.seed}. ${cell(meaning)}.`,
+    `${tally(report)} in ${readableDuration(report.duration_ms)} · seed ${report.seed}. ${cell(sentence(meaning))}.`,
     '',
-    ...details('Failed', reds),
-    ...grouped('Blocked', report, 'blocked'),
-    ...grouped('Stale in the baseline', report, 'fixed'),
-    ...details('Warned', warnings),
-    '| | Section | |',
-    '|---|---|---|',
-    ...bySection(report.checks).map(
-      ({ section, title, checks }) =>
-        `| ${SYMBOLS[worst(checks)]} | ${section} ${title} | ${counts(summarise(checks))} |`,
+    `${cell(sentence(decided(report.coverage)))}.`,
+    '',
+    ...(unreachable === undefined ? [] : [cell(unreachable), '']),
+    ...details(
+      'Failed',
+      groups.filter(({ lead }) => lead.outcome === 'fail'),
     ),
-    '',
-    ...grouped('Not applicable', report, 'not_applicable'),
-    ...grouped('Known', report, 'known'),
+    ...(unreachable === undefined ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : []),
+    ...grouped('Stale in the baseline', report.checks, 'fixed'),
+    ...details(
+      'Warned',
+      groups.filter(({ lead }) => lead.outcome === 'warn'),
+    ),
+    ...(unreachable === undefined ? sections(report) : []),
+    ...(unreachable === undefined ? grouped('Not applicable', report.checks, 'not_applicable') : []),
+    ...grouped('Known', report.checks, 'known'),
   ].join('\n');
   return text.length <= LIMIT ? `${text}\n` : `${text.slice(0, LIMIT)}\n\n… cut: see the other reports of this run.\n`;
 }
 
-function details(heading: string, results: readonly CheckResult[]): string[] {
-  if (results.length === 0) return [];
-  const rest = results.length - SHOWN;
-  const whole = results.length <= AT_ONCE ? results.length : 1;
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const sections = ({ checks }: Report): string[] => [
+  '| | Section | |',
+  '|---|---|---|',
+  ...bySection(checks).map(
+    ({ section, title, checks }) =>
+      `| ${SYMBOLS[worst(checks)]} | ${section} ${title} | ${counts(summarise(checks))} |`,
+  ),
+  '',
+];
+
+function details(heading: string, groups: readonly FindingGroup[]): string[] {
+  if (groups.length === 0) return [];
+  const rest = groups.length - SHOWN;
+  const whole = groups.length <= AT_ONCE ? groups.length : 1;
   return [
-    `### ${heading} (${results.length})`,
+    `### ${heading} (${groups.length})`,
     '',
-    ...results.slice(0, SHOWN).flatMap((result, index) => one(result, index < whole)),
+    ...groups.slice(0, SHOWN).flatMap((group, index) => one(group, index < whole)),
     ...(rest > 0 ? [`… and ${rest} more.`, ''] : []),
   ];
 }
 
-function one(result: CheckResult, open: boolean): string[] {
+function one({ lead: result, consequences, blocked }: FindingGroup, open: boolean): string[] {
   const smallest = counterexample(result);
   const exchanges = (result.exchanges ?? []).slice(-3);
   return [
@@ -66,7 +94,7 @@ function one(result: CheckResult, open: boolean): string[] {
     ...(result.reason === undefined ? [] : [`- **Reason** ${cell(result.reason)}`]),
     '',
     ...fence([
-      ...[tryLine(result) ?? []].flat(),
+      ...[tryLine(result) ?? scriptLines(result) ?? []].flat(),
       ...exchanges.flatMap((exchange) => [
         `# ${headline(exchange)}`,
         ...bodyLines(exchange).map((line) => `#   ${line}`),
@@ -74,6 +102,20 @@ function one(result: CheckResult, open: boolean): string[] {
       ...[result.replay_command ?? []].flat(),
     ]),
     '',
+    ...(consequences.length === 0
+      ? []
+      : [
+          `${plural(consequences.length, 'consequence')} of the same cause:`,
+          '',
+          ...consequences.map(({ id, actual }) => `- ${code(id)} ${cell(cutTo(actual ?? '', BRIEF))}`.trimEnd()),
+          '',
+        ]),
+    ...(blocked.length === 0
+      ? []
+      : [
+          `${plural(blocked.length, 'check')} not run because of it: ${blocked.map(({ id }) => code(id)).join(' ')}`,
+          '',
+        ]),
     '</details>',
     '',
   ];
@@ -83,11 +125,15 @@ function one(result: CheckResult, open: boolean): string[] {
 const brief = ({ actual, reason }: CheckResult, open: boolean): string =>
   open ? '' : ` · ${escapeText(cutTo(printable(actual ?? reason ?? ''), BRIEF))}`;
 
-function grouped(heading: string, report: Report, outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known'): string[] {
-  const groups = byReason(report.checks, outcome);
+function grouped(
+  heading: string,
+  checks: readonly CheckResult[],
+  outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known',
+): string[] {
+  const groups = byReason(checks, outcome);
   if (groups.length === 0) return [];
   return [
-    `<details${outcome === 'blocked' || outcome === 'fixed' ? ' open' : ''}><summary>${heading} (${report.summary[outcome]})</summary>`,
+    `<details${outcome === 'blocked' || outcome === 'fixed' ? ' open' : ''}><summary>${heading} (${groups.reduce((sum, [, ids]) => sum + ids.length, 0)})</summary>`,
     '',
     ...groups.map(([reason, ids]) => `- ${cell(reason)}: ${ids.map(code).join(' ')}`),
     '',

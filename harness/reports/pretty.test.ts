@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { painter, wantsColour } from '../common/terminal.ts';
+import type { Report } from '../runner/types.ts';
 import { prettyReporter, prettyText } from './pretty.ts';
 import { Progress } from './progress.ts';
 import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './samples.ts';
@@ -40,11 +41,40 @@ test('of many failures the first are shown in full, the others so that they can 
   expect(prettyText(sampleReport(failing), { ...plain, verbose: true }).match(/^ {4}expected /gm)).toHaveLength(8);
 });
 
-test('a line to try says when it needs what the run has stopped', () => {
+test('a finding says how to bring back what the run has stopped', () => {
   const { target } = sampleReport();
-  const ended = /What was started for this run has ended: 'try' needs it to run/;
-  expect(prettyText(sampleReport(undefined, { target: { ...target, kind: 'command' } }), plain)).toMatch(ended);
-  expect(prettyText(sampleReport(undefined, { target: { ...target, kind: 'unix' } }), plain)).not.toMatch(ended);
+  const checks = [sampleFailure({ replay_command: 'muster replay run.json --only device.x' })];
+  const text = (change: Partial<Report>): string => prettyText(sampleReport(checks, change), plain);
+  expect(text({ target: { ...target, ended: true } })).toMatch(/has ended: 'again' starts it anew, and with --keep/);
+  expect(text({ target })).not.toContain('has ended');
+});
+
+test('one cause is one finding: consequences and what it blocks are listed under it', () => {
+  const lead = sampleFailure({ id: 'device.lead' });
+  const followers = Array.from({ length: 14 }, (_, index) =>
+    sampleFailure({ id: `device.c${index}`, consequence_of: 'device.lead', actual: `nothing, as in ${index}` }),
+  );
+  const held = sampleResult({ id: 'device.held', outcome: 'blocked', reason: 'x', blocked_by: 'device.c1' });
+  const text = prettyText(sampleReport([held, ...followers, lead]), plain);
+  expect(text).toMatch(/Failed: a MUST does not hold 1\n/);
+  expect(text).toMatch(/ {4}14 consequences of the same cause\n {6}✗ device.c0 {2}nothing, as in 0\n/);
+  expect(text).toContain('… and 2 more (--verbose lists them)');
+  expect(text).toMatch(/ {4}1 check not run, because they mean nothing while it fails\n {6}device.held\n/);
+  expect(text).toMatch(/NOT CONFORMANT {2}1 finding, 14 consequences · 1 blocked/);
+  expect(text).toContain('exit 1: 15 MUSTs do not hold, for 1 cause');
+  expect(text.match(/device\.c1 /g)).toHaveLength(1);
+  expect(prettyText(sampleReport([held, ...followers, lead]), { ...plain, verbose: true })).toMatch(/✗ device.c13 {2}/);
+});
+
+test('a target that was not reached takes a few lines', () => {
+  const unreachable = 'unix:/run/agent.sock: cannot connect (no such socket). Is the agent running?';
+  const checks = Array.from({ length: 80 }, (_, index) =>
+    sampleResult({ id: `device.c${index}`, outcome: 'blocked', reason: unreachable }),
+  );
+  const text = prettyText(sampleReport(checks, { unreachable }), plain);
+  expect(text.split('\n').length).toBeLessThan(12);
+  expect(text).toContain('no such socket');
+  expect(text).toMatch(/INCOMPLETE {2}31.2 s\nexit 2: the target could not be reached/);
 });
 
 test('a request of enormous length floods no report', () => {
@@ -80,7 +110,13 @@ test.each([
     /^NO FAILURE FOUND/m,
     /left out: --fast/,
   ],
-  ['blocked', sampleChecks().filter(({ outcome }) => outcome === 'blocked'), {}, /^INCOMPLETE/m, /exit 2: 1 blocked/],
+  [
+    'blocked',
+    sampleChecks().filter(({ outcome }) => outcome === 'blocked'),
+    {},
+    /^INCOMPLETE/m,
+    /exit 2: 1 check blocked/,
+  ],
   [
     'nothing ran',
     [sampleResult({ outcome: 'not_applicable', reason: 'x' })],

@@ -1,7 +1,8 @@
 /** A report with every outcome in it, for the tests of the reports. */
 import type { Recorded } from '../client/recorder.ts';
+import { coverageOf } from '../runner/coverage.ts';
 import { exitCode, summarise } from '../runner/summary.ts';
-import type { CheckResult, Report } from '../runner/types.ts';
+import type { Capability, CheckResult, Report } from '../runner/types.ts';
 
 /** An exchange of a request for events. */
 export function sampleExchange(change: Partial<Recorded> = {}): Recorded {
@@ -72,6 +73,7 @@ export const sampleChecks = (): CheckResult[] => [
     section: '5',
     outcome: 'not_applicable',
     reason: 'needs loopback, which the target does not declare',
+    needs: ['loopback'],
   }),
   sampleResult(),
   sampleFailure(),
@@ -113,9 +115,11 @@ export const sampleChecks = (): CheckResult[] => [
   }),
 ];
 
-/** A report of these results. */
+/** A report of these results, as those of all checks there are. */
 export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Partial<Report> = {}): Report {
   const summary = summarise(checks);
+  const capabilities: Capability[] = ['unix', 'drive', 'compact'];
+  const plan = { size: checks.length, narrowedBy: [], checks: checks.map((check) => ({ check })) };
   return {
     muster: '0.1.0',
     api: 'device',
@@ -123,7 +127,7 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
     target: {
       kind: 'unix',
       address: 'unix:/run/agent.sock',
-      capabilities: ['unix', 'drive', 'compact'],
+      capabilities,
       control: 'http /run/control.sock',
       name: 'example-agent',
       version: '1.3.0',
@@ -136,6 +140,7 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
     duration_ms: 31_204,
     exit_code: exitCode(checks),
     summary,
+    coverage: coverageOf(plan, checks, capabilities),
     checks,
     ...change,
   };

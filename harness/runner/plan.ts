@@ -22,11 +22,15 @@ export interface Planned<Context> {
   check: Check<Context>;
   /** Why it does not run; absent when it does. */
   skip?: string;
+  /** The option that leaves it out; absent when what the target lacks does. */
+  leftOutBy?: string;
 }
 
 /** The checks of a run. */
 export interface Plan<Context> {
   checks: Planned<Context>[];
+  /** Number of checks in the requirement set, also those that were not chosen. */
+  size: number;
   /** The set that the checks were taken from. An older set is complete in itself, so it does not count as narrowing. */
   requirements: RequirementSet;
   /** Options that took something out. */
@@ -56,17 +60,17 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     // Before the capabilities: a target opened read-only declares none that writes, but the option is the reason.
     if (options.readOnly === true && check.writes === true) {
       narrowed.add('--read-only');
-      return { check, skip: 'not run: --read-only leaves out what writes' };
+      return { check, skip: 'not run: --read-only leaves out what writes', leftOutBy: '--read-only' };
     }
     const missing = (check.needs ?? []).filter((need) => !options.capabilities.has(need));
     if (missing.length > 0) return { check, skip: `needs ${missing.join(', ')}, which the target does not declare` };
     if (options.fast === true && check.slow === true) {
       narrowed.add('--fast');
-      return { check, skip: 'not run: --fast leaves out what has to wait' };
+      return { check, skip: 'not run: --fast leaves out what has to wait', leftOutBy: '--fast' };
     }
     return { check };
   });
-  return { checks: planned, requirements, narrowedBy: [...narrowed] };
+  return { checks: planned, size: due.checks.length, requirements, narrowedBy: [...narrowed] };
 }
 
 /** Whether `--only PATTERN` means a check: by its id, its requirement's, the beginning of its id, or with `*` for anything. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { LimitReached, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { findingOf, runProperty } from './property.ts';
+import { scriptOf } from './script.ts';
 import type { Check, CheckContext, CheckResult, Outcome, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, show, Violation } from './violation.ts';
 
@@ -215,10 +216,14 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };
 }
 
+/** The last request alone shows a finding only where nothing had to be driven before it. */
 function evidence(recorder: Recorder): Partial<CheckResult> {
   const exchanges = recorder.exchanges.slice(-SHOWN_EXCHANGES);
   const last = exchanges.at(-1);
-  return last === undefined ? {} : { exchanges, curl: last.curl };
+  if (last === undefined) return {};
+  const script = scriptOf(recorder.steps);
+  const repeating = recorder.driven ? (script === undefined ? {} : { script }) : { curl: last.curl };
+  return { exchanges, ...repeating };
 }
 
 /** Every check draws from a seed of its own, so that adding or leaving out another changes nothing. */

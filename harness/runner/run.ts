@@ -3,12 +3,15 @@
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import { readableDuration } from '../common/durations.ts';
+import { EXIT } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
+import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import type { Plan, Planned } from './plan.ts';
+import { presentableReport } from './presentable.ts';
 import { type Replay, runCheck, whyOver } from './run-check.ts';
 import { schedule } from './schedule.ts';
 import { exitCode, type ReplayOptions, ran, replayCommand, summarise } from './summary.ts';
-import type { Check, CheckResult, Outcome, Report, Suite, TargetDescription } from './types.ts';
+import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription } from './types.ts';
 import { RunOver } from './violation.ts';
 
 /** Follows a run while it goes on. A listener that throws changes no result and keeps no other from being called. */
@@ -50,6 +53,10 @@ export interface RunOptions<Context> {
   excuses?(id: string): boolean;
   /** Nothing can be decided: every check is blocked with this reason. */
   unreachable?: string;
+  /** What the run has to decide at least. */
+  demands?: Demands;
+  /** The report whose findings are run again. */
+  replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
   /** Turns outcomes by a baseline, once all are known. */
   settle?(results: CheckResult[]): CheckResult[];
@@ -93,7 +100,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   );
   const results = await runChecks(options, audience, started);
   const settled = groupByCause(options.settle?.(results) ?? results, suite.checks);
-  const report = redactor.value(reportOf(suite, options, settled, startedAt, started));
+  const report = presentableReport(redactor.value(reportOf(suite, options, settled, startedAt, started)));
   await audience.end(report);
   return report;
 }
@@ -240,26 +247,40 @@ function reportOf<Context>(
   startedAt: Date,
   started: number,
 ): Report {
-  const { plan, seed, signal } = options;
+  const { plan, seed, signal, target } = options;
+  const profile = options.profile ?? 'full';
   const summary = summarise(results);
+  const coverage = coverageOf(plan, results, target.capabilities, profile);
+  const unmet = unmetDemands(options.demands ?? {}, coverage, target.capabilities);
+  const code = exitCode(results, signal?.reason instanceof RunOver && signal.reason.fault);
   const shape: ReplayOptions = { command: `muster check ${suite.api} …`, seed };
   const replay = options.replayCommand ?? ((result) => replayCommand(shape, result));
   return {
     muster: options.version,
     api: suite.api,
     seed,
-    target: options.target,
-    profile: options.profile ?? 'full',
+    target,
+    profile,
     requirements_version: plan.requirements.date,
     requirements_digest: plan.requirements.digest,
     narrowed_by: plan.narrowedBy,
-    complete: plan.narrowedBy.length === 0 && summary.blocked === 0 && signal?.aborted !== true && ran(summary) > 0,
+    complete:
+      plan.narrowedBy.length === 0 &&
+      summary.blocked === 0 &&
+      unmet.length === 0 &&
+      signal?.aborted !== true &&
+      ran(summary) > 0,
     started_at: startedAt.toISOString(),
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
     ...(options.options === undefined ? {} : { options: options.options }),
-    exit_code: exitCode(results, signal?.reason instanceof RunOver && signal.reason.fault),
+    exit_code: code === EXIT.conformant && unmet.length > 0 ? EXIT.incomplete : code,
     summary,
+    coverage,
+    ...(unmet.length === 0 ? {} : { unmet }),
+    ...(options.unreachable === undefined ? {} : { unreachable: options.unreachable }),
+    ...(signal?.aborted === true && !(signal.reason instanceof RunOver) ? { interrupted: true } : {}),
+    ...(options.replayOf === undefined ? {} : { replay_of: options.replayOf }),
     checks: results.map((result) =>
       WORTH_REPLAYING.has(result.outcome) ? { ...result, replay_command: replay(result) } : result,
     ),

@@ -97,7 +97,10 @@ export interface Finding {
   seed?: number;
   path?: string;
   replay_path?: string;
+  /** Shell line that shows the finding alone; absent where something has to be driven first. */
   curl?: string;
+  /** POSIX shell script that drives the target and asks it again, in the order of the check. */
+  script?: string;
   exchanges?: Recorded[];
 }
 
@@ -182,6 +185,27 @@ export interface CheckResult extends Partial<Finding> {
 /** Number of checks with each outcome. */
 export type Summary = Record<Outcome, number>;
 
+/** How much of the requirement set a run decided. The numbers of `undecided` and `decided` add up to `checks`. */
+export interface Coverage {
+  /** Checks of the requirement set, whatever the run was narrowed to. */
+  checks: number;
+  /** Those that came to an outcome about the target. */
+  decided: number;
+  /** The others by what kept them from it, most first. */
+  undecided: Undecided[];
+}
+
+/** Checks that were not decided, for one reason. */
+export interface Undecided {
+  checks: number;
+  /** Completes a sentence that begins with that number: `need drive`. */
+  why: string;
+  /** The capabilities that the target lacks for them. */
+  needs?: Capability[];
+  /** What to add to the command line to have them decided; absent where nothing would help. */
+  add?: string;
+}
+
 /** The JSON report. Times are ISO 8601, durations milliseconds. */
 export interface Report {
   /** Muster's version. */
@@ -196,7 +220,7 @@ export interface Report {
   requirements_digest?: string;
   /** Options that narrowed the run (`--only`, `--fast`, …), so that a report says what it does not cover. */
   narrowed_by: string[];
-  /** False when the plan was narrowed, something was blocked, or the run was interrupted. */
+  /** False when the plan was narrowed, something was blocked, less was decided than asked for, or the run was interrupted. */
   complete: boolean;
   started_at: string;
   duration_ms: number;
@@ -206,7 +230,23 @@ export interface Report {
   options?: Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
   exit_code: number;
   summary: Summary;
+  coverage: Coverage;
+  /** What `--require` and `--min-decided` asked for in vain, a sentence each; the exit code is 2 then, or worse. */
+  unmet?: string[];
+  /** Why the target could not be reached, and what to try; then nothing was decided. */
+  unreachable?: string;
+  /** The run was interrupted. */
+  interrupted?: true;
+  /** What `muster replay` ran again. */
+  replay_of?: ReplayOf;
   checks: CheckResult[];
+}
+
+/** The report whose findings a replay ran again. */
+export interface ReplayOf {
+  file: string;
+  /** Outcomes of those checks then, by id. */
+  outcomes: Record<string, Outcome>;
 }
 
 /** What was tested, in words and as data. Never holds a secret. */
@@ -223,4 +263,6 @@ export interface TargetDescription {
   version?: string;
   /** `sha256:…` of the image or binary, when known. */
   digest?: string;
+  /** Muster started it for the run and ended it after, so nothing serves at that address any more. */
+  ended?: true;
 }

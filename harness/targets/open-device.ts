@@ -68,13 +68,12 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
         };
       },
       description: redactor.value({
-        kind: started?.kind ?? connection.kind,
-        address:
-          started === undefined && settings.at === undefined ? 'nowhere, as it did not start' : connection.address,
+        ...placeOf(settings, started, connection),
         capabilities: [...capabilities],
         control: control.kind,
         api_version: DEVICE_API_PREFIX.slice(1),
         ...identityOf(options, settings.file, started?.digest),
+        ...(started === undefined ? {} : { ended: true }),
       }),
       unreachable: problem === undefined ? undefined : redactor.text(problem),
       diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
@@ -82,6 +81,20 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       [Symbol.asyncDispose]: close,
     };
   });
+}
+
+/** What was tested and where. An agent that did not start may never have said where it serves. */
+function placeOf(
+  { at, command, image }: DeviceSettings,
+  started: Started | undefined,
+  connection: Connection,
+): { kind: string; address: string } {
+  if (started !== undefined) return { kind: started.kind, address: connection.address };
+  const kind = command !== undefined ? 'command' : image === undefined ? connection.kind : 'image';
+  return {
+    kind,
+    address: at === undefined ? (command?.line ?? image?.name ?? connection.address) : connection.address,
+  };
 }
 
 /** Starts the agent by its command or from its image; undefined when it is expected to run already. */

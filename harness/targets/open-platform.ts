@@ -59,13 +59,16 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
         patienceMs,
       }),
       description: redactor.value({
-        kind: started?.kind ?? 'url',
-        address: http.describe(),
+        kind:
+          started?.kind ??
+          (settings.command !== undefined ? 'command' : settings.image === undefined ? 'url' : 'image'),
+        address: started === undefined && settings.address === undefined ? startedBy(settings) : http.describe(),
         capabilities: [...capabilities],
         control: readOnly ? 'none (read-only)' : 'the API itself',
         api_version: apiVersion,
         dialect,
         ...identityOf(options, settings.file, started?.digest),
+        ...(started === undefined ? {} : { ended: true }),
       }),
       unreachable: problem === undefined ? undefined : redactor.text(problem),
       diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
@@ -76,6 +79,11 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
 }
 
 type PlatformSettings = ReturnType<typeof platformSettings>;
+
+/** What names a platform that did not start, and so has never said where it serves. */
+function startedBy({ command, image }: PlatformSettings): string {
+  return command ?? (typeof image === 'string' ? image : image?.name) ?? 'nowhere';
+}
 
 /** What the options and the target file together say; options win. Throws UsageError. */
 function platformSettings(options: PlatformTargetOptions) {

@@ -1,9 +1,8 @@
 /** Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found them. */
-import process from 'node:process';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import { isNamed } from '../../runner/plan.ts';
-import type { Api, CheckResult, Outcome, Report } from '../../runner/types.ts';
+import type { Api, CheckResult, Report } from '../../runner/types.ts';
 import { targetOnly } from '../check-options.ts';
 import { command, type GivenOptions } from '../options.ts';
 import type { CheckCommand } from './check.ts';
@@ -12,27 +11,28 @@ export const replay = command({
   options: {
     file: { type: 'string', positional: true, required: true, describe: 'A report written by --report json=FILE' },
     only: { type: 'string', array: true, describe: 'Run only these checks; * matches anything' },
+    keep: { type: 'boolean', describe: 'Leave the target that Muster started up afterwards, until Ctrl+C' },
   },
   examples: [
     ['muster replay run.json', 'everything that failed or warned'],
+    ['muster replay run.json --only device.events.replay.seam --keep', 'and look at the target afterwards'],
     [
       'muster replay run.json -- --socket /tmp/other.sock',
       'on another target: options after -- replace those of the run',
     ],
   ],
   takesRest: true,
-  async run({ file, only }, { rest, parse }) {
+  async run({ file, only, keep }, { rest, parse }) {
     const report = readReport(file);
     const failed = chosen(report, file, only);
     const anew = await parse(['check', report.api, ...rest]);
     if (anew === undefined) return EXIT.conformant;
     const checkAgain = await COMMANDS[report.api]();
-    const { code, report: now } = await checkAgain.replay(
+    const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
+    const { code } = await checkAgain.replay(
       { ...targetOnly(report.options), ...anew.given },
-      { file, checks: failed.map(coordinates), seed: report.seed },
+      { file, outcomes, keep, checks: failed.map(coordinates), seed: report.seed },
     );
-    const results = new Map(now?.checks.map((result) => [result.id, result]));
-    if (failed.length > 1 && now !== undefined) process.stderr.write(summary(failed, results));
     return code;
   },
 });
@@ -87,25 +87,3 @@ const coordinates = ({ id, seed, path, replay_path }: CheckResult) => ({
   ...(path === undefined ? {} : { path }),
   ...(replay_path === undefined ? {} : { replay_path }),
 });
-
-/** What became of each check, grouped. */
-function summary(failed: readonly CheckResult[], now: ReadonlyMap<string, CheckResult>): string {
-  const groups = Map.groupBy(failed, ({ id }) => WORDS[now.get(id)?.outcome ?? 'blocked']);
-  const lines = [...groups].flatMap(([what, checks]) => [
-    `  ${checks.length} ${what}`,
-    ...checks.map(({ id }) => `    ${id}${because(now.get(id))}`),
-  ]);
-  return `\nReplayed ${failed.length}:\n${lines.join('\n')}\n`;
-}
-
-const because = (result: CheckResult | undefined): string => (result?.reason === undefined ? '' : `: ${result.reason}`);
-
-const WORDS: Record<Outcome, string> = {
-  fail: 'failed again',
-  warn: 'warned again',
-  known: 'failed again, excused by the baseline',
-  pass: 'passed now',
-  fixed: 'passed now; remove them from the baseline',
-  not_applicable: 'could not be run',
-  blocked: 'could not be run',
-};

@@ -2,7 +2,7 @@
 import { html, type Markup } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
 import type { Outcome, Report } from '../../runner/types.ts';
-import { verdict } from '../groups.ts';
+import { verdict } from '../verdict.ts';
 import { requirementsName, type Statement } from './statement.ts';
 import type { OwnSuites } from './verify.ts';
 
@@ -95,12 +95,14 @@ const TONES = {
   CONFORMANT: '#1a7f4b',
   'NO FAILURE FOUND': '#5b7f1a',
   INCOMPLETE: '#9a6200',
+  INTERRUPTED: '#9a6200',
   'NOT CONFORMANT': '#c3292b',
 };
 const WORDS = {
   CONFORMANT: 'conformant',
   'NO FAILURE FOUND': 'partly checked',
   INCOMPLETE: 'incomplete',
+  INTERRUPTED: 'interrupted',
   'NOT CONFORMANT': 'not conformant',
 };
 const HEIGHT = 20;

@@ -93,6 +93,7 @@ export function whyNotCertifiable(report: Report): string | undefined {
   if (summary.blocked > 0) return `${summary.blocked} checks were blocked: nothing is known about them`;
   if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
   if (summary.pass + summary.fail + summary.warn + summary.known === 0) return 'no check ran';
+  if (report.unmet !== undefined) return report.unmet.join('; ');
   if (!report.complete) return 'the run did not end';
   if (target.digest === undefined && (target.name === undefined || target.version === undefined)) {
     return 'nothing says what was tested: give --name and --target-version, an `artifact` in the target file, or test an image';

@@ -1,0 +1,170 @@
+/** Failures and warnings for a person at a terminal: each with its evidence, and with all that comes of it. */
+import { readableDuration } from '../common/durations.ts';
+import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
+import { sectionTitle } from '../contract/sections.ts';
+import type { CheckResult, Report } from '../runner/types.ts';
+import { bodyLines, counterexample, headline, scriptLines, tryLine } from './finding-text.ts';
+import type { ReporterOptions } from './format.ts';
+import { type FindingGroup, findingGroups, plural, SYMBOLS } from './groups.ts';
+
+/** How the report is written: with which colours, how wide, and whether in full. */
+export interface PrettyOptions extends Pick<ReporterOptions, 'verbose'> {
+  paint: Paint;
+  columns: number;
+}
+
+/** Colours of the outcomes. */
+export const COLOURS = {
+  pass: 'green',
+  fail: 'red',
+  warn: 'yellow',
+  not_applicable: 'dim',
+  blocked: 'red',
+  known: 'cyan',
+  fixed: 'red',
+} as const;
+
+/** Columns of the label before each field of a finding. */
+const LABEL = 11;
+/** Exchanges shown of one finding, the last ones. */
+const EXCHANGES = 3;
+/** Findings shown in full; the others take three lines. */
+const WHOLE = 5;
+/** Consequences of one finding that take a line each. */
+const FOLLOWERS = 12;
+/** Lines of a script that is shown; a longer one is in the other reports. */
+const SCRIPT = 24;
+const NAMED = 6;
+
+/** The first ids, and how many more there are. */
+export const named = (ids: readonly string[]): string =>
+  ids.slice(0, NAMED).join(' ') + (ids.length > NAMED ? ` and ${ids.length - NAMED} more` : '');
+
+/** The findings of one outcome, with a heading; nothing when there are none. */
+export function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptions): string[] {
+  const groups = findingGroups(report.checks).filter(({ lead }) => lead.outcome === outcome);
+  if (groups.length === 0) return [];
+  const { paint, columns, verbose } = options;
+  const heading = outcome === 'fail' ? 'Failed: a MUST does not hold' : 'Warned: a SHOULD does not hold';
+  const hidden = groups.length > WHOLE && verbose !== true;
+  return [
+    `${paint(['bold', COLOURS[outcome]], heading)} ${paint('dim', String(groups.length))}`,
+    ...groups.flatMap((group, index) => [
+      '',
+      ...(index < WHOLE || verbose === true ? findingLines(group, options) : briefLines(group, options)),
+    ]),
+    ...(hidden
+      ? ['', paint('dim', `  The first ${WHOLE} are shown in full; for the others add --report html=FILE.`)]
+      : []),
+    ...(report.target.ended === true
+      ? ['', ...wrap(ended(groups.map(({ lead }) => lead)), columns - 2).map((line) => paint('dim', `  ${line}`))]
+      : []),
+  ];
+}
+
+/** How to look at a target that Muster started, and that has ended with the run. */
+function ended(found: readonly CheckResult[]): string {
+  const replayed = found.some(({ replay_command: command }) => command?.startsWith('muster replay ') === true);
+  const how = replayed
+    ? "'again' starts it anew, and with --keep leaves it up to be looked at"
+    : "with --report json=RUN.json, 'muster replay RUN.json --keep' starts it anew and leaves it up to be looked at";
+  return `What was started for this run has ended: ${how}.`;
+}
+
+/** A finding in full. */
+function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOptions): string[] {
+  const { lead: result } = group;
+  const where = `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}`;
+  const room = Math.max(30, columns - 4 - LABEL);
+  const field = (label: string, text: string | undefined, format?: Parameters<Paint>[0]): string[] =>
+    text === undefined
+      ? []
+      : hanging(
+          paint('dim', label),
+          wrap(printable(text), room).map((line) => (format === undefined ? line : paint(format, line))),
+          4,
+          LABEL,
+        );
+  const exchanges = (result.exchanges ?? []).slice(-EXCHANGES);
+  const dropped = (result.exchanges?.length ?? 0) - exchanges.length;
+  return [
+    `  ${mark(result, paint)} ${paint('bold', result.id)}  ${paint('dim', where)}`,
+    ...wrap(printable(result.requirement), columns - 4).map((line) => `    ${line}`),
+    ...field('expected', result.expected, 'green'),
+    ...field('actual', result.actual, 'red'),
+    ...field('smallest', counterexample(result)),
+    ...field('reason', result.reason),
+    ...repeating(result, paint, verbose === true),
+    ...exchanges.flatMap((exchange, index) => [
+      `    ${label(paint, index === 0 ? (dropped > 0 ? `last ${EXCHANGES}` : 'exchange') : '')}${headline(exchange)}`,
+      ...bodyLines(exchange, room).map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
+    ]),
+    ...again(result, paint),
+    ...following(group, { paint, columns, verbose: verbose === true }),
+  ];
+}
+
+/** What shows the finding again. Commands stay on one line: a terminal may break them, a copy must not. */
+function repeating(result: CheckResult, paint: Paint, verbose: boolean): string[] {
+  const line = tryLine(result);
+  const script = scriptLines(result);
+  if (line !== undefined) return [`    ${label(paint, 'try')}${line}`];
+  if (script === undefined) return [];
+  if (script.length > SCRIPT && !verbose) {
+    return [
+      `    ${label(paint, 'script')}${paint('dim', `${script.length} lines, with --report html=FILE or --verbose`)}`,
+    ];
+  }
+  return script.map((text, index) => `    ${label(paint, index === 0 ? 'script' : '')}${text}`.trimEnd());
+}
+
+/** What comes of a finding: the same cause in other checks, and checks that mean nothing while it fails. */
+function following({ consequences, blocked }: FindingGroup, { paint, columns, verbose }: PrettyOptions): string[] {
+  const shown = verbose === true ? consequences : consequences.slice(0, FOLLOWERS);
+  const rest = consequences.length - shown.length;
+  const room = columns - 8;
+  return [
+    ...(consequences.length === 0
+      ? []
+      : [
+          `    ${paint('bold', plural(consequences.length, 'consequence'))} ${paint('dim', 'of the same cause')}`,
+          ...shown.map((result) => {
+            const id = `${mark(result, paint)} ${result.id}`;
+            const words = cutTo(printable(result.actual ?? ''), Math.max(20, room - result.id.length));
+            return `      ${id}  ${paint('dim', words)}`.trimEnd();
+          }),
+          ...(rest > 0 ? [paint('dim', `      … and ${rest} more (--verbose lists them)`)] : []),
+        ]),
+    ...(blocked.length === 0
+      ? []
+      : [
+          `    ${paint('bold', plural(blocked.length, 'check'))} ${paint('dim', 'not run, because they mean nothing while it fails')}`,
+          ...wrap(named(blocked.map(({ id }) => id)), room).map((line) => paint('dim', `      ${line}`)),
+        ]),
+  ];
+}
+
+/** A finding in a few lines, for those that come after many others. */
+function briefLines(
+  { lead: result, consequences, blocked }: FindingGroup,
+  { paint, columns }: PrettyOptions,
+): string[] {
+  const more = [
+    ...(consequences.length === 0 ? [] : [plural(consequences.length, 'consequence')]),
+    ...(blocked.length === 0 ? [] : [`${plural(blocked.length, 'check')} not run`]),
+  ];
+  return [
+    `  ${mark(result, paint)} ${paint('bold', result.id)}  ${paint('dim', [`${result.level} · section ${result.section}`, ...more].join(' · '))}`,
+    ...(result.actual === undefined
+      ? []
+      : [`    ${label(paint, 'actual')}${paint('red', cutTo(printable(result.actual), columns - 4 - LABEL))}`]),
+    ...again(result, paint),
+  ];
+}
+
+const mark = ({ outcome }: CheckResult, paint: Paint): string => paint([COLOURS[outcome], 'bold'], SYMBOLS[outcome]);
+
+const again = ({ replay_command: command }: CheckResult, paint: Paint): string[] =>
+  command === undefined ? [] : [`    ${label(paint, 'again')}${printable(command)}`];
+
+const label = (paint: Paint, text: string): string => paint('dim', text) + ' '.repeat(Math.max(1, LABEL - text.length));

@@ -1,0 +1,112 @@
+/** What a run shows about its target, in words that claim no more than was decided. */
+import type { Coverage, Outcome, Report } from '../runner/types.ts';
+import { findingGroups, plural } from './groups.ts';
+
+/** What a run shows about its target. */
+export interface Verdict {
+  word: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
+  good: boolean;
+  /** One sentence that says no more than was found. */
+  meaning: string;
+}
+
+/** The verdict of a report. It claims nothing about what did not run. */
+export function verdict(report: Report): Verdict {
+  if (report.summary.fail > 0) {
+    const also = report.interrupted === true ? '; the run was interrupted' : '';
+    return { word: 'NOT CONFORMANT', good: false, meaning: `${failed(report)}${also}` };
+  }
+  if (report.interrupted === true) {
+    return { word: 'INTERRUPTED', good: false, meaning: 'the run ended before everything was decided' };
+  }
+  const trouble = troubleOf(report);
+  if (trouble.length > 0 || report.exit_code !== 0) {
+    return { word: 'INCOMPLETE', good: false, meaning: trouble.join('; ') || 'the run did not end' };
+  }
+  const { summary } = report;
+  const musts = `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`}`;
+  const known = summary.known > 0 ? `, but for ${summary.known} that the baseline excuses` : '';
+  if (!report.complete || summary.known > 0) {
+    const why = report.narrowed_by.length > 0 ? ` among what ran (left out: ${report.narrowed_by.join(', ')})` : '';
+    return { word: 'NO FAILURE FOUND', good: true, meaning: `${musts} holds${why}${known}` };
+  }
+  const undecided = report.checks.filter(
+    (check) => check.level === 'MUST' && check.outcome === 'not_applicable',
+  ).length;
+  const apart = undecided === 0 ? '' : `; ${undecided} checks of a MUST do not apply, as listed`;
+  const warned = summary.warn === 0 ? '' : `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not`;
+  return { word: 'CONFORMANT', good: true, meaning: `${musts} that applies to this target holds${apart}${warned}` };
+}
+
+function failed({ checks, summary }: Report): string {
+  const leads = findingGroups(checks).filter(({ lead }) => lead.outcome === 'fail').length;
+  const musts = summary.fail === 1 ? 'a MUST does not hold' : `${summary.fail} MUSTs do not hold`;
+  return leads === summary.fail ? musts : `${musts}, for ${plural(leads, 'cause')}`;
+}
+
+/** What keeps a run without failures from a verdict, and what to do about it. */
+function troubleOf({ summary, checks, unmet = [], unreachable }: Report): string[] {
+  if (unreachable !== undefined) return ['the target could not be reached, so nothing was decided'];
+  const faults = checks.filter(({ fault }) => fault === true).length;
+  const ran = summary.pass + summary.warn + summary.known + summary.fixed;
+  return [
+    ...(faults > 0 ? [`Muster itself failed in ${plural(faults, 'check')}`] : []),
+    ...(summary.blocked > faults
+      ? [`${plural(summary.blocked - faults, 'check')} blocked, so nothing is known about them: see why, and run again`]
+      : []),
+    ...(summary.fixed > 0 ? [`${summary.fixed} stale in the baseline: remove them (--update-baseline)`] : []),
+    ...(ran === 0 && summary.blocked === 0 ? ['no check ran'] : []),
+    ...unmet,
+  ];
+}
+
+/** How a report is headed: its verdict, or what came of findings that were run again. */
+export interface Headline {
+  word: string;
+  good: boolean;
+  meaning: string;
+}
+
+/** The first words of a report for people. */
+export function headlineOf(report: Report): Headline {
+  return report.replay_of === undefined || report.interrupted === true || report.unreachable !== undefined
+    ? verdict(report)
+    : replayed(report, report.replay_of.outcomes);
+}
+
+const AGAIN: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'known']);
+const GONE: ReadonlySet<Outcome> = new Set(['pass', 'fixed']);
+
+function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>): Headline {
+  const now = new Map(checks.map(({ id, outcome }) => [id, outcome]));
+  const ids = Object.keys(before);
+  const idsOf = (outcomes: ReadonlySet<Outcome>): string[] =>
+    ids.filter((id) => outcomes.has(now.get(id) ?? 'blocked'));
+  const [again, gone] = [idsOf(AGAIN), idsOf(GONE)];
+  const open = ids.filter((id) => !again.includes(id) && !gone.includes(id));
+  const word =
+    again.length === ids.length
+      ? 'HAPPENED AGAIN'
+      : again.length > 0
+        ? 'HAPPENED AGAIN IN PART'
+        : gone.length === ids.length
+          ? 'DID NOT HAPPEN AGAIN'
+          : 'INCOMPLETE';
+  const meaning = [
+    `${again.length} of ${plural(ids.length, 'finding')} happened again`,
+    ...(gone.length === 0 ? [] : [`not again: ${gone.join(', ')}`]),
+    ...(open.length === 0 ? [] : [`not decided: ${open.join(', ')}`]),
+  ];
+  return { word, good: gone.length === ids.length, meaning: meaning.join('; ') };
+}
+
+/** `28 of 88 checks decided: nothing was driven; 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
+export function decided({ checks, decided: count, undecided }: Coverage): string {
+  const reasons = undecided.map(
+    ({ checks: number, why, add }) => `${number} ${why}${add === undefined ? '' : ` (add ${add})`}`,
+  );
+  const undriven = undecided.some(({ needs }) => needs?.includes('drive') === true);
+  const how = `${count} of ${checks} checks decided`;
+  if (reasons.length === 0) return how;
+  return `${how}: ${undriven ? 'nothing was driven; ' : ''}${reasons.join(', ')}`;
+}

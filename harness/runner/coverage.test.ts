@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { coverageOf, unmetDemands } from './coverage.ts';
+import { requirement, suite } from './define.ts';
+import { makePlan } from './plan.ts';
+import { define, one, run } from './testing/checks.ts';
+import type { Capability, Check } from './types.ts';
+
+const named = (id: string, options: Parameters<typeof define>[1] = {}): Check<object> =>
+  define(requirement({ id, level: 'MUST', section: '6.2', since: '2026-11-21', text: 'x' }), options, async () => {});
+
+const all = [
+  named('test.plain'),
+  named('test.driven', { needs: ['drive'] }),
+  named('test.compacted', { needs: ['drive', 'compact'] }),
+  named('test.slow', { slow: true }),
+  named('test.loopback', { needs: ['loopback'] }),
+];
+
+test('the numbers of what was decided and of what was not add up, with what to add', async () => {
+  const { coverage } = await run(all, {
+    plan: makePlan(suite<object>('device', [all]), { capabilities: new Set(), fast: true }),
+  });
+  expect(coverage).toEqual({
+    checks: 5,
+    decided: 1,
+    undecided: [
+      { checks: 1, why: 'needs drive', needs: ['drive'], add: '--control ADDRESS' },
+      {
+        checks: 1,
+        why: 'needs drive and compact',
+        needs: ['drive', 'compact'],
+        add: '--control ADDRESS that serves POST /compact',
+      },
+      { checks: 1, why: 'left out by --fast' },
+      { checks: 1, why: 'is about another transport', needs: ['loopback'] },
+    ],
+  });
+});
+
+test('what was never chosen counts as undecided', async () => {
+  const plan = makePlan(suite<object>('device', [all]), { capabilities: new Set(), only: ['test.plain'] });
+  const { coverage } = await run(all, { plan });
+  expect(coverage).toEqual({ checks: 5, decided: 1, undecided: [{ checks: 4, why: 'left out by --only' }] });
+});
+
+test('a complaint about the baseline is no check', async () => {
+  const { coverage } = await run([one(async () => {})], {
+    settle: (results) => results.map((result) => ({ ...result, id: `baseline:${result.id}`, outcome: 'fixed' })),
+  });
+  expect(coverage.decided).toBe(0);
+});
+
+const drive: Capability[] = ['drive'];
+const coverage = { checks: 80, decided: 28, undecided: [] };
+
+test.each([
+  [{ require: drive }, ['unix'], /^--require drive: the target does not declare it .*add --control ADDRESS$/],
+  [{ require: drive }, ['drive'], undefined],
+  [{ minDecided: { count: 29 } }, [], /^--min-decided 29: 28 of 80 checks were decided$/],
+  [{ minDecided: { count: 28 } }, [], undefined],
+  [{ minDecided: { percent: 35 } }, [], undefined],
+  [{ minDecided: { percent: 35.1 } }, [], /^--min-decided 35.1%: /],
+] as const)('%j of a target with %j', (demands, capabilities, unmet) => {
+  const found = unmetDemands(demands, coverage, capabilities);
+  if (unmet === undefined) expect(found).toEqual([]);
+  else expect(found).toEqual([expect.stringMatching(unmet)]);
+});
+
+test('a run that falls short of what was asked for is incomplete; a failed MUST weighs more', async () => {
+  const demands = { require: drive };
+  const passed = await run([one(async () => {})], { demands });
+  expect(passed).toMatchObject({ exit_code: 2, complete: false, unmet: [expect.stringContaining('--require drive')] });
+  const failed = await run([one(async (t) => t.must(false, { expected: 'a', actual: 'b' }))], { demands });
+  expect(failed.exit_code).toBe(1);
+  expect((await run([one(async () => {})])).unmet).toBeUndefined();
+});
+
+test('checks that rest on a failed one are told from those that are blocked otherwise', () => {
+  const plan = { size: 3, narrowedBy: [], checks: ['a', 'b', 'c'].map((id) => ({ check: { id } })) };
+  const base = { level: 'MUST', section: '1', requirement: 'x', requirement_id: 'x', duration_ms: 0 } as const;
+  const results = [
+    { ...base, id: 'a', outcome: 'fail' },
+    { ...base, id: 'b', outcome: 'blocked', blocked_by: 'a' },
+    { ...base, id: 'c', outcome: 'blocked', reason: 'control refused' },
+  ] as const;
+  expect(coverageOf(plan, results, [])).toEqual({
+    checks: 3,
+    decided: 1,
+    undecided: [
+      { checks: 1, why: 'rests on a check that failed' },
+      { checks: 1, why: 'blocked' },
+    ],
+  });
+});

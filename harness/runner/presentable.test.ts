@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { sampleExchange, sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
+import { presentableReport } from './presentable.ts';
+
+const giant = 'x'.repeat(10_000);
+
+test('no value of a finding is given away at endless length', () => {
+  const report = sampleReport(
+    [
+      sampleFailure({ expected: giant, actual: giant, counterexample: { deep: [giant] }, observations: [giant] }),
+      sampleResult({ id: 'b', outcome: 'blocked', reason: giant }),
+      sampleFailure({
+        id: 'c',
+        counterexample: giant,
+        exchanges: [sampleExchange({ url: `http://x/${giant}`, response_headers: { a: giant }, error: giant })],
+      }),
+    ],
+    { unreachable: giant },
+  );
+  const { target } = report;
+  const cut = presentableReport({ ...report, target: { ...target, address: giant, name: giant, control: giant } });
+  expect(JSON.stringify(cut)).not.toContain('x'.repeat(5001));
+  expect(cut.checks[0]?.actual).toBe(`${'x'.repeat(1000)}… (10000 characters)`);
+  expect(cut.target.address.length).toBeLessThan(600);
+});
+
+test('a command stays whole, or is left out', () => {
+  const [fits, long] = ['y'.repeat(10_000), 'y'.repeat(100_000)];
+  const [first, second] = presentableReport(
+    sampleReport([sampleFailure({ curl: fits, script: fits }), sampleFailure({ id: 'b', curl: long, script: long })]),
+  ).checks;
+  expect(first).toMatchObject({ curl: fits, script: fits });
+  expect(second).not.toHaveProperty('curl');
+  expect(second).not.toHaveProperty('script');
+});
+
+test('nothing is offered to try against a target that has ended with the run', () => {
+  const report = sampleReport([sampleFailure({ script: 'echo' })]);
+  const [result] = presentableReport({ ...report, target: { ...report.target, ended: true } }).checks;
+  expect(result).not.toHaveProperty('curl');
+  expect(result).not.toHaveProperty('script');
+  expect(result?.exchanges).toHaveLength(1);
+});

@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { Recorder, type Step } from '../client/recorder.ts';
+import { sampleExchange } from '../reports/samples.ts';
+import { scriptOf } from './script.ts';
+
+const call = (line: string, answer?: string): Step => ({ drive: { what: 'POST /events', line, answer } });
+const asked = (curl: string): Step => ({ exchange: sampleExchange({ curl }) });
+const url = 'http://localhost/v0.2/events';
+
+/** What the script does when `curl` only says how it was called, but for control, which answers as given. */
+function ran(script: string | undefined, answer: string): string {
+  const curl = `curl() { case "$*" in *control*) printf '%s' '${answer}';; *) echo "asked $*";; esac; }; sleep() { :; }\n`;
+  return execFileSync('/bin/sh', ['-c', curl + script], { encoding: 'utf8' });
+}
+
+test('ids that control answered are those of the new run', () => {
+  const script = scriptOf([
+    call(`curl http://control/events`, '{"first_id":5,"last_id":7}'),
+    asked(`curl -s -i '${url}?after=6'`),
+    asked(`curl -s -i -H 'last-event-id: 7' '${url}?types=a&after=5'`),
+  ]);
+  const said = ran(script, '{"first_id": 105, "last_id": 107}');
+  expect(said).toContain(`asked -s -i ${url}?after=106\n`);
+  expect(said).toContain(`asked -s -i -H last-event-id: 107 ${url}?types=a&after=105\n`);
+});
+
+test('deployments are those of the new run, quoted or not', () => {
+  const script = scriptOf([
+    call('curl http://control/deployments', '{"object":"deployment","id":"dpl_old","device_id":"dvc_1"}'),
+    call('curl http://control/deployments/dpl_old/remove', '{"id":"dpl_old"}'),
+    asked(`curl -s -i '${url}?note=dpl_old&other=dpl_older'`),
+  ]);
+  expect(script).toContain('http://control/deployments/"$deployment1"/remove');
+  const said = ran(script, '{"object":"deployment","id":"dpl_new","device_id":"dvc_1"}');
+  expect(said).toContain(`${url}?note=dpl_new&other=dpl_older`);
+});
+
+test('a stream stays open while the target is driven, and is shown at the end', () => {
+  const script = scriptOf([
+    asked(`curl -sN -i '${url}?after=3'`),
+    call('curl http://control/events', '{"first_id":9,"last_id":9}'),
+  ]);
+  expect(script).toMatch(/after=3' >"\$out\/1" & sleep 1\n(.|\n)*control(.|\n)*\nwait\n/);
+  expect(ran(script, '{}')).toMatch(
+    /# 2\. POST \/events\n\{\}\n# 1\. came on that stream:\nasked -sN -i \S+after=3\n$/,
+  );
+});
+
+test('a cursor that has nothing to do with what was driven stays as it is', () => {
+  const script = scriptOf([
+    call('curl http://control/events', '{"first_id":9,"last_id":9}'),
+    asked(`curl -s -i '${url}?after=1099511627776'`),
+    asked(`curl -s -i '${url}?after=-1'`),
+  ]);
+  expect(ran(script, '{"first_id":1,"last_id":1}')).toMatch(/after=1099511627776\n(.|\n)*after=-1\n/);
+});
+
+test('text of a target runs nothing', () => {
+  const step: Step = {
+    drive: { what: "POST /x' `touch /hacked` $(x)\n", line: 'curl http://control/', answer: '{"id":"$(x)"}' },
+  };
+  const script = scriptOf([step, asked(`curl -s -i '${url}?a=$(x)'`)]);
+  expect(ran(script, '{}')).toContain(`asked -s -i ${url}?a=$(x)`);
+  expect(script).not.toMatch(/deployment1|\n`/);
+});
+
+test('there is no script where nothing was driven, where a call has no line, and where it would have no end', () => {
+  expect(scriptOf([asked('curl x')])).toBeUndefined();
+  expect(scriptOf([{ drive: { what: 'stops the process' } }, asked('curl x')])).toBeUndefined();
+  expect(scriptOf([call(`curl http://control/${'x'.repeat(10_000)}`)])).toBeUndefined();
+  const recorder = new Recorder();
+  for (let index = 0; index < 1000; index += 1) recorder.drove({ what: 'x', line: 'curl http://control/' });
+  expect(scriptOf(recorder.steps)).toBeUndefined();
+});

@@ -1,0 +1,157 @@
+/**
+ * A POSIX shell script that does what a check did: drives the target and asks it, in the same order. Event ids and deployments differ
+ * from run to run, so what control answered is read from its answers and used in what follows.
+ */
+import type { Drive, Recorded, Step } from '../client/recorder.ts';
+
+/** Longest line of a script; a longer one was cut, or nobody would read it. */
+const LONGEST_LINE = 4000;
+/** Ids this far from one that control named are told from it; others have nothing to do with it. */
+const NEAR = 100_000n;
+
+/** What an answer of control named, as the script calls it. */
+interface Known {
+  variable: string;
+  /** Field of the answer. */
+  field: string;
+  step: number;
+  value: string;
+}
+
+/** Undefined where nothing was driven, or a call cannot be made by a line. */
+export function scriptOf(steps: readonly Step[] | undefined): string | undefined {
+  if (steps === undefined || !steps.some((step) => 'drive' in step)) return undefined;
+  const used = new Set<Known>();
+  const known: Known[] = [];
+  const bodies: { lines: string[]; known: Known[] }[] = [];
+  for (const [index, step] of steps.entries()) {
+    const line = 'drive' in step ? step.drive.line : step.exchange.curl;
+    if (line === undefined || line.length > LONGEST_LINE || line.includes('\n')) return undefined;
+    const number = index + 1;
+    const told = withVariables(line, known, used);
+    const named = 'drive' in step ? namedBy(step.drive, number) : [];
+    bodies.push({
+      lines: 'drive' in step ? driving(step.drive, told, number) : asking(step.exchange, told, number),
+      known: named,
+    });
+    known.push(...named);
+  }
+  const streams = steps.some((step) => 'exchange' in step && isStream(step.exchange));
+  return [
+    '#!/bin/sh',
+    'out=$(mktemp -d); trap \'rm -rf "$out"\' EXIT',
+    ...(used.size === 0 ? [] : [VALUE]),
+    ...bodies.flatMap(({ lines, known: named }) => [
+      ...lines,
+      ...named
+        .filter((one) => used.has(one))
+        .map(({ variable, field, step }) => `${variable}=$(value ${step} ${field})`),
+    ]),
+    ...(streams ? ['wait', ...steps.flatMap(showStream)] : []),
+    '',
+  ].join('\n');
+}
+
+const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-]*\).*/\1/p' "$out/$1" | tail -n 1; }`;
+
+const driving = ({ what }: Drive, line: string, number: number): string[] => [
+  `echo '# ${number}. ${commented(what)}'`,
+  `${line} >"$out/${number}"; cat "$out/${number}"; echo`,
+];
+
+const isStream = ({ curl }: Recorded): boolean => curl.startsWith('curl -sN');
+
+/** A stream stays open while the script goes on, and is shown at the end. */
+function asking(exchange: Recorded, line: string, number: number): string[] {
+  const what = commented(`${exchange.method} ${pathOf(exchange)}`);
+  if (isStream(exchange)) return [`echo '# ${number}. ${what}: opens a stream'`, `${line} >"$out/${number}" & sleep 1`];
+  return [`echo '# ${number}. ${what}'`, `${line}; echo`];
+}
+
+const showStream = (step: Step, index: number): string[] =>
+  'exchange' in step && isStream(step.exchange)
+    ? [`echo '# ${index + 1}. came on that stream:'; cat "$out/${index + 1}"`]
+    : [];
+
+const pathOf = ({ url }: Recorded): string => URL.parse(url)?.pathname ?? '';
+
+/** Characters of a remark. */
+const REMARK = 100;
+const commented = (text: string): string =>
+  text
+    .replaceAll(/[^ -~]|'/g, ' ')
+    .slice(0, REMARK)
+    .trimEnd();
+
+/** The ids in an answer that what follows may use. */
+function namedBy({ answer = '' }: Drive, step: number): Known[] {
+  const number = (field: string): Known[] => {
+    const value = new RegExp(`"${field}"\\s*:\\s*(\\d+)`).exec(answer)?.[1];
+    return value === undefined ? [] : [{ variable: `${field.replace('_id', '')}${step}`, field, step, value }];
+  };
+  const deployment = /"id"\s*:\s*"([\w-]+)"/.exec(answer)?.[1];
+  return [
+    ...['first_id', 'last_id', 'earliest_id', 'latest_id'].flatMap(number),
+    ...(deployment === undefined ? [] : [{ variable: `deployment${step}`, field: 'id', step, value: deployment }]),
+  ];
+}
+
+const CURSOR = /(?<=[?&]after=|last-event-id: )\d+/g;
+
+/** The line with the ids that control named, or near one of them, as variables. */
+function withVariables(line: string, known: readonly Known[], used: Set<Known>): string {
+  const ids = known.filter(({ field }) => field === 'id');
+  const told = replaceAll(line, CURSOR, (text) => {
+    const cursor = BigInt(text);
+    const nearest = nearestTo(cursor, known);
+    if (nearest === undefined) return undefined;
+    const by = cursor - BigInt(nearest.value);
+    used.add(nearest);
+    return by === 0n ? `$${nearest.variable}` : `$((${nearest.variable} ${by < 0n ? '-' : '+'} ${size(by)}))`;
+  });
+  return ids.reduce((text, one) => {
+    const place = new RegExp(`(?<![\\w-])${one.value}(?![\\w-])`, 'g');
+    return replaceAll(text, place, () => {
+      used.add(one);
+      return `$${one.variable}`;
+    });
+  }, told);
+}
+
+/** Of those that are equally near the last: what was driven last is what is asked about. */
+function nearestTo(cursor: bigint, known: readonly Known[]): Known | undefined {
+  const far = ({ value }: Known): bigint => size(cursor - BigInt(value));
+  return known
+    .filter((one) => one.field !== 'id' && far(one) <= NEAR)
+    .reduce<Known | undefined>((best, one) => (best === undefined || far(one) <= far(best) ? one : best), undefined);
+}
+
+const size = (value: bigint): bigint => (value < 0n ? -value : value);
+
+/** Replaces places of a shell line by expansions, with the quotes that each needs where it stands. */
+function replaceAll(line: string, place: RegExp, expansion: (text: string) => string | undefined): string {
+  let told = '';
+  let from = 0;
+  for (const match of line.matchAll(place)) {
+    const [text] = match;
+    const value = expansion(text);
+    if (value === undefined) continue;
+    told += line.slice(from, match.index);
+    told += isQuoted(line, match.index) ? `'"${value}"'` : `"${value}"`;
+    from = match.index + text.length;
+  }
+  return told + line.slice(from);
+}
+
+/** Whether a place of a line stands within single quotes. */
+function isQuoted(line: string, at: number): boolean {
+  let quoted = false;
+  let double = false;
+  for (let index = 0; index < at; index += 1) {
+    const character = line[index];
+    if (character === '\\' && !quoted) index += 1;
+    else if (character === "'" && !double) quoted = !quoted;
+    else if (character === '"' && !quoted) double = !double;
+  }
+  return quoted;
+}
