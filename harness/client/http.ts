@@ -7,7 +7,7 @@ import { BodyReader, parseJson } from './body.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
 import { curlLine } from './curl.ts';
 import { classify, NoAnswer } from './errors.ts';
-import { LONGEST_ANSWER, type Pending, timedOut } from './pending.ts';
+import { LONGEST_ANSWER, type Pending, timedOut, unlessAborted } from './pending.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, flatten, mergeHeaders, type Query, queryText } from './request-parts.ts';
 
@@ -241,16 +241,21 @@ export class HttpClient {
     const connected = noteConnection(() => {
       exchange.stage = 'head';
     });
-    const answer = await this.#shared.agent.compose(connected).request({
+    const signal = AbortSignal.any([
+      ...[over.signal, ended.signal],
+      ...(this.#signal === undefined ? [] : [this.#signal]),
+    ]);
+    const answering = this.#shared.agent.compose(connected).request({
       origin: this.endpoint.origin,
       path,
       method: method as Dispatcher.HttpMethod,
       headers,
       body: body ?? null,
-      signal: AbortSignal.any([over.signal, ended.signal, ...(this.#signal === undefined ? [] : [this.#signal])]),
+      signal,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
+    const answer = await unlessAborted(answering, signal);
     exchange.stage = 'body';
     exchange.patience.renew();
     const received = flatten(answer.headers);

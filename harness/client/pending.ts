@@ -33,3 +33,16 @@ export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatien
     return new NoAnswerInTime(`${what}: the answer stopped: nothing more of it for ${timeoutMs} ms`);
   return new Unfinished(`${what}: the answer still came after ${(LONGEST_ANSWER * timeoutMs) / 1000} s`);
 }
+
+/** The same promise, but rejected at once when the signal aborts: undici waits for the connection before it looks at the signal. */
+export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

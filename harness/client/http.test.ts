@@ -1,0 +1,200 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { NoAnswer, Unfinished, Unreachable } from './errors.ts';
+import { HttpClient } from './http.ts';
+
+const SHORT = 40;
+const PAUSE = 20;
+const stopping: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const stop of stopping.splice(0).reverse()) await stop();
+});
+
+async function listening(server: Server | ReturnType<typeof createTcpServer>): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  stopping.push(() => new Promise((resolve) => server.close(resolve)));
+  return (server.address() as AddressInfo).port;
+}
+
+function client(origin: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): HttpClient {
+  const http = new HttpClient({ endpoint: { origin }, ...options });
+  stopping.push(() => http.close());
+  return http;
+}
+
+/** A server that answers each request with `answer`. */
+async function answering(answer: (response: ServerResponse) => void, timeoutMs = SHORT): Promise<HttpClient> {
+  const server = createServer((_request, response) => answer(response.on('error', () => {})));
+  const port = await listening(server);
+  stopping.push(() => server.closeAllConnections());
+  return client(`http://127.0.0.1:${port}`, { timeoutMs });
+}
+
+/** Takes connections, and never says anything on them. */
+async function silent(): Promise<{ port: number; ended: Promise<unknown> }> {
+  const ended = Promise.withResolvers<unknown>();
+  const sockets: Socket[] = [];
+  const port = await listening(
+    createTcpServer((socket) => {
+      sockets.push(socket);
+      socket
+        .on('error', () => {})
+        .on('close', ended.resolve)
+        .resume();
+    }),
+  );
+  stopping.push(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  return { port, ended: ended.promise };
+}
+
+describe('an answer', () => {
+  it('that comes piece by piece is whole, however long that takes', async () => {
+    const http = await answering(async (response) => {
+      for (const piece of 'a body that comes letter by letter') {
+        response.write(piece);
+        await delay(PAUSE);
+      }
+      response.end();
+    }, 20 * PAUSE);
+    expect((await http.get('/')).text).toBe('a body that comes letter by letter');
+  });
+
+  it('whose head does not come is held against the target', async () => {
+    const http = await answering(() => {});
+    await expect(http.get('/')).rejects.toThrow(`no answer within ${SHORT} ms`);
+    await expect(http.open({ path: '/' })).rejects.toBeInstanceOf(NoAnswer);
+  });
+
+  it('that stops in its middle is held against the target', async () => {
+    const http = await answering((response) => response.write('half'));
+    const error = await http.get('/').catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(NoAnswer);
+    expect(String(error)).toContain(`nothing more of it for ${SHORT} ms`);
+    expect(http.recorder.exchanges.at(-1)).toMatchObject({ status: 200, error: expect.stringContaining('stopped') });
+  });
+
+  it('that never ends, however much of it came in time, decides nothing', async () => {
+    const http = await answering((response) => {
+      const timer = setInterval(() => response.write('x'), 1);
+      response.once('close', () => clearInterval(timer));
+    }, 60);
+    await expect(http.get('/')).rejects.toBeInstanceOf(Unfinished);
+  });
+
+  it('that comes while this process is held up comes in time', async () => {
+    const http = await answering((response) => setTimeout(() => response.end('here'), 1));
+    const asked = http.get('/');
+    await delay(1);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10 * SHORT);
+    expect((await asked).text).toBe('here');
+  });
+});
+
+describe('without a connection', () => {
+  it('silence is not the target’s doing: of a request, and of a bare socket', async () => {
+    const { port } = await silent();
+    // The handshake of TLS is never answered, which is like a host that drops packets.
+    const http = client(`https://127.0.0.1:${port}`, { timeoutMs: SHORT });
+    await expect(http.get('/')).rejects.toBeInstanceOf(Unreachable);
+    await expect(http.connect()).rejects.toBeInstanceOf(Unreachable);
+    await expect(http.connect({ timeoutMs: 1 })).rejects.toThrow('nothing came for 1 ms');
+  });
+
+  it('nothing waits longer than its signal', async () => {
+    const { port } = await silent();
+    const over = new AbortController();
+    const reason = new Error('the check is over');
+    const http = client(`https://127.0.0.1:${port}`, { signal: over.signal });
+    const waiting = [http.connect(), http.get('/'), http.open({ path: '/' })];
+    over.abort(reason);
+    for (const each of waiting) await expect(each).rejects.toBe(reason);
+    await expect(http.connect()).rejects.toBe(reason);
+  });
+});
+
+it('a bare socket ends with the signal of its client', async () => {
+  const { port, ended } = await silent();
+  const over = new AbortController();
+  const socket = await client(`http://127.0.0.1:${port}`, { signal: over.signal }).connect();
+  over.abort();
+  await ended;
+  expect(socket.destroyed).toBe(true);
+});
+
+it('an address of IPv6 is taken with its brackets', async () => {
+  const http = client('http://[::1]:1');
+  await expect(http.connect()).rejects.toThrow(/connection refused|EADDRNOTAVAIL|cannot connect/);
+  await expect(http.connect()).rejects.not.toThrow('ENOTFOUND');
+});
+
+describe('a large answer', () => {
+  const MIB = 1024 * 1024;
+
+  it('is read up to its limit, and beyond that held against the target', async () => {
+    const http = await answering((response) => {
+      const pour = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(64 * 1024)));
+        response.once('drain', pour);
+      };
+      pour();
+    }, 10_000);
+    await expect(http.get('/')).rejects.toThrow('a body larger than 32 MiB');
+  });
+
+  it('is recorded by its beginning, with its size', async () => {
+    const http = await answering((response) => response.end('y'.repeat(MIB)), 10_000);
+    const { bytes, text } = await http.get('/');
+    expect([bytes.length, text.length]).toEqual([MIB, MIB]);
+    const recorded = http.recorder.exchanges.at(-1)?.response_body ?? '';
+    expect(recorded).toBe(`${'y'.repeat(4096)}… (${MIB} bytes)`);
+  });
+
+  it('waits while another one is read, and that time does not count', async () => {
+    let first = true;
+    let held = 0;
+    const http = await answering((response) => {
+      if (!first) held += 1;
+      // The first takes several times the patience of the second.
+      void pieces(response, first ? 30 : 2);
+      first = false;
+    }, 10 * PAUSE);
+    const both = await Promise.all([http.get('/'), delay(2 * PAUSE).then(() => http.get('/'))]);
+    expect(both.map(({ bytes }) => bytes.length)).toEqual([30 * MIB, 2 * MIB]);
+    expect(held).toBe(1);
+  });
+
+  async function pieces(response: ServerResponse, count: number): Promise<void> {
+    for (let sent = 0; sent < count; sent += 1) {
+      response.write(Buffer.alloc(MIB, 'z'));
+      await delay(PAUSE);
+    }
+    response.end();
+  }
+});
+
+describe('JSON', () => {
+  const parsed = async (text: string): Promise<unknown> =>
+    (await answering((r) => r.end(text), 10_000)).get('/').then(({ json }) => json);
+
+  it('is read when it is JSON', async () => {
+    expect(await parsed('{"a":[1,"]]][[[\\"[{,",{}]}')).toEqual({ a: [1, ']]][[["[{,', {}] });
+    expect(await parsed('{"a":')).toBeUndefined();
+    expect(await parsed('"unfinished \\')).toBeUndefined();
+    expect(await parsed('')).toBeUndefined();
+  });
+
+  it('of too many levels or values is none, and so cannot bring down what reads it', async () => {
+    const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+    expect(await parsed(nested(500))).toBeDefined();
+    expect(await parsed(nested(1_000_000))).toBeUndefined();
+    expect(await parsed('{"a":'.repeat(1_000_000))).toBeUndefined();
+    expect(await parsed(`[${'0,'.repeat(999_000)}0]`)).toBeDefined();
+    expect(await parsed(`[${'0,'.repeat(1_000_000)}0]`)).toBeUndefined();
+    expect(await parsed(`["${'[,'.repeat(1_000_000)}"]`)).toBeDefined();
+  });
+});
