@@ -64,6 +64,38 @@ test('drops the capability to write with read-only, even when it is declared', a
   expect(target.capabilities.has('seed-data')).toBe(true);
 });
 
+test('waits for the first answer longer than for any other', async () => {
+  let first = true;
+  const url = await serve((request, response) => {
+    const answer = () => platform(request, response);
+    if (first) setTimeout(answer, 1500);
+    else answer();
+  });
+  const opened = openPlatformTarget({ ...options(), url, patienceMs: 1000, apiVersion: '2026-05-06.rainier' });
+  setTimeout(() => {
+    first = false;
+  }, 1200);
+  await using target = await opened;
+  expect(target.unreachable).toBeUndefined();
+  expect(target.capabilities).toContain('rainier');
+});
+
+test('says that a platform is silent, and asks it nothing else', async () => {
+  const asked: (string | undefined)[] = [];
+  const url = await serve(({ url: path }) => void asked.push(path));
+  await using target = await openPlatformTarget({ ...options(), url, firstAnswerMs: 200 });
+  expect(target.unreachable).toContain(`${url}/beta: accepts connections and has answered nothing within 200 ms`);
+  expect(asked.toSorted()).toEqual(['/beta/config_types?limit=1', '/beta/devices?limit=1']);
+});
+
+test('leaves it to the checks to find what alone hangs', async () => {
+  const url = await serve((request, response) => {
+    if (request.url?.startsWith('/beta/devices') === false) platform(request, response);
+  });
+  await using target = await openPlatformTarget({ ...options(), url, patienceMs: 200 });
+  expect(target.unreachable).toBeUndefined();
+});
+
 test('prefers named devices over detected ones', async () => {
   const url = await serve(platform);
   await using target = await openPlatformTarget({ ...options(), url, onlineDevice: 'dvc_x' });

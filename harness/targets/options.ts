@@ -71,6 +71,8 @@ export interface DeviceTargetOptions extends TargetOptions, TransportFields {
 
 /** Options that name a Platform API. Default of the keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
 export interface PlatformTargetOptions extends TargetOptions {
+  /** Milliseconds that the very first answer may take. Default: three times `patienceMs`. */
+  firstAnswerMs?: number;
   /** `{base_url}` of the specification. */
   url?: string;
   apiKey?: string;

@@ -2,6 +2,7 @@
 import { LIST_LIMITS } from '../../harness/contract/lists.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { eachAtOnce } from './support/bounded-property.ts';
 import { check, type Platform } from './support/check.ts';
 import {
   COLLECTIONS,
@@ -30,7 +31,7 @@ const anyCheck = check(envelope, { aspect: 'any', profile: 'core' }, async (t: P
 });
 
 const envelopeCheck = check(envelope, { profile: 'core' }, async (t: Platform) => {
-  for (const collection of COLLECTIONS) {
+  await eachAtOnce(t, COLLECTIONS, async (collection) => {
     for (const query of [{}, { limit: 100 }, { offset: 1 }, { expand: 'total_count' }]) {
       const response = await getList(t, collection, query);
       if (isAbsent(response)) break;
@@ -45,7 +46,7 @@ const envelopeCheck = check(envelope, { profile: 'core' }, async (t: Platform) =
         actual: response.headers['content-type'] ?? 'no Content-Type',
       });
     }
-  }
+  });
 });
 
 /** The platform may lack a collection in this version, or the key may not read it. It says so with a 3xx, a 4xx or 501. */

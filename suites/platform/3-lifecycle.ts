@@ -6,7 +6,7 @@ import { check, type Platform } from './support/check.ts';
 import { createDevice } from './support/create.ts';
 import { actOn, archivingAfterwards, createArchivedDeployment, createDeployment } from './support/deployments.ts';
 import { type Item, readItem } from './support/lists.ts';
-import { createReleaseFixture } from './support/releases.ts';
+import { createReleaseFixture, createReleaseFixtures } from './support/releases.ts';
 import { refused } from './support/requests.ts';
 
 const options = { needs: ['write'], writes: true, sharing: 'exclusive' } as const;
@@ -20,7 +20,7 @@ const forwardOnly = requirement({
 });
 const forwardOnlyCheck = check(forwardOnly, options, (t: Platform) =>
   archivingAfterwards(t, async (created) => {
-    const fixtures = [await createReleaseFixture(t), await createReleaseFixture(t)];
+    const fixtures = await createReleaseFixtures(t);
     created.add(await createDeployment(t, fixtures));
     await t.property(
       deploymentCommands(t.replayPath),
@@ -85,7 +85,7 @@ const archivedFinal = requirement({
 });
 const archivedFinalCheck = check(archivedFinal, options, (t: Platform) =>
   archivingAfterwards(t, async (created) => {
-    const fixtures = [await createReleaseFixture(t), await createReleaseFixture(t)];
+    const fixtures = await createReleaseFixtures(t);
     const deployment = await createArchivedDeployment(t, fixtures);
     created.add(deployment);
     const before = await readItem(t, 'deployments', deployment.id);

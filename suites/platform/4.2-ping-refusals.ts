@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../../harness/runner/property.ts';
+import { eachAtOnce } from './support/bounded-property.ts';
 import { check, type Platform } from './support/check.ts';
 import { describePing, MILLISECOND_NANOS, ping, requirePing } from './support/ping.ts';
 import { describeRequest, refused, serverError, summary } from './support/requests.ts';
@@ -42,16 +43,16 @@ const UNSPECIFIED_BODIES = [
 ];
 const badBodyCheck = check(badBody, {}, async (t: Platform) => {
   const device = await requirePing(t);
-  const pingAll = (bodies: readonly string[]) =>
-    Promise.all(bodies.map(async (body) => ({ body, response: await ping(t, device, body) })));
-  for (const { body, response } of await pingAll(BAD_BODIES)) {
+  await eachAtOnce(t, BAD_BODIES, async (body) => {
+    const response = await ping(t, device, body);
     t.must(refused(response), {
       expected: `a 4xx to a ping with the body ${body.slice(0, 60)}`,
       actual: summary(response),
       counterexample: describeRequest('POST', `/devices/${device}/ping`, body),
     });
-  }
-  for (const { body, response } of await pingAll(UNSPECIFIED_BODIES)) {
+  });
+  await eachAtOnce(t, UNSPECIFIED_BODIES, async (body) => {
+    const response = await ping(t, device, body);
     const shown = body === '' ? 'no body' : body;
     t.must(!serverError(response) || response.status === 504, {
       expected: 'no 5xx',
@@ -59,7 +60,7 @@ const badBodyCheck = check(badBody, {}, async (t: Platform) => {
       counterexample: describeRequest('POST', `/devices/${device}/ping`, body),
     });
     t.note(`${shown}: ${response.status}`);
-  }
+  });
 });
 
 const unknownDevice = requirement({

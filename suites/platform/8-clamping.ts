@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { LIST_LIMITS } from '../../harness/contract/lists.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { eachAtOnce } from './support/bounded-property.ts';
 import { check, type Platform } from './support/check.ts';
 import { MAXIMUM, mustClampLimitTo100, mustClampOffsetTo0, mustKeepLimitInRange } from './support/clamping.ts';
 import { type Collection, getPage, ids, servedCollections } from './support/lists.ts';
@@ -31,7 +32,7 @@ const defaultsCheck = check(
   defaults,
   { profile: 'core', premises: ['platform.list.in-range'] },
   async (t: Platform) => {
-    for (const collection of await servedCollections(t)) {
+    await eachAtOnce(t, await servedCollections(t), async (collection) => {
       const implicit = await getPage(t, collection);
       t.must(implicit.limit === LIST_LIMITS.limitDefault && implicit.offset === LIST_LIMITS.offsetDefault, {
         expected: 'limit 10 and offset 0 from a list without parameters',
@@ -39,7 +40,7 @@ const defaultsCheck = check(
         counterexample: `GET /${collection}`,
       });
       await mustGiveSamePage(t, collection);
-    }
+    });
   },
 );
 

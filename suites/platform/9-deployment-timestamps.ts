@@ -13,7 +13,7 @@ import {
   tryDeployment,
 } from './support/deployments.ts';
 import { type Item, readItem } from './support/lists.ts';
-import { createReleaseFixture } from './support/releases.ts';
+import { createReleaseFixtures } from './support/releases.ts';
 
 const timestamps = requirement({
   id: 'platform.deployment.timestamps',
@@ -61,7 +61,7 @@ const ownCheck = check(
     const everglades = inVersion(t, 'everglades');
     return archivingAfterwards(everglades, async (created) => {
       const observe = timingObserver(everglades);
-      const fixtures = [await createReleaseFixture(everglades), await createReleaseFixture(everglades)];
+      const fixtures = await createReleaseFixtures(everglades);
       const deployment = await createDeployment(everglades, fixtures, { targets: ['staged', 'deployed'] });
       created.add(deployment);
       await observe(deployment);

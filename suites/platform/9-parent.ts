@@ -7,7 +7,7 @@ import { inVersion } from './support/context.ts';
 import { createDevice, createdItem } from './support/create.ts';
 import { actOn, archivingAfterwards, LISTED_AT_MOST, postDeployment, tryDeployment } from './support/deployments.ts';
 import { type Item, ids, readItem, walk } from './support/lists.ts';
-import { createReleaseFixture, type ReleaseFixture } from './support/releases.ts';
+import { createReleaseFixtures, type ReleaseFixture } from './support/releases.ts';
 import { ok, summary } from './support/requests.ts';
 
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
@@ -103,11 +103,11 @@ interface Stage {
 const withNewDevice = (t: Platform, body: (stage: Stage) => Promise<void>): Promise<void> => {
   const everglades = inVersion(t, 'everglades');
   return archivingAfterwards(everglades, async (created) => {
-    const fixtures: Stage['fixtures'] = [
-      await createReleaseFixture(everglades),
-      await createReleaseFixture(everglades),
-    ];
-    const [other, device] = [await createDevice(everglades), await createDevice(everglades)];
+    const [fixtures, other, device] = await Promise.all([
+      createReleaseFixtures(everglades),
+      createDevice(everglades),
+      createDevice(everglades),
+    ]);
     const omitted = await tryDeployment(everglades, fixtures, other.id);
     const { deployment, answers } =
       omitted.deployment === undefined ? await tryDeployment(everglades, fixtures, other.id, null) : omitted;

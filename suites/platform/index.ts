@@ -38,6 +38,7 @@ export const platformSuite: Suite<PlatformContext> = suite('platform', [
   clampingExtremes,
   versions,
   authentication,
+  robustnessRoutes,
   createdItems,
   deployments,
   lifecycle,
@@ -54,5 +55,4 @@ export const platformSuite: Suite<PlatformContext> = suite('platform', [
   robustnessBodies,
   robustnessReferences,
   robustnessNames,
-  robustnessRoutes,
 ]);

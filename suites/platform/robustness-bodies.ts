@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { eachAtOnce } from './support/bounded-property.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { getPage, servedCollections } from './support/lists.ts';
@@ -21,19 +22,19 @@ const malformedCheck = check(bodies, options, async (t: Platform) => {
   await createConfigType(t);
   const mark = uniqueName('malformed');
   const maybeCreated: MalformedBody[] = [];
-  for (const malformed of malformedBodies(mark)) {
+  await eachAtOnce(t, malformedBodies(mark), async (malformed) => {
     const { what, lenient } = malformed;
     const response = await postMalformed(t, malformed);
-    if (response !== undefined && refused(response)) continue;
+    if (response !== undefined && refused(response)) return;
     maybeCreated.push(malformed);
-    if (response === undefined) continue;
+    if (response === undefined) return;
     t.must(lenient === true && !serverError(response), {
       expected: `${lenient === true ? 'no 5xx' : 'a 4xx'} to POST /config_types with ${what}`,
       actual: summary(response),
       counterexample: `POST /config_types with ${what}`,
     });
     t.note(`${what}: ${response.status}`);
-  }
+  });
   await mustCreateNothingElse(t, mark, maybeCreated);
   await createConfigType(t);
 });

@@ -1,5 +1,6 @@
 /** Section 4.2, by the conventions of JSON: whether names in any script are kept. */
 import { requirement } from '../../harness/runner/define.ts';
+import { eachAtOnce } from './support/bounded-property.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, createdItem, uniqueName } from './support/create.ts';
 import { type Collection, readItem } from './support/lists.ts';
@@ -19,7 +20,7 @@ const anyScriptCheck = check(
   async (t: Platform) => {
     await createConfigType(t);
     const refusals: string[] = [];
-    for (const prefix of NAMES) {
+    await eachAtOnce(t, NAMES, async (prefix) => {
       const slug = uniqueName('name');
       const name = `${prefix} ${slug}`;
       for (const [collection, body] of [
@@ -29,7 +30,7 @@ const anyScriptCheck = check(
         const status = await mustKeepName(t, collection, body);
         if (status !== 'kept') refusals.push(`${prefix} in ${collection}: ${status}`);
       }
-    }
+    });
     if (refusals.length > 0) t.note(`refused: ${refusals.join('; ')}`);
   },
 );

@@ -71,7 +71,9 @@ export const checkPlatform = checkCommand<typeof platformOptions, PlatformContex
   suite: async () => (await import('../../../suites/platform/index.ts')).platformSuite,
   async open(args, opening) {
     const { openPlatformTarget } = await import('../../targets/open-platform.ts');
-    return openPlatformTarget({ ...platformTarget(args, opening), readOnly: args['read-only'] });
+    // A fast run is over soon on a silent platform too.
+    const firstAnswer = args.fast ? { firstAnswerMs: opening.patienceMs } : {};
+    return openPlatformTarget({ ...platformTarget(args, opening), ...firstAnswer, readOnly: args['read-only'] });
   },
 });
 

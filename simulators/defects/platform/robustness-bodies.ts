@@ -21,7 +21,7 @@ export const defects = [
       },
     },
   ),
-  defect('types-unchecked', 'Stores values of any type.', ['platform.robust.bodies'], {
+  defect('types-unchecked', 'Stores values of any type.', ['platform.robust.bodies', 'platform.group.tree'], {
     bodyProblems: () => [],
   }),
   defect(

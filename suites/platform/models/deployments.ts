@@ -107,8 +107,9 @@ const CONSTANT_FIELDS = ['object', 'id', 'device_id', 'release_id', 'created_at'
 
 /** Reads every deployment and compares it with what was read before. */
 async function observe(model: DeploymentModel, { t, device }: DeploymentReality): Promise<void> {
-  for (const [index, before] of model.known.entries()) {
-    const now = await readItem(t, 'deployments', before.id);
+  const read = await Promise.all(model.known.map(({ id }) => readItem(t, 'deployments', id)));
+  for (const [index, now] of read.entries()) {
+    const before = model.known[index] ?? now;
     mustFollow(t, before, now);
     if (now['device_id'] !== device) t.blocked(`${now.id} belongs to ${now['device_id']}, not to ${device}`);
     model.known[index] = now;

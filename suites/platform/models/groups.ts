@@ -174,18 +174,21 @@ function isTooDeep(model: GroupModel, id: string | undefined, parent: string | n
 
 /** Takes over the parents that the platform shows. */
 async function adoptParents(model: GroupModel, { t, requests }: GroupReality): Promise<void> {
-  for (const group of model.groups) {
-    const parent = (await readItem(t, 'groups', group.id))[requests.parentField];
-    group.parent = typeof parent === 'string' ? parent : null;
-  }
+  await Promise.all(
+    model.groups.map(async (group) => {
+      const parent = (await readItem(t, 'groups', group.id))[requests.parentField];
+      group.parent = typeof parent === 'string' ? parent : null;
+    }),
+  );
 }
 
 /** Every group reads as in the model, and its parents lead to a top. */
 async function mustBeTree(model: GroupModel, real: GroupReality): Promise<void> {
   const t: Platform = real.t;
   const { parentField } = real.requests;
-  const seen = new Map<string, Item>();
-  for (const { id } of model.groups) seen.set(id, await readItem(t, 'groups', id));
+  const seen = new Map<string, Item>(
+    await Promise.all(model.groups.map(async ({ id }) => [id, await readItem(t, 'groups', id)] as const)),
+  );
   for (const { id } of model.groups) {
     const path = new Set<string>();
     for (let at: unknown = id; typeof at === 'string' && seen.has(at); at = seen.get(at)?.[parentField]) {

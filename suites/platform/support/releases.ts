@@ -64,6 +64,10 @@ export async function createReleaseFixture(t: Platform, options: ReleaseOptions 
   return { type, schema, release, instance, filepath, content };
 }
 
+/** Two of them: a platform may refuse a second deployment of one release. */
+export const createReleaseFixtures = (t: Platform): Promise<[ReleaseFixture, ReleaseFixture]> =>
+  Promise.all([createReleaseFixture(t), createReleaseFixture(t)]);
+
 const LARGEST_NUMBER = 1_000_000;
 
 /** If the release is refused without a git commit, it is created with one that the platform lists. */

@@ -2,11 +2,15 @@
 import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
 import type { Platform } from './context.ts';
 import { type Item, ids, totalCount, walk } from './lists.ts';
+import { paceOf } from './pace.ts';
 import { ok, send } from './requests.ts';
 import { type Observation, whileUnchanged } from './unchanged.ts';
 
 /** A walk reads at most so many pages: with a small limit it covers only one end of a large collection. */
-const PAGES = 30;
+const MOST_PAGES = 30;
+const LEAST_PAGES = 5;
+/** And on a slow platform no more than it answers in this time, milliseconds. */
+const LONGEST_WALK_MS = 3000;
 const REFERENCE_LIMIT = LIST_LIMITS.limitMaximum;
 
 export interface WalkPlan {
@@ -19,8 +23,10 @@ export interface WalkPlan {
 /** Fails the check if a walk with `limit` misses, repeats or reorders items of a walk with limit 100 while nothing changes. */
 export async function mustWalkInSameOrder(t: Platform, collection: string, plan: WalkPlan): Promise<void> {
   const { limit, from, items } = plan;
-  const offset = from === 'end' ? Math.max(0, items - limit * PAGES) : 0;
-  const pages = from === 'end' ? PAGES + 2 : PAGES;
+  const inTime = paceOf(t.http.endpoint).requestsWithin(LONGEST_WALK_MS);
+  const most = Math.min(MOST_PAGES, Math.max(LEAST_PAGES, inTime));
+  const offset = from === 'end' ? Math.max(0, items - limit * most) : 0;
+  const pages = from === 'end' ? most + 2 : most;
   const reference = () =>
     walk(t, collection, {
       ...{ limit: REFERENCE_LIMIT, offset, strict: true },

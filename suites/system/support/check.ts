@@ -4,7 +4,7 @@ import { pollWithin } from '../../../harness/common/waiting.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
-import { withBoundedShrinking } from './platform-side.ts';
+import { boundedProperty } from './platform-side.ts';
 
 export type System = SystemContext & CheckContext;
 
@@ -13,7 +13,7 @@ type Declare = typeof declare;
 
 /** Declares a check of one requirement. */
 export const check: Declare = (requirement, options, run) =>
-  declare(requirement, options, (t) => run({ ...t, property: withBoundedShrinking(t.property) }));
+  declare(requirement, options, (t) => run({ ...t, property: boundedProperty(t, { randomMs: 30_000 }) }));
 
 /** An effect travels from the platform to the device and back, which takes longer than one answer. */
 const EFFECT_TIMEOUT_FACTOR = 4;

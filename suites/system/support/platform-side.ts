@@ -3,7 +3,7 @@ import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
 import type { Platform } from '../../platform/support/context.ts';
 
-export { withBoundedShrinking } from '../../platform/support/check.ts';
+export { boundedProperty } from '../../platform/support/bounded-property.ts';
 export { createdItem, uniqueName } from '../../platform/support/create.ts';
 export { actOn, tryDeployment } from '../../platform/support/deployments.ts';
 export { type Item, readItem } from '../../platform/support/lists.ts';
