@@ -13,6 +13,7 @@ import { listenAt, type Place, type StandIn } from './listening.ts';
 export function willingControl(where: Place, directory: string): Promise<StandIn> {
   const info: ControlInfo = {
     capabilities: [...CONTROL_CAPABILITIES],
+    retention: 1000,
     event_log: `${directory}/events.jsonl`,
     config_root: `${directory}/root`,
   };

@@ -61,7 +61,7 @@ const safe = requirement({
 const safeCheck = check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device) => {
   if (t.capabilities.has('drive')) await t.control.deploy();
   const first = await readTwice(t);
-  if (first === undefined) return t.notApplicable('the device has no current deployment');
+  if (typeof first?.['id'] !== 'string') return t.notApplicable('the device shows no current deployment');
   // An implementation may write times to the second, so that a change shows only after one.
   await pause(OVER_A_SECOND_MS);
   const later = await currentDeployment(t);

@@ -22,6 +22,8 @@ const failedCheck = check(
   { needs: ['drive'], sharing: 'exclusive', premises: CURRENT_SHOWN },
   async (t: Device) => {
     const files = [configFile('{"a":1}'), configFile('{"b":2}')];
+    // A device that never shows a deployment would pass otherwise.
+    await deployShown(t);
     const { id, activity_status: answered } = await deployFailed(t, files);
     // Control may set the very state that it is asked for, whatever the agent would do after a failure: that is not a fault of the agent.
     if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
@@ -39,6 +41,14 @@ const failedCheck = check(
     await expectInactive(t, id, files, 'failed');
   },
 );
+
+/** Deploys, and blocks the check unless the device shows that deployment: another requirement says that it must. */
+async function deployShown(t: Device, files: readonly ConfigFile[] = []): Promise<Deployment> {
+  const made = await t.control.deploy({ config_instances: [...files] });
+  const shown = (await currentDeployment(t))?.['id'];
+  if (shown !== made.id) t.blocked(`the device does not show ${made.id}, which was deployed, as current`);
+  return made;
+}
 
 /** Drives a deployment to failed, as far as control can. */
 async function deployFailed(t: Device, files: ConfigFile[]): Promise<Deployment> {
@@ -61,13 +71,21 @@ const removedCheck = check(
   { needs: ['drive'], sharing: 'exclusive', premises: CURRENT_SHOWN },
   async (t: Device) => {
     const files = [configFile('{"c":3}')];
-    const { id } = await t.control.deploy({ config_instances: files });
+    const { id } = await deployShown(t, files);
+    if (t.capabilities.has('files')) await requireOnDevice(t, files);
     await t.control.remove(id);
     await expectInactive(t, id, files, 'removed');
     const after = await currentDeployment(t);
     t.note(`after a removal the current deployment is ${after === undefined ? '404' : after['activity_status']}`);
   },
 );
+
+/** Blocks the check unless the files can be found: another requirement says that they are there. */
+async function requireOnDevice(t: Device, files: readonly ConfigFile[]): Promise<void> {
+  for (const file of files)
+    if ((await findConfigFile(t, configRoot(t), file)).length === 0)
+      t.blocked(`${file.filepath} is not below config_root, though its deployment is deployed`);
+}
 
 /** The deployment is no longer active, and its files are gone where the suite can see them. */
 async function expectInactive(t: Device, id: string, files: ConfigFile[], what: string): Promise<void> {

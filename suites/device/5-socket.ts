@@ -4,6 +4,7 @@ import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { dirname } from 'node:path';
+import { NoAnswer, Unreachable } from '../../harness/client/errors.ts';
 import { HttpClient } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
@@ -162,9 +163,12 @@ async function answersAt(t: Device, host: string, port: number): Promise<boolean
     recorder: t.http.recorder,
   });
   try {
-    const opened = await http.open({ path: '/events', timeoutMs: t.patienceMs }).catch(() => undefined);
-    opened?.abort();
-    return opened?.status === 200;
+    const opened = await http.open({ path: '/events', timeoutMs: t.patienceMs });
+    opened.abort();
+    return opened.status === 200;
+  } catch (error) {
+    if (error instanceof NoAnswer || error instanceof Unreachable) return false;
+    throw error;
   } finally {
     await http.close();
   }

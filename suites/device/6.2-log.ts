@@ -125,12 +125,13 @@ const bounded = requirement({
 
 const boundedCheck = check(
   bounded,
-  { needs: ['drive', 'log', 'compact'], sharing: 'disruptive' },
+  { needs: ['drive', 'log', 'compact'], sharing: 'disruptive', premises: [jsonl.id] },
   async (t: Device) => {
     const { retention } = t.info;
     if (retention === undefined) return t.notApplicable('control names no retention limit');
     await publish(t, Math.min(retention, 1000));
     const { logBytes, mean } = await measureLines(t);
+    if (mean === 0) t.blocked('the event log holds nothing, though events have been published');
     const bound = Math.ceil(TIMES_THE_LIMIT * retention * mean + SLACK_BYTES);
     const otherBytes = (await diskUse(t)) - logBytes;
     const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;

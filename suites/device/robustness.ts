@@ -1,5 +1,6 @@
 /** Requests that no careful client sends: a server answers them or closes the connection, and goes on serving. */
 import fc from 'fast-check';
+import { NoAnswer } from '../../harness/client/errors.ts';
 import { exchange, type RawExchange } from '../../harness/client/raw.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/check.ts';
@@ -69,7 +70,10 @@ function expectHandled(t: Device, odd: OddRequest, { responses, end, rest }: Raw
 
 async function expectNextServed(t: Device, after: string): Promise<void> {
   const next = await retryWhileThrottled(t, () => t.http.get(CURRENT, { timeoutMs: t.patienceMs })).catch(
-    (error: unknown) => String(error),
+    (error: unknown) => {
+      if (error instanceof NoAnswer) return error.message;
+      throw error;
+    },
   );
   t.must(typeof next !== 'string' && isServed(next), {
     expected: `the next request works after ${after}`,
@@ -81,6 +85,8 @@ const robustUnfinishedCheck = check(
   robust,
   { aspect: 'unfinished', sharing: 'shared', premises: STREAM },
   async (t: Device) => {
+    // A device that serves nothing would pass otherwise.
+    await withStreams(t, (streams) => streams.open());
     const whole = wholeRequest(t.http);
     const sockets = await Promise.all(
       Array.from({ length: 16 }, async (_, index) => {

@@ -5,7 +5,13 @@
 import { describe, expect, it } from 'vitest';
 import { deviceDefect, deviceVariant } from '../../simulators/defects/device/index.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../simulators/device/index.ts';
-import { expectPassesEverything, resultsWith, runDeviceSuite, startDevice } from './testing/run.ts';
+import {
+  expectPassesEverything,
+  passesWhereNothingHappens,
+  resultsWith,
+  runDeviceSuite,
+  startDevice,
+} from './testing/run.ts';
 
 /** Checks that follow events by their ids, and must not take other events for their own. Without restarts, since other events go on. */
 const FOLLOWERS = [
@@ -36,6 +42,13 @@ describe('the reference device', () => {
     }
   });
 });
+
+it.for(['hangs-up', 'empty-object', 'never-answers', 'empty-list'] as const)(
+  'no check passes on its own on a server that does nothing: %s',
+  async (kind) => {
+    expect(await passesWhereNothingHappens(kind)).toEqual([]);
+  },
+);
 
 async function runAgainst(behaviour: DeviceBehaviour, transport: 'unix' | 'loopback', only: readonly string[]) {
   await using started = await startDevice(transport, behaviour);

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FLOODS, NULL_SERVERS, type NullServerName, nullServer } from '../../simulators/defects/null.ts';
-import { expectPassesEverything, resultsWith, runDeviceSuite, startDevice } from './testing/run.ts';
+import {
+  expectPassesEverything,
+  passesWhereNothingHappens,
+  resultsWith,
+  runDeviceSuite,
+  startDevice,
+} from './testing/run.ts';
 
 describe('the reference device', () => {
   it('passes everything over a unix socket', () => expectPassesEverything('unix'));
@@ -56,4 +62,8 @@ it.for(QUIET)('%s passes no MUST', async (kind) => {
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+it('no check passes on its own where nothing happened, though control agrees to everything', async () => {
+  expect(await passesWhereNothingHappens('not-found')).toEqual([]);
 });

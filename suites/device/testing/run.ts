@@ -1,10 +1,14 @@
 /** Starts a simulated device and runs the device suite against it, or against another server. For tests. */
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { Redactor } from '../../../harness/client/redact.ts';
 import { makePlan, type PlanOptions } from '../../../harness/runner/plan.ts';
 import { runSuite } from '../../../harness/runner/run.ts';
 import type { CheckResult, Report } from '../../../harness/runner/types.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
+import { willingControl } from '../../../simulators/defects/willing-control.ts';
 import type { DeviceBehaviour } from '../../../simulators/device/index.ts';
 import { deviceOver, type ReachableDevice } from '../../../simulators/device/testing/robot.ts';
 import type { TransportName } from '../../../simulators/device/transport/index.ts';
@@ -22,10 +26,12 @@ export interface TestRun extends Omit<PlanOptions, 'capabilities'> {
   discovery?: string;
   control?: string;
   patienceMs?: number;
+  /** Runs every check whatever becomes of its premises, as each is run when it is the only one. */
+  alone?: boolean;
 }
 
 export async function runDeviceSuite(run: TestRun): Promise<Report> {
-  const { socket, discovery, control, patienceMs = 10_000, ...plan } = run;
+  const { socket, discovery, control, patienceMs = 10_000, alone = false, ...choice } = run;
   const redactor = new Redactor();
   await using target = await openDeviceTarget({
     redactor,
@@ -35,8 +41,10 @@ export async function runDeviceSuite(run: TestRun): Promise<Report> {
     ...(discovery === undefined ? {} : { discovery }),
     ...(control === undefined ? {} : { control }),
   });
+  const plan = makePlan(deviceSuite, { ...choice, capabilities: target.capabilities });
+  const withoutPremises = plan.checks.map((planned) => ({ ...planned, check: { ...planned.check, premises: [] } }));
   return await runSuite(deviceSuite, {
-    plan: makePlan(deviceSuite, { ...plan, capabilities: target.capabilities }),
+    plan: alone ? { ...plan, checks: withoutPremises } : plan,
     target: target.description,
     context: target.context,
     redactor,
@@ -44,6 +52,16 @@ export async function runDeviceSuite(run: TestRun): Promise<Report> {
     version: 'test',
     ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
   });
+}
+
+/** Runs each check alone against a server that does nothing, whose control agrees to everything. Gives the MUSTs that pass. */
+export async function passesWhereNothingHappens(kind: NullServerName): Promise<string[]> {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(scratch());
+  const { address: socket } = stack.use(await nullServer(kind, { path: join(path, 'null.sock') }));
+  const { address: control } = stack.use(await willingControl({ path: join(path, 'control.sock') }, path));
+  const report = await runDeviceSuite({ socket, control, fast: true, alone: true, patienceMs: 200 });
+  return report.checks.filter(({ level, outcome }) => level !== 'INFO' && outcome === 'pass').map(({ id }) => id);
 }
 
 /** Runs the whole suite over one transport: nothing may be red, and nothing skipped but for the other transport. */
