@@ -1,32 +1,93 @@
-/** Finds defects and variants by the names that `--defect` and `--variant` take. */
+/** Finds defects and variants by the names that `--defect` and `--variant` take, and lists them. */
+import { ConflictError, combined } from '../../simulators/defects/combine.ts';
+import type { Variant } from '../../simulators/defects/define.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 
 interface Named {
   name: string;
   /** One sentence. */
   summary: string;
+  /** `simulators/defects/device/6.1-frame.ts`. */
+  file: string;
 }
 
-/** Throws UsageError that lists all names, and in the end the nearest one. */
-export function findByName<T extends Named>(option: string, name: string, all: readonly T[]): T {
+/** In place of a name: prints all of them. */
+const LIST = 'list';
+const MOST_NEAR = 5;
+
+/** Throws UsageError that names the nearest ones, and the command that lists all; `simulator`: `device` or `platform`. */
+export function findByName<T extends Named>(
+  option: string,
+  name: string,
+  all: readonly T[],
+  simulator: 'device' | 'platform',
+): T {
   const found = all.find((one) => one.name === name);
   if (found !== undefined) return found;
-  const width = Math.max(...all.map((one) => one.name.length));
-  const list = all.map((one) => `  ${one.name.padEnd(width)}  ${one.summary}`).join('\n');
   const near = meant(
     name,
     all.map((one) => one.name),
   );
+  const question = near.length === 0 ? '' : `; did you mean ${near.join(', ')}?`;
   throw new UsageError(
-    `${option} ${name}: unknown name; accepted are\n${list}${near === undefined ? '' : `\nDid you mean ${near}?`}`,
+    `${option} ${name}: unknown name${question}\nmuster simulate ${simulator} ${option} ${LIST} prints all of them`,
   );
 }
 
-/** The words may stand in another order. */
-function meant(name: string, names: readonly string[]): string | undefined {
+/** What is mistyped, otherwise those whose words stand in another order, otherwise those that share a word. */
+function meant(name: string, names: readonly string[]): string[] {
   const sorted = (text: string): string => text.split('-').sort().join('-');
-  const near = nearest(name, names);
-  if (near !== undefined) return near;
-  const reordered = nearest(sorted(name), names.map(sorted));
-  return names.find((each) => sorted(each) === reordered);
+  const near = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));
+  if (near !== undefined) return [near];
+  const words = name.split('-').filter((word) => word.length > 3);
+  return names.filter((each) => words.some((word) => each.includes(word))).slice(0, MOST_NEAR);
+}
+
+/** What `--defect` and `--variant` were given. */
+export interface Asked {
+  defect?: readonly string[];
+  variant?: readonly string[];
+}
+
+/** What they can be given. */
+export interface Known<B> {
+  simulator: 'device' | 'platform';
+  defects: readonly (Variant<B> & Named)[];
+  variants: readonly (Variant<B> & Named)[];
+}
+
+/** The lists that were asked for, as text; undefined when none was. */
+export function listAsked<B>(
+  { defect = [], variant = [] }: Asked,
+  { defects, variants }: Known<B>,
+): string | undefined {
+  const lists = [...(defect.includes(LIST) ? [defects] : []), ...(variant.includes(LIST) ? [variants] : [])];
+  return lists.length === 0 ? undefined : lists.map(bySection).join('\n');
+}
+
+/** The reference with everything that was asked for; each name counts once. Throws UsageError. */
+export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: Known<B>, reference: B): B {
+  const { simulator, defects, variants } = known;
+  const chosen = [
+    ...[...new Set(defect)].map((name) => findByName('--defect', name, defects, simulator)),
+    ...[...new Set(variant)].map((name) => findByName('--variant', name, variants, simulator)),
+  ];
+  try {
+    return combined(chosen, reference);
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error;
+    throw new UsageError(`--defect, --variant: ${error.message}, so they cannot be combined`);
+  }
+}
+
+/** Under the sections of the specification, as their files are called. */
+function bySection(all: readonly Named[]): string {
+  const width = Math.max(...all.map(({ name }) => name.length));
+  const sections = Map.groupBy(all, ({ file }) => file.replace(/^.*\/|\.[jt]s$/g, '').replaceAll('-', ' '));
+  return [...sections]
+    .map(([section, some]) => {
+      const lines = some.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`);
+      return `${section}\n${lines.join('')}`;
+    })
+    .join('\n');
 }

@@ -170,7 +170,7 @@ export async function defectsFrom(
           `--defect: '${text}' is not accepted; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, e.g. seam-gap@0`,
         );
       }
-      return [Number(index), findByName('--defect', name, deviceDefects).name];
+      return [Number(index), findByName('--defect', name, deviceDefects, 'device').name];
     }),
   );
 }

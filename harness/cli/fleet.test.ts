@@ -75,7 +75,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
       { defect: 'seam-gap@8' },
       /--defect: 'seam-gap@8' is not accepted; accepted: NAME@INDEX with an index from 0 to 7/,
     ],
-    [{ defect: 'nonsense@1' }, /--defect nonsense: unknown name; accepted are/],
+    [{ defect: 'nonsense@1' }, /--defect nonsense: unknown name\nmuster simulate device --defect list prints/],
     [{ 'metrics-port': '70000' }, /--metrics-port: must be a whole number from 0 to 65535/],
   ])('refuses %j and leaves nothing', async (change, message) => {
     expect(await refusal(fleets.words('', change))).toMatch(message);

@@ -146,19 +146,23 @@ describe('muster simulate device', () => {
     });
   });
 
-  test('is wrong in a known way with --defect, and fails by name with --fault', async () => {
+  test('is wrong in known ways with --defect, and fails by name with --fault', async () => {
     const run = muster(
-      '--socket',
-      'a.sock',
-      '--dir',
-      'robot',
-      '--defect',
-      'version-prefix-optional',
-      '--fault',
-      'latency=1ms',
+      ...['--socket', 'a.sock', '--dir', 'robot', '--fault', 'latency=1ms'],
+      ...['--defect', 'version-prefix-optional', '--defect', 'bad-method-fails', '--variant', 'slow-answers'],
     );
     await ready(run);
-    expect((await ask(join(home, 'a.sock'), '/health')).status).toBe(200);
+    const at = join(home, 'a.sock');
+    expect((await ask(at, '/health')).status).toBe(200);
+    expect((await ask(at, '/v0.2/health', 'DELETE')).status).toBe(500);
+  });
+
+  test('lists defects and variants by section, and needs nothing else for that', async () => {
+    const run = muster('--defect', 'list', '--variant', 'list');
+    expect(await run.ended).toBe(0);
+    expect(run.stdout).toMatch(/^2\.1 deployment\n {2}\S+ +[A-Z]/);
+    expect(run.stdout).toMatch(/\n\n6\.1 frame\n(?: {2}\S+ +[A-Z].*\n)* {2}frame-without-id +Sends/);
+    expect(run.stdout).toMatch(/\n\nslowness\n(?: {2}.*\n)* {2}byte-by-byte +Writes/);
   });
 
   test('a place that another process has is reported in one line, at any log level', async () => {
@@ -233,12 +237,17 @@ describe('muster simulate device', () => {
     [
       'a defect',
       ['--socket', 'a', '--defect', 'all'],
-      /--defect all: unknown name; accepted are\n[\s\S]*ids-restart-at-one/,
+      /--defect all: unknown name\nmuster simulate device --defect list prints all of them/,
     ],
     [
       'a variant',
-      ['--socket', 'a', '--variant', 'all'],
-      /--variant all: unknown name; accepted are\n[\s\S]*byte-by-byte/,
+      ['--socket', 'a', '--variant', 'byte-by-bite'],
+      /--variant byte-by-bite: unknown name; did you mean byte-by-byte\?\nmuster simulate device --variant list/,
+    ],
+    [
+      'two defects that undo each other',
+      ['--socket', 'a', '--defect', 'one-subscriber', '--defect', 'subscribers-take-turns'],
+      /--defect, --variant: one-subscriber and subscribers-take-turns both decide stream.recipients/,
     ],
     ['a fault', ['--socket', 'a', '--fault', 'x'], /--fault x: .*torn-write=0\.01/s],
     ['a name', ['--socket', 'a', '--name', 'n'.repeat(49)], /--name: must have 1 to 48 characters/],

@@ -41,8 +41,9 @@ describe('the options of simulate platform', () => {
   });
 
   it('choose another behaviour by name', async () => {
-    expect((await read({ defect: 'default-limit-20' })).behaviour?.clampLimit([])).toBe(20);
-    expect((await read({ variant: 'created-201' })).behaviour?.createdStatus).toBe(201);
+    const { behaviour } = await read({ defect: ['default-limit-20'], variant: ['created-201'] });
+    expect(behaviour?.clampLimit([])).toBe(20);
+    expect(behaviour?.createdStatus).toBe(201);
   });
 
   it.for([
@@ -53,14 +54,17 @@ describe('the options of simulate platform', () => {
     [{ 'api-key': ['k=devices:read,'] }, '--api-key: unknown scope ""; accepted are '],
     [{ 'api-key': ['k', 'k=devices:read'] }, '--api-key: an API key is given twice'],
     [{ mqtt: 'none', 'mqtt-port': 1883 }, '--mqtt and --mqtt-port: '],
-    [{ defect: 'default-limit-20', variant: 'created-201' }, '--defect and --variant: give one'],
+    [
+      { defect: ['limit-unbounded', 'limit-low-negative'] },
+      'limit-unbounded and limit-low-negative both decide clampLimit',
+    ],
     [{ 'api-key': ['=devices:read'] }, '--api-key: accepted are KEY and KEY=scope,scope…'],
     [{ 'api-key': [''] }, '--api-key: accepted are'],
     [{ mqtt: 'http://localhost' }, '--mqtt: accepted are mqtt://HOST'],
     [{ 'tls-cert': 'a.pem' }, '--tls-cert and --tls-key: give both, or neither'],
     [{ 'tls-cert': 'nowhere.pem', 'tls-key': 'nowhere.pem' }, '--tls-cert: ENOENT'],
-    [{ defect: 'none-such' }, '--defect none-such: unknown name; accepted are'],
-    [{ variant: 'none-such' }, '--variant none-such: unknown name; accepted are'],
+    [{ defect: ['none-such'] }, '--defect none-such: unknown name'],
+    [{ variant: ['none-such'] }, '--variant none-such: unknown name'],
     [{ fault: ['explode'] }, '--fault: "explode" is no fault; accepted are latency='],
   ] as const)('%j is refused', async ([args, message]) => {
     const refusal = read(args as Partial<SimulatePlatformArguments>);

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DeviceBehaviour, Refusal } from '../device/behaviour.ts';
 import type { StoredEvent } from '../device/log/line.ts';
-import { type Change, changed, type Defect, type Variant } from './define.ts';
+import { type Change, changed, type Defect, effectsOf, type Variant } from './define.ts';
 
 /** Decisions that differ, by group. */
 export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change<DeviceBehaviour[Group]> };
@@ -25,6 +25,16 @@ export function variant(name: string, summary: string, change: DeviceChange): Va
         deployments: changed(reference.deployments, deployments),
       };
     },
+    effects: (reference) => {
+      const { transport, http, stream, log, deployments } = typeof change === 'function' ? change() : change;
+      return new Map([
+        ...effectsOf(reference.transport, transport, 'transport.'),
+        ...effectsOf(reference.http, http, 'http.'),
+        ...effectsOf(reference.stream, stream, 'stream.'),
+        ...effectsOf(reference.log, log, 'log.'),
+        ...effectsOf(reference.deployments, deployments, 'deployments.'),
+      ]);
+    },
   };
 }
 
@@ -38,17 +48,23 @@ export function defect(
   return { ...variant(name, summary, change), breaks };
 }
 
+/** Takes some requests over: those for which `taken` is true. */
+export const onSome = (
+  taken: (request: IncomingMessage, response: ServerResponse) => boolean,
+): Pick<DeviceChanges, 'http'> => ({
+  http: ({ intercept }) => ({
+    intercept: (request, response) => taken(request, response) || intercept(request, response),
+  }),
+});
+
 /** Sees, and may change, each request before it is answered. */
 export const onRequest = (
   seen: (request: IncomingMessage, response: ServerResponse) => void,
-): Pick<DeviceChanges, 'http'> => ({
-  http: ({ intercept }) => ({
-    intercept: (request, response) => {
-      seen(request, response);
-      return intercept(request, response);
-    },
-  }),
-});
+): Pick<DeviceChanges, 'http'> =>
+  onSome((request, response) => {
+    seen(request, response);
+    return false;
+  });
 
 /** Learns of each start of the device, and the id of the last event in its log. */
 export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'> => ({
@@ -62,7 +78,12 @@ export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'
 
 /** Refuses those requests otherwise that `match`. */
 export const refusals = (match: (refusal: Refusal) => boolean, answer: Partial<Refusal>): DeviceChanges => ({
-  http: { refusal: (refusal) => (match(refusal) ? { ...refusal, ...answer } : refusal) },
+  http: ({ refusal }) => ({
+    refusal: (wanted, request) => {
+      const refused = refusal(wanted, request);
+      return match(refused) ? { ...refused, ...answer } : refused;
+    },
+  }),
 });
 
 /** Sends another text as the envelope than the log holds. */

@@ -1,13 +1,17 @@
 /** How defects and variants of the platform are declared, and the changes that several of them share. */
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import type { ErrorFacts, PlatformBehaviour, Resource } from '../platform/behaviour.ts';
-import { type Change, changed, type Defect, type Variant } from './define.ts';
+import { type Change, changed, type Defect, effectsOf, type Variant } from './define.ts';
 
 /** A function is called for each platform, so that the change may keep state. */
 export type PlatformChange = Change<PlatformBehaviour>;
 
 export function variant(name: string, summary: string, change: PlatformChange): Variant<PlatformBehaviour> {
-  return { name, side: 'platform', summary, behaviour: (reference) => changed(reference, change) };
+  return {
+    ...{ name, side: 'platform', summary },
+    behaviour: (reference) => changed(reference, change),
+    effects: (reference) => effectsOf(reference, change),
+  };
 }
 
 /** `breaks`: ids of requirements or of single checks, the most telling one first. */
@@ -21,20 +25,24 @@ export function defect(
 }
 
 /** Shows resources of one kind otherwise. */
-export const resources = (kind: ResourceKind, change: (resource: Resource) => Resource): PlatformChange => ({
-  resource: (shown, resource) => (shown === kind ? change(resource) : resource),
-});
+export const resources = (kind: ResourceKind, change: (resource: Resource) => Resource) => {
+  return ({ resource }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'resource'>> => ({
+    resource: (shown, given, version) => {
+      const before = resource?.(shown, given, version) ?? given;
+      return shown === kind ? change(before) : before;
+    },
+  });
+};
 
 /** Answers one operation with another body, errors included. */
-export const answers = (
-  operation: string,
-  change: (body: Resource, status: number) => unknown,
-): Pick<PlatformBehaviour, 'answer'> => ({
-  answer: (asked, { status, body }) => ({
-    status,
-    body: asked === operation ? change(body as Resource, status) : body,
-  }),
-});
+export const answers = (operation: string, change: (body: Resource, status: number) => unknown) => {
+  return ({ answer }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'answer'>> => ({
+    answer: (asked, given) => {
+      const { status, body } = answer?.(asked, given) ?? given;
+      return { status, body: asked === operation ? change(body as Resource, status) : body };
+    },
+  });
+};
 
 /** Answers those errors otherwise that `match`. */
 export const errors = (match: (facts: ErrorFacts) => boolean, answer: Partial<ErrorFacts>): PlatformChange => {

@@ -9,7 +9,12 @@ export interface Variant<B> {
   readonly summary: string;
   /** The changed behaviour. Call it for each simulator: what the behaviour remembers belongs to that one. */
   behaviour(reference: B): B;
+  /** What it does to which decisions. */
+  effects(reference: B): Effects;
 }
+
+/** By the name of the decision: whether a change `replaces` it, whatever it was, or `adapts` what it finds. */
+export type Effects = ReadonlyMap<string, 'replaces' | 'adapts'>;
 
 /** A named deviation from the specification, which the suites must catch. */
 export interface Defect<B> extends Variant<B> {
@@ -25,4 +30,18 @@ export function changed<T extends object>(reference: T, change: Change<T> | unde
   if (change === undefined) return reference;
   const decisions = typeof change === 'function' ? (change as (reference: T) => Partial<T>)(reference) : change;
   return { ...reference, ...decisions };
+}
+
+/** A change that looks at a decision adapts it. `prefix` comes before each name. */
+export function effectsOf<T extends object>(reference: T, change: Change<T> | undefined, prefix = ''): Effects {
+  if (change === undefined) return new Map();
+  const seen = new Set<PropertyKey>();
+  const watched = new Proxy(reference, {
+    get: (target, name) => {
+      seen.add(name);
+      return Reflect.get(target, name);
+    },
+  });
+  const decisions = typeof change === 'function' ? (change as (reference: T) => Partial<T>)(watched) : change;
+  return new Map(Object.keys(decisions).map((name) => [prefix + name, seen.has(name) ? 'adapts' : 'replaces']));
 }

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { referenceBehaviour } from '../../../simulators/device/behaviour.ts';
 import { duration, FAULTS, parseFault, size } from '../../../simulators/device/faults/parse.ts';
 import type { ProcessSettings } from '../../../simulators/device/process/start.ts';
 import {
@@ -11,9 +12,9 @@ import {
   transportUsage,
 } from '../../../simulators/device/transport/index.ts';
 import { requireWritableParent } from '../../../simulators/device/transport/transport.ts';
-import { UsageError } from '../../common/usage.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
 import { DIALECTS } from '../../contract/versions.ts';
-import { findByName } from '../find-behaviour.ts';
+import { behaviourAsked, listAsked } from '../find-behaviour.ts';
 import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';
 
 const LONGEST_HEARTBEAT_MS = 86_400_000;
@@ -24,7 +25,7 @@ const WRONG = 'Deviations';
 const deviceOptions = {
   ...transportArguments,
   control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where' },
-  dir: { type: 'string', required: true, describe: 'Directory of the robot; created if missing', group: ROBOT },
+  dir: { type: 'string', describe: 'Directory of the robot (required); created if missing', group: ROBOT },
   retain: {
     type: 'number',
     range: { whole: true, from: 1 },
@@ -62,12 +63,14 @@ const deviceOptions = {
   dialect: { type: 'string', choices: DIALECTS, default: 'spec', describe: 'Header names', group: PLATFORM },
   defect: {
     type: 'string',
-    describe: `Plant one of ${deviceDefects.length} known defects; an unknown name lists them all`,
+    array: true,
+    describe: `Plant some of ${deviceDefects.length} known defects; list prints them`,
     group: WRONG,
   },
   variant: {
     type: 'string',
-    describe: `Use one of ${deviceVariants.length} conformant variants; an unknown name lists them all`,
+    array: true,
+    describe: `Use some of ${deviceVariants.length} conformant variants; list prints them`,
     group: WRONG,
   },
   fault: {
@@ -79,6 +82,8 @@ const deviceOptions = {
   'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
 } as const satisfies OptionTable;
 
+const KNOWN = { simulator: 'device', defects: deviceDefects, variants: deviceVariants } as const;
+
 type Arguments = OptionsOf<typeof deviceOptions>;
 
 /** Throws UsageError naming the option and what is accepted. */
@@ -87,10 +92,13 @@ function settingsOf(args: Arguments): ProcessSettings {
   if (heartbeatMs === undefined || heartbeatMs < 1 || heartbeatMs > LONGEST_HEARTBEAT_MS) {
     throw new UsageError(`--heartbeat ${args.heartbeat}: must be a duration from 1ms to 1d, e.g. 500ms, 30s, 2m`);
   }
-  const { uplink } = args;
+  const { uplink, dir, defect = [], variant = [] } = args;
+  if (dir === undefined) throw new UsageError('--dir: missing');
+  // In this process too, so that a mistake is named before anything starts.
+  behaviourAsked({ defect, variant }, KNOWN, referenceBehaviour);
   return {
     device: {
-      dir: resolve(args.dir),
+      dir: resolve(dir),
       ...served(args),
       retain: args.retain,
       heartbeatMs,
@@ -101,8 +109,8 @@ function settingsOf(args: Arguments): ProcessSettings {
       ...(args.name === undefined ? {} : { name: named(args.name) }),
       ...(args['device-id'] === undefined ? {} : { deviceId: deviceId(args['device-id']) }),
     },
-    ...(args.defect === undefined ? {} : { defect: findByName('--defect', args.defect, deviceDefects).name }),
-    ...(args.variant === undefined ? {} : { variant: findByName('--variant', args.variant, deviceVariants).name }),
+    defects: [...new Set(defect)],
+    variants: [...new Set(variant)],
     ...(uplink === 'none' ? noUplink(args) : { uplink: { kind: uplink, ...platform(args) } }),
     logLevel: args['log-level'],
   };
@@ -193,6 +201,11 @@ export const simulateDeviceCommand = command({
     ['muster simulate device --socket r.sock --dir r --defect ids-restart-at-one', 'one that is wrong in a known way'],
   ],
   async run(args) {
+    const list = listAsked(args, KNOWN);
+    if (list !== undefined) {
+      process.stdout.write(list);
+      return EXIT.conformant;
+    }
     const settings = settingsOf(args);
     const control = controlAddress(args.control);
     const [{ runDevice }, { optionOf }] = await Promise.all([

@@ -5,7 +5,7 @@ import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
-import { findByName } from '../find-behaviour.ts';
+import { behaviourAsked, listAsked } from '../find-behaviour.ts';
 import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';
 
 const API = 'Platform API';
@@ -65,8 +65,8 @@ export const platformOptionTable = {
     defaultText: '2048',
     group: AGENTS,
   },
-  defect: { type: 'string', describe: 'Plant a known defect; an unknown name lists them all', group: WRONG },
-  variant: { type: 'string', describe: 'Use a conformant variant; an unknown name lists them all', group: WRONG },
+  defect: { type: 'string', array: true, describe: 'Plant known defects; list prints them', group: WRONG },
+  variant: { type: 'string', array: true, describe: 'Use conformant variants; list prints them', group: WRONG },
   fault: {
     type: 'string',
     array: true,
@@ -145,18 +145,16 @@ function readable(option: string, path: string): string {
   return usage(option, () => readInputText(path));
 }
 
-async function behaviourOf({ defect, variant }: SimulatePlatformArguments): Promise<PlatformOptions['behaviour']> {
-  if (defect !== undefined && variant !== undefined) throw new UsageError('--defect and --variant: give one');
+async function behaviourOf(args: SimulatePlatformArguments): Promise<PlatformOptions['behaviour']> {
+  if (args.defect === undefined && args.variant === undefined) return undefined;
   const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
-  if (defect !== undefined) {
-    const { platformDefects } = await import('../../../simulators/defects/platform/index.ts');
-    return findByName('--defect', defect, platformDefects).behaviour(referenceBehaviour);
-  }
-  if (variant !== undefined) {
-    const { platformVariants } = await import('../../../simulators/defects/platform/index.ts');
-    return findByName('--variant', variant, platformVariants).behaviour(referenceBehaviour);
-  }
-  return undefined;
+  return behaviourAsked(args, await known(), referenceBehaviour);
+}
+
+/** Imported on demand, because they are many and rarely used. */
+async function known() {
+  const { platformDefects, platformVariants } = await import('../../../simulators/defects/platform/index.ts');
+  return { simulator: 'platform', defects: platformDefects, variants: platformVariants } as const;
 }
 
 /** An error of a parser becomes a usage error that names the option. */
@@ -183,6 +181,12 @@ export const simulatePlatformCommand = command({
   ],
   epilogue: `When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the key when none was given. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against config schemas in CUE. Seeded devices are never online, because nothing is connected.`,
   async run(args) {
+    const asked = args.defect ?? args.variant;
+    const list = asked === undefined ? undefined : listAsked(args, await known());
+    if (list !== undefined) {
+      process.stdout.write(list);
+      return EXIT.conformant;
+    }
     const { simulatePlatform } = await import('../../../simulators/platform/index.ts');
     const log = pino(
       { name: 'platform', level: args['log-level'], redact: { paths: SECRETS, censor: '[secret]' } },

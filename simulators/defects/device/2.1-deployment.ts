@@ -1,4 +1,4 @@
-import { defect, variant } from '../define-device.ts';
+import { defect, onSome, variant } from '../define-device.ts';
 
 export const defects = [
   defect('deployment-without-target', 'Leaves target_status out of the deployment.', ['device.deployment.shape'], {
@@ -36,15 +36,16 @@ export const defects = [
   defect('read-touches-deployment', 'Sets created_at again on each read.', ['device.deployment.safe'], {
     http: { deploymentBody: (deployment) => ({ ...deployment, created_at: new Date().toISOString() }) },
   }),
-  defect('unknown-query-refused', 'Refuses query parameters that it does not know.', ['device.deployment.safe'], {
-    http: {
-      intercept: (request, response) => {
-        if (!/\/deployments\/current\?./.test(request.url ?? '')) return false;
-        response.writeHead(400).end();
-        return true;
-      },
-    },
-  }),
+  defect(
+    'unknown-query-refused',
+    'Refuses query parameters that it does not know.',
+    ['device.deployment.safe'],
+    onSome((request, response) => {
+      if (!/\/deployments\/current\?./.test(request.url ?? '')) return false;
+      response.writeHead(400).end();
+      return true;
+    }),
+  ),
   defect(
     'current-is-the-first',
     'Keeps showing the first deployment that was current.',

@@ -1,6 +1,6 @@
 import { isEventType } from '../../../harness/contract/enums.ts';
 import type { StoredEvent } from '../../device/log/line.ts';
-import { type DeviceChanges, defect, onRequest, rewritten, variant } from '../define-device.ts';
+import { type DeviceChanges, defect, onRequest, onSome, rewritten, variant } from '../define-device.ts';
 
 /** Reads the list of types from the URL as it is written there. */
 const typesFromUrl = (read: (raw: string) => string[]) => (): DeviceChanges => {
@@ -132,18 +132,14 @@ export const variants = [
   variant(
     'unknown-types-refused',
     'Refuses a filter that names a type it never sends, with 400 (section 4.1 is silent).',
-    {
-      http: {
-        intercept: (request, response) => {
-          const { searchParams } = new URL(request.url ?? '/', 'http://device');
-          const unknown = searchParams
-            .getAll('types')
-            .flatMap((types) => types.split(','))
-            .some((type) => !isEventType(type));
-          if (unknown) response.writeHead(400).end();
-          return unknown;
-        },
-      },
-    },
+    onSome((request, response) => {
+      const { searchParams } = new URL(request.url ?? '/', 'http://device');
+      const unknown = searchParams
+        .getAll('types')
+        .flatMap((types) => types.split(','))
+        .some((type) => !isEventType(type));
+      if (unknown) response.writeHead(400).end();
+      return unknown;
+    }),
   ),
 ];

@@ -15,17 +15,6 @@ const replaysAtMost = (count: number): DeviceChanges => ({
   },
 });
 
-/** Chooses one of two cursors, where `after` and `Last-Event-ID` are both given. */
-const cursorOfBoth = (choose: (...cursors: number[]) => number): DeviceChanges => ({
-  stream: ({ chooseCursor }) => ({
-    chooseCursor: ({ after, lastEventId }) => {
-      const cursors = [chooseCursor({ after, lastEventId: undefined }), chooseCursor({ after: [], lastEventId })];
-      const numbers = cursors.filter((cursor) => typeof cursor === 'number');
-      return cursors.includes('malformed') ? 'malformed' : numbers.length === 0 ? 'none' : choose(...numbers);
-    },
-  }),
-});
-
 export const defects = [
   defect('replay-inclusive', 'Replays the event of the cursor as well.', ['device.events.replay.exclusive'], {
     stream: ({ resolveCursor }) => ({
@@ -108,53 +97,6 @@ export const defects = [
       stream: {
         session: ({ after, retained }) => (after < retained.latest ? { live: () => [] } : undefined),
       },
-    },
-  ),
-  defect('header-ignored', 'Ignores Last-Event-ID.', ['device.events.header-cursor', 'device.events.client'], {
-    stream: ({ chooseCursor }) => ({
-      chooseCursor: ({ after }) => chooseCursor({ after, lastEventId: undefined }),
-    }),
-  }),
-  defect('header-inclusive', 'Repeats the event that Last-Event-ID names.', ['device.events.header-cursor'], {
-    stream: ({ chooseCursor }) => ({
-      chooseCursor: (request) => {
-        const cursor = chooseCursor(request);
-        return typeof cursor === 'number' && request.after.length === 0 ? Math.max(0, cursor - 1) : cursor;
-      },
-    }),
-  }),
-  defect('header-wins', 'Lets Last-Event-ID win over after.', ['device.events.after-wins'], {
-    stream: ({ chooseCursor }) => ({
-      chooseCursor: ({ after, lastEventId }) =>
-        chooseCursor({ after: lastEventId === undefined ? after : [], lastEventId }),
-    }),
-  }),
-  defect(
-    'larger-cursor-wins',
-    'Takes the larger of after and Last-Event-ID.',
-    ['device.events.after-wins'],
-    cursorOfBoth(Math.max),
-  ),
-  defect(
-    'smaller-cursor-wins',
-    'Takes the smaller of after and Last-Event-ID.',
-    ['device.events.after-wins'],
-    cursorOfBoth(Math.min),
-  ),
-  defect(
-    'zero-loses-to-header',
-    'Ignores after=0 when there is a Last-Event-ID header.',
-    ['device.events.after-wins'],
-    {
-      // Once events are gone, after=0 is refused anyway.
-      log: { keepFrom: ({ earliest }) => earliest },
-      stream: ({ chooseCursor }) => ({
-        chooseCursor: ({ after, lastEventId }) =>
-          chooseCursor({
-            after: lastEventId === undefined ? after : after.filter((id) => id !== '0'),
-            lastEventId,
-          }),
-      }),
     },
   ),
 ];

@@ -1,23 +1,26 @@
-import { defect, onRequest, refusals, variant } from '../define-device.ts';
+import { defect, onRequest, onSome, refusals, variant } from '../define-device.ts';
 
 export const defects = [
-  defect('every-method-reads', 'Answers every method as if it were GET.', ['device.robust.requests'], {
-    http: {
-      intercept: (request) => {
-        request.method = 'GET';
-        return false;
-      },
-    },
-  }),
+  defect(
+    'every-method-reads',
+    'Answers every method as if it were GET.',
+    ['device.robust.requests'],
+    onRequest((request) => {
+      request.method = 'GET';
+    }),
+  ),
   defect(
     'bad-method-fails',
     'Answers an unknown method with 500.',
     ['device.robust.requests'],
     refusals(({ status }) => status === 405, { status: 500 }),
   ),
-  defect('bad-method-hangs', 'Never answers an unknown method.', ['device.robust.requests'], {
-    http: { intercept: ({ method = '' }) => !['GET', 'HEAD', 'POST'].includes(method) },
-  }),
+  defect(
+    'bad-method-hangs',
+    'Never answers an unknown method.',
+    ['device.robust.requests'],
+    onSome(({ method = '' }) => !['GET', 'HEAD', 'POST'].includes(method)),
+  ),
   defect(
     'unknown-path-serves',
     'Answers unknown paths with 200.',
@@ -44,15 +47,11 @@ export const defects = [
     ['device.robust.requests.come-and-go'],
     () => {
       let counted = 0;
-      return {
-        http: {
-          intercept: (request, response) => {
-            if (request.url?.includes('/events') !== true || ++counted <= 64) return false;
-            response.writeHead(503, { 'Content-Length': 0 }).end();
-            return true;
-          },
-        },
-      };
+      return onSome(({ url }, response) => {
+        if (url?.includes('/events') !== true || ++counted <= 64) return false;
+        response.writeHead(503, { 'Content-Length': 0 }).end();
+        return true;
+      });
     },
   ),
 ];

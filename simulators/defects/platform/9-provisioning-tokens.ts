@@ -13,12 +13,12 @@ export const defects = [
   defect('token-in-tetons', 'Issues provisioning tokens in tetons.', ['platform.provisioning-token'], {
     servesForeignOperations: true,
   }),
-  defect('token-repeated', 'Issues the same token every time.', ['platform.provisioning-token'], () => {
+  defect('token-repeated', 'Issues the same token every time.', ['platform.provisioning-token'], (reference) => {
     let first: unknown;
     return answers('createProvisioningToken', (body) => {
       first ??= body;
       return first;
-    });
+    })(reference);
   }),
 ];
 

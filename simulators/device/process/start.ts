@@ -26,8 +26,9 @@ export interface ProcessSettings {
     | 'failedMs'
     | 'retryMs'
   >;
-  defect?: string;
-  variant?: string;
+  /** Names in `simulators/defects/device`. */
+  defects?: readonly string[];
+  variants?: readonly string[];
   uplink?: UplinkSettings;
   logLevel: string;
 }
@@ -100,16 +101,11 @@ export async function readyOf(device: SimulatedDevice): Promise<Ready> {
   };
 }
 
-async function behaviourOf({ defect, variant }: ProcessSettings): Promise<DeviceBehaviour> {
-  if (defect !== undefined) {
-    const { deviceDefect } = await import('../../defects/device/index.ts');
-    return deviceDefect(defect).behaviour(referenceBehaviour);
-  }
-  if (variant !== undefined) {
-    const { deviceVariant } = await import('../../defects/device/index.ts');
-    return deviceVariant(variant).behaviour(referenceBehaviour);
-  }
-  return referenceBehaviour;
+async function behaviourOf({ defects = [], variants = [] }: ProcessSettings): Promise<DeviceBehaviour> {
+  if (defects.length + variants.length === 0) return referenceBehaviour;
+  const { deviceDefect, deviceVariant } = await import('../../defects/device/index.ts');
+  const { combined } = await import('../../defects/combine.ts');
+  return combined([...defects.map(deviceDefect), ...variants.map(deviceVariant)], referenceBehaviour);
 }
 
 async function uplinkOf({ kind, platform, token, mqtt, dialect }: UplinkSettings, log: Logger) {
