@@ -184,3 +184,7 @@ it('refuses what a web page could send', async () => {
   expect(await control('GET', '/', undefined, { host: 'evil.example' })).toMatchObject({ status: 403 });
   expect(await control('GET', '/', undefined, { host: 'localhost:1234' })).toMatchObject({ status: 200 });
 });
+
+it('takes a request that names the type of a body which it does not have', async () => {
+  expect(await control('POST', '/reset', '')).toMatchObject({ status: 204 });
+});

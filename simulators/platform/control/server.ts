@@ -57,6 +57,8 @@ export async function serveControl(
   const app = fastify({ forceCloseConnections: true }) as unknown as FastifyInstance;
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, () => {}));
   app.addHook('onRequest', async (request) => refuseForeign(request));
+  // Many clients name the type of a body that they do not send.
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => parseJson(text, done));
   app.setNotFoundHandler((request) => {
     throw new PlatformError(404, 'unknown_route', `the control API has no ${request.method} ${request.url}`);
   });
@@ -112,6 +114,14 @@ function plans(app: FastifyInstance, control: PlatformControl): void {
     control.plans.remove(Number(params.id));
     return reply.code(204).send();
   });
+}
+
+function parseJson(text: string | Buffer, done: (error: Error | null, body?: unknown) => void): void {
+  try {
+    done(null, text === '' ? undefined : JSON.parse(String(text)));
+  } catch {
+    done(new PlatformError(400, 'invalid_json', 'the body is not JSON'));
+  }
 }
 
 /** A web page that the user has open must not reach this port, neither by a form nor under a name that points here. */
