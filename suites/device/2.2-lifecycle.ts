@@ -1,10 +1,11 @@
 /** Section 2.2: what `failed` and `archived` mean for the device. */
-import { PollTimeout, poll } from '../../harness/common/waiting.ts';
+import { pollWithin } from '../../harness/common/waiting.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device, recordTimeout, timeoutMs } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
 import { ignoreRefusal } from './support/drive.ts';
+import { paceOf } from './support/pace.ts';
 import { CURRENT_SHOWN } from './support/premises.ts';
 import { currentDeployment } from './support/requests.ts';
 
@@ -31,10 +32,11 @@ const failedCheck = check(
         t,
         'the failed deployment to leave',
         async () => (await activeState(t, id)) === undefined,
+        { must: false },
       );
       t.should(left, {
         expected: `the failed deployment ${id} archived, or not shown as current any more`,
-        actual: `${await activeState(t, id)} ${t.patienceMs / 1000} s later, as control was asked for`,
+        actual: `${await activeState(t, id)} ${t.patienceMs / 2000} s later, as control was asked for`,
       });
       if (!left) return;
     }
@@ -90,13 +92,14 @@ async function requireOnDevice(t: Device, files: readonly ConfigFile[]): Promise
 /** The deployment is no longer active, and its files are gone where the suite can see them. */
 async function expectInactive(t: Device, id: string, files: ConfigFile[], what: string): Promise<void> {
   let state: string | undefined;
+  const since = performance.now();
   const inactive = await happens(t, `the ${what} deployment to leave`, async () => {
     state = await activeState(t, id);
     return state === undefined;
   });
   t.must(inactive, {
     expected: `the ${what} deployment ${id} archived, or not shown as current any more`,
-    actual: `${state} ${t.patienceMs / 1000} s later`,
+    actual: `${state}, ${Math.round(performance.now() - since)} ms later`,
   });
   if (!t.capabilities.has('files')) return;
   const root = configRoot(t);
@@ -119,16 +122,20 @@ async function activeState(t: Device, id: string): Promise<string | undefined> {
   return `activity_status ${body['activity_status']}, error_status ${body['error_status']}`;
 }
 
-/** Whether it happens before the check's time to wait is over. */
-async function happens(t: Device, what: string, happened: () => Promise<boolean> | boolean): Promise<boolean> {
-  try {
-    const wait = { timeoutMs: timeoutMs(t), firstPauseMs: 5, growth: 2, longestPauseMs: 100, signal: t.signal };
-    return await poll(what, async () => (await happened()) || undefined, wait);
-  } catch (error) {
-    if (!(error instanceof PollTimeout)) throw error;
-    recordTimeout(t);
-    return false;
-  }
+/** Whether it happens in time. A vain wait for what `must` happen makes later ones short. */
+async function happens(
+  t: Device,
+  what: string,
+  happened: () => Promise<boolean> | boolean,
+  { must = true } = {},
+): Promise<boolean> {
+  const within = must ? timeoutMs(t, 'state') : t.patienceMs / 2;
+  const wait = { timeoutMs: within, firstPauseMs: 5, growth: 2, longestPauseMs: 100, signal: t.signal };
+  const started = performance.now();
+  const found = await pollWithin(what, async () => (await happened()) || undefined, wait);
+  if (found === true) paceOf(t).waits.succeeded('state', performance.now() - started);
+  else if (must) recordTimeout(t, 'state');
+  return found ?? false;
 }
 
 export default [failedCheck, removedCheck];

@@ -8,7 +8,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
 import { problemsOf } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, waitFor } from './support/check.ts';
 import {
   anyWrongHeader,
   changedTokens,
@@ -176,7 +176,7 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
 /** Status of the answer to a request with this header; undefined when there was none, which is a refusal too. */
 async function statusFor(t: Device, path: string, authorization: string | undefined): Promise<number | undefined> {
   try {
-    const opened = await clientWith(t, authorization).open({ path, timeoutMs: t.patienceMs });
+    const opened = await waitFor(t, 'stream', (timeoutMs) => clientWith(t, authorization).open({ path, timeoutMs }));
     opened.abort();
     return opened.status;
   } catch (error) {

@@ -12,10 +12,12 @@ import {
   publish,
   publishEveryEventKind,
   readUpTo,
+  readUpToDeployed,
   readWhatComes,
   subscribeAtKnownCursor,
 } from './support/drive.ts';
 import { carriesNoEvent, parseObject, type SeenEvent } from './support/events.ts';
+import { paceOf } from './support/pace.ts';
 import { DEPLOYMENT_EVENTS, EVENTS, RETAINED, SERVED, STREAM } from './support/premises.ts';
 import { mediaType } from './support/requests.ts';
 import { requireRetained, sampleRetained } from './support/retained.ts';
@@ -134,9 +136,9 @@ const payloadCheck = check(
   (t: Device) =>
     withStreams(t, async (streams) => {
       const { live } = await subscribeAtKnownCursor(t, streams);
-      for (let round = 0; round < 3; round += 1) {
+      for (let round = 0; round < paceOf(t).rounds(3); round += 1) {
         const made = await t.control.deploy();
-        const seen = await live.until((event) => isDeployedEvent(event, made.id), `deployment.deployed of ${made.id}`);
+        const seen = await readUpToDeployed(live, made);
         const { activity_status } = expectDescribed(t, made, seen);
         t.should(activity_status === 'deployed', {
           expected: 'activity_status deployed in deployment.deployed',

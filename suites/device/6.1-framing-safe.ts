@@ -6,7 +6,7 @@ import { codePoint } from '../../harness/runner/property.ts';
 import { expectEnvelope, expectEventFrame } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { configFile } from './support/disk.ts';
-import { ignoreRefusal, isDeployedEvent, payloadOf, subscribeAtKnownCursor } from './support/drive.ts';
+import { ignoreRefusal, payloadOf, readUpToDeployed, subscribeAtKnownCursor } from './support/drive.ts';
 import { DEPLOYMENT_EVENTS } from './support/premises.ts';
 import { currentDeployment } from './support/requests.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
@@ -93,8 +93,7 @@ async function expectIntact(t: Device, live: Subscription, from: number, made: D
       expectEnvelope(t, frame);
     }
   };
-  const seen = await live
-    .until((event) => isDeployedEvent(event, made.id), `deployment.deployed of ${made.id}`)
+  const seen = await readUpToDeployed(live, made)
     // Where the text has broken the frame there is no such event, and the broken frame is the better finding.
     .finally(expectValidFrames);
   const event = seen.at(-1);

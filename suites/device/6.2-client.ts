@@ -2,7 +2,7 @@
 import { type ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, timeoutMs, waitFor } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, parseObject, type SeenEvent, sameEnvelope } from './support/events.ts';
 import { LIVE } from './support/premises.ts';
@@ -50,7 +50,7 @@ const FIRST_MESSAGE_MS = 500;
 
 /** Publishes until the client has received an event: from then on it has a cursor, and may miss nothing. */
 async function firstMessage(t: Device, source: EventSourceClient): Promise<ClientMessage> {
-  const deadline = performance.now() + t.patienceMs;
+  const deadline = performance.now() + timeoutMs(t, 'event');
   for (;;) {
     await publish(t, 1);
     try {
@@ -71,7 +71,8 @@ async function expectReceived(t: Device, source: EventSourceClient, event: SeenE
     message.lastEventId === String(event.id) &&
     message.type === event.type &&
     sameEnvelope(parseObject(message.data), event.envelope);
-  await source.until(isSame, { within: t.patienceMs, for: what }).catch((error: unknown) => {
+  const received = waitFor(t, 'event', (within) => source.until(isSame, { within, for: what }));
+  await received.catch((error: unknown) => {
     if (!(error instanceof StreamTimeout)) throw error;
     t.must(false, {
       expected: `${what} at an EventSource client that was cut off and reconnected`,

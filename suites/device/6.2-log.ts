@@ -9,10 +9,12 @@ import {
   eventBudget,
   publish,
   publishEveryEventKind,
+  publishUnread,
   readUpTo,
   subscribeAtKnownCursor,
 } from './support/drive.ts';
 import { eventsOf, type SeenEvent, showIds } from './support/events.ts';
+import { paceOf } from './support/pace.ts';
 import { LASTING, LIVE, RETAINED } from './support/premises.ts';
 import { requireRetained } from './support/retained.ts';
 import { describeOpen, type Subscription, withStreams } from './support/streams.ts';
@@ -103,7 +105,7 @@ const compactionCheck = check(
 
 async function expectDeliveryDuringCompaction(t: Device, live: Subscription): Promise<void> {
   const portion = eventBudget(t, 8);
-  const rounds = 10;
+  const rounds = paceOf(t).rounds(10);
   for (let round = 0; round < rounds; round += 1) {
     const [batch] = await Promise.all([publish(t, portion), compact(t)]);
     await readUpTo(live, batch);
@@ -129,7 +131,7 @@ const boundedCheck = check(
   async (t: Device) => {
     const { retention } = t.info;
     if (retention === undefined) return t.notApplicable('control names no retention limit');
-    await publish(t, Math.min(retention, 1000));
+    await publishUnread(t, Math.min(retention, 1000));
     const { logBytes, mean } = await measureLines(t);
     if (mean === 0) t.blocked('the event log holds nothing, though events have been published');
     const bound = Math.ceil(TIMES_THE_LIMIT * retention * mean + SLACK_BYTES);
@@ -140,7 +142,7 @@ const boundedCheck = check(
     const wanted = PUBLISHED_TIMES * retention;
     let highest = 0;
     for (let published = 0; published < Math.min(wanted, MOST_EVENTS); published += retention) {
-      await publish(t, retention);
+      await publishUnread(t, retention);
       highest = Math.max(highest, await size());
     }
     t.should(highest <= bound, {

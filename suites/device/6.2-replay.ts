@@ -5,6 +5,7 @@ import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { eventsOf, showIds } from './support/events.ts';
+import { paceOf } from './support/pace.ts';
 import { EVENTS, REPLAY } from './support/premises.ts';
 import { cursorIn, firstLiveEvent, laterThan, type Recording, record } from './support/recording.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
@@ -175,7 +176,7 @@ const liveCheck = check(
       await readUpTo(replay, published);
       // Whether one is lost between replay and live is a requirement of its own.
       await firstLiveEvent(t, replay);
-      for (let round = 0; round < 3; round += 1) await readUpTo(replay, await publish(t, 1));
+      for (let round = 0; round < paceOf(t).rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
     }),
 );
 

@@ -8,6 +8,7 @@ import { check, type Device, restart } from './support/check.ts';
 import { appendTo, lastLine } from './support/disk.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, type SeenEvent, showIds } from './support/events.ts';
+import { paceOf } from './support/pace.ts';
 import { CURRENT_SHOWN, LIVE } from './support/premises.ts';
 import { CURRENT, objectOf } from './support/requests.ts';
 import { earliestServedIn, expectStretchReplayed, fillLog } from './support/retained.ts';
@@ -31,7 +32,7 @@ const survivesCheck = check(
       await publishEveryEventKind(t);
       await readUpTo(live, await publish(t, eventBudget(t, 10)));
       let before = distinct(live.events);
-      for (let round = 0; round < 2; round += 1) {
+      for (let round = 0; round < paceOf(t).rounds(2); round += 1) {
         const http = await restart(t);
         const { events, first } = await publishAndReplay(t, streams, http, cursor, 3);
         expectContinuedIds(t, first, before);

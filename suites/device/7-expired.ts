@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device, restart } from './support/check.ts';
+import { check, type Device, restart, waitFor } from './support/check.ts';
 import { compactAway, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { LASTING, STREAM } from './support/premises.ts';
 import { mediaType } from './support/requests.ts';
@@ -58,8 +58,10 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
     expected,
     actual: await describeAnswer(t, stream),
   });
-  const wait = { within: t.patienceMs, atMost: ENDLESS * t.patienceMs, for: 'the end of the 410' };
-  const body = await stream.rest(wait).catch((error: Error) => {
+  const ending = waitFor(t, 'answer', (within) =>
+    stream.rest({ within, atMost: ENDLESS * t.patienceMs, for: 'the end of the 410' }),
+  );
+  const body = await ending.catch((error: Error) => {
     t.must(false, { expected: `${expected}; the answer ends`, actual: error.message });
     return '';
   });

@@ -1,10 +1,11 @@
 /** Requests that no careful client sends: a server answers them or closes the connection, and goes on serving. */
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
-import { exchange, type RawExchange } from '../../harness/client/raw.ts';
+import { exchange, type RawExchange, type RawOptions } from '../../harness/client/raw.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, recordTimeout, timeoutMs, waitFor } from './support/check.ts';
 import { noServerError, type OddRequest, oddRequests, rejected, wholeRequest } from './support/odd-requests.ts';
+import { paceOf } from './support/pace.ts';
 import { STREAM } from './support/premises.ts';
 import { CURRENT, isServed } from './support/requests.ts';
 import { withStreams } from './support/streams.ts';
@@ -40,12 +41,27 @@ const robustCheck = check(robust, { sharing: 'shared', premises: STREAM }, (t: D
 
 async function send(t: Device, { parts, answers = 1, methods = [] }: OddRequest): Promise<RawExchange> {
   const once = async () => {
-    const result = await exchange(t.http, parts, { within: t.patienceMs, answers, methods });
+    const result = await rawExchange(t, parts, { answers, methods });
     const last = result.responses.at(-1);
     return { result, status: last?.status ?? 0, headers: last?.headers ?? {} };
   };
   const open = openStreamsOf(t);
   return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay })).result;
+}
+
+/** An odd request that is left without an answer says nothing about other requests. */
+async function rawExchange(
+  t: Device,
+  parts: readonly (string | Buffer)[],
+  options: Omit<RawOptions, 'within'> = {},
+): Promise<RawExchange> {
+  const { waits } = paceOf(t);
+  const within = timeoutMs(t, 'odd');
+  const started = performance.now();
+  const result = await exchange(t.http, parts, { within, ...options });
+  if (result.end === 'timeout') recordTimeout(t, 'odd');
+  else waits.succeeded('odd', performance.now() - started);
+  return result;
 }
 
 function expectHandled(t: Device, odd: OddRequest, { responses, end, rest }: RawExchange): void {
@@ -69,12 +85,12 @@ function expectHandled(t: Device, odd: OddRequest, { responses, end, rest }: Raw
 }
 
 async function expectNextServed(t: Device, after: string): Promise<void> {
-  const next = await retryWhileThrottled(t, () => t.http.get(CURRENT, { timeoutMs: t.patienceMs })).catch(
-    (error: unknown) => {
-      if (error instanceof NoAnswer) return error.message;
-      throw error;
-    },
-  );
+  const next = await retryWhileThrottled(t, () =>
+    waitFor(t, 'answer', (timeoutMs) => t.http.get(CURRENT, { timeoutMs })),
+  ).catch((error: unknown) => {
+    if (error instanceof NoAnswer) return error.message;
+    throw error;
+  });
   t.must(typeof next !== 'string' && isServed(next), {
     expected: `the next request works after ${after}`,
     actual: typeof next === 'string' ? next : next.status,
@@ -98,7 +114,7 @@ const robustUnfinishedCheck = check(
     );
     try {
       // On a new connection: one that was open before would show nothing.
-      const next = await exchange(t.http, [whole], { within: t.patienceMs, answers: 1 });
+      const next = await rawExchange(t, [whole]);
       const name = 'a whole request on another connection, beside sixteen requests that were begun and not ended';
       expectHandled(t, { name, parts: [], accepts: noServerError }, next);
     } finally {

@@ -1,7 +1,7 @@
 /** Requests that must be answered: a silent or dropped connection is the target's doing, and ends the check as a finding. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
-import { type Device, recordTimeout, timeoutMs } from './check.ts';
+import { type Device, waitFor } from './check.ts';
 import { retryWhileThrottled } from './throttling.ts';
 
 export const CURRENT = '/deployments/current';
@@ -13,10 +13,11 @@ export async function request(
   http: HttpClient = t.http,
 ): Promise<HttpResponse> {
   try {
-    return await retryWhileThrottled(t, () => http.request({ timeoutMs: timeoutMs(t), ...request }));
+    return await retryWhileThrottled(t, () =>
+      waitFor(t, 'answer', (within) => http.request({ timeoutMs: within, ...request })),
+    );
   } catch (error) {
     if (!(error instanceof NoAnswer) || t.signal.aborted) throw error;
-    recordTimeout(t);
     t.must(false, { expected, actual: error.message });
     throw error;
   }

@@ -1,7 +1,7 @@
 /** Replays of what a log retains: the sample that even a black box shows, and a long stretch that a check published before. */
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import { expectSameEvents } from './assertions.ts';
-import { type Device, recordTimeout, timeoutMs } from './check.ts';
+import { type Device, waitFor } from './check.ts';
 import { eventBudget, publish, subscribeAtKnownCursor } from './drive.ts';
 import { readEvent, type SeenEvent } from './events.ts';
 import { describeOpen, type Streams, Subscription } from './streams.ts';
@@ -183,7 +183,9 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
     const before = events.length;
     try {
       for (;;) {
-        const frame = await stream.next({ within: timeoutMs(t), for: 'the next event of a replay' });
+        const frame = await waitFor(t, 'replay', (within) =>
+          stream.next({ within, for: 'the next event of a replay' }),
+        );
         const event = readEvent(t, frame);
         if (event === undefined) continue;
         events.push(event);
@@ -192,7 +194,6 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
       const newest = events.at(-1)?.id;
-      if (error instanceof StreamTimeout) recordTimeout(t);
       if (error instanceof StreamTimeout || newest === undefined || events.length === before)
         return stopped(error.message);
       next = await streams.try({ after: newest });

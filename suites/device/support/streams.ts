@@ -2,7 +2,7 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, openEvents } from '../../../harness/client/sse.ts';
-import { type Device, recordTimeout, timeoutMs } from './check.ts';
+import { type Device, waitFor } from './check.ts';
 import { mediaType } from './requests.ts';
 import { Subscription } from './subscription.ts';
 import { countOpen, isThrottled, openStreamsOf, retryWhileThrottled } from './throttling.ts';
@@ -101,6 +101,10 @@ export class Streams {
     return countOpen(this.#opened.keys());
   }
 
+  #send(http: HttpClient, options: OpenEvents): Promise<EventStream> {
+    return waitFor(this.#t, 'stream', (within) => openEvents(http, { within, ...options }));
+  }
+
   /** Unless the stream is `needed`, it is given up at once when the device serves no more. */
   async #attempt(options: OpenEvents, http = this.#http ?? this.#t.http, needed: boolean): Promise<EventStream> {
     if (this.#throttled) throw new Throttled();
@@ -108,7 +112,7 @@ export class Streams {
     const all = openStreamsOf(t);
     const othersAreOpen = (): boolean => all.count > this.#count;
     try {
-      const stream = await retryWhileThrottled(t, () => openEvents(http, { within: timeoutMs(t), ...options }), {
+      const stream = await retryWhileThrottled(t, () => this.#send(http, options), {
         // The streams of this check stay open while it waits, so only those of other checks can be closed.
         mayClear: () => needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed && !othersAreOpen())),
         ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
@@ -124,7 +128,6 @@ export class Streams {
       return stream;
     } catch (error) {
       if (!(error instanceof NoAnswer) || t.signal.aborted) throw error;
-      recordTimeout(t);
       t.must(false, { expected: 'an answer to GET /events', actual: error.message });
       throw error;
     }
@@ -141,8 +144,8 @@ async function expectServed(t: Device, stream: EventStream, options: OpenEvents)
 
 export async function describeAnswer(t: Device, stream: EventStream): Promise<string> {
   const stays = stream.status === 200;
-  const wait = { within: t.patienceMs, atMost: t.patienceMs, for: 'the end of the answer' };
-  if (!stays) await stream.rest(wait).catch(() => '');
+  const ending = (within: number) => stream.rest({ within, atMost: within, for: 'the end of the answer' });
+  if (!stays) await waitFor(t, 'answer', ending).catch(() => '');
   return `${stream.status} ${stream.headers['content-type'] ?? 'without content-type'} ${JSON.stringify(stream.head().slice(0, 300))}`;
 }
 

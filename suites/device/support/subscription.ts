@@ -4,9 +4,25 @@ import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { Patience } from '../../../harness/common/patience.ts';
 import { type Device, recordTimeout, timeoutMs } from './check.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
+import { paceOf } from './pace.ts';
 
 /** Opens the stream again after that event, or where it began; undefined when that is not served, or there is no cursor. */
 export type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
+
+/** Asked when a stream is silent: whether it still brings what is published. */
+export interface Question {
+  /** Publishes one more event, the first time. */
+  ask(): void;
+  readonly asked: boolean;
+  /** Of that event, once it is known. */
+  readonly id: bigint | undefined;
+  /** Milliseconds to go on waiting once the stream has brought that event. */
+  readonly graceMs: number;
+}
+
+/** Events that are not waited for may keep coming for ever. */
+const LONGEST_MS = 60_000;
+const LOOK_MS = 200;
 
 /** Twice what a check causes: a server that never stops sending must not fill the memory. */
 const MOST_BYTES = 48 * 1024 * 1024;
@@ -21,6 +37,24 @@ const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigin
     .filter((frame) => !carriesNoEvent(frame) && DECIMAL.test(frame.id ?? ''))
     .map(({ id }) => BigInt(id ?? ''))
     .reduce((most, id) => (most === undefined || id > most ? id : most), before);
+
+/** A wait for an event. */
+interface EventWait {
+  what: string;
+  patience: Patience;
+  question: Question | undefined;
+  /** Begins once the event of the question has come: the stream goes on without what is waited for. */
+  hurry: Patience | undefined;
+  /** What has come meanwhile. */
+  taken: SeenEvent[];
+}
+
+function leftMs(wait: EventWait): number {
+  const { question, taken, patience } = wait;
+  const id = question?.id;
+  if (id !== undefined && taken.some((event) => event.id >= id)) wait.hurry ??= new Patience(question?.graceMs ?? 0);
+  return Math.min(patience.leftMs, wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
+}
 
 export class Subscription {
   /** Events in the order in which `next` and the methods built on it gave them out. */
@@ -40,25 +74,30 @@ export class Subscription {
     this.#reopen = reopen;
   }
 
+  /** What the check that subscribed is given. */
+  get device(): Device {
+    return this.#t;
+  }
+
   /** The connection; another one after the subscription was resumed. */
   get stream(): EventStream {
     return this.#stream;
   }
 
   /** The next event; blocks that carry none are skipped, and do not give it more time. */
-  next(what: string, within = timeoutMs(this.#t)): Promise<SeenEvent> {
-    return this.#next(what, new Patience(within));
+  next(what: string): Promise<SeenEvent> {
+    return this.#next(this.#wait(what));
   }
 
   /**
    * Events up to and including the first that fits. Others may lie between: a real agent emits its own. The time starts again with
    * each event that is newer than those before it.
    */
-  async until(fits: (event: SeenEvent) => boolean, what: string, within = timeoutMs(this.#t)): Promise<SeenEvent[]> {
-    const patience = new Patience(within);
-    const taken: SeenEvent[] = [];
+  async until(fits: (event: SeenEvent) => boolean, what: string, question?: Question): Promise<SeenEvent[]> {
+    const wait = this.#wait(what, question);
+    const { taken, patience } = wait;
     for (let newest: bigint | undefined; ; ) {
-      const event = await this.#next(what, patience);
+      const event = await this.#next(wait);
       taken.push(event);
       if (fits(event)) return taken;
       if (newest !== undefined && event.id <= newest) continue;
@@ -68,8 +107,8 @@ export class Subscription {
   }
 
   /** Events up to and including the first whose id is `id` or above it. */
-  reach(id: bigint, what = `event ${id}`, within = timeoutMs(this.#t)): Promise<SeenEvent[]> {
-    return this.until((event) => event.id >= id, what, within);
+  reach(id: bigint, what = `event ${id}`, question?: Question): Promise<SeenEvent[]> {
+    return this.until((event) => event.id >= id, what, question);
   }
 
   /**
@@ -78,7 +117,9 @@ export class Subscription {
    */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
-    const patience = new Patience(timeoutMs(this.#t), last === undefined ? timeoutMs(this.#t) : undefined);
+    const within = timeoutMs(this.#t, 'replay');
+    const patience = new Patience(within, last === undefined ? within : undefined);
+    const { waits } = paceOf(this.#t);
     const came: SseFrame[] = [];
     let bytes = 0;
     let looked = 0;
@@ -88,12 +129,15 @@ export class Subscription {
       came.push(...fresh);
       bytes += fresh.reduce((sum, { data = '' }) => sum + eventBytes(data), 0);
       const risen = highest(fresh, newest);
-      if (risen !== newest) patience.renew();
+      if (risen !== newest) {
+        if (last !== undefined) waits.succeeded('replay', within - patience.leftMs);
+        patience.renew();
+      }
       newest = risen;
       if (fresh.length > 0) continue;
       if (stream.ended !== undefined || bytes > MOST_BYTES) break;
       if (patience.leftMs <= 0) {
-        if (last !== undefined) recordTimeout(this.#t);
+        if (last !== undefined) recordTimeout(this.#t, 'replay');
         break;
       }
       const seen = { frames: looked, comments: stream.comments.length };
@@ -114,33 +158,69 @@ export class Subscription {
     return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
   }
 
-  async #next(what: string, patience: Patience): Promise<SeenEvent> {
+  #wait(what: string, question?: Question): EventWait {
+    const within = timeoutMs(this.#t, 'event');
+    return { what, patience: new Patience(within, LONGEST_MS), question, hurry: undefined, taken: [] };
+  }
+
+  async #next(wait: EventWait): Promise<SeenEvent> {
     for (;;) {
-      const frame = await this.#nextFrame(what, patience);
+      const frame = await this.#nextFrame(wait);
       const event = readEvent(this.#t, frame);
       if (event === undefined || this.#isRepeated(event)) continue;
       this.events.push(event);
       this.#bytes += eventBytes(event.text);
       this.#t.must(this.#bytes <= MOST_BYTES, {
-        expected: what,
+        expected: wait.what,
         actual: `${this.events.length} other events: ${showIds(this.events)}`,
       });
       return event;
     }
   }
 
-  async #nextFrame(what: string, patience: Patience): Promise<SseFrame> {
+  async #nextFrame(wait: EventWait): Promise<SseFrame> {
+    const { what, question } = wait;
+    const { waits, silenceMs } = paceOf(this.#t);
+    const started = performance.now();
+    const silence = question && setTimeout(() => question.ask(), silenceMs);
     try {
-      return await this.stream.next({ within: patience.leftMs, for: what });
+      const frame = await this.#nextInTime(wait);
+      // What came once it was asked for says nothing about how long others take.
+      if (question?.asked !== true) waits.succeeded('event', performance.now() - started);
+      return frame;
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
-      if (await this.#resume()) return this.#nextFrame(what, patience);
-      if (error instanceof StreamTimeout) recordTimeout(this.#t);
+      if (await this.#resume()) return this.#nextFrame(wait);
       this.#t.must(false, {
         expected: `${what}, on an open stream`,
         actual: `${error.message}${this.events.length === 0 ? '' : `; events before it: ${showIds(this.events)}`}`,
       });
       throw error;
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  /** Looks at the clock again and again: the time may come to be shorter while it waits, and longer as bytes of a block come. */
+  async #nextInTime(wait: EventWait): Promise<SseFrame> {
+    const { stream } = this;
+    const started = performance.now();
+    for (let { bytes } = stream; ; ) {
+      const left = leftMs(wait);
+      try {
+        return await stream.next({ within: Math.max(0, Math.min(left, LOOK_MS)), for: wait.what });
+      } catch (error) {
+        if (!(error instanceof StreamTimeout)) throw error;
+        if (stream.unfinished && stream.bytes > bytes) wait.patience.renew();
+        ({ bytes } = stream);
+        if (left > LOOK_MS || leftMs(wait) > 0) continue;
+        recordTimeout(this.#t, 'event');
+        const { frames, comments } = stream;
+        const ms = Math.round(performance.now() - started);
+        throw new StreamTimeout(
+          `nothing of the kind within ${ms} ms (${frames.length} frames, ${comments.length} comments, ${bytes} bytes came)`,
+        );
+      }
     }
   }
 

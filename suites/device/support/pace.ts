@@ -1,0 +1,143 @@
+/** How quick one target is, as its checks measure it on their way, and how much they may ask of it because of that. */
+import type { ControlInfo } from '../../../harness/contract/control.ts';
+import type { Control } from '../../../harness/targets/control/control.ts';
+import { Waits } from './waits.ts';
+
+/**
+ * What is measured: a whole answer; an event of a batch on its way to a subscriber; control's answer for one published event, for a
+ * deployment, and for a stop with a start.
+ */
+type Measure = 'answer' | 'event' | 'publish' | 'deployment' | 'restart';
+
+/** The last few of them: one that was held up says nothing about the target. */
+const KEPT = 5;
+/** Milliseconds from which a target is slow: with its answers, say, a run that takes seconds would take minutes. */
+const SLOW: Record<Measure, number> = { answer: 150, event: 150, publish: 150, deployment: 1500, restart: 5000 };
+/** A slow target gets this long; then what needs more events, deployments or restarts is blocked. */
+const SLOW_RUN_MS = 150_000;
+/** What takes less is never refused. */
+const SMALL_MS = 200;
+/** Far longer than an event usually takes. */
+const SILENCE_MS = 400;
+/** Milliseconds that one batch of events may take. */
+const BATCH_MS = 1500;
+
+/** The pace of one target. */
+export class Pace {
+  readonly waits = new Waits();
+  readonly #startedAt: number;
+  readonly #recent = new Map<Measure, number[]>();
+  readonly #now: () => number;
+
+  constructor(now = () => performance.now()) {
+    this.#now = now;
+    this.#startedAt = now();
+  }
+
+  took(what: Measure, ms: number): void {
+    const recent = this.#recent.get(what) ?? [];
+    recent.push(ms);
+    if (recent.length > KEPT) recent.shift();
+    this.#recent.set(what, recent);
+  }
+
+  /** The least of the last few, since only a target that is slow is slow every time; 0 when it is not known yet. */
+  typicalMs(what: Measure): number {
+    const recent = this.#recent.get(what) ?? [];
+    return recent.length === 0 ? 0 : Math.min(...recent);
+  }
+
+  get isSlow(): boolean {
+    return (Object.keys(SLOW) as Measure[]).some((what) => this.typicalMs(what) >= SLOW[what]);
+  }
+
+  /** Milliseconds without an event after which it is worth asking whether one was lost. */
+  get silenceMs(): number {
+    return Math.max(this.waits.wasInVain('event') ? SILENCE_MS / 2 : SILENCE_MS, 2 * this.waits.slowestMs('event'));
+  }
+
+  /** `count` where the target is quick; as many rounds as show something where it is slow. */
+  rounds(count: number): number {
+    return this.isSlow ? 1 : count;
+  }
+
+  /** How many of the `wanted` events come in a short time. At least 2, since one alone shows no order. */
+  batch(wanted: number): number {
+    const each = this.typicalMs('event');
+    return each * wanted <= BATCH_MS ? wanted : Math.max(2, Math.floor(BATCH_MS / each));
+  }
+
+  /** Why so much of something cannot be had in the time that is left; undefined when it can. */
+  whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
+    const each = this.typicalMs(what);
+    const needed = each * count;
+    const left = Math.max(0, Math.min(remainingMs, this.#startedAt + SLOW_RUN_MS - this.#now()));
+    if (needed < SMALL_MS || needed <= left) return undefined;
+    const amount = `${count.toLocaleString('en')} ${NAMES[what]}${count === 1 ? '' : 's'}`;
+    return `not decided: ${amount} at ${seconds(each)} each take ${seconds(needed)}, and ${seconds(left)} of the run are left`;
+  }
+}
+
+const NAMES: Record<Measure, string> = {
+  answer: 'answer',
+  event: 'event',
+  publish: 'event',
+  deployment: 'deployment',
+  restart: 'restart',
+};
+
+const seconds = (ms: number): string => `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
+
+/** `info` is one object for all checks of a target, however their contexts are copied and wherever the agent moves. */
+const byTarget = new WeakMap<ControlInfo, Pace>();
+
+export function paceOf({ info }: { info: ControlInfo }): Pace {
+  const known = byTarget.get(info) ?? new Pace();
+  byTarget.set(info, known);
+  return known;
+}
+
+interface Driven {
+  control: Control;
+  info: ControlInfo;
+  remainingMs(): number;
+  blocked(reason: string): never;
+}
+
+/** The control of a check, which measures how long everything takes, and refuses at once what can no longer be had in this run. */
+export function pacedControl({ control, info, remainingMs, blocked }: Driven): Control {
+  const pace = paceOf({ info });
+  let stopping = 0;
+  const afford = (what: Measure, count = 1): void => {
+    const reason = pace.whyTooMuch(what, count, remainingMs());
+    if (reason !== undefined) blocked(reason);
+  };
+  const timed = async <T>(what: Measure, count: number, call: () => Promise<T>): Promise<T> => {
+    afford(what, count);
+    const started = performance.now();
+    const result = await call();
+    pace.took(what, (performance.now() - started) / Math.max(1, count));
+    return result;
+  };
+  return {
+    kind: control.kind,
+    bound: (signal) => pacedControl({ control: control.bound(signal), info, remainingMs, blocked }),
+    info: () => control.info(),
+    deploy: (request) => timed('deployment', 1, () => control.deploy(request)),
+    remove: (deploymentId) => control.remove(deploymentId),
+    publish: (count) => timed('publish', count, () => control.publish(count)),
+    compact: () => control.compact(),
+    stop: async (signal) => {
+      afford('restart');
+      const started = performance.now();
+      await control.stop(signal);
+      stopping = performance.now() - started;
+    },
+    start: async () => {
+      const started = performance.now();
+      await control.start();
+      pace.took('restart', stopping + performance.now() - started);
+    },
+    close: () => control.close(),
+  };
+}
