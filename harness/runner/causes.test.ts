@@ -15,7 +15,10 @@ const result = ({ premises: _, ...given }: Given): CheckResult => ({
 
 /** What each finding is a consequence of: `id <- cause`, and `id` for one that leads. */
 function groups(...given: Given[]): string[] {
-  return groupByCause(given.map(result), given).map(({ id, consequence_of }) =>
+  const checks = given.map(({ id, requirement_id = id, premises = [] }) => {
+    return { id, premises, requirement: { id: requirement_id } };
+  });
+  return groupByCause(given.map(result), checks).map(({ id, consequence_of }) =>
     consequence_of === undefined ? id : `${id} <- ${consequence_of}`,
   );
 }
@@ -39,6 +42,27 @@ describe('findings of one cause', () => {
       { id: 'y', premises: ['x'] },
     );
     expect(found).toEqual(['x.black-box <- x', 'x', 'y <- x']);
+  });
+
+  it('are those of a requirement that another check rests on, when the check called like it has failed', () => {
+    const blackBox = { id: 'replay.black-box', requirement_id: 'replay', outcome: 'pass' } as const;
+    const rests = { id: 'types.black-box', requirement_id: 'types', premises: ['replay.black-box'] };
+    expect(groups({ id: 'replay' }, blackBox, rests)).toEqual([
+      'replay',
+      'replay.black-box',
+      'types.black-box <- replay',
+    ]);
+    const whole = { id: 'replay.whole', requirement_id: 'replay' };
+    expect(groups(whole, blackBox, rests)).toEqual(['replay.whole', 'replay.black-box', 'types.black-box']);
+  });
+
+  it('are led by the check that is called like its requirement, though another rests on fewer', () => {
+    const found = groups(
+      { id: 'x', premises: ['p'] },
+      { id: 'x.black-box', requirement_id: 'x' },
+      { id: 'p', outcome: 'pass' },
+    );
+    expect(found).toEqual(['x', 'x.black-box <- x', 'p']);
   });
 
   it('got the same wrong answer to the same request, but for numbers', () => {

@@ -2,28 +2,26 @@
 import { inOrder, type Premised, premisesOf } from './schedule.ts';
 import type { CheckResult } from './types.ts';
 
+/** As much of a check as decides what its finding follows from. */
+type Grouped = Premised & { readonly requirement: { readonly id: string } };
+
 /**
  * Sets `consequence_of` on failed checks and warnings that show the same cause less plainly than another, and leaves the order.
  * Two findings have one cause when
- * - one check rests on the other, by its premises or by theirs;
- * - both checks decide the same requirement;
+ * - both checks decide the same requirement: the one that is called like it leads;
+ * - one check rests on the other, or on a check of the requirement that the other is called like, by its premises or by theirs;
  * - both got the same wrong answer to the same request, but for the numbers in it.
  */
-export function groupByCause(results: readonly CheckResult[], checks: readonly Premised[]): CheckResult[] {
+export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {
   const below = allPremises(checks);
-  const depth = ({ id }: CheckResult): number => below.get(id)?.size ?? 0;
-  const place = new Map(results.map((result, index) => [result, index]));
-  const plainestFirst = results
-    .filter(isFinding)
-    .toSorted((a, b) => severity(a) - severity(b) || depth(a) - depth(b) || (place.get(a) ?? 0) - (place.get(b) ?? 0));
   const leads: CheckResult[] = [];
   const leadOf = new Map<string, string>();
-  for (const finding of plainestFirst) {
-    const rests = below.get(finding.id) ?? new Set();
+  for (const finding of plainestFirst(results.filter(isFinding), below)) {
+    const premises = below.get(finding.id) ?? [];
     const cause = leads.find(
       (lead) =>
-        (lead.outcome === 'fail' && rests.has(lead.id)) ||
         lead.requirement_id === finding.requirement_id ||
+        (lead.outcome === 'fail' && premises.some((premise) => isDecidedBy(premise, lead))) ||
         isSameAnswer(lead, finding),
     );
     if (cause === undefined) leads.push(finding);
@@ -34,6 +32,33 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly P
     return lead === undefined ? result : { ...result, consequence_of: lead };
   });
 }
+
+/** A failure before a warning, then what rests on the fewest checks. Findings of one requirement stay together, its plainest first. */
+function plainestFirst(
+  findings: readonly CheckResult[],
+  below: ReadonlyMap<string, readonly Grouped[]>,
+): readonly CheckResult[] {
+  const depth = ({ id }: CheckResult): number => below.get(id)?.length ?? 0;
+  const depths = new Map<string, number>();
+  for (const finding of findings) {
+    const { requirement_id: requirement } = finding;
+    depths.set(requirement, Math.min(depth(finding), depths.get(requirement) ?? Number.POSITIVE_INFINITY));
+  }
+  const rank = (finding: CheckResult): number[] => [
+    severity(finding),
+    depths.get(finding.requirement_id) ?? 0,
+    finding.id === finding.requirement_id ? 0 : 1,
+    depth(finding),
+  ];
+  return findings.toSorted((a, b) => compare(rank(a), rank(b)));
+}
+
+const compare = (left: readonly number[], right: readonly number[]): number =>
+  left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
+
+/** Whether the failed check is the premise, or the plainest check of its requirement. */
+const isDecidedBy = ({ id, requirement }: Grouped, lead: CheckResult): boolean =>
+  id === lead.id || (requirement.id === lead.requirement_id && lead.id === lead.requirement_id);
 
 /**
  * The findings that lead their groups, the most telling first: a MUST before a SHOULD, then the one that most other checks follow from
@@ -55,13 +80,13 @@ export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
 const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 : 1);
 
-/** Ids of all checks that each check rests on, directly or through others. */
-function allPremises(checks: readonly Premised[]): Map<string, Set<string>> {
-  const all = new Map<string, Set<string>>();
+/** All checks that each check rests on, directly or through others. */
+function allPremises(checks: readonly Grouped[]): Map<string, Grouped[]> {
+  const all = new Map<string, Grouped[]>();
   // In this order those of a premise are known before what rests on it.
   for (const check of inOrder(checks)) {
-    const direct = premisesOf(check, checks).map(({ id }) => id);
-    all.set(check.id, new Set(direct.flatMap((id) => [id, ...(all.get(id) ?? [])])));
+    const direct = premisesOf(check, checks);
+    all.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(all.get(premise.id) ?? [])]))]);
   }
   return all;
 }
