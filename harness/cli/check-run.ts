@@ -78,7 +78,10 @@ export async function runAndReport<T extends CheckTable, Context>(
       ...(args.bail === undefined ? {} : { bail: args.bail }),
       excuses: evidence.excuses,
       listeners: reporters,
-      settle: evidence.settle,
+      settle: (results) => {
+        target.conclude();
+        return evidence.settle(results);
+      },
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
     });
     if (report.exit_code !== 0) {

@@ -48,10 +48,11 @@ export function prepareEvidence(
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
   return {
     opened(target) {
-      if (issuer === undefined || target.digest !== undefined) return;
+      if (issuer === undefined || target.digest !== undefined || target.artifact !== undefined) return;
       if (target.name === undefined || target.version === undefined) {
+        const why = target.digest_missing === undefined ? '' : ` (${target.digest_missing})`;
         throw new UsageError(
-          '--certificate has to say what was tested: give --name and --target-version, --artifact FILE, or test an --image',
+          `--certificate has to say what was tested${why}: give --name and --target-version, --artifact FILE, or test an --image`,
         );
       }
     },

@@ -76,6 +76,10 @@ export async function check<Context>(
     runs,
     profile: plan.profile ?? 'full',
     version: VERSION,
+    settle: (results) => {
+      target.conclude();
+      return results;
+    },
     ...(signal === undefined ? {} : { signal }),
     ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
   });

@@ -22,7 +22,7 @@ const anyTarget = {
   ca: { type: 'string', describe: 'Certificate authorities to trust (PEM)', group: TARGET },
   artifact: {
     type: 'string',
-    describe: 'File whose SHA-256 identifies the implementation in a certificate',
+    describe: 'File that you name as the implementation; a certificate has its SHA-256',
     group: TARGET,
   },
   name: { type: 'string', describe: 'Name of the implementation under test', group: TARGET },

@@ -84,8 +84,17 @@ export const jsonReportShape = shape(
         dialect: optionalText,
         name: optionalText,
         version: optionalText,
-        digest: optionalText,
         ended: Type.Optional(Type.Literal(true, { description: 'Muster started it for the run and ended it after' })),
+        digest: Type.Optional(Type.String({ description: 'sha256 of what Muster itself ran' })),
+        digest_of: Type.Optional(oneOf(['image', 'executable'])),
+        executable: Type.Optional(Type.String({ description: 'File that the command executed' })),
+        digest_missing: Type.Optional(Type.String({ description: 'Why there is no digest of what Muster ran' })),
+        artifact: Type.Optional(
+          Type.Object(
+            { name: text, digest: text },
+            { description: 'A file that the tester names; nothing shows that it is what ran' },
+          ),
+        ),
       }),
       profile: text,
       requirements_version: Type.String({

@@ -261,8 +261,16 @@ export interface TargetDescription {
   dialect?: string;
   name?: string;
   version?: string;
-  /** `sha256:…` of the image or binary, when known. */
+  /** `sha256:…` of what Muster itself ran, when it could be measured. */
   digest?: string;
   /** Muster started it for the run and ended it after, so nothing serves at that address any more. */
   ended?: true;
+  /** What `digest` is of: the image, or the file that the command executed. */
+  digest_of?: 'image' | 'executable';
+  /** Name of that file. */
+  executable?: string;
+  /** Why there is no digest of the command that Muster ran. */
+  digest_missing?: string;
+  /** A file that the tester names as the implementation. Nothing shows that it is what ran. */
+  artifact?: { name: string; digest: string };
 }

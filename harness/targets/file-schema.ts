@@ -71,7 +71,7 @@ export const targetFileOf = (transports: readonly Transport[]) =>
         ),
         name: text('Name of the implementation under test, as a certificate shows it'),
         version: text('Version of the implementation under test'),
-        artifact: text('File whose SHA-256 identifies the implementation under test in a certificate'),
+        artifact: text('File that you name as the implementation under test; a certificate has its SHA-256'),
         device: Type.Optional(Type.Object({ ...transportFields(transports), ...started }, closed)),
         control: Type.Optional(Type.Object(control, closed)),
         platform: Type.Optional(Type.Object({ ...platform, ...started }, closed)),

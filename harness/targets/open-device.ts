@@ -5,6 +5,7 @@ import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
+import type { TargetDescription } from '../runner/types.ts';
 import { CheckControl } from './control/check-control.ts';
 import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
@@ -14,11 +15,12 @@ import { withRestart } from './control/with-restart.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
 import { hostFiles } from './files/host-files.ts';
 import { withReadablePaths } from './files/named-paths.ts';
+import { concludeIdentity, identityOf } from './identity.ts';
 import { startCommand } from './launch/command.ts';
 import { startDeviceImage } from './launch/image.ts';
 import { type Started, tryStart } from './launch/started.ts';
 import { type OpenDeviceTarget, opening } from './opened.ts';
-import { type DeviceTargetOptions, identityOf, isCapability, PATIENCE_MS } from './options.ts';
+import { type DeviceTargetOptions, isCapability, PATIENCE_MS } from './options.ts';
 import { type Connection, whyUnreachable } from './transports/transport.ts';
 import { NOWHERE, url } from './transports/url.ts';
 
@@ -52,6 +54,14 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       log: info.event_log === undefined ? undefined : { path: info.event_log, files },
       endedByItself: () => started?.restart?.endedByItself?.(),
     });
+    const description: TargetDescription = redactor.value({
+      ...placeOf(settings, started, connection),
+      capabilities: [...capabilities],
+      control: control.kind,
+      api_version: DEVICE_API_PREFIX.slice(1),
+      ...identityOf(options, settings.file, started?.ran),
+      ...(started === undefined ? {} : { ended: true }),
+    });
     return {
       ...device,
       http,
@@ -67,14 +77,8 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
           reconsider: (error) => own.reconsider(error),
         };
       },
-      description: redactor.value({
-        ...placeOf(settings, started, connection),
-        capabilities: [...capabilities],
-        control: control.kind,
-        api_version: DEVICE_API_PREFIX.slice(1),
-        ...identityOf(options, settings.file, started?.digest),
-        ...(started === undefined ? {} : { ended: true }),
-      }),
+      description,
+      conclude: () => concludeIdentity(description, started?.ran),
       unreachable: problem === undefined ? undefined : redactor.text(problem),
       diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
       close,

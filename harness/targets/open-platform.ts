@@ -12,12 +12,14 @@ import {
   SUPPORTED_VERSIONS,
   type SupportedVersion,
 } from '../contract/versions.ts';
+import type { TargetDescription } from '../runner/types.ts';
 import type { TargetFile } from './file-schema.ts';
+import { concludeIdentity, identityOf } from './identity.ts';
 import { startCommand } from './launch/command.ts';
 import { startOnPort } from './launch/image.ts';
 import { type Started, startOptions, tryStart } from './launch/started.ts';
 import { type OpenPlatformTarget, opening } from './opened.ts';
-import { declaredCapabilities, identityOf, PATIENCE_MS, type PlatformTargetOptions } from './options.ts';
+import { declaredCapabilities, PATIENCE_MS, type PlatformTargetOptions } from './options.ts';
 import { loadTargetFile } from './target-file.ts';
 import { whyUnreachable } from './transports/transport.ts';
 import { NOWHERE, readCa, url, webAddress, withSystemAuthorities } from './transports/url.ts';
@@ -52,6 +54,17 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
     if (onlineDevice !== undefined) capabilities.add('online-device');
     if (offlineDevice !== undefined) capabilities.add('offline-device');
     const api = { versionHeader, apiVersion, apiKey, limitedKey, capabilities, onlineDevice, offlineDevice, readOnly };
+    const description: TargetDescription = redactor.value({
+      kind:
+        started?.kind ?? (settings.command !== undefined ? 'command' : settings.image === undefined ? 'url' : 'image'),
+      address: started === undefined && settings.address === undefined ? startedBy(settings) : http.describe(),
+      capabilities: [...capabilities],
+      control: readOnly ? 'none (read-only)' : 'the API itself',
+      api_version: apiVersion,
+      dialect,
+      ...identityOf(options, settings.file, started?.ran),
+      ...(started === undefined ? {} : { ended: true }),
+    });
     return {
       ...api,
       dialect,
@@ -62,18 +75,8 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
         http: http.with({ recorder, signal, timeoutMs: patienceMs }),
         patienceMs,
       }),
-      description: redactor.value({
-        kind:
-          started?.kind ??
-          (settings.command !== undefined ? 'command' : settings.image === undefined ? 'url' : 'image'),
-        address: started === undefined && settings.address === undefined ? startedBy(settings) : http.describe(),
-        capabilities: [...capabilities],
-        control: readOnly ? 'none (read-only)' : 'the API itself',
-        api_version: apiVersion,
-        dialect,
-        ...identityOf(options, settings.file, started?.digest),
-        ...(started === undefined ? {} : { ended: true }),
-      }),
+      description,
+      conclude: () => concludeIdentity(description, started?.ran),
       unreachable: problem === undefined ? undefined : redactor.text(problem),
       diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
       close,

@@ -72,6 +72,8 @@ export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly unreachable: string | undefined;
   /** The end of what the target wrote to its standard error; empty when Muster did not start it. */
   diagnostics(): Promise<string>;
+  /** Called when the run is over: corrects `description` where what was measured at the start does not hold any more. */
+  conclude(): void;
   /** The context of one check, whose exchanges go to `recorder` and end with `signal`. */
   context(recorder: Recorder, signal: AbortSignal): Context;
   /** Keeps the target's secrets out of reports. */

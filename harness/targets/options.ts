@@ -1,13 +1,10 @@
-/** Options of the functions that open a target, and what they declare about the implementation under test. */
+/** Options of the functions that open a target, and the capabilities that they declare. */
 
-import { createHash } from 'node:crypto';
 import type { HttpClient } from '../client/http.ts';
 import type { Redactor } from '../client/redact.ts';
 import { nearest, UsageError } from '../common/usage.ts';
-import { readInput, whyNot } from '../common/user-files.ts';
 import { CAPABILITIES, CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
 import type { Dialect } from '../contract/versions.ts';
-import type { TargetDescription } from '../runner/types.ts';
 import type { Control } from './control/control.ts';
 import type { TargetFile } from './file-schema.ts';
 import type { TransportFields } from './transports/index.ts';
@@ -41,7 +38,7 @@ export interface TargetOptions {
   port?: number;
   /** Capabilities to declare beside those that are detected. */
   capability?: readonly string[];
-  /** File whose SHA-256 identifies the implementation under test. */
+  /** File that the tester names as the implementation under test; its SHA-256 goes into the report. */
   artifact?: string;
   /** Declared name of the implementation under test. */
   name?: string;
@@ -110,30 +107,4 @@ export function declaredCapabilities(
     throw new UsageError(`--capability ${unknown}: ${meant}accepted are ${accepted.join(', ')}`);
   }
   return new Set([...names, ...(file.capabilities ?? [])].filter(isCapability));
-}
-
-/** Name, version and digest, as far as they are known; `digest` is that of a started image. Throws UsageError. */
-export function identityOf(
-  options: TargetOptions,
-  file: Partial<TargetFile>,
-  digest: string | undefined,
-): Pick<TargetDescription, 'name' | 'version' | 'digest'> {
-  const name = options.name ?? file.name;
-  const version = options.version ?? file.version;
-  const known = digest ?? digestOf(options.artifact ?? file.artifact);
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(version === undefined ? {} : { version }),
-    ...(known === undefined ? {} : { digest: known }),
-  };
-}
-
-/** SHA-256 of a file as `sha256:…`. Throws UsageError when the file cannot be read. */
-export function digestOf(file: string | undefined): string | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return `sha256:${createHash('sha256').update(readInput(file)).digest('hex')}`;
-  } catch (error) {
-    throw new UsageError(`artifact ${file}: cannot be read (${whyNot(error)})`);
-  }
 }

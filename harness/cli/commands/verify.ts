@@ -6,7 +6,7 @@ import { claimsOf } from '../../reports/certificate/claims.ts';
 import { Refused } from '../../reports/certificate/dsse.ts';
 import { keyId, readPublicKey } from '../../reports/certificate/keys.ts';
 import { ownSuites, verifyCertificate } from '../../reports/certificate/verify.ts';
-import { digestOf } from '../../targets/options.ts';
+import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
 import { columns, command } from '../options.ts';
 import { VERSION } from '../version.ts';
@@ -70,7 +70,7 @@ function claimsText(
   return [
     paint(['bold', good ? 'green' : 'red'], headline),
     about,
-    paint('dim', `signature, completeness and digests hold; signed by key ${id}`),
+    paint('dim', `signature and completeness hold; signed by key ${id}`),
     '',
     paint('bold', 'It claims'),
     ...lines(claims),

@@ -1,6 +1,7 @@
 /** Agent and platform as one target: by default the agent is enrolled in a platform of Muster's own. */
 import process from 'node:process';
 import { UsageError } from '../../common/usage.ts';
+import type { TargetDescription } from '../../runner/types.ts';
 import { ControlError } from '../../targets/control/control.ts';
 import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
@@ -82,13 +83,19 @@ interface Parts {
 
 function systemOf({ device, platform, deviceId, links, isOwn, close }: Parts): OpenedTarget<SystemContext> {
   const capabilities = new Set([...device.capabilities, ...platform.capabilities]);
+  const description: TargetDescription = {
+    ...device.description,
+    kind: 'system',
+    address: `${device.description.address} in ${isOwn ? "Muster's own platform" : platform.description.address}`,
+    capabilities: [...capabilities],
+    ...(platform.description.api_version === undefined ? {} : { api_version: platform.description.api_version }),
+  };
   return {
-    description: {
-      ...device.description,
-      kind: 'system',
-      address: `${device.description.address} in ${isOwn ? "Muster's own platform" : platform.description.address}`,
-      capabilities: [...capabilities],
-      ...(platform.description.api_version === undefined ? {} : { api_version: platform.description.api_version }),
+    description,
+    conclude: () => {
+      device.conclude();
+      const { digest, digest_of, digest_missing } = device.description;
+      Object.assign(description, { digest, digest_of, digest_missing });
     },
     capabilities,
     unreachable: device.unreachable ?? platform.unreachable,

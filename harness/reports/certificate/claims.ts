@@ -31,7 +31,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
     muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).length;
   const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
   const left = muster.verdicts.filter(({ outcome }) => outcome === 'not_applicable');
-  const declared = subject?.annotations?.declared === true;
+  const identity = identityIn(subject, muster);
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
   return {
     headline: `${verdictOf(predicate)}: ${tally(predicate)}`,
@@ -41,9 +41,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       result === 'FAILED'
         ? `${count('fail', 'known')} checks failed: ${predicate.failedTests.join(', ')}.`
         : `Every MUST that applied held (${musts} checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
-      declared
-        ? `What was tested is known by its declared name and version only.`
-        : `What was tested has the digest sha256:${subject?.digest.sha256}.`,
+      ...identity.claims,
       ...(sameSuites ? ['The suites were the same as those of this muster.'] : []),
     ],
     not: [
@@ -56,7 +54,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
             `${left.length} checks did not apply, and nothing is said about them:`,
             ...reasons(left).map((line) => `  ${line}`),
           ]),
-      ...(declared ? ['Nothing shows which build was tested: the tester declared its name and version.'] : []),
+      ...identity.not,
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
       ...(sameSuites
         ? []
@@ -67,6 +65,35 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       'It says nothing about security, performance, or any other version of what was tested.',
     ],
   };
+}
+
+/** What is shown of what was tested, and what the reader has to take the signer's word for. */
+function identityIn(
+  subject: Statement['subject'][number] | undefined,
+  { digest_of: of, transport, executable, digest_missing: missing, artifact }: Statement['predicate']['muster'],
+): Pick<Claims, 'claims' | 'not'> {
+  const digest = `sha256:${subject?.digest.sha256}`;
+  const named = artifact === undefined ? undefined : `sha256:${artifact.digest.sha256}`;
+  const claims: string[] = [];
+  const not: string[] = [];
+  if (of === 'executable') {
+    claims.push(`Muster executed the file ${executable}, which had the digest ${digest} before the run and after it.`);
+    not.push(`What ${executable} loads or starts was not measured.`);
+  } else if (of === 'image' || (of === undefined && transport === 'image')) {
+    claims.push(`Muster ran the image with the digest ${digest}.`);
+  } else if (subject?.annotations?.declared === true) {
+    claims.push('What was tested is known by what the signer says of it only.');
+    not.push('Nothing shows which build was tested: the signer declared what it is.');
+  } else {
+    claims.push('What was tested is known by what the signer says of it only.');
+    not.push(
+      `The signer says that what was tested has the digest ${digest}; this certificate is of a Muster that did not measure it.`,
+    );
+  }
+  if (missing !== undefined) not.push(`What the command ran has no digest: ${missing}.`);
+  if (artifact !== undefined && (named !== digest || of === 'artifact'))
+    not.push(`The signer names a file ${artifact.name} with the digest ${named}; nothing shows that it is what ran.`);
+  return { claims, not };
 }
 
 /** ` (sha256:…)`, when the certificate has it. */

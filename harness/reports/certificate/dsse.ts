@@ -1,11 +1,12 @@
 /**
- * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement. There is one written form: a file
- * that differs from it by a byte is refused, so nothing in it can change unnoticed.
+ * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement. Nothing that bears on the statement
+ * can change unnoticed; the layout of the file, line ends included, is free, since others write envelopes too.
  */
 import { type KeyObject, sign, verify } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { shape } from '../../contract/shape.ts';
 import { keyId } from './keys.ts';
+import { parseStrict } from './strict-json.ts';
 
 /** Media type of in-toto statements. */
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
@@ -17,7 +18,7 @@ const envelope = shape(
       payloadType: Type.String(),
       payload: Type.String(),
       signatures: Type.Array(
-        Type.Object({ keyid: Type.String(), sig: Type.String() }, { additionalProperties: false }),
+        Type.Object({ keyid: Type.Optional(Type.String()), sig: Type.String() }, { additionalProperties: false }),
         {
           minItems: 1,
         },
@@ -43,25 +44,26 @@ export function preAuthenticationEncoding(payloadType: string, payload: Buffer):
 /** The envelope of a payload, signed. */
 export function seal(payload: Buffer, privateKey: KeyObject): string {
   const sig = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), privateKey);
-  return written({
+  const made: Envelope = {
     payloadType: PAYLOAD_TYPE,
     payload: payload.toString('base64'),
     signatures: [{ keyid: keyId(privateKey), sig: sig.toString('base64') }],
-  });
+  };
+  return `${JSON.stringify(made, null, 2)}\n`;
 }
 
 /** The payload of an envelope, after its signature by `publicKey` was verified. Throws Refused. */
 export function open(text: string, publicKey: KeyObject): Buffer {
-  const parsed = parse(text);
+  const parsed = parseSigned(text);
   if (!envelope.is(parsed)) throw new Refused(`not a DSSE envelope: ${envelope.problems(parsed)[0]?.message ?? ''}`);
   if (parsed.payloadType !== PAYLOAD_TYPE)
     throw new Refused(`the payload is not an in-toto statement but ${parsed.payloadType}`);
-  if (written(parsed) !== text) throw new Refused('the file was changed after it was written');
   const payload = bytes(parsed.payload, 'payload');
   const id = keyId(publicKey);
-  const signature = parsed.signatures.find((candidate) => candidate.keyid === id);
-  if (signature === undefined || parsed.signatures.length > 1) {
-    const by = parsed.signatures.map(({ keyid }) => keyid).join(', ');
+  const [signature, other] = parsed.signatures;
+  // A key's name is a hint, and may be left out; the signature decides.
+  if (signature === undefined || other !== undefined || (signature.keyid ?? id) !== id) {
+    const by = parsed.signatures.map(({ keyid = 'a key without name' }) => keyid).join(', ');
     throw new Refused(`not signed by this key alone: the key is ${id}, the signature says ${by}`);
   }
   if (
@@ -72,12 +74,10 @@ export function open(text: string, publicKey: KeyObject): Buffer {
   return payload;
 }
 
-const written = ({ payloadType, payload, signatures }: Envelope): string =>
-  `${JSON.stringify({ payloadType, payload, signatures: signatures.map(({ keyid, sig }) => ({ keyid, sig })) }, null, 2)}\n`;
-
-function parse(text: string): unknown {
+/** Throws Refused. */
+export function parseSigned(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseStrict(text);
   } catch (error) {
     throw new Refused(`not JSON (${error instanceof Error ? error.message : error})`, { cause: error });
   }

@@ -72,6 +72,11 @@ export const statement = shape(
               capabilities: Type.Array(oneOf(CAPABILITIES)),
               subject_name: Type.Optional(text),
               subject_version: Type.Optional(text),
+              // Certificates of before 2026-11-22 lack what follows.
+              digest_of: Type.Optional(oneOf(['image', 'executable', 'artifact', 'name'] as const)),
+              executable: Type.Optional(text),
+              digest_missing: Type.Optional(text),
+              artifact: Type.Optional(Type.Object({ name: text, digest: sha256 }, closed)),
               verdicts: Type.Array(verdict, { minItems: 1 }),
             },
             closed,
@@ -95,8 +100,13 @@ export function whyNotCertifiable(report: Report): string | undefined {
   if (summary.pass + summary.fail + summary.warn + summary.known === 0) return 'no check ran';
   if (report.unmet !== undefined) return report.unmet.join('; ');
   if (!report.complete) return 'the run did not end';
-  if (target.digest === undefined && (target.name === undefined || target.version === undefined)) {
-    return 'nothing says what was tested: give --name and --target-version, an `artifact` in the target file, or test an image';
+  if (
+    target.digest === undefined &&
+    target.artifact === undefined &&
+    (target.name === undefined || target.version === undefined)
+  ) {
+    const why = target.digest_missing === undefined ? '' : ` (${target.digest_missing})`;
+    return `nothing says what was tested${why}: give --name and --target-version, an \`artifact\` in the target file, or test an image`;
   }
   return undefined;
 }
@@ -140,6 +150,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
         capabilities: target.capabilities,
         ...(target.name === undefined ? {} : { subject_name: target.name }),
         ...(target.version === undefined ? {} : { subject_version: target.version }),
+        ...subjectDetails(target),
         verdicts: report.checks.map(verdictOf),
       },
     },
@@ -160,13 +171,32 @@ function hexOf(digest: string): string {
   return hex;
 }
 
+/** What was measured comes first, then a file that the tester names, then the name itself. */
 function subjectOf(target: TargetDescription): Statement['subject'][number] {
-  const label = [target.name ?? target.kind, target.version].filter((part) => part !== undefined).join(' ');
-  if (target.digest !== undefined) return { name: label, digest: { sha256: hexOf(target.digest) } };
+  const label = [target.name ?? target.executable ?? target.artifact?.name ?? target.kind, target.version];
+  const name = label.filter((part) => part !== undefined).join(' ');
+  if (target.digest !== undefined) return { name, digest: { sha256: hexOf(target.digest) } };
+  const sha256 =
+    target.artifact === undefined
+      ? declaredDigest(target.name ?? '', target.version ?? '')
+      : hexOf(target.artifact.digest);
+  return { name, digest: { sha256 }, annotations: { declared: true } };
+}
+
+/** What the subject's digest is of, and what else is known of what was tested. */
+function subjectDetails(
+  target: TargetDescription,
+): Pick<Statement['predicate']['muster'], 'digest_of' | 'executable' | 'digest_missing' | 'artifact'> {
+  const { digest, digest_of: measured, executable, digest_missing: missing, artifact } = target;
+  const declared = artifact === undefined ? 'name' : 'artifact';
+  const of = digest === undefined ? declared : measured;
   return {
-    name: label,
-    digest: { sha256: declaredDigest(target.name ?? '', target.version ?? '') },
-    annotations: { declared: true },
+    ...(of === undefined ? {} : { digest_of: of }),
+    ...(executable === undefined ? {} : { executable }),
+    ...(missing === undefined ? {} : { digest_missing: missing }),
+    ...(artifact === undefined
+      ? {}
+      : { artifact: { name: artifact.name, digest: { sha256: hexOf(artifact.digest) } } }),
   };
 }
 

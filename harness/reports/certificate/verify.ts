@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto';
 import { requirementSet } from '../../runner/requirements.ts';
 import type { Outcome, Suite } from '../../runner/types.ts';
-import { open, Refused } from './dsse.ts';
+import { open, parseSigned, Refused } from './dsse.ts';
 import {
   declaredDigest,
   requirementsName,
@@ -57,7 +57,7 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
  */
 export function verifyCertificate(file: string, publicKey: KeyObject, options: VerifyOptions = {}): Statement {
   const payload = open(file, publicKey);
-  const content: unknown = JSON.parse(payload.toString('utf8'));
+  const content = parseSigned(payload.toString('utf8'));
   if (!statement.is(content)) {
     const [problem] = statement.problems(content);
     throw new Refused(`signed, but not a certificate: ${problem?.path || '/'} ${problem?.message ?? ''}`);
@@ -97,14 +97,23 @@ function complete({ predicate }: Statement): void {
   if (predicate.muster.verdicts.every(({ outcome }) => outcome === 'not_applicable')) throw new Refused('no check ran');
 }
 
-function subject({ subject: [what], predicate }: Statement, wanted: string | undefined): void {
+/** The digests are of what the statement says, and the reader's is among them. */
+function subject({ subject: [what], predicate: { muster } }: Statement, wanted: string | undefined): void {
   const digest = what?.digest.sha256;
-  if (wanted !== undefined && wanted.replace(/^sha256:/, '') !== digest) {
+  const named = muster.artifact?.digest.sha256;
+  if (wanted !== undefined && ![digest, named].includes(wanted.replace(/^sha256:/, ''))) {
     throw new Refused(`it is about sha256:${digest}, not about ${wanted}`);
   }
-  if (what?.annotations?.declared !== true) return;
-  const { subject_name: name = '', subject_version: version = '' } = predicate.muster;
-  if (declaredDigest(name, version) !== digest) throw new Refused('the declared subject does not fit its digest');
+  const declared = what?.annotations?.declared === true;
+  const isMeasured = muster.digest_of === 'image' || muster.digest_of === 'executable';
+  if (muster.digest_of !== undefined && declared === isMeasured)
+    throw new Refused('it calls a digest both measured and declared');
+  if (muster.digest_of === 'artifact') {
+    if (digest !== named) throw new Refused('the subject is not the artifact that it names');
+  } else if (declared) {
+    const { subject_name: name = '', subject_version: version = '' } = muster;
+    if (declaredDigest(name, version) !== digest) throw new Refused('the declared subject does not fit its digest');
+  }
 }
 
 /** A set never changes once it is released, whatever version of Muster ran it. */

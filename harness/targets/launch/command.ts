@@ -2,6 +2,7 @@
 import { acceptsControl } from '../control/http-control.ts';
 import { addressesIn, fieldsOf, fieldValues } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
+import { measureExecutable } from './executable.ts';
 import { ProcessGroup } from './process-group.ts';
 import { lastLines, type Started, StartFailed, type StartOptions, waitUntil } from './started.ts';
 
@@ -24,6 +25,7 @@ interface ReadyLine {
 /** Throws StartFailed; nothing is left running then. */
 export async function startCommand(options: CommandOptions): Promise<Started> {
   options.notify(`starting \`${options.line}\``);
+  const ran = measureExecutable(options.line, options.cwd, options.env);
   let group = await launch(options);
   let ready: ReadyLine & { at: TransportAddress };
   try {
@@ -37,6 +39,7 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
   return {
     kind: 'command',
     at,
+    ran,
     ...(control === undefined ? {} : { control }),
     restart: {
       stop: (signal) => group.stop(signal),

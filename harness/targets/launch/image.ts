@@ -33,7 +33,8 @@ export async function startOnPort(options: StartOptions, image: ImageOptions, po
   return {
     kind: 'image',
     at: { transport: url, address: `http://${place.host}:${place.port}` },
-    ...{ digest: container.digest, files: container.files },
+    ran: { of: 'image', digest: container.digest },
+    files: container.files,
     diagnostics: () => container.logs(),
     close: () => container.remove(),
   };
@@ -84,7 +85,8 @@ async function startOnSocket(options: StartOptions, image: ImageOptions): Promis
       },
       endedByItself: () => container.endedByItself(),
     },
-    ...{ digest: container.digest, files: container.files },
+    ran: { of: 'image', digest: container.digest },
+    files: container.files,
     diagnostics: () => container.logs(),
     close,
   };

@@ -21,6 +21,19 @@ export interface StartOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** What Muster itself ran, as far as it could be measured. */
+export interface Ran {
+  readonly of: 'image' | 'executable';
+  /** File name of the executable. */
+  readonly name?: string;
+  /** `sha256:…` */
+  readonly digest?: string;
+  /** Why there is no digest. */
+  readonly problem?: string;
+  /** Why the digest does not hold any more; undefined when it does. */
+  changed?(): string | undefined;
+}
+
 /** A target that serves. */
 export interface Started {
   readonly kind: 'command' | 'image';
@@ -29,8 +42,8 @@ export interface Started {
   readonly control?: string;
   /** Present when Muster itself can stop and start it. */
   readonly restart?: Restarter;
-  /** `sha256:…` of the image. */
-  readonly digest?: string;
+  /** What was started, for a certificate. */
+  readonly ran: Ran;
   /** Its files, when they do not lie on this machine. */
   readonly files?: TargetFiles;
   /** The end of what it wrote. */

@@ -1,0 +1,43 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { certificateIssuer } from './issue.ts';
+import { generateKey, keyId, readPrivateKey, readPublicKey } from './keys.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-keys-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const keyFile = join(folder, 'key.pem');
+generateKey(keyFile);
+const publicKey = readPublicKey(`${keyFile}.pub`);
+
+test('keys with the line ends of Windows are read', () => {
+  const windows = (file: string): string => {
+    const copy = `${file}.crlf`;
+    writeFileSync(copy, readFileSync(file, 'utf8').replaceAll('\n', '\r\n'));
+    return copy;
+  };
+  expect(keyId(readPublicKey(windows(`${keyFile}.pub`)))).toBe(keyId(publicKey));
+  expect(keyId(readPrivateKey(windows(keyFile)))).toBe(keyId(publicKey));
+});
+
+test('keys: readable by their owner alone, never overwritten, of one kind', () => {
+  expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+  const before = readFileSync(keyFile, 'utf8');
+  expect(() => generateKey(keyFile)).toThrow(/is there already, and is not overwritten/);
+  expect(readFileSync(keyFile, 'utf8')).toBe(before);
+  const half = join(folder, 'half.pem');
+  writeFileSync(`${half}.pub`, '');
+  expect(() => generateKey(half)).toThrow(/half\.pem\.pub: is there already/);
+  expect(existsSync(half)).toBe(false);
+  expect(keyId(createPublicKey(createPrivateKey(before)))).toBe(keyId(publicKey));
+  expect(() => readPublicKey(keyFile)).toThrow(/holds a private key/);
+  const rsa = join(folder, 'rsa.pem');
+  writeFileSync(
+    rsa,
+    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  );
+  expect(() => readPrivateKey(rsa)).toThrow(/must be an Ed25519 key, and is rsa/);
+  expect(() => certificateIssuer(join(folder, 'x'), undefined)).toThrow(/needs --key/);
+});

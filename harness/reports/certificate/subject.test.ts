@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import type { TargetDescription } from '../../runner/types.ts';
+import { sampleReport } from '../samples.ts';
+import { claimsOf } from './claims.ts';
+import type { Statement } from './statement.ts';
+import { certificate, complete, forged, good, publicKey } from './testing/signed.ts';
+import { verifyCertificate } from './verify.ts';
+
+const [measured, named] = [`sha256:${'c'.repeat(64)}`, `sha256:${'d'.repeat(64)}`];
+
+const artifact = { name: 'agent', digest: named };
+
+const { name: _name, version: _version, ...nameless } = sampleReport().target;
+
+const WORD_ONLY = 'What was tested is known by what the signer says of it only.';
+
+test.each<[string, TargetDescription, string, string[], RegExp[]]>([
+  [
+    'an image',
+    { ...nameless, kind: 'image', digest: measured, digest_of: 'image' },
+    `Muster ran the image with the digest ${measured}.`,
+    [measured],
+    [],
+  ],
+  [
+    'an executable',
+    { ...nameless, digest: measured, digest_of: 'executable', executable: 'agentd' },
+    `Muster executed the file agentd, which had the digest ${measured} before the run and after it.`,
+    [measured],
+    [/What agentd loads or starts was not measured/],
+  ],
+  [
+    'an executable that is another than the artifact',
+    { ...nameless, digest: measured, digest_of: 'executable', executable: 'run.sh', artifact },
+    `Muster executed the file run.sh, which had the digest ${measured} before the run and after it.`,
+    [measured, named],
+    [new RegExp(`The signer names a file agent with the digest ${named}; nothing shows that it is what ran`)],
+  ],
+  [
+    'an artifact alone',
+    { ...nameless, artifact },
+    WORD_ONLY,
+    [named],
+    [/Nothing shows which build was tested/, /The signer names a file agent with the digest sha256:d+; nothing shows/],
+  ],
+  [
+    'a command that changed',
+    { ...nameless, name: 'a', version: '1', executable: 'a', digest_missing: 'a was changed during the run' },
+    WORD_ONLY,
+    [],
+    [/What the command ran has no digest: a was changed during the run/],
+  ],
+])('%s is claimed as far as it was measured', (_, target, claim, digests, words) => {
+  const text = certificate(complete(good, { target }));
+  const statement = verifyCertificate(text, publicKey);
+  const { claims, not } = claimsOf(statement);
+  expect(claims).toContain(claim);
+  for (const word of words) expect(not.join('\n')).toMatch(word);
+  for (const digest of [measured, named]) {
+    const verify = () => verifyCertificate(text, publicKey, { digest });
+    if (digests.includes(digest)) expect(verify()).toEqual(statement);
+    else expect(verify).toThrow(/not about/);
+  }
+});
+
+test('an older certificate is verified, and says that its digest was not measured', () => {
+  const older = (transport: string): Statement =>
+    verifyCertificate(
+      forged(({ subject: [subject], predicate: { muster } }) => {
+        Object.assign(subject ?? {}, { digest: { sha256: 'c'.repeat(64) } });
+        delete subject?.annotations;
+        delete muster.digest_of;
+        muster.transport = transport;
+      }),
+      publicKey,
+    );
+  const { claims, not } = claimsOf(older('command'));
+  expect(claims.join('\n')).not.toContain(measured);
+  expect(not.join('\n')).toContain(
+    `The signer says that what was tested has the digest ${measured}; this certificate is of a Muster that did not measure it.`,
+  );
+  expect(claimsOf(older('image')).claims).toContain(`Muster ran the image with the digest ${measured}.`);
+});
+
+test('a certificate about something else is refused', () => {
+  const digest = `sha256:${'c'.repeat(64)}`;
+  const report = complete(good, { target: { ...sampleReport().target, digest } });
+  expect(verifyCertificate(certificate(report), publicKey, { digest }).subject[0]?.digest.sha256).toBe('c'.repeat(64));
+  expect(() => verifyCertificate(certificate(report), publicKey, { digest: `sha256:${'d'.repeat(64)}` })).toThrow(
+    /not about/,
+  );
+});

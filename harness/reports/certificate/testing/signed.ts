@@ -1,0 +1,29 @@
+/** A run that can be certified, and certificates of it, signed with a new key. For tests. */
+import { generateKeyPairSync } from 'node:crypto';
+import type { CheckResult, Report } from '../../../runner/types.ts';
+import { sampleReport, sampleResult } from '../../samples.ts';
+import { seal } from '../dsse.ts';
+import { type Statement, statementOf } from '../statement.ts';
+
+export const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+export const suites = { sha256: 'a'.repeat(64), files: 9, form: 'source' } as const;
+
+export const good: CheckResult[] = [
+  sampleResult({ id: 'device.a' }),
+  sampleResult({ id: 'device.b', outcome: 'warn', level: 'SHOULD' }),
+  sampleResult({
+    id: 'device.c',
+    outcome: 'not_applicable',
+    reason: 'needs loopback, which the target does not declare',
+  }),
+];
+export const complete = (checks = good, change: Partial<Report> = {}): Report =>
+  sampleReport(checks, { complete: true, ...change });
+export const certificate = (report = complete()): string =>
+  seal(Buffer.from(JSON.stringify(statementOf(report, suites))), privateKey);
+/** Signs whatever `change` makes of a good statement. */
+export const forged = (change: (statement: Statement) => void): string => {
+  const made = statementOf(complete(), suites);
+  change(made);
+  return seal(Buffer.from(JSON.stringify(made)), privateKey);
+};
