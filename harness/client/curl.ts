@@ -18,7 +18,8 @@ export interface CurlParts {
   variable(secret: string): string | undefined;
 }
 
-const quote = (text: string): string =>
+/** A word as a shell takes it. */
+export const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 

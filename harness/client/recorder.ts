@@ -21,9 +21,11 @@ export interface Drive {
   /** In words, e.g. `POST /events {"count":3}`. */
   what: string;
   /** Shell line that makes the call again; absent where a line cannot. */
-  line?: string | undefined;
-  /** What came back, as JSON text; absent as long as nothing has. */
-  answer?: string | undefined;
+  line?: string;
+  /** It was made while the last exchange before it still waited for its answer. */
+  beside?: true;
+  /** The ids that came back, by their fields in the answer; absent as long as nothing has. */
+  ids?: Readonly<Record<string, string>>;
 }
 
 /** One thing that a check did: it drove the target, or asked it. */
@@ -82,11 +84,16 @@ export class Recorder {
     return this.#steps.length;
   }
 
-  /** Keeps a call that drives the target, redacted, before it is made. The object comes back so that its answer can be added. */
-  drove({ what, line }: Omit<Drive, 'answer'>): Drive {
+  /** Keeps a call that drives the target, redacted, before it is made. The object comes back so that its ids can be added. */
+  drove({ what, line }: { what: string; line?: string | undefined }): Drive {
+    const clean = line === undefined ? undefined : this.redactor.text(line);
+    // A line without its secret does not work.
+    const last = this.#exchanges.at(-1);
+    const waiting = last !== undefined && last.status === undefined && last.error === undefined;
     const drive: Drive = {
       what: this.body(what),
-      ...(line === undefined ? {} : { line: this.redactor.text(line) }),
+      ...(clean === undefined || clean !== line ? {} : { line: clean }),
+      ...(waiting ? { beside: true } : {}),
     };
     this.#driven = true;
     this.#step({ drive });

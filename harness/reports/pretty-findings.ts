@@ -32,8 +32,8 @@ const EXCHANGES = 3;
 const WHOLE = 5;
 /** Consequences of one finding that take a line each. */
 const FOLLOWERS = 12;
-/** Lines of a script that is shown; a longer one is in the other reports. */
-const SCRIPT = 24;
+/** Lines of a script that is shown, of the first finding alone; the others are in the other reports. */
+const SCRIPT = 40;
 const NAMED = 6;
 
 /** The first ids, and how many more there are. */
@@ -51,7 +51,7 @@ export function findings(report: Report, outcome: 'warn' | 'fail', options: Pret
     `${paint(['bold', COLOURS[outcome]], heading)} ${paint('dim', String(groups.length))}`,
     ...groups.flatMap((group, index) => [
       '',
-      ...(index < WHOLE || verbose === true ? findingLines(group, options) : briefLines(group, options)),
+      ...(index < WHOLE || verbose === true ? findingLines(group, options, index === 0) : briefLines(group, options)),
     ]),
     ...(hidden
       ? ['', paint('dim', `  The first ${WHOLE} are shown in full; for the others add --report html=FILE.`)]
@@ -72,7 +72,7 @@ function ended(found: readonly CheckResult[]): string {
 }
 
 /** A finding in full. */
-function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOptions): string[] {
+function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOptions, first: boolean): string[] {
   const { lead: result } = group;
   const where = `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}`;
   const room = Math.max(30, columns - 4 - LABEL);
@@ -94,7 +94,7 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
     ...field('actual', result.actual, 'red'),
     ...field('smallest', counterexample(result)),
     ...field('reason', result.reason),
-    ...repeating(result, paint, verbose === true),
+    ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? SCRIPT : 0),
     ...exchanges.flatMap((exchange, index) => [
       `    ${label(paint, index === 0 ? (dropped > 0 ? `last ${EXCHANGES}` : 'exchange') : '')}${headline(exchange)}`,
       ...bodyLines(exchange, room).map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
@@ -105,12 +105,12 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
 }
 
 /** What shows the finding again. Commands stay on one line: a terminal may break them, a copy must not. */
-function repeating(result: CheckResult, paint: Paint, verbose: boolean): string[] {
+function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   const line = tryLine(result);
   const script = scriptLines(result);
   if (line !== undefined) return [`    ${label(paint, 'try')}${line}`];
   if (script === undefined) return [];
-  if (script.length > SCRIPT && !verbose) {
+  if (script.length > most) {
     return [
       `    ${label(paint, 'script')}${paint('dim', `${script.length} lines, with --report html=FILE or --verbose`)}`,
     ];

@@ -4,7 +4,7 @@ import { Recorder, type Step } from '../client/recorder.ts';
 import { sampleExchange } from '../reports/samples.ts';
 import { scriptOf } from './script.ts';
 
-const call = (line: string, answer?: string): Step => ({ drive: { what: 'POST /events', line, answer } });
+const call = (line: string, ids: Record<string, string> = {}): Step => ({ drive: { what: 'POST /events', line, ids } });
 const asked = (curl: string): Step => ({ exchange: sampleExchange({ curl }) });
 const url = 'http://localhost/v0.2/events';
 
@@ -16,7 +16,7 @@ function ran(script: string | undefined, answer: string): string {
 
 test('ids that control answered are those of the new run', () => {
   const script = scriptOf([
-    call(`curl http://control/events`, '{"first_id":5,"last_id":7}'),
+    call(`curl http://control/events`, { first_id: '5', last_id: '7' }),
     asked(`curl -s -i '${url}?after=6'`),
     asked(`curl -s -i -H 'last-event-id: 7' '${url}?types=a&after=5'`),
   ]);
@@ -27,8 +27,8 @@ test('ids that control answered are those of the new run', () => {
 
 test('deployments are those of the new run, quoted or not', () => {
   const script = scriptOf([
-    call('curl http://control/deployments', '{"object":"deployment","id":"dpl_old","device_id":"dvc_1"}'),
-    call('curl http://control/deployments/dpl_old/remove', '{"id":"dpl_old"}'),
+    call('curl http://control/deployments', { id: 'dpl_old' }),
+    call('curl http://control/deployments/dpl_old/remove', { id: 'dpl_old' }),
     asked(`curl -s -i '${url}?note=dpl_old&other=dpl_older'`),
   ]);
   expect(script).toContain('http://control/deployments/"$deployment1"/remove');
@@ -39,17 +39,25 @@ test('deployments are those of the new run, quoted or not', () => {
 test('a stream stays open while the target is driven, and is shown at the end', () => {
   const script = scriptOf([
     asked(`curl -sN -i '${url}?after=3'`),
-    call('curl http://control/events', '{"first_id":9,"last_id":9}'),
+    call('curl http://control/events', { first_id: '9', last_id: '9' }),
   ]);
-  expect(script).toMatch(/after=3' >"\$out\/1" & sleep 1\n(.|\n)*control(.|\n)*\nwait\n/);
+  expect(script).toMatch(/after=3' >"\$out\/1" &\nopened 1\n(.|\n)*control(.|\n)*\nwait\n/);
   expect(ran(script, '{}')).toMatch(
     /# 2\. POST \/events\n\{\}\n# 1\. came on that stream:\nasked -sN -i \S+after=3\n$/,
   );
 });
 
+test('what was driven while a stream was being opened does not wait for it', () => {
+  const recorder = new Recorder();
+  const { status: _, ...waiting } = sampleExchange({ curl: `curl -sN -i '${url}'` });
+  recorder.add(waiting);
+  recorder.drove({ what: 'publish', line: 'curl http://control/events' });
+  expect(scriptOf(recorder.steps)).not.toMatch(/^opened 1$/m);
+});
+
 test('a cursor that has nothing to do with what was driven stays as it is', () => {
   const script = scriptOf([
-    call('curl http://control/events', '{"first_id":9,"last_id":9}'),
+    call('curl http://control/events', { first_id: '9', last_id: '9' }),
     asked(`curl -s -i '${url}?after=1099511627776'`),
     asked(`curl -s -i '${url}?after=-1'`),
   ]);
@@ -58,7 +66,7 @@ test('a cursor that has nothing to do with what was driven stays as it is', () =
 
 test('text of a target runs nothing', () => {
   const step: Step = {
-    drive: { what: "POST /x' `touch /hacked` $(x)\n", line: 'curl http://control/', answer: '{"id":"$(x)"}' },
+    drive: { what: "POST /x' `touch /hacked` $(x)\n", line: 'curl http://control/', ids: { id: '$(x)' } },
   };
   const script = scriptOf([step, asked(`curl -s -i '${url}?a=$(x)'`)]);
   expect(ran(script, '{}')).toContain(`asked -s -i ${url}?a=$(x)`);

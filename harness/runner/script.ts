@@ -2,10 +2,9 @@
  * A POSIX shell script that does what a check did: drives the target and asks it, in the same order. Event ids and deployments differ
  * from run to run, so what control answered is read from its answers and used in what follows.
  */
+import { LONGEST_LINE } from '../client/curl.ts';
 import type { Drive, Recorded, Step } from '../client/recorder.ts';
 
-/** Longest line of a script; a longer one was cut, or nobody would read it. */
-const LONGEST_LINE = 4000;
 /** Ids this far from one that control named are told from it; others have nothing to do with it. */
 const NEAR = 100_000n;
 
@@ -26,23 +25,34 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
   const bodies: { lines: string[]; known: Known[] }[] = [];
   for (const [index, step] of steps.entries()) {
     const line = 'drive' in step ? step.drive.line : step.exchange.curl;
-    if (line === undefined || line.length > LONGEST_LINE || line.includes('\n')) return undefined;
+    if (line === undefined || line.startsWith('#') || line.length > LONGEST_LINE || line.includes('\n'))
+      return undefined;
     const number = index + 1;
     const told = withVariables(line, known, used);
+    const remark = ({ method, url }: Recorded): string =>
+      withVariables(`'# ${number}. ${commented(`${method} ${pathOf(url)}`)}'`, known, used);
     const named = 'drive' in step ? namedBy(step.drive, number) : [];
     bodies.push({
-      lines: 'drive' in step ? driving(step.drive, told, number) : asking(step.exchange, told, number),
+      lines:
+        'drive' in step
+          ? driving(step.drive, told, number)
+          : asking(step.exchange, told, remark(step.exchange), number),
       known: named,
     });
     known.push(...named);
   }
   const streams = steps.some((step) => 'exchange' in step && isStream(step.exchange));
+  const besides = (index: number): boolean => {
+    const next = steps[index + 1];
+    return next !== undefined && 'drive' in next && next.drive.beside === true;
+  };
   return [
     '#!/bin/sh',
     'out=$(mktemp -d); trap \'rm -rf "$out"\' EXIT',
     ...(used.size === 0 ? [] : [VALUE]),
-    ...bodies.flatMap(({ lines, known: named }) => [
-      ...lines,
+    ...(streams ? [OPENED] : []),
+    ...bodies.flatMap(({ lines, known: named }, index) => [
+      ...(besides(index) ? lines.filter((line) => !line.startsWith('opened ')) : lines),
       ...named
         .filter((one) => used.has(one))
         .map(({ variable, field, step }) => `${variable}=$(value ${step} ${field})`),
@@ -54,6 +64,10 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
 
 const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-]*\).*/\1/p' "$out/$1" | tail -n 1; }`;
 
+/** Waits until the answer to a stream has begun. A shell that cannot sleep for part of a second sleeps for one. */
+const OPENED =
+  'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
+
 const driving = ({ what }: Drive, line: string, number: number): string[] => [
   `echo '# ${number}. ${commented(what)}'`,
   `${line} >"$out/${number}"; cat "$out/${number}"; echo`,
@@ -61,11 +75,17 @@ const driving = ({ what }: Drive, line: string, number: number): string[] => [
 
 const isStream = ({ curl }: Recorded): boolean => curl.startsWith('curl -sN');
 
-/** A stream stays open while the script goes on, and is shown at the end. */
-function asking(exchange: Recorded, line: string, number: number): string[] {
-  const what = commented(`${exchange.method} ${pathOf(exchange)}`);
-  if (isStream(exchange)) return [`echo '# ${number}. ${what}: opens a stream'`, `${line} >"$out/${number}" & sleep 1`];
-  return [`echo '# ${number}. ${what}'`, `${line}; echo`];
+/** A stream is read for this long. */
+const STREAM = '--max-time 10';
+
+/** A stream stays open while the script goes on, and is shown at the end. `remark` is a word of the shell. */
+function asking(exchange: Recorded, line: string, remark: string, number: number): string[] {
+  if (!isStream(exchange)) return [`echo ${remark}`, `${line}; echo`];
+  return [
+    `echo ${remark}: opens a stream`,
+    `${line.replace(/--max-time \d+/, STREAM)} >"$out/${number}" &`,
+    `opened ${number}`,
+  ];
 }
 
 const showStream = (step: Step, index: number): string[] =>
@@ -73,7 +93,10 @@ const showStream = (step: Step, index: number): string[] =>
     ? [`echo '# ${index + 1}. came on that stream:'; cat "$out/${index + 1}"`]
     : [];
 
-const pathOf = ({ url }: Recorded): string => URL.parse(url)?.pathname ?? '';
+function pathOf(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? '' : parsed.pathname + parsed.search;
+}
 
 /** Characters of a remark. */
 const REMARK = 100;
@@ -83,18 +106,13 @@ const commented = (text: string): string =>
     .slice(0, REMARK)
     .trimEnd();
 
-/** The ids in an answer that what follows may use. */
-function namedBy({ answer = '' }: Drive, step: number): Known[] {
-  const number = (field: string): Known[] => {
-    const value = new RegExp(`"${field}"\\s*:\\s*(\\d+)`).exec(answer)?.[1];
-    return value === undefined ? [] : [{ variable: `${field.replace('_id', '')}${step}`, field, step, value }];
-  };
-  const deployment = /"id"\s*:\s*"([\w-]+)"/.exec(answer)?.[1];
-  return [
-    ...['first_id', 'last_id', 'earliest_id', 'latest_id'].flatMap(number),
-    ...(deployment === undefined ? [] : [{ variable: `deployment${step}`, field: 'id', step, value: deployment }]),
-  ];
-}
+/** The ids in an answer that what follows may use. One that no shell word could hold is left alone. */
+const namedBy = ({ ids = {} }: Drive, step: number): Known[] =>
+  Object.entries(ids).flatMap(([field, value]) =>
+    /^[A-Za-z0-9_-]+$/.test(value)
+      ? [{ variable: `${field.replace(/_?id$/, '') || 'deployment'}${step}`, field, step, value }]
+      : [],
+  );
 
 const CURSOR = /(?<=[?&]after=|last-event-id: )\d+/g;
 

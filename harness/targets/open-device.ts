@@ -67,7 +67,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       http,
       redactor,
       context: (recorder, signal) => {
-        const own = new CheckControl(control, agent, signal);
+        const own = new CheckControl(control, agent, signal, recorder);
         return {
           ...device,
           control: own,

@@ -1,5 +1,6 @@
 /** The control of one check: it ends with the check, remembers what the check drove, and has a say in what the check found. */
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
+import type { Recorder } from '../../client/recorder.ts';
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -10,12 +11,37 @@ import type {
 import type { Deployment } from '../../contract/deployment.ts';
 import type { Level, Requirement, TargetHooks } from '../../runner/types.ts';
 import { Blocked, Violation } from '../../runner/violation.ts';
-import { AgentEnded, type Control, ControlError, ControlLate, type Exact } from './control.ts';
+import { AgentEnded, type Control, type ControlCall, ControlError, ControlLate, type Exact } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
 import { DriveConfirmation } from './drive-confirmation.ts';
 import { type Drive, Drives } from './drives.ts';
 
-type Call = 'deploy' | 'remove' | 'publish' | 'compact' | 'stop' | 'start';
+function inWords(call: ControlCall): string {
+  switch (call.name) {
+    case 'deploy':
+      return `deploy ${JSON.stringify(call.request)}`;
+    case 'remove':
+      return `remove ${call.deploymentId}`;
+    case 'publish':
+      return `publish ${call.count} event${call.count === 1 ? '' : 's'}`;
+    case 'stop':
+      return `stop the agent (${call.signal})`;
+    case 'start':
+      return 'start the agent';
+    case 'compact':
+      return 'compact the event log';
+  }
+}
+
+const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
+
+/** The ids that an answer of control names, which later requests may be about. */
+const idsOf = (answer: unknown): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(answer ?? {})
+      .filter(([name]) => ID_FIELDS.has(name))
+      .map(([name, value]) => [name, String(value)]),
+  );
 
 /** What a check gets as its control. Every call throws ControlError. */
 export class CheckControl implements Control, TargetHooks {
@@ -23,30 +49,33 @@ export class CheckControl implements Control, TargetHooks {
   readonly #control: Control;
   readonly #agent: ControlledAgent;
   readonly #signal: AbortSignal;
+  readonly #recorder: Recorder;
   readonly #drives: Drives;
   #level: Level = 'MUST';
 
-  constructor(control: Control, agent: ControlledAgent, signal: AbortSignal) {
+  /** `recorder` keeps what is driven, for a script that repeats it. */
+  constructor(control: Control, agent: ControlledAgent, signal: AbortSignal, recorder: Recorder) {
     this.kind = control.kind;
     this.#control = control;
     this.#agent = agent;
     this.#signal = signal;
+    this.#recorder = recorder;
     this.#drives = new Drives(agent.log);
   }
 
   info(): Promise<ControlInfo> {
     return this.#control.bound(this.#signal).info();
   }
-  deploy(request?: ControlDeployment): Promise<Deployment> {
-    const call = () => this.#call('deploy', (control) => control.deploy(request));
+  deploy(request: ControlDeployment = {}): Promise<Deployment> {
+    const call = () => this.#call({ name: 'deploy', request }, (control) => control.deploy(request));
     return this.#drive(call, ({ id }) => ({ kind: 'deploy', id }));
   }
   remove(deploymentId: string): Promise<Deployment> {
-    const call = () => this.#call('remove', (control) => control.remove(deploymentId));
+    const call = () => this.#call({ name: 'remove', deploymentId }, (control) => control.remove(deploymentId));
     return this.#drive(call, () => ({ kind: 'remove', id: deploymentId }));
   }
   publish(count: number): Promise<Exact<ControlPublished>> {
-    const call = () => this.#call('publish', (control) => control.publish(count));
+    const call = () => this.#call({ name: 'publish', count }, (control) => control.publish(count));
     return this.#drive(call, ({ first_id: first, last_id: last }) => ({
       kind: 'publish',
       first: BigInt(first),
@@ -54,27 +83,30 @@ export class CheckControl implements Control, TargetHooks {
     }));
   }
   async compact(): Promise<Exact<ControlCompacted>> {
-    const compacted = await this.#call('compact', (control) => control.compact());
+    const compacted = await this.#call({ name: 'compact' }, (control) => control.compact());
     this.#drives.compacted = BigInt(compacted.earliest_id);
     return compacted;
   }
-  async stop(signal?: StopSignal): Promise<void> {
+  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     this.#drives.clear();
     this.#agent.stopping();
-    await this.#call('stop', (control) => control.stop(signal));
+    await this.#call({ name: 'stop', signal }, (control) => control.stop(signal));
     await this.#agent.expectDown(this.#signal);
   }
   async start(): Promise<void> {
     try {
-      await this.#call('start', (control) => control.start());
+      await this.#call({ name: 'start' }, (control) => control.start());
     } catch (error) {
       this.#agent.notStarted(error);
       throw error;
     }
     this.#agent.started();
   }
+  line(call: ControlCall): string | undefined {
+    return this.#control.line(call);
+  }
   bound(signal: AbortSignal): Control {
-    return new CheckControl(this.#control, this.#agent, AbortSignal.any([this.#signal, signal]));
+    return new CheckControl(this.#control, this.#agent, AbortSignal.any([this.#signal, signal]), this.#recorder);
   }
   close(): Promise<void> {
     return Promise.resolve();
@@ -113,15 +145,18 @@ export class CheckControl implements Control, TargetHooks {
     return answer;
   }
 
-  async #call<T>(name: Call, make: (control: Control) => Promise<T>): Promise<T> {
+  async #call<T>(call: ControlCall, make: (control: Control) => Promise<T>): Promise<T> {
     this.#throwIfOver();
+    const { name } = call;
     const { signal, limitMs } = this.#agent.calls.limit(name);
+    const drive = this.#recorder.drove({ what: inWords(call), line: this.#control.line(call) });
     try {
       const answer = await make(
         this.#control.bound(signal === undefined ? this.#signal : AbortSignal.any([this.#signal, signal])),
       );
       this.#throwIfOver();
       this.#agent.calls.answered(name);
+      drive.ids = idsOf(answer);
       return answer;
     } catch (error) {
       this.#throwIfOver();

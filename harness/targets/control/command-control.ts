@@ -1,5 +1,6 @@
 /** Control by shell lines of a target file, for agents that can be scripted but have no control API. */
 import { spawn } from 'node:child_process';
+import { quote } from '../../client/curl.ts';
 import {
   type ControlCapability,
   type ControlCompacted,
@@ -15,6 +16,7 @@ import type { Shape } from '../../contract/shape.ts';
 import { OutputTail } from '../launch/started.ts';
 import {
   type Control,
+  type ControlCall,
   ControlError,
   ControlLate,
   ControlRefused,
@@ -67,26 +69,32 @@ export class CommandControl implements Control {
     return Promise.resolve(withDeclared({ capabilities }, declared));
   }
   async deploy(request: ControlDeployment = {}): Promise<Deployment> {
-    return this.#deployment(await this.#run('drive', { MUSTER_ACTION: 'deploy' }, request));
+    return this.#deployment(await this.#run({ name: 'deploy', request }));
   }
   async remove(deploymentId: string): Promise<Deployment> {
-    const request = { deployment_id: deploymentId };
-    return this.#deployment(
-      await this.#run('drive', { MUSTER_ACTION: 'remove', MUSTER_DEPLOYMENT_ID: deploymentId }, request),
-    );
+    return this.#deployment(await this.#run({ name: 'remove', deploymentId }));
   }
   async publish(count: number): Promise<Exact<ControlPublished>> {
-    const answer = await this.#run('drive', { MUSTER_ACTION: 'publish', MUSTER_COUNT: String(count) }, { count });
+    const answer = await this.#run({ name: 'publish', count });
     return checked(answer, controlPublished, 'drive (publish)') as ControlPublished;
   }
   async compact(): Promise<Exact<ControlCompacted>> {
-    return checked(await this.#run('compact'), controlCompacted, 'compact') as ControlCompacted;
+    return checked(await this.#run({ name: 'compact' }), controlCompacted, 'compact') as ControlCompacted;
   }
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    await this.#run('stop', { MUSTER_SIGNAL: signal });
+    await this.#run({ name: 'stop', signal });
   }
   async start(): Promise<void> {
-    await this.#run('start');
+    await this.#run({ name: 'start' });
+  }
+  line(call: ControlCall): string | undefined {
+    const { command, variables, request } = lineOf(call);
+    const line = this.#commands[command];
+    if (line === undefined) return undefined;
+    const { cwd } = this.#options;
+    const set = Object.entries(variables).map(([name, value]) => `${name}=${quote(value)} `);
+    const run = `printf %s ${quote(JSON.stringify(request))} | ${set.join('')}/bin/sh -c ${quote(line)}`;
+    return cwd === undefined ? run : `(cd ${quote(cwd)} && ${run})`;
   }
   bound(signal: AbortSignal): CommandControl {
     return new CommandControl(this.#commands, { ...this.#options, signal });
@@ -103,11 +111,8 @@ export class CommandControl implements Control {
   }
 
   /** Runs a line and resolves with its standard output. */
-  async #run(
-    name: 'drive' | 'compact' | 'stop' | 'start',
-    variables: Record<string, string> = {},
-    request: unknown = {},
-  ): Promise<string> {
+  async #run(call: ControlCall): Promise<string> {
+    const { command: name, variables, request } = lineOf(call);
     const line = this.#commands[name];
     if (line === undefined) throw new ControlError(`control: the target file has no \`${name}\` command`);
     const { env, cwd, timeoutMs = 60_000, signal } = this.#options;
@@ -123,6 +128,32 @@ export class CommandControl implements Control {
     if (ran.code === 0) return ran.out;
     // A line that ends with an exit code has decided that it cannot do this.
     throw new (ran.code === undefined ? ControlError : ControlRefused)(`${what} ${ran.how}${wrote}`);
+  }
+}
+
+/** Which line makes a call, with what in its environment and on its standard input. */
+function lineOf(call: ControlCall): {
+  command: 'drive' | 'compact' | 'stop' | 'start';
+  variables: Record<string, string>;
+  request: object;
+} {
+  switch (call.name) {
+    case 'deploy':
+      return { command: 'drive', variables: { MUSTER_ACTION: 'deploy' }, request: call.request };
+    case 'remove': {
+      const { deploymentId: id } = call;
+      const variables = { MUSTER_ACTION: 'remove', MUSTER_DEPLOYMENT_ID: id };
+      return { command: 'drive', variables, request: { deployment_id: id } };
+    }
+    case 'publish': {
+      const variables = { MUSTER_ACTION: 'publish', MUSTER_COUNT: String(call.count) };
+      return { command: 'drive', variables, request: { count: call.count } };
+    }
+    case 'stop':
+      return { command: 'stop', variables: { MUSTER_SIGNAL: call.signal }, request: {} };
+    case 'compact':
+    case 'start':
+      return { command: call.name, variables: {}, request: {} };
   }
 }
 

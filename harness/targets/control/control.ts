@@ -32,6 +32,14 @@ export class AgentEnded extends ControlError {
   override name = 'AgentEnded';
 }
 
+/** A call that drives an agent. */
+export type ControlCall =
+  | { name: 'deploy'; request: ControlDeployment }
+  | { name: 'remove'; deploymentId: string }
+  | { name: 'publish'; count: number }
+  | { name: 'compact' | 'start' }
+  | { name: 'stop'; signal: StopSignal };
+
 /** Drives one agent. Every call resolves when its effect can be seen on the Device API. Throws ControlError. */
 export interface Control {
   /** In words, e.g. `http unix:/run/control.sock`. */
@@ -50,6 +58,8 @@ export interface Control {
   stop(signal?: StopSignal): Promise<void>;
   /** Resolves when the agent serves. */
   start(): Promise<void>;
+  /** The shell line that makes a call again; undefined where no line can. */
+  line(call: ControlCall): string | undefined;
   /** The same control for as long as `signal` lasts: an abort ends the calls that are under way, which then throw. */
   bound(signal: AbortSignal): Control;
   close(): Promise<void>;
@@ -87,6 +97,7 @@ export const noControl: Control = {
   compact: refuse,
   stop: refuse,
   start: refuse,
+  line: () => undefined,
   bound: () => noControl,
   close: () => Promise.resolve(),
 };

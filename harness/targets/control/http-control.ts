@@ -1,4 +1,6 @@
 /** Control over HTTP: the control API of `fixtures/control.md`. */
+
+import { curlLine } from '../../client/curl.ts';
 import { HttpClient, type HttpRequest, type HttpResponse } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
 import {
@@ -14,7 +16,15 @@ import {
 import { type Deployment, deployment } from '../../contract/deployment.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { accepts } from '../transports/transport.ts';
-import { type Control, ControlError, ControlLate, ControlRefused, type Exact, parseExact } from './control.ts';
+import {
+  type Control,
+  type ControlCall,
+  ControlError,
+  ControlLate,
+  ControlRefused,
+  type Exact,
+  parseExact,
+} from './control.ts';
 
 /** Milliseconds: a control API answers within 60 seconds (`fixtures/control.md`). */
 const CALL_MS = 60_000;
@@ -45,25 +55,36 @@ export class HttpControl implements Control {
   }
 
   info(): Promise<ControlInfo> {
-    return this.#call('GET', '/', undefined, controlInfo);
+    return this.#call({ method: 'GET', path: '/' }, controlInfo);
   }
   deploy(request: ControlDeployment = {}): Promise<Deployment> {
-    return this.#call('POST', '/deployments', request, deployment);
+    return this.#call(requestOf({ name: 'deploy', request }), deployment);
   }
   remove(deploymentId: string): Promise<Deployment> {
-    return this.#call('POST', `/deployments/${encodeURIComponent(deploymentId)}/remove`, undefined, deployment);
+    return this.#call(requestOf({ name: 'remove', deploymentId }), deployment);
   }
   publish(count: number): Promise<Exact<ControlPublished>> {
-    return this.#call('POST', '/events', { count }, controlPublished);
+    return this.#call(requestOf({ name: 'publish', count }), controlPublished);
   }
   compact(): Promise<Exact<ControlCompacted>> {
-    return this.#call('POST', '/compact', undefined, controlCompacted);
+    return this.#call(requestOf({ name: 'compact' }), controlCompacted);
   }
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    await this.#call('POST', '/stop', { signal });
+    await this.#call(requestOf({ name: 'stop', signal }));
   }
   async start(): Promise<void> {
-    await this.#call('POST', '/start');
+    await this.#call(requestOf({ name: 'start' }));
+  }
+  line(call: ControlCall): string {
+    const { method, path, body } = requestOf(call);
+    const { origin, socketPath } = this.#http.endpoint;
+    return curlLine({
+      ...{ method, socketPath, timeoutMs: this.#timeoutMs },
+      url: `${origin}${this.#http.basePath}${path}`,
+      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      variable: () => undefined,
+    });
   }
   bound(signal: AbortSignal): HttpControl {
     return new HttpControl(this.#address, { http: this.#http, timeoutMs: this.#timeoutMs, signal });
@@ -72,9 +93,9 @@ export class HttpControl implements Control {
     return this.#http.close();
   }
 
-  async #call<T>(method: string, path: string, body?: unknown, answer?: Shape): Promise<T> {
-    const what = `control ${method} ${path}`;
-    const response = await this.#request({ method, path, ...(body === undefined ? {} : { body }) });
+  async #call<T>(request: ControlRequest, answer?: Shape): Promise<T> {
+    const what = `control ${request.method} ${request.path}`;
+    const response = await this.#request(request);
     if (response.status < 200 || response.status > 299) {
       const refused = response.status >= 400 && response.status < 500;
       throw new (refused ? ControlRefused : ControlError)(
@@ -107,6 +128,28 @@ export class HttpControl implements Control {
       if (late.aborted) throw new ControlLate(`${what}: no whole answer within ${this.#timeoutMs / 1000} s`);
       throw new ControlError(error instanceof Error ? `control: ${error.message}` : String(error), { cause: error });
     }
+  }
+}
+
+interface ControlRequest {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: unknown;
+}
+
+function requestOf(call: ControlCall): ControlRequest {
+  switch (call.name) {
+    case 'deploy':
+      return { method: 'POST', path: '/deployments', body: call.request };
+    case 'remove':
+      return { method: 'POST', path: `/deployments/${encodeURIComponent(call.deploymentId)}/remove` };
+    case 'publish':
+      return { method: 'POST', path: '/events', body: { count: call.count } };
+    case 'stop':
+      return { method: 'POST', path: '/stop', body: { signal: call.signal } };
+    case 'compact':
+    case 'start':
+      return { method: 'POST', path: `/${call.name}` };
   }
 }
 

@@ -116,6 +116,10 @@ export class PlatformControl implements Control {
   start(): Promise<void> {
     return Promise.reject(new ControlRefused('control: a platform cannot start an agent; start it with --command'));
   }
+  /** A deployment takes many calls to the platform, with a key that the reader of a report may not have. */
+  line(): undefined {
+    return undefined;
+  }
   bound(signal: AbortSignal): PlatformControl {
     return new PlatformControl(this.#options, this.#shared, signal);
   }

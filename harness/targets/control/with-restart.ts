@@ -1,6 +1,6 @@
 /** Adds a restart to a control that lacks it, for an agent that Muster started. */
 import type { StopSignal } from '../../contract/control.ts';
-import { AgentEnded, type Control, ControlError } from './control.ts';
+import { AgentEnded, type Control, type ControlCall, ControlError } from './control.ts';
 
 /** Stops and starts the process that Muster started. */
 export interface Restarter {
@@ -58,6 +58,10 @@ class Restartable implements Control {
       const Kind = this.#restarter.endedByItself?.() === undefined ? ControlError : AgentEnded;
       throw new Kind(error instanceof Error ? error.message : String(error), { cause: error });
     });
+  }
+  line(call: ControlCall): string | undefined {
+    const own = (call.name === 'stop' || call.name === 'start') && !this.#restarts.inside;
+    return own ? undefined : this.#inner.line(call);
   }
   bound(signal: AbortSignal): Control {
     return new Restartable(this.#inner.bound(signal), this.#restarter, this.#restarts, signal);

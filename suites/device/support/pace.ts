@@ -121,6 +121,7 @@ export function pacedControl({ control, info, remainingMs, blocked }: Driven): C
   };
   return {
     kind: control.kind,
+    line: (call) => control.line(call),
     bound: (signal) => pacedControl({ control: control.bound(signal), info, remainingMs, blocked }),
     info: () => control.info(),
     deploy: (request) => timed('deployment', 1, () => control.deploy(request)),

@@ -1,0 +1,82 @@
+/** What a report offers to see a finding again: its script, and a replay that leaves the target up. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { HttpClient } from '../client/http.ts';
+import type { Report } from '../runner/types.ts';
+import { muster, Running } from './testing/muster.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-repeat-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const at = (name: string): string => join(folder, name);
+const ID = 'device.events.replay.exclusive';
+const reportIn = (file: string): Report => JSON.parse(readFileSync(file, 'utf8')) as Report;
+
+async function brokenDevice(dir: string): Promise<Running> {
+  const places = ['--socket', at('agent.sock'), '--control', at('control.sock'), '--dir', at(dir)];
+  const device = new Running(['simulate', 'device', ...places, '--defect', 'replay-inclusive']);
+  await device.ready();
+  return device;
+}
+
+test('the script of a driven finding shows it on a device that has never seen the events of the run', async () => {
+  const file = at('driven.json');
+  const target = ['--socket', at('agent.sock'), '--control', at('control.sock')];
+  {
+    await using _ = await brokenDevice('first');
+    expect((await muster('check', 'device', ...target, '--only', ID, '--report', `json=${file}`)).code).toBe(1);
+  }
+  const [result] = reportIn(file).checks;
+  expect(result).not.toHaveProperty('curl');
+  await using _ = await brokenDevice('second');
+  const said = execFileSync('/bin/sh', ['-c', result?.script ?? ''], { encoding: 'utf8' });
+  const [, number = '', cursor = ''] = /# (\d+)\. GET \/v0\.2\/events\?after=(\d+): opens a stream/.exec(said) ?? [];
+  const [, came = ''] = said.split(`# ${number}. came on that stream:`);
+  // The event at the cursor is repeated: that is the finding.
+  expect(/^id: (\d+)$/m.exec(came)?.[1], said).toBe(cursor);
+});
+
+test('a target that Muster started comes back by a replay, and stays up until it is ended', async () => {
+  const file = at('started.json');
+  const main = join(import.meta.dirname, 'main.ts');
+  const line = `exec ${process.execPath} ${main} simulate device --socket {socket} --control {control} --dir {dir} --defect replay-inclusive`;
+  const run = await muster(
+    'check',
+    'device',
+    '--command',
+    line,
+    '--only',
+    ID,
+    '--report',
+    'pretty',
+    '--report',
+    `json=${file}`,
+  );
+  expect(run.stdout).toMatch(/What was started for this run has ended: 'again' starts it anew, and with --keep/);
+  expect(reportIn(file).target.ended).toBe(true);
+  expect(reportIn(file).checks[0]).not.toHaveProperty('script');
+
+  const replay = new Running(['replay', file, '--keep']);
+  const [, socketPath = ''] = await replay.said(/The target is up: unix:(\S+), control/);
+  const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });
+  expect((await http.get('/events', { query: { after: 'x' } })).status).toBeLessThan(500);
+  await http.close();
+  replay.child.kill('SIGINT');
+  const { code, stdout } = await replay.ended;
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/HAPPENED AGAIN {2}(.|\n)*(\d) of \2 findings? happened again/);
+  // It says how to drive what is up.
+  expect(stdout).toContain(` --unix-socket ${socketPath} `);
+  expect(() => execFileSync('curl', ['-s', '--unix-socket', socketPath, 'http://localhost/v0.2/events'])).toThrow();
+});
+
+test('--keep leaves a target alone that Muster did not start', async () => {
+  await using _ = await brokenDevice('third');
+  const file = at('other.json');
+  const target = ['--socket', at('agent.sock'), '--control', at('control.sock')];
+  await muster('check', 'device', ...target, '--only', ID, '--report', `json=${file}`);
+  expect((await muster('replay', file, '--keep')).stderr).toContain('did not start this target');
+});
