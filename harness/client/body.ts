@@ -5,13 +5,13 @@ import { Bytes } from './bytes.ts';
 import { NoAnswer } from './errors.ts';
 
 const MIB = 1024 * 1024;
-/** More than a hundred items of a list take, each with a config of 300 KiB. */
-const LARGEST_BODY = 32 * MIB;
+/** More than a hundred items of a list take, each with a config of 150 KiB. */
+const LARGEST_BODY = 16 * MIB;
 /** Bodies up to this size are read side by side. */
 const SMALL_BODY = MIB;
 /** JSON in more levels, or with more values, than any answer has would take too much memory as objects. */
 const DEEPEST_JSON = 500;
-const MOST_VALUES = 1_000_000;
+const MOST_VALUES = 250_000;
 
 /** Reads bodies for one target: large ones one at a time, so that many at once do not fill the memory. */
 export class BodyReader {

@@ -3,6 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { poll } from '../common/waiting.ts';
 import { EventSourceClient } from './eventsource.ts';
 import { HttpClient } from './http.ts';
 import { StreamTimeout } from './sse.ts';
@@ -69,4 +70,19 @@ it('gives up on what is no event stream, and says so', async () => {
   expect(error).toBeInstanceOf(StreamTimeout);
   expect(String(error)).toContain('the client gave up');
   expect(client.closed).toBe(true);
+});
+
+it('ends with the signal of its HTTP client, and does not come back', async () => {
+  const over = new AbortController();
+  client = new EventSourceClient(http.with({ signal: over.signal }), { path: '/events', types: [], reconnectMs: 1 });
+  await poll('the client to connect', () => streams.length || undefined, { timeoutMs: within });
+  const gone = new Promise((resolve) => streams[0]?.once('close', resolve));
+  const waiting = client.until(() => true, { within, for: 'an event' });
+  over.abort();
+  await expect(waiting).rejects.toThrow('the client gave up');
+  await gone;
+  expect(client.closed).toBe(true);
+  const late = new EventSourceClient(http.with({ signal: over.signal }), { path: '/events', types: [] });
+  await expect(late.until(() => true, { within, for: 'an event' })).rejects.toThrow('the client gave up');
+  expect(streams).toHaveLength(1);
 });

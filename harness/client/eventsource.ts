@@ -26,6 +26,7 @@ export interface OpenClient {
 
 /** More than a check causes: the client stops before a server that sends more fills the memory. */
 const MOST_BYTES = 16 * 1024 * 1024;
+const MESSAGE_BYTES = 500;
 
 /** Drives one EventSource. It reconnects by itself until `close()`, or until the signal of its HTTP client aborts. */
 export class EventSourceClient {
@@ -37,7 +38,7 @@ export class EventSourceClient {
   readonly #source: EventSource;
   readonly #changes = new Changes();
   #open: OpenResponse | undefined;
-  /** Bytes that came on all connections. */
+  /** Bytes that came on all connections, and what the messages take beside them. */
   #bytes = 0;
 
   constructor(http: HttpClient, options: OpenClient) {
@@ -68,6 +69,7 @@ export class EventSourceClient {
       this.#source.addEventListener(type, (event) => {
         const { data, lastEventId } = event as unknown as { data: string; lastEventId: string };
         this.messages.push({ type: event.type, lastEventId, data, connection: this.cursors.length });
+        this.#count(MESSAGE_BYTES);
         this.#changes.announce();
       });
     }

@@ -37,7 +37,7 @@ export interface HttpResponse {
   headers: Record<string, string>;
   bytes: Buffer;
   readonly text: string;
-  /** The body as JSON; `undefined` when it is not JSON, or is far more than an answer can hold (500 levels, 1,000,000 values). */
+  /** The body as JSON; `undefined` when it is not JSON, or is far more than an answer can hold (500 levels, 250,000 values). */
   readonly json: unknown;
   durationMs: number;
   recorded: Recorded;
@@ -137,7 +137,7 @@ export class HttpClient {
   }
 
   /**
-   * Sends a request and reads the whole answer, up to 32 MiB. Throws Unreachable, NoAnswer, or Unfinished when bytes still come after
+   * Sends a request and reads the whole answer, up to 16 MiB. Throws Unreachable, NoAnswer, or Unfinished when bytes still come after
    * six times `timeoutMs`.
    */
   async request(request: HttpRequest): Promise<HttpResponse> {

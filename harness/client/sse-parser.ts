@@ -35,8 +35,8 @@ export interface SseComment {
 }
 
 /** What a frame or a comment takes in memory beside its text, in bytes. */
-const OBJECT_BYTES = 500;
-const FIELD_BYTES = 100;
+const OBJECT_BYTES = 700;
+const FIELD_BYTES = 200;
 
 /** What a frame takes in memory, at two bytes a character. */
 export const frameBytes = ({ fields }: SseFrame): number =>

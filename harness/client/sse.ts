@@ -7,7 +7,7 @@ import type { HttpClient, OpenResponse } from './http.ts';
 import { Recent } from './recent.ts';
 import { eventsQuery } from './request-parts.ts';
 import { commentBytes, frameBytes, type SseComment, type SseFrame, type SseFraming, SseParser } from './sse-parser.ts';
-import { renewed, type Wait, waitFor } from './stream-wait.ts';
+import { type Wait, waitFor } from './stream-wait.ts';
 
 export { StreamEnded, StreamTimeout, type Wait } from './stream-wait.ts';
 
@@ -35,9 +35,9 @@ export type StreamEnd = 'server' | 'error' | 'closed' | 'cut';
 
 const MIB = 1024 * 1024;
 /** Reading stops while frames that take more than this were neither given out nor looked at. */
-const MOST_UNREAD = 4 * MIB;
+const MOST_UNREAD = 2 * MIB;
 /** What frames may take that were. A check that needs more of them collects them as they come. */
-const MOST_READ = 4 * MIB;
+const MOST_READ = 2 * MIB;
 const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
 
@@ -60,11 +60,11 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
   return new EventStream(response, options, (text, ended) => http.recorder.body(text, { ended }));
 }
 
-/** An open event stream. Frames are given out one after the other by `next`, `take` and `until`. Memory is bounded whatever comes. */
+/** An open event stream. Frames are given out one after the other by `next`. Memory is bounded whatever comes. */
 export class EventStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The newest frames (4 MiB), and all that were neither given out nor looked at with `activity`. */
+  /** The newest frames (2 MiB), and all that were neither given out nor looked at with `activity`. */
   readonly frames = new Recent<SseFrame>(MOST_READ, frameBytes);
   /** The newest comments. */
   readonly comments = new Recent<SseComment>(MOST_COMMENTS, commentBytes);
@@ -137,34 +137,6 @@ export class EventStream {
     this.#read += 1;
     this.#looked(this.#read);
     return frame;
-  }
-
-  /** The next `count` frames. The time of the wait starts again with each. */
-  async take(count: number, wait: Wait): Promise<SseFrame[]> {
-    const each = renewed(wait);
-    const taken: SseFrame[] = [];
-    while (taken.length < count) taken.push(await this.next(each()));
-    return taken;
-  }
-
-  /** Every frame up to and including the first that fits. The time of the wait starts again with each. */
-  async until(fits: (frame: SseFrame) => boolean, wait: Wait): Promise<SseFrame[]> {
-    const each = renewed(wait);
-    const taken: SseFrame[] = [];
-    for (;;) {
-      const frame = await this.next(each());
-      taken.push(frame);
-      if (fits(frame)) return taken;
-    }
-  }
-
-  /** Waits for the comment of that index (0 is the first). */
-  comment(index: number, wait: Wait): Promise<SseComment> {
-    return this.#until(
-      () => this.comments.at(index),
-      wait,
-      () => this.#parser.lineBytes,
-    );
   }
 
   /** Waits for a comment or a frame beyond those already counted, which the caller has looked at. */

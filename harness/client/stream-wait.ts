@@ -1,5 +1,5 @@
 /** Waits for something on a stream: as long as it comes nearer, and no longer than the stream lasts. */
-import { Patience, runningMs, socketsRead } from '../common/patience.ts';
+import { Patience, socketsRead } from '../common/patience.ts';
 import type { Changes } from '../common/waiting.ts';
 
 /** How long to wait, and for what. */
@@ -59,11 +59,4 @@ export async function waitFor<T>(ready: () => T | undefined, wait: Wait, stream:
       throw new StreamTimeout(stream.describe(`nothing of the kind within ${Math.round(waited)} ms`));
     }
   }
-}
-
-/** The wait for each of several things in turn: `within` starts again, `atMost` goes on. */
-export function renewed(wait: Wait): () => Wait {
-  if (wait.atMost === undefined) return () => wait;
-  const deadline = runningMs() + wait.atMost;
-  return () => ({ ...wait, atMost: deadline - runningMs() });
 }

@@ -1,0 +1,117 @@
+/** What is held of a target that never stops sending: counted, since the memory of a process depends on its collector. */
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { socketsRead } from '../common/patience.ts';
+import { poll } from '../common/waiting.ts';
+import { EventSourceClient } from './eventsource.ts';
+import { HttpClient } from './http.ts';
+import { type EventStream, openEvents, StreamEnded } from './sse.ts';
+
+const within = 20_000;
+const MIB = 1024 * 1024;
+const CHUNK = 64 * 1024;
+let server: Server | undefined;
+let http: HttpClient | undefined;
+
+afterEach(async () => {
+  await http?.close();
+  await new Promise((resolve) => server?.close(resolve));
+});
+
+/** A stream into which the server writes what `piece` makes for as long as anyone reads. */
+async function poured(piece: (index: number) => string): Promise<EventStream> {
+  return openEvents(await pouring(piece));
+}
+
+async function pouring(piece: (index: number) => string): Promise<HttpClient> {
+  const pour = (socket: Socket): void => {
+    let index = 0;
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(piece(index))) index += 1;
+      index += 1;
+      socket.once('drain', more);
+    };
+    socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n');
+    more();
+  };
+  server = createServer((socket) => void socket.on('error', () => {}).once('data', () => pour(socket.resume())));
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  http = new HttpClient({
+    endpoint: { origin: `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}` },
+  });
+  return http;
+}
+
+const event = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
+const events = (index: number): string => Array.from({ length: 100 }, (_, at) => event(100 * index + at)).join('');
+
+describe('of a stream', () => {
+  it('few comments are held, and all are counted', async () => {
+    const stream = await poured(() => ': heartbeat\n\n'.repeat(1000));
+    await poll('many comments', () => stream.comments.length > 50_000 || undefined, { timeoutMs: within });
+    expect([...stream.comments].length).toBeLessThan(1000);
+    expect(stream.comments.dropped + [...stream.comments].length).toBe(stream.comments.length);
+    expect(stream.comments.at(-1)?.text).toBe('heartbeat');
+    await stream.close();
+  });
+
+  it('a comment is held by its beginning', async () => {
+    const stream = await poured(() => `: ${'x'.repeat(MIB)}\n`);
+    await stream.activity({ frames: 0, comments: 0 }, { within, for: 'a comment' });
+    expect(stream.comments.at(0)?.text).toHaveLength(1000);
+    await stream.close();
+  });
+
+  it('no more frames are read than are held for the check', async () => {
+    const stream = await poured(events);
+    await poll('reading to stop', () => stream.frames.unreadCost >= 2 * MIB || undefined, { timeoutMs: within });
+    const { bytes } = stream;
+    for (let turn = 0; turn < 50; turn += 1) await socketsRead();
+    expect(stream.bytes).toBeLessThanOrEqual(bytes + CHUNK);
+    await stream.close();
+  });
+
+  it('every frame is given out in turn, and few are held that were', async () => {
+    const stream = await poured(events);
+    for (let id = 0; id < 20_000; id += 1)
+      expect((await stream.next({ within, for: `event ${id}` })).id).toBe(String(id));
+    expect([...stream.frames].length - stream.unread).toBeLessThan(3000);
+    expect(stream.frames.at(0)).toBeUndefined();
+    await stream.close();
+  });
+
+  it('every frame can be looked at once, and few are held that were', async () => {
+    const stream = await poured(events);
+    let looked = 0;
+    while (looked < 20_000) {
+      await stream.activity({ frames: looked, comments: 0 }, { within, for: `frame ${looked}` });
+      for (const frame of stream.frames.slice(looked)) {
+        expect(frame.id).toBe(String(looked));
+        looked += 1;
+      }
+    }
+    expect([...stream.frames].length).toBeLessThan(6000);
+    await stream.close();
+  });
+
+  it.each([
+    ['a block', () => 'data: and another line\n'.repeat(100)],
+    ['a block of odd fields', (index: number) => `field-${index}\n`],
+    ['a line', () => 'x'.repeat(8000)],
+    ['a comment', () => `: ${'x'.repeat(8000)}`],
+  ])('%s without end is the end of the stream', async (_, piece) => {
+    const stream = await poured(piece);
+    await expect(stream.next({ within, for: 'an event' })).rejects.toBeInstanceOf(StreamEnded);
+    expect(stream.ended?.reason).toMatch(/^a (line|block) larger than 4194304 bytes$/);
+    expect(stream.framing.unknownFields.size).toBeLessThanOrEqual(100);
+    await stream.close();
+  });
+});
+
+it('an EventSource client gives up', async () => {
+  const client = new EventSourceClient(await pouring(events), { path: '/events', types: ['a.b'] });
+  const never = client.until(() => false, { within, for: 'an event that does not come' });
+  await expect(never).rejects.toThrow(/the client gave up .*more than \d+ bytes came/);
+  expect(client.messages.length).toBeLessThan(50_000);
+});
