@@ -53,6 +53,9 @@ interface Record {
   warning?: Partial<CheckResult>;
 }
 
+/** What an error means in view of what the target knows; `standing`: this one has been looked at already. */
+type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
+
 /** The result of a check. Nothing that the check throws is thrown on. Secrets are masked in its exchanges and actual values only. */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
@@ -62,11 +65,13 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     await untilOver(run, async (signal) => {
       const context = await run.context(signal);
       const hooks: TargetHooks = Object(context);
+      const reconsider = reconsiderOnce(hooks);
       await hooks.prepare?.(run.check.requirement);
       try {
-        await run.check.run(Object.assign(Object.create(null), context, toolsFor(run, record, signal)));
+        await run.check.run(Object.assign(Object.create(null), context, toolsFor(run, record, signal, reconsider)));
+        if (record.warning !== undefined) await expectStanding(record.warning, reconsider);
       } catch (error) {
-        throw hooks.reconsider === undefined ? error : await hooks.reconsider(error);
+        throw await reconsider(error);
       }
     });
     ended = record.warning === undefined ? { outcome: 'pass' } : { outcome: 'warn', ...record.warning };
@@ -87,8 +92,34 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   };
 }
 
+/** Gives the target its say about an error, once for each: later drives must not excuse what stood. */
+function reconsiderOnce(hooks: TargetHooks): Reconsider {
+  const known = new WeakSet<object>();
+  return async (error, standing = false) => {
+    if (hooks.reconsider === undefined || typeof error !== 'object' || error === null || known.has(error)) return error;
+    const meant = standing ? error : await hooks.reconsider(error);
+    if (typeof meant === 'object' && meant !== null) known.add(meant);
+    return meant;
+  };
+}
+
+/** Throws what a SHOULD that did not hold means, when that is not the target's doing. */
+async function expectStanding(
+  { expected = '', actual = '' }: Partial<CheckResult>,
+  reconsider: Reconsider,
+): Promise<void> {
+  const violation = new Violation({ expected, actual });
+  const meant = await reconsider(violation);
+  if (meant !== violation) throw meant;
+}
+
 /** What the check is given beside the context of its API. */
-function toolsFor<Context>(run: CheckRun<Context>, record: Record, signal: AbortSignal): CheckContext {
+function toolsFor<Context>(
+  run: CheckRun<Context>,
+  record: Record,
+  signal: AbortSignal,
+  reconsider: Reconsider,
+): CheckContext {
   const { recorder, runs, replay } = run;
   const seed = replay?.seed ?? seedOf(run.seed, run.check.id);
   const shown = (actual: unknown, limit: number): string => show(actual, limit, recorder.redactor);
@@ -108,7 +139,7 @@ function toolsFor<Context>(run: CheckRun<Context>, record: Record, signal: Abort
     blocked(reason) {
       throw new Blocked(reason);
     },
-    property: propertyFor(recorder, { seed, runs, signal }, replay?.path),
+    property: propertyFor(recorder, { seed, runs, signal, reconsider }, replay?.path),
     replayPath: replay?.replay_path,
     seed,
     signal,
@@ -120,7 +151,7 @@ function toolsFor<Context>(run: CheckRun<Context>, record: Record, signal: Abort
 /** Runs the properties of a check. `path` is that of a counterexample to run again, `n/…` for the n-th of them. */
 function propertyFor(
   recorder: Recorder,
-  { signal, ...run }: { seed: number; runs: number; signal: AbortSignal },
+  { signal, reconsider, ...run }: { seed: number; runs: number; signal: AbortSignal; reconsider: Reconsider },
   path: string | undefined,
 ): CheckContext['property'] {
   const [replayed = '', replayPath] = path?.split('/') ?? [];
@@ -137,7 +168,11 @@ function propertyFor(
       if (signal.aborted) throw new Blocked('the check is over');
       // A finding shows the exchanges of the failing run alone.
       recorder.clear(kept);
-      await predicate(value);
+      try {
+        await predicate(value);
+      } catch (error) {
+        throw await reconsider(error);
+      }
     };
     try {
       await runProperty(arbitrary, recorded, { ...run, redactor: recorder.redactor, onFound, ...again }, options);
@@ -145,7 +180,7 @@ function propertyFor(
       recorder.restore(found);
       if (error instanceof Violation && error.finding.path !== undefined)
         error.finding.path = `${index}/${error.finding.path}`;
-      throw error;
+      throw await reconsider(error, true);
     }
   };
 }

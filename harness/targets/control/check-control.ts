@@ -11,7 +11,16 @@ import type {
 import type { Deployment } from '../../contract/deployment.ts';
 import type { Level, Requirement, TargetHooks } from '../../runner/types.ts';
 import { Blocked, Violation } from '../../runner/violation.ts';
-import { AgentEnded, type Control, type ControlCall, ControlError, ControlLate, type Exact } from './control.ts';
+import { type CallName, isLong } from './call-times.ts';
+import {
+  AgentEnded,
+  type Control,
+  type ControlCall,
+  ControlError,
+  ControlLate,
+  ControlRefused,
+  type Exact,
+} from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
 import { DriveConfirmation } from './drive-confirmation.ts';
 import { type Drive, Drives } from './drives.ts';
@@ -52,6 +61,8 @@ export class CheckControl implements Control, TargetHooks {
   readonly #recorder: Recorder;
   readonly #drives: Drives;
   #level: Level = 'MUST';
+  /** The last call that failed, though control did not refuse it; a check may not have awaited it. */
+  #failure: ControlError | undefined;
 
   /** `recorder` keeps what is driven, for a script that repeats it. */
   constructor(control: Control, agent: ControlledAgent, signal: AbortSignal, recorder: Recorder) {
@@ -91,6 +102,8 @@ export class CheckControl implements Control, TargetHooks {
     this.#drives.clear();
     this.#agent.stopping();
     await this.#call({ name: 'stop', signal }, (control) => control.stop(signal));
+    // It may have cut off calls that were under way.
+    this.#failure = undefined;
     await this.#agent.expectDown(this.#signal);
   }
   async start(): Promise<void> {
@@ -101,6 +114,7 @@ export class CheckControl implements Control, TargetHooks {
       throw error;
     }
     this.#agent.started();
+    this.#failure = undefined;
   }
   line(call: ControlCall): string | undefined {
     return this.#control.line(call);
@@ -126,9 +140,12 @@ export class CheckControl implements Control, TargetHooks {
       return error instanceof Violation || error instanceof NoAnswer ? error : finding;
     }
     if (!(error instanceof Violation)) return error;
+    if (this.#failure !== undefined) return this.#failure;
     const confirmation = new DriveConfirmation(this.#control.bound(this.#signal), this.#agent, this.#signal);
     const untrue = await confirmation.contradiction(this.#drives);
-    return untrue === undefined ? error : new ControlError(untrue);
+    if (untrue === undefined) return error;
+    this.#agent.calls.distrust(untrue.call, untrue.why);
+    return new ControlError(untrue.why);
   }
 
   /** The first check of a MUST shows that the agent ended; the others can decide nothing any more. */
@@ -148,29 +165,37 @@ export class CheckControl implements Control, TargetHooks {
   async #call<T>(call: ControlCall, make: (control: Control) => Promise<T>): Promise<T> {
     this.#throwIfOver();
     const { name } = call;
-    const { signal, limitMs } = this.#agent.calls.limit(name);
+    const { calls } = this.#agent;
+    const limit = calls.begin(name);
+    const signal = limit === undefined ? this.#signal : AbortSignal.any([this.#signal, limit]);
     const drive = this.#recorder.drove({ what: inWords(call), line: this.#control.line(call) });
+    const started = performance.now();
     try {
-      const answer = await make(
-        this.#control.bound(signal === undefined ? this.#signal : AbortSignal.any([this.#signal, signal])),
-      );
+      const answer = await make(this.#control.bound(signal));
       this.#throwIfOver();
-      this.#agent.calls.answered(name);
+      calls.answered(name);
       drive.ids = idsOf(answer);
       return answer;
     } catch (error) {
+      const late = error instanceof ControlLate || limit?.aborted === true;
+      if (late || (this.#signal.aborted && isLong(performance.now() - started))) calls.late(name);
       this.#throwIfOver();
-      if (signal?.aborted === true || error instanceof ControlLate) this.#agent.calls.late(name);
-      if (signal?.aborted === true)
-        throw new ControlLate(`control ${name}: no answer within ${limitMs / 1000} s, after one that came too late`);
-      // What control speaks to failed it, such as a platform that it deploys through: that is not the target.
-      if (error instanceof NoAnswer || error instanceof Unreachable)
-        throw new ControlError(`control ${name}: ${error.message}`, { cause: error });
-      throw error;
+      const failure = asControlError(name, error, limit?.aborted === true);
+      if (failure === undefined) throw error;
+      if (!(failure instanceof ControlRefused)) this.#failure = failure;
+      throw failure;
     }
   }
 
   #throwIfOver(): void {
     if (this.#signal.aborted) throw new ControlError('control: the check is over');
   }
+}
+
+function asControlError(name: CallName, error: unknown, lateAgain: boolean): ControlError | undefined {
+  if (lateAgain) return new ControlLate(`control ${name}: no answer in time, after one that came too late`);
+  // What control speaks to failed it, such as a platform that it deploys through: that is not the target.
+  if (error instanceof NoAnswer || error instanceof Unreachable)
+    return new ControlError(`control ${name}: ${error.message}`, { cause: error });
+  return error instanceof ControlError ? error : undefined;
 }

@@ -3,6 +3,7 @@ import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
 import { pollWithin } from '../../common/waiting.ts';
+import type { CallName } from './call-times.ts';
 import { type Control, ControlError, parseExact } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
 import type { Drive, Drives, Unseen } from './drives.ts';
@@ -12,6 +13,13 @@ const TRACE_MS = 2000;
 const LOOK_MS = 20;
 /** Several, as a device may give each subscriber a share of them. */
 const SOME_EVENTS = 3;
+
+/** What control said that is not so. */
+export interface Untrue {
+  call: CallName;
+  /** In words. */
+  why: string;
+}
 
 /** Compares what control said with what the device shows. Control is contradicted only when there is no trace at all. */
 export class DriveConfirmation {
@@ -25,8 +33,8 @@ export class DriveConfirmation {
     this.#signal = signal;
   }
 
-  /** What control said that is not so, in words; undefined when the target may have to answer for the finding. */
-  async contradiction(drives: Drives): Promise<string | undefined> {
+  /** Undefined when the target may have to answer for what was found. */
+  async contradiction(drives: Drives): Promise<Untrue | undefined> {
     if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
     const http = await this.#agent.client(this.#signal);
     try {
@@ -41,59 +49,55 @@ export class DriveConfirmation {
   }
 
   /** The device still has events that control said were compacted away. */
-  async #compaction(http: HttpClient, drives: Drives): Promise<string | undefined> {
-    const { compacted } = drives;
-    const [oldest] = drives.all.flatMap((drive) => (drive.kind === 'publish' ? [drive.first] : []));
-    if (compacted === undefined || oldest === undefined || oldest >= compacted - 1n) return undefined;
-    const id = await firstAfter(http, oldest);
-    if (id === undefined || id >= compacted) return undefined;
-    return `control said that its log begins with event ${compacted} after a compaction, and the device still has event ${id}`;
+  async #compaction(http: HttpClient, { compacted, all }: Drives): Promise<Untrue | undefined> {
+    if (compacted === undefined) return undefined;
+    const published = all.flatMap((drive) =>
+      drive.kind === 'publish' && drive.first < compacted ? [drive.first] : [],
+    );
+    for (const cursor of [compacted - 2n, published.at(-1), published[0]]) {
+      if (cursor === undefined || cursor < 0n) continue;
+      const id = await firstAfter(http, cursor);
+      if (id === undefined || id >= compacted) continue;
+      const why = `control said that the log begins with event ${compacted} after a compaction, and the device still has event ${id}`;
+      return { call: 'compact', why };
+    }
+    return undefined;
   }
 
-  async #drive(http: HttpClient, drives: Drives): Promise<string | undefined> {
-    const untraced: Unseen[] = [];
-    for (const unseen of drives.unseen)
-      if (!(await drives.isInLog(unseen)) && !(await this.#isShown(http, unseen.drive))) untraced.push(unseen);
-    const [first] = untraced;
-    if (first === undefined) return undefined;
-    const { drive } = first;
-    if (drive.kind === 'remove')
-      return `control said that it had removed ${drive.id}, and the device still shows it as deployed`;
-    if (!this.#agent.logTells && (this.#agent.losesEvents || (await this.#isTruthful(http)))) return undefined;
-    const where = this.#agent.logTells ? 'neither its event log nor what it serves' : 'nothing that it serves';
-    return drive.kind === 'publish'
-      ? `control said that it had published the events ${drive.first} to ${drive.last}, and the device shows none of them: ${where} has a trace`
-      : `control said that it had deployed ${drive.id}, and the device does not show it: ${where} has a trace`;
+  async #drive(http: HttpClient, drives: Drives): Promise<Untrue | undefined> {
+    const { unseen } = drives;
+    for (const one of unseen) {
+      if (await this.#isTraced(http, drives, one)) continue;
+      const { drive } = one;
+      if (!this.#agent.logTells && (await this.#isTruthful(http, drive.kind))) return undefined;
+      const what =
+        drive.kind === 'publish'
+          ? `published the events ${drive.first} to ${drive.last}`
+          : `${DONE[drive.kind]} ${drive.id}`;
+      return { call: drive.kind, why: `control said that it had ${what}, and the device shows no trace of it` };
+    }
+    return undefined;
   }
 
-  /** Whether the device serves a trace of the drive. A log that tells nothing leaves events to `#isTruthful`. */
-  async #isShown(http: HttpClient, drive: Drive): Promise<boolean> {
-    if (drive.kind === 'publish')
-      return this.#agent.logTells && (await this.#isReplayed(http, drive.first, drive.last));
-    const shown = await current(http);
-    if (drive.kind === 'deploy') return shown?.['id'] === drive.id;
-    return shown?.['id'] !== drive.id || shown['activity_status'] !== 'deployed';
+  /** Whether the log or the device shows the drive by now. Without a log that tells something, events leave it to `#isTruthful`. */
+  async #isTraced(http: HttpClient, drives: Drives, one: Unseen): Promise<boolean> {
+    const { drive } = one;
+    if (drive.kind !== 'publish') {
+      const shown = await current(http);
+      const isActive = shown?.['id'] === drive.id && shown['activity_status'] === 'deployed';
+      if (drive.kind === 'remove' ? !isActive : shown?.['id'] === drive.id) return true;
+    }
+    if (!this.#agent.logTells) return false;
+    const look = async () => (await drives.isInLog(one)) || undefined;
+    return (await pollWithin('the log to be written', look, this.#wait)) ?? false;
   }
 
-  async #isReplayed(http: HttpClient, first: bigint, last: bigint): Promise<boolean> {
-    const id = await firstAfter(http, first - 1n);
-    return id !== undefined && id >= first && id <= last;
-  }
-
-  /** Has control publish, and deploy, once more beside a stream that is open: whether anything comes of it. */
-  async #isTruthful(http: HttpClient): Promise<boolean> {
+  /** Has control do such a thing once more beside a stream that is open: whether anything comes of it. */
+  async #isTruthful(http: HttpClient, kind: Drive['kind']): Promise<boolean> {
     const stream = await openEvents(http);
     try {
-      if (stream.status !== 200) return this.#blame();
-      const { first_id, last_id } = await this.#control.publish(SOME_EVENTS);
-      if ((await firstId(stream)) !== undefined) return true;
-      if (await this.#isReplayed(http, BigInt(first_id), BigInt(last_id))) return true;
-      const { id } = await this.#control.deploy();
-      const look = async () => ((await current(http))?.['id'] === id ? true : undefined);
-      const wait = { timeoutMs: TRACE_MS, firstPauseMs: LOOK_MS, signal: this.#signal };
-      if ((await pollWithin('the deployment to be shown', look, wait)) === undefined) return false;
-      // Deployed, and no event: it is the device that loses events.
-      return (await firstId(stream)) === undefined ? this.#blame() : false;
+      if (stream.status !== 200) return true;
+      return kind === 'publish' ? await this.#publishes(http, stream) : await this.#deploys(http, stream);
     } catch (error) {
       // A control that cannot do it again has shown nothing.
       if (error instanceof ControlError) return false;
@@ -103,11 +107,34 @@ export class DriveConfirmation {
     }
   }
 
-  #blame(): true {
-    this.#agent.losesEvents = true;
-    return true;
+  async #publishes(http: HttpClient, stream: EventStream): Promise<boolean> {
+    if (this.#agent.losesEvents) return true;
+    const { last_id } = await this.#control.publish(SOME_EVENTS);
+    if ((await firstId(stream)) !== undefined) return true;
+    const last = BigInt(last_id);
+    if ((await firstAfter(http, last - 1n)) === last) return true;
+    // Deployed, and no event: it is the device that loses events.
+    const { id } = await this.#control.deploy();
+    this.#agent.losesEvents = (await this.#isCurrent(http, id)) && (await firstId(stream)) === undefined;
+    return this.#agent.losesEvents;
+  }
+
+  async #deploys(http: HttpClient, stream: EventStream): Promise<boolean> {
+    const { id } = await this.#control.deploy();
+    return (await this.#isCurrent(http, id)) || (await firstId(stream)) !== undefined;
+  }
+
+  async #isCurrent(http: HttpClient, id: string): Promise<boolean> {
+    const look = async () => ((await current(http))?.['id'] === id ? true : undefined);
+    return (await pollWithin('the deployment to be shown', look, this.#wait)) ?? false;
+  }
+
+  get #wait() {
+    return { timeoutMs: TRACE_MS, firstPauseMs: LOOK_MS, signal: this.#signal };
   }
 }
+
+const DONE = { deploy: 'deployed', remove: 'removed' };
 
 async function current(http: HttpClient): Promise<Record<string, unknown> | undefined> {
   const { json } = await http.get('/deployments/current');

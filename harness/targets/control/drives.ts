@@ -67,7 +67,7 @@ export class Drives {
 
   /** Whether a log that is written late shows the drive by now. */
   async isInLog({ drive, mark }: Unseen): Promise<boolean> {
-    return shows(await addedSince(this.#log, mark), drive);
+    return storesDrive(await addedSince(this.#log, mark), drive);
   }
 }
 
@@ -102,12 +102,8 @@ async function addedSince(log: LogPlace | undefined, mark: LogMark | undefined):
   return parts.join('\n');
 }
 
-/** How an agent lays a line out is not stated: any JSON value may be the id. */
-function shows(text: string, drive: Drive): boolean {
-  if (drive.kind !== 'publish') return text.includes(drive.id);
-  const { first, last } = drive;
-  return [...text.matchAll(/(?<=[:[,\s"])\d+(?=[,}\]\s"]|$)/g)].some(([digits]) => {
-    const id = BigInt(digits);
-    return id >= first && id <= last;
-  });
+/** How an agent lays a line out is not stated: any JSON value may be the id. Other drives may have taken ids that control made up. */
+function storesDrive(text: string, drive: Drive): boolean {
+  const id = drive.kind === 'publish' ? String(drive.last) : drive.id;
+  return drive.kind === 'publish' ? new RegExp(`(?<![\\w.-])${id}(?![\\w.-])`).test(text) : text.includes(id);
 }

@@ -2,7 +2,13 @@
 import { join } from 'node:path';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { variants as slowVariants } from '../../../simulators/defects/device/slowness.ts';
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
+import {
+  UNWILLING_CONTROLS,
+  type UnwillingControl,
+  unwillingControl,
+} from '../../../simulators/defects/unwilling-control.ts';
 import { willingControl } from '../../../simulators/defects/willing-control.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/index.ts';
 import type { TransportName } from '../../../simulators/device/transport/index.ts';
@@ -11,7 +17,7 @@ import { Redactor } from '../../client/redact.ts';
 import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { startRobot } from './simulated.ts';
-import { NULL_PATIENCE_MS, type Only, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
+import { type Narrowed, NULL_PATIENCE_MS, namesOf, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
 
 /** A check waits this long for what a defect withholds, once for each attempt to find a smaller counterexample. */
 const DEFECT_PATIENCE_MS = 4000;
@@ -24,41 +30,62 @@ interface Robot {
   patienceMs?: number;
 }
 
-async function runOnRobot(choice: Robot, only: Only): Promise<Report> {
+/** Long enough for a control that is slow, short enough for one that hinders every check. */
+const UNWILLING_MS = 150_000;
+
+async function runUnwilling(unwilling: UnwillingControl, narrowed: Narrowed): Promise<Report> {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(scratch());
+  const robot = stack.use(await startRobot({ transport: 'unix' }));
+  const { socket = '', control: behind } = robot.place;
+  const { address: control } = stack.use(await unwillingControl(unwilling, behind, { path: join(path, 'front.sock') }));
+  const redactor = new Redactor();
+  const target = stack.use(
+    await openDeviceTarget({ socket, control, env: {}, redactor, patienceMs: DEFECT_PATIENCE_MS }),
+  );
+  const { capabilities } = target;
+  return await runOn(deviceSuite, target, {
+    ...{ redactor, capabilities, maxTimeMs: UNWILLING_MS },
+    narrowed: { ...narrowed, fast: true },
+  });
+}
+
+async function runOnRobot(choice: Robot, narrowed: Narrowed): Promise<Report> {
   const { behaviour, transport = 'unix', fresh = false, patienceMs = PATIENCE_MS } = choice;
   const changed = behaviour === undefined ? {} : { behaviour: behaviour(referenceBehaviour) };
   await using robot = await startRobot({ transport, fresh, ...changed });
-  return await runAt(robot.place, patienceMs, only);
+  return await runAt(robot.place, patienceMs, narrowed);
 }
 
 async function runAt(
   place: { socket?: string; discovery?: string; control?: string },
   patienceMs: number,
-  only?: Only,
+  narrowed: Narrowed,
 ): Promise<Report> {
   const redactor = new Redactor();
   await using target = await openDeviceTarget({ ...place, env: {}, redactor, patienceMs });
-  return await runOn(deviceSuite, target, { redactor, capabilities: target.capabilities, only });
+  return await runOn(deviceSuite, target, { redactor, capabilities: target.capabilities, narrowed });
 }
 
-async function runNull(name: NullServerName): Promise<Report> {
+async function runNull(name: NullServerName, narrowed: Narrowed): Promise<Report> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(scratch());
   const server = stack.use(await nullServer(name, { path: join(path, 'null.sock') }));
-  return await runAt({ socket: server.address }, NULL_PATIENCE_MS);
+  return await runAt({ socket: server.address }, NULL_PATIENCE_MS, narrowed);
 }
 
-async function runWillingNull(name: NullServerName): Promise<Report> {
+async function runWillingNull(name: NullServerName, narrowed: Narrowed): Promise<Report> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(scratch());
   const server = stack.use(await nullServer(name, { path: join(path, 'null.sock') }));
   const control = stack.use(await willingControl({ path: join(path, 'control.sock') }, path));
-  return await runAt({ socket: server.address, control: control.address }, NULL_PATIENCE_MS);
+  return await runAt({ socket: server.address, control: control.address }, NULL_PATIENCE_MS, narrowed);
 }
 
 /** Defects of the loopback transport show on it alone. */
 const transportOf = (requirements: readonly string[]): TransportName =>
   requirements.some((id) => id.startsWith('device.loopback.')) ? 'loopback' : 'unix';
+const SLOW = namesOf(slowVariants);
 const ON_LOOPBACK = ['unauthorized-is-403'];
 
 const REFERENCES: Record<string, Robot> = {
@@ -67,21 +94,31 @@ const REFERENCES: Record<string, Robot> = {
   'before its first event': { fresh: true },
 };
 
-export const deviceSubjects = (): Subject[] =>
-  subjectsOf('device', {
+export const deviceSubjects = (): Subject[] => [
+  ...subjectsOf('device', {
     references: Object.entries(REFERENCES).map(([name, robot]) => ({
       name,
       summary: 'The simulated device.',
-      run: (only) => runOnRobot(robot, only),
+      run: (narrowed) => runOnRobot(robot, narrowed),
     })),
     defects: deviceDefects.map(({ name, summary, breaks, file, behaviour }) => ({
       ...{ name, summary, breaks, file },
-      run: (only) => runOnRobot({ behaviour, transport: transportOf(breaks), patienceMs: DEFECT_PATIENCE_MS }, only),
+      run: (narrowed) =>
+        runOnRobot({ behaviour, transport: transportOf(breaks), patienceMs: DEFECT_PATIENCE_MS }, narrowed),
     })),
     variants: deviceVariants.map(({ name, summary, behaviour }) => ({
-      ...{ name, summary },
-      run: (only) => runOnRobot({ behaviour, transport: ON_LOOPBACK.includes(name) ? 'loopback' : 'unix' }, only),
+      ...{ name, summary, slow: SLOW.has(name) },
+      run: (narrowed) =>
+        runOnRobot({ behaviour, transport: ON_LOOPBACK.includes(name) ? 'loopback' : 'unix' }, narrowed),
     })),
     runNull,
     runWillingNull,
-  });
+  }),
+  ...UNWILLING_CONTROLS.map(
+    (unwilling): Subject => ({
+      ...{ api: 'device', kind: 'unwilling', file: 'simulators/defects/unwilling-control.ts' },
+      ...unwilling,
+      run: (narrowed) => runUnwilling(unwilling, narrowed),
+    }),
+  ),
+];

@@ -1,5 +1,5 @@
 /** The matrix must be able to fail, in each of the ways in which a suite can be wrong. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/samples.ts';
 import type { CheckResult } from '../../runner/types.ts';
@@ -18,6 +18,7 @@ function verdictOn(kind: SubjectKind, checks: CheckResult[], breaks?: string[]):
     ...{ api: 'device', kind, name: 'some-subject', summary: 'Does something.', file: 'some-subject.ts' },
     run: async () => sampleReport(checks, {}),
     ...(breaks === undefined ? {} : { breaks }),
+    ...(kind === 'unwilling' ? { reason: /such socket/ } : {}),
   };
   return evaluateSubject(subject);
 }
@@ -32,6 +33,8 @@ describe('a subject', () => {
     ['null', [fails, blocked, { ...passes, level: 'SHOULD' }], undefined],
     ['defect', [passes, fails], ['device.events.types']],
     ['defect', [warns], ['device.events.types']],
+    ['unwilling', [passes, blocked], undefined],
+    ['starved', [blocked], undefined],
   ] as [SubjectKind, CheckResult[], string[] | undefined][])('is ok: %s', async ([kind, checks, breaks]) => {
     expect(await problems(kind, checks, breaks)).toEqual([]);
   });
@@ -42,6 +45,11 @@ describe('a subject', () => {
     ['variant', [fails], undefined, /device.events.types: expected .* leaves this open/],
     ['variant', [blocked], undefined, /blocked/],
     ['null', [passes], undefined, /null server passes device.events.frame/],
+    ['unwilling', [blocked, fails], undefined, /device.events.types: expected .* the target is correct/],
+    ['unwilling', [blocked, warns], undefined, /device.events.types: expected .* the target is correct/],
+    ['unwilling', [{ ...blocked, fault: true }], undefined, /no such socket → name this error/],
+    ['unwilling', [passes], undefined, /no check is blocked by .*such socket/],
+    ['starved', [fails, blocked], undefined, /device.events.types: expected .* the target is correct/],
     ['defect', [passes], ['device.events.frame'], /not caught by device.events.frame → .*`breaks` in some-subject.ts/],
     ['defect', [passes, fails], ['device.events.frame', 'device.events.types'], /not caught by device.events.frame/],
     ['defect', [blocked], ['device.events.frame'], /not caught .*blocked: device.events.frame: no such socket/],
@@ -51,6 +59,22 @@ describe('a subject', () => {
       expect((await problems(kind, checks, breaks)).join('\n')).toMatch(expected);
     },
   );
+
+  it('is held to its time when it runs alone', async () => {
+    using clock = vi.spyOn(performance, 'now');
+    const run = async (slow: boolean, seconds: number): Promise<string[]> => {
+      clock.mockReturnValueOnce(0).mockReturnValue(seconds * 1000);
+      const subject: Subject = {
+        ...{ api: 'device', kind: 'variant', name: 'some-subject', summary: 'Does something.', slow },
+        run: async () => sampleReport([passes], {}),
+      };
+      const { problems: found } = await evaluateSubject(subject, { timed: true, fast: !slow });
+      return found.map(({ what }) => what);
+    };
+    expect(await run(false, 15)).toEqual([]);
+    expect(await run(false, 16)).toEqual(['took 16.0 s, more than 15 s']);
+    expect(await run(true, 179)).toEqual([]);
+  });
 
   it('that does not start is a problem, and ends nothing', async () => {
     const { problems: found } = await evaluateSubject({
@@ -71,7 +95,7 @@ describe('the table', () => {
     const parts = [{ api: 'device' as const, verdicts, checks: ['device.events.types', 'device.events.frame'] }];
     const text = closingTable(parts, 1500, plain);
     expect(text).toMatch(/conformant {2}defects caught {2}checks proven/);
-    expect(text).toMatch(/^device +1\/1 +1\/2 +1\/2 +– +–$/m);
+    expect(text).toMatch(/^device +1\/1 +1\/2 +1\/2 +– +– +– +–$/m);
     expect(text).toContain('✗ device defect some-subject: not caught by device.events.frame\n  → ');
     expect(text).toContain('✗ device check device.events.frame: red on no defect');
     expect(text).toContain('2 problems: 3 subjects in 1.5 s');

@@ -26,8 +26,20 @@ export interface Problem {
   todo: string;
 }
 
-/** On a defect only the checks of the requirements that it breaks are run, or with `whole` all of them. */
-export async function evaluateSubject(subject: Subject, whole = false): Promise<Verdict> {
+/** How the subjects are run. */
+export interface Manner {
+  /** Every check on a defect, and not those alone whose requirements it breaks. */
+  whole?: boolean;
+  /** Leaves out the checks that have to wait. */
+  fast?: boolean;
+  /** Holds each subject to its time. Means something only where one runs alone. */
+  timed?: boolean;
+}
+
+export async function evaluateSubject(
+  subject: Subject,
+  { whole = false, fast = false, timed = false }: Manner = {},
+): Promise<Verdict> {
   const started = performance.now();
   const ended = (verdict: Omit<Verdict, 'subject' | 'durationMs'>): Verdict => ({
     subject,
@@ -35,17 +47,35 @@ export async function evaluateSubject(subject: Subject, whole = false): Promise<
     ...verdict,
   });
   try {
-    const report = await subject.run(subject.kind === 'defect' && !whole ? subject.breaks : undefined);
+    const report = await subject.run({
+      fast,
+      ...(subject.kind === 'defect' && !whole ? { only: subject.breaks } : {}),
+    });
     return ended({
       passed: report.checks.filter(({ outcome }) => outcome === 'pass').length,
       red: report.checks.filter(isRed).map(reported),
-      problems: PROBLEMS[subject.kind](subject, report),
+      problems: [
+        ...PROBLEMS[subject.kind](subject, report),
+        ...(timed ? tooLong(subject, performance.now() - started, fast) : []),
+      ],
     });
   } catch (error) {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const problem = { what: `could not be run: ${reason}`, todo: 'repair the matrix or the simulator' };
     return ended({ passed: 0, red: [], problems: [problem] });
   }
+}
+
+/** Seconds that the suite may take on any subject, whatever is wrong with it: without the checks that have to wait, and with them. */
+const BOUNDS = { fast: 15, whole: 75, slow: 180 };
+
+/** An unwilling control and a starved harness are bounded by the limits of their calls. */
+function tooLong({ kind, slow = false }: Subject, tookMs: number, fast: boolean): Problem[] {
+  if (kind === 'unwilling' || kind === 'starved') return [];
+  const seconds = slow ? BOUNDS.slow : fast ? BOUNDS.fast : BOUNDS.whole;
+  if (tookMs <= seconds * 1000) return [];
+  const what = `took ${(tookMs / 1000).toFixed(1)} s, more than ${seconds} s`;
+  return [{ what, todo: 'learn once what must fail: name a premise, or wait for less after a time-out' }];
 }
 
 const isRed = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
@@ -79,6 +109,8 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
         what: `a null server passes ${id}`,
         todo: 'have the check make sure first that the target works',
       })),
+  unwilling: hindered,
+  starved: hindered,
   defect: ({ breaks = [], file }, report) =>
     breaks
       .filter((broken) => !report.checks.some((check) => isRed(check) && concerns(check, broken)))
@@ -91,6 +123,22 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
         };
       }),
 };
+
+/** The target is correct, so that nothing may be red; and what hinders the checks must show, or the subject proves nothing. */
+function hindered({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
+  const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
+  const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
+  return [
+    ...report.checks.filter(isRed).map((check) => ({
+      what: why(check),
+      todo: 'the target is correct: block the check, with the reason',
+    })),
+    ...stuck
+      .filter(({ fault }) => fault === true)
+      .map(({ id, reason: words }) => ({ what: `${id}: ${words}`, todo: 'name this error: it is no fault in Muster' })),
+    ...(shown ? [] : [{ what: `no check is blocked by ${reason}`, todo: `correct \`reason\` in ${file}` }]),
+  ];
+}
 
 const blocked = (report: Report): Problem[] =>
   report.checks

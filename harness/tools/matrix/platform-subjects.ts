@@ -1,6 +1,7 @@
 /** Subjects of the platform suite: the reference platform in every version, and the platform with every defect, and with every variant. */
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
+import { variants as slowVariants } from '../../../simulators/defects/platform/slowness.ts';
 import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { Redactor } from '../../client/redact.ts';
@@ -8,26 +9,26 @@ import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, type SupportedVersion } from '
 import type { Report } from '../../runner/types.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import { KEY, LIMITED_KEY, startWorkspace } from './simulated.ts';
-import { NULL_PATIENCE_MS, type Only, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
+import { type Narrowed, NULL_PATIENCE_MS, namesOf, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
 
 interface Platform {
   behaviour?(reference: PlatformBehaviour): PlatformBehaviour;
   apiVersion?: SupportedVersion;
 }
 
-async function runOnPlatform({ behaviour, apiVersion }: Platform, only: Only): Promise<Report> {
+async function runOnPlatform({ behaviour, apiVersion }: Platform, narrowed: Narrowed): Promise<Report> {
   const changed = behaviour === undefined ? {} : { platform: behaviour(referenceBehaviour) };
   await using workspace = await startWorkspace(changed);
   const { id: offlineDevice } = await workspace.create('/devices', { name: 'never-online' });
   const devices = { onlineDevice: workspace.deviceId, ...(offlineDevice === undefined ? {} : { offlineDevice }) };
   const spoken = apiVersion === undefined ? {} : { apiVersion };
-  return await runAt({ url: workspace.platform.url, ...devices, ...spoken }, PATIENCE_MS, only);
+  return await runAt({ url: workspace.platform.url, ...devices, ...spoken }, PATIENCE_MS, narrowed);
 }
 
 async function runAt(
   place: { url: string; apiVersion?: string; onlineDevice: string; offlineDevice?: string },
   patienceMs: number,
-  only?: Only,
+  narrowed: Narrowed,
 ): Promise<Report> {
   const redactor = new Redactor();
   const keys = { apiKey: KEY, limitedKey: LIMITED_KEY };
@@ -37,29 +38,31 @@ async function runAt(
   const capabilities = new Set([...target.capabilities, ...hidden]);
   const context: typeof target.context = (recorder, signal) => ({ ...target.context(recorder, signal), capabilities });
   const { description, unreachable } = target;
-  return await runOn(platformSuite, { description, unreachable, context }, { redactor, capabilities, only });
+  return await runOn(platformSuite, { description, unreachable, context }, { redactor, capabilities, narrowed });
 }
 
-async function runNull(name: NullServerName): Promise<Report> {
+async function runNull(name: NullServerName, narrowed: Narrowed): Promise<Report> {
   await using server = await nullServer(name, { port: 0 });
   const devices = { onlineDevice: 'dvc_online', offlineDevice: 'dvc_offline' };
-  return await runAt({ url: `${server.address}/beta`, ...devices }, NULL_PATIENCE_MS);
+  return await runAt({ url: `${server.address}/beta`, ...devices }, NULL_PATIENCE_MS, narrowed);
 }
+
+const SLOW = namesOf(slowVariants);
 
 export const platformSubjects = (): Subject[] =>
   subjectsOf('platform', {
     references: SUPPORTED_VERSIONS.map((apiVersion) => ({
       name: apiVersion,
       summary: 'The simulated platform.',
-      run: (only) => runOnPlatform({ apiVersion }, only),
+      run: (narrowed) => runOnPlatform({ apiVersion }, narrowed),
     })),
     defects: platformDefects.map(({ name, summary, breaks, file, behaviour }) => ({
       ...{ name, summary, breaks, file },
-      run: (only) => runOnPlatform({ behaviour }, only),
+      run: (narrowed) => runOnPlatform({ behaviour }, narrowed),
     })),
     variants: platformVariants.map(({ name, summary, behaviour }) => ({
-      ...{ name, summary },
-      run: (only) => runOnPlatform({ behaviour }, only),
+      ...{ name, summary, slow: SLOW.has(name) },
+      run: (narrowed) => runOnPlatform({ behaviour }, narrowed),
     })),
     runNull,
     // An empty list is an honest answer of a platform that holds nothing.

@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
+import { random } from '../../../simulators/common/random.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
@@ -23,16 +24,25 @@ const HELP = `npm run matrix -- [options]
   --kind ${SUBJECT_KINDS.join('|').padEnd(35)}subjects of one kind
   --only NAME,NAME…                         these subjects
   --whole                                   run every check on a defect, not only those of the requirements that it breaks
+  --fast                                    leave out the checks that have to wait
+  --timed N                                 run N of the defects and null servers once more at the end, whole, fast and one at a
+                                            time, and hold each to its time (none); with --concurrency 1 every subject is
+  --seed N                                  which of them (the day)
   --concurrency N                           run N subjects at once (8)
   --table FILE                              write every row to FILE, as Markdown
   --verbose                                 print every row, not only those with problems
 `;
+
+const DAY_MS = 86_400_000;
 
 const values = toolOptions(HELP, {
   only: { type: 'string' },
   api: { type: 'string' },
   kind: { type: 'string' },
   whole: { type: 'boolean', default: false },
+  fast: { type: 'boolean', default: false },
+  timed: { type: 'string', default: '0' },
+  seed: { type: 'string', default: String(Math.floor(Date.now() / DAY_MS)) },
   concurrency: { type: 'string', default: '8' },
   table: { type: 'string' },
   verbose: { type: 'boolean', default: false },
@@ -51,16 +61,36 @@ const subjects = all.filter(
 if (subjects.length === 0) refuse('no subject is left to run', HELP);
 
 // Those that run the whole suite take longest: started last, everything would wait for them.
-const LONGEST_FIRST: readonly SubjectKind[] = ['null', 'variant', 'reference', 'defect'];
+const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
 const queue = subjects.toSorted((a, b) => LONGEST_FIRST.indexOf(a.kind) - LONGEST_FIRST.indexOf(b.kind));
 const started = performance.now();
 const verdicts: Verdict[] = [];
-await inParallel(queue, countOf('concurrency', values.concurrency, HELP), async (subject) => {
-  const verdict = await evaluateSubject(subject, values.whole);
+const concurrency = countOf('concurrency', values.concurrency, HELP);
+const { whole, fast } = values;
+await inParallel(queue, concurrency, async (subject) => {
+  const verdict = await evaluateSubject(subject, { whole, fast, timed: concurrency === 1 });
   verdicts.push(verdict);
   if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${subjects.length}\r`);
   if (values.verbose || verdict.problems.length > 0) process.stdout.write(row(verdict));
 });
+
+/** A bound means something only for a subject that has the machine to itself, which takes too long for all of them. */
+const timed = countOf('timed', values.timed, HELP, 0);
+const { next } = random(Number(values.seed));
+const sample = subjects
+  .filter(({ kind }) => kind === 'defect' || kind === 'null')
+  .map((subject) => ({ subject, order: next() }))
+  .toSorted((a, b) => a.order - b.order)
+  .slice(0, timed);
+if (sample.length > 0) process.stdout.write(`held to their time, with --seed ${values.seed}:\n`);
+for (const { subject } of sample) {
+  const verdict = await evaluateSubject(subject, { whole: true, fast: true, timed: true });
+  process.stdout.write(row(verdict));
+  const late = verdict.problems.filter(({ what }) => what.startsWith('took '));
+  const first = verdicts.find((one) => one.subject === subject);
+  if (first !== undefined && late.length > 0)
+    verdicts.splice(verdicts.indexOf(first), 1, { ...first, problems: [...first.problems, ...late] });
+}
 
 function row({ subject: { api, kind, name }, passed, red, problems, durationMs }: Verdict): string {
   const caught = red.length === 0 ? 'NOT CAUGHT' : red.map(({ id }) => id).join(' ');

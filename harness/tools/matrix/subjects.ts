@@ -6,8 +6,14 @@ import { runSuite } from '../../runner/run.ts';
 import type { Api, Capability, Report, Suite } from '../../runner/types.ts';
 import type { OpenedTarget } from '../../targets/opened.ts';
 
-export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null'] as const;
+export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null', 'unwilling', 'starved'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
+
+/** What narrows a run: ids of requirements, all when left out, and whether to leave out the checks that have to wait. */
+export interface Narrowed {
+  only?: readonly string[] | undefined;
+  fast?: boolean;
+}
 
 /** One implementation that a suite is run against. */
 export interface Subject {
@@ -19,8 +25,12 @@ export interface Subject {
   breaks?: readonly string[];
   /** The file that declares it, where that is not the matrix. */
   file?: string;
-  /** Starts it, runs the suite against it, stops it. `only`: these requirements; all when left out. */
-  run(only?: readonly string[]): Promise<Report>;
+  /** What a check that it hinders must give as its reason. */
+  reason?: RegExp;
+  /** It may take longer than the others: it is slow, and right. */
+  slow?: boolean;
+  /** Starts it, runs the suite against it, stops it. */
+  run(narrowed: Narrowed): Promise<Report>;
 }
 
 const SEED = 11;
@@ -28,11 +38,8 @@ export const PATIENCE_MS = 10_000;
 /** A null server never answers what is waited for. */
 export const NULL_PATIENCE_MS = 1000;
 
-/** Ids of requirements to check; all when undefined. */
-export type Only = readonly string[] | undefined;
-
-type Run = (only: Only) => Promise<Report>;
-type Described = Pick<Subject, 'name' | 'summary'> & { run: Run };
+type Run = (narrowed: Narrowed) => Promise<Report>;
+type Described = Pick<Subject, 'name' | 'summary' | 'slow'> & { run: Run };
 
 export interface Subjects {
   /** The reference simulator, in every form that it has. */
@@ -40,9 +47,9 @@ export interface Subjects {
   defects: readonly (Described & { breaks: readonly string[]; file: string })[];
   variants: readonly Described[];
   /** Runs the suite against a null server. */
-  runNull(name: NullServerName): Promise<Report>;
+  runNull(name: NullServerName, narrowed: Narrowed): Promise<Report>;
   /** Does so with a control API beside it that agrees to everything and does nothing. */
-  runWillingNull?(name: NullServerName): Promise<Report>;
+  runWillingNull?(name: NullServerName, narrowed: Narrowed): Promise<Report>;
   /** Null servers that prove nothing about this API. */
   withoutNull?: readonly NullServerName[];
 }
@@ -54,7 +61,13 @@ export function subjectsOf(api: Api, all: Subjects): Subject[] {
     ...all.defects.map((subject): Subject => ({ api, kind: 'defect', ...subject })),
     ...all.variants.map((subject): Subject => ({ api, kind: 'variant', ...subject })),
     ...nulls.map(
-      (name): Subject => ({ api, kind: 'null', name, summary: NULL_SERVERS[name], run: () => all.runNull(name) }),
+      (name): Subject => ({
+        api,
+        kind: 'null',
+        name,
+        summary: NULL_SERVERS[name],
+        run: (narrowed) => all.runNull(name, narrowed),
+      }),
     ),
     ...willingNulls(api, all),
   ];
@@ -66,23 +79,32 @@ function willingNulls(api: Api, { runWillingNull }: Subjects): Subject[] {
   return quiet.map((name) => ({
     ...{ api, kind: 'null', name: `${name}-willing` },
     summary: `${NULL_SERVERS[name]}; its control API agrees to everything`,
-    run: () => runWillingNull(name),
+    run: (narrowed) => runWillingNull(name, narrowed),
   }));
 }
+
+export const namesOf = (variants: readonly { name: string }[]): ReadonlySet<string> =>
+  new Set(variants.map(({ name }) => name));
 
 /** `capabilities`: what the target is taken to have, whatever was detected. */
 export function runOn<Context>(
   suite: Suite<Context>,
   target: Pick<OpenedTarget<Context>, 'description' | 'context' | 'unreachable'>,
-  { redactor, capabilities, only }: { redactor: Redactor; capabilities: ReadonlySet<Capability>; only: Only },
+  {
+    redactor,
+    capabilities,
+    narrowed: { only = [], fast = false },
+    maxTimeMs,
+  }: { redactor: Redactor; capabilities: ReadonlySet<Capability>; narrowed: Narrowed; maxTimeMs?: number },
 ): Promise<Report> {
   return runSuite(suite, {
-    plan: makePlan(suite, { capabilities, ...(only === undefined ? {} : { only }) }),
+    plan: makePlan(suite, { capabilities, only, fast }),
     target: target.description,
     context: target.context,
     redactor,
     seed: SEED,
     version: 'matrix',
+    ...(maxTimeMs === undefined ? {} : { maxTimeMs }),
     ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
   });
 }

@@ -11,7 +11,7 @@ import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import { KEY, startWorkspace } from './simulated.ts';
-import { type Only, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
+import { type Narrowed, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
 
 /** The suite waits four times as long for an effect, which many defects suppress. */
 const DEFECT_PATIENCE_MS = 1500;
@@ -25,7 +25,7 @@ interface System {
   patienceMs?: number;
 }
 
-async function runOnSystem(choice: System, only?: Only): Promise<Report> {
+async function runOnSystem(choice: System, narrowed: Narrowed): Promise<Report> {
   const { version, instead, patienceMs = PATIENCE_MS } = choice;
   await using stack = new AsyncDisposableStack();
   const workspace = stack.use(
@@ -64,7 +64,7 @@ async function runOnSystem(choice: System, only?: Only): Promise<Report> {
       },
     }),
   };
-  return await runOn(systemSuite, target, { redactor, capabilities, only });
+  return await runOn(systemSuite, target, { redactor, capabilities, narrowed });
 }
 
 /** Variants that could disturb the way from the platform to an event and back. */
@@ -92,11 +92,11 @@ export const systemSubjects = (): Subject[] =>
     references: SUPPORTED_VERSIONS.map((version) => ({
       name: version,
       summary: 'The simulated platform with a simulated device.',
-      run: (only) => runOnSystem({ version }, only),
+      run: (narrowed) => runOnSystem({ version }, narrowed),
     })),
     defects: systemDefects.map(({ name, summary, breaks, file, behaviour: platform }) => ({
       ...{ name, summary, breaks, file },
-      run: (only) => runOnSystem({ platform, patienceMs: DEFECT_PATIENCE_MS }, only),
+      run: (narrowed) => runOnSystem({ platform, patienceMs: DEFECT_PATIENCE_MS }, narrowed),
     })),
     variants: [
       ...platformVariants
@@ -104,15 +104,15 @@ export const systemSubjects = (): Subject[] =>
         .map(({ name, summary, behaviour: platform }) => ({
           name: `platform ${name}`,
           summary,
-          run: (only: Only) => runOnSystem({ platform }, only),
+          run: (narrowed: Narrowed) => runOnSystem({ platform }, narrowed),
         })),
       ...deviceVariants
         .filter(({ name }) => DEVICE_VARIANTS.includes(name))
         .map(({ name, summary, behaviour: device }) => ({
           name: `device ${name}`,
           summary,
-          run: (only: Only) => runOnSystem({ device }, only),
+          run: (narrowed: Narrowed) => runOnSystem({ device }, narrowed),
         })),
     ],
-    runNull: (instead) => runOnSystem({ instead, patienceMs: DEFECT_PATIENCE_MS }),
+    runNull: (instead, narrowed) => runOnSystem({ instead, patienceMs: DEFECT_PATIENCE_MS }, narrowed),
   });

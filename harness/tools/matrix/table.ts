@@ -28,6 +28,8 @@ const HEADINGS = [
   'checks proven',
   'variants accepted',
   'null servers rejected',
+  'unwilling controls',
+  'starved harness',
 ];
 
 /** Counts by column: how many are ok, of how many. */
@@ -70,6 +72,8 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
   return [
     ...lines,
     '',
+    ...slowest(parts).map((line) => paint('dim', line)),
+    '',
     ...wrong.flatMap(({ where, what, todo }) => [
       `${paint('red', '✗')} ${where}: ${what}`,
       paint('dim', `  → ${todo}`),
@@ -77,6 +81,14 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
     `${end}: ${subjects} subjects in ${readableDuration(durationMs)}`,
     '',
   ].join('\n');
+}
+
+/** The subjects that took longest. */
+function slowest(parts: readonly Part[]): string[] {
+  const verdicts = parts.flatMap((part) => part.verdicts).toSorted((a, b) => b.durationMs - a.durationMs);
+  return verdicts.slice(0, SLOWEST).map(({ subject: { api, kind, name }, durationMs }) => {
+    return `${readableDuration(durationMs).padStart(10)}  ${api} ${kind} ${name}`;
+  });
 }
 
 interface TableProblem extends Problem {
@@ -120,7 +132,10 @@ const TITLES: Record<SubjectKind, string> = {
   defect: 'Defects',
   variant: 'Variants',
   null: 'Null servers',
+  unwilling: 'Unwilling controls',
+  starved: 'Starved harness',
 };
+const SLOWEST = 10;
 const LONGEST = 160;
 
 export function markdownTable(parts: readonly Part[]): string {
