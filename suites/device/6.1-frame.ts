@@ -115,8 +115,10 @@ function checksOfFrames(
           if (problem !== undefined) throw problem;
         }),
     ),
-    check(requirement, { aspect: 'retained', sharing: 'shared', premises: premises.retained }, (t: Device) =>
-      withStreams(t, async (streams) => expectAll(t, await requireRetained(t, streams))),
+    check(
+      requirement,
+      { aspect: 'retained', sharing: 'shared', profile: 'core', premises: premises.retained },
+      (t: Device) => withStreams(t, async (streams) => expectAll(t, await requireRetained(t, streams))),
     ),
   ];
 }
@@ -204,6 +206,7 @@ const payloadRetainedCheck = check(
   {
     aspect: 'retained',
     sharing: 'shared',
+    profile: 'core',
     premises: ['device.events.envelope.retained', 'device.events.type-form.retained'],
   },
   (t: Device) =>

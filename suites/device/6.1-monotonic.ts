@@ -35,7 +35,7 @@ const monotonicCheck = check(
 
 const monotonicRetainedCheck = check(
   monotonic,
-  { aspect: 'retained', sharing: 'shared', premises: ['device.events.frame.retained'] },
+  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: ['device.events.frame.retained'] },
   (t: Device) => withStreams(t, async (streams) => expectRisingIds(t, await requireRetained(t, streams))),
 );
 

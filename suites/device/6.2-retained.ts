@@ -14,20 +14,20 @@ import { describeAnswer, describeOpen, type Streams, Subscription, withStreams }
 
 const completeRetainedCheck = check(
   complete,
-  { aspect: 'retained', sharing: 'shared', premises: RETAINED },
+  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: RETAINED },
   // Whether the cursor is repeated is a requirement of its own.
   (t: Device) => expectReplayFromAnywhere(t, (after) => ({ after }), { mayRepeatCursor: true }),
 );
 
 const headerRetainedCheck = check(
   header,
-  { aspect: 'retained', sharing: 'shared', premises: RETAINED_REPLAY },
+  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: RETAINED_REPLAY },
   (t: Device) => expectReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
 );
 
 const afterWinsRetainedCheck = check(
   afterWins,
-  { aspect: 'retained', sharing: 'shared', premises: ['device.events.header-cursor.retained'] },
+  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: ['device.events.header-cursor.retained'] },
   (t: Device) => expectReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
 );
 
@@ -109,7 +109,7 @@ async function openReplay(
 
 const exclusiveRetainedCheck = check(
   exclusive,
-  { aspect: 'retained', sharing: 'shared', premises: ['device.events.replay.complete.retained'] },
+  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: ['device.events.replay.complete.retained'] },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const events = await requireTwo(t, streams);
@@ -145,7 +145,7 @@ const exclusiveFutureRetainedCheck = check(
 
 const typesRetainedCheck = check(
   types,
-  { aspect: 'retained', sharing: 'shared', premises: RETAINED_REPLAY },
+  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: RETAINED_REPLAY },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const [first, ...later] = await requireTwo(t, streams);

@@ -80,6 +80,13 @@ describe('the device suite', () => {
     expect(below('device.log.crash')).toContain('device.events.content-type');
   });
 
+  it('asks a black box in profile core for all that it asks a driven device for there, where it can', () => {
+    const core = new Set(checks.filter(({ profile }) => profile === 'core').map(({ id }) => id));
+    const twins = checks.map(({ id }) => id).filter((id) => core.has(id.replace(/\.retained$/, '')));
+    expect(twins.filter((id) => id.endsWith('.retained')).length).toBeGreaterThan(5);
+    expect(twins.filter((id) => !core.has(id))).toEqual([]);
+  });
+
   it('quotes the specification in at most 25 words', () => {
     for (const { requirement } of checks)
       expect(requirement.clause?.split(/\s+/).length ?? 0, requirement.id).toBeLessThanOrEqual(25);

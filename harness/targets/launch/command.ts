@@ -75,7 +75,11 @@ function untilServing(
   if (at === undefined) {
     return waitFor(`printed ${readyForm(transports)}`, group, options, () => {
       const ready = announced(group, transports);
-      return ready?.at === undefined ? undefined : { ...ready, at: ready.at };
+      if (ready === undefined) return undefined;
+      const { at: announcedAt } = ready;
+      if (announcedAt !== undefined) return { ...ready, at: announcedAt };
+      // There is one ready line, so no other will say it.
+      throw new StartFailed(`\`${group.line}\` is ready, but has not printed ${readyForm(transports)}`);
     });
   }
   return waitFor(`served ${at.transport.served(at.address)}`, group, options, async () =>

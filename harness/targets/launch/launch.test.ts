@@ -75,6 +75,13 @@ test('kills a command that ignores SIGTERM', async () => {
   expect(alive(Number(group.stdout))).toBe(false);
 });
 
+test('does not wait for an agent that is ready and says no place, and names the placeholder', async () => {
+  const command = `echo '{"ready":true}'; sleep 600`;
+  await using target = await openDeviceTarget({ ...base(), command });
+  expect(target.unreachable).toMatch(/is ready, but has not printed .*put \{socket\}/);
+  expect(target.description).toMatchObject({ kind: 'command', address: command });
+});
+
 test('takes the address from a ready line', async () => {
   await using onSocket = await openDeviceTarget({ ...base(), command: `node ${AGENT} ${socket('c.sock')} line` });
   expect(onSocket.transport).toMatchObject({ kind: 'unix', socketPath: socket('c.sock') });
