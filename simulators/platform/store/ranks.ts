@@ -88,12 +88,13 @@ export class RankedList {
     const at = this.#chunks.length === 0 ? -1 : this.#locate(row);
     if (at === -1) return;
     for (const tally of this.#tallies.values()) {
-      const concerned = tally.filter.find((part) => part.facet === facet);
-      if (concerned === undefined) continue;
+      // Several where an order goes through the values of a facet that is filtered as well.
+      const concerned = tally.filter.filter((part) => part.facet === facet);
+      if (concerned.length === 0) continue;
       const others = tally.filter.filter((part) => part.facet !== facet);
       if (!this.passes(row, others)) continue;
-      const was = concerned.codes.includes(from);
-      const is = this.passes(row, [concerned]);
+      const was = concerned.every(({ codes }) => codes.includes(from));
+      const is = this.passes(row, concerned);
       if (was !== is) add(tally, at, is ? 1 : -1);
     }
   }
