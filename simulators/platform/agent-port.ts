@@ -34,11 +34,14 @@ export function agentPort(core: Core): AgentPort {
     deployments: (deviceId, { activity, limit, offset, expand }) => {
       const all = collections.deployment
         .where({ device_id: deviceId })
-        .filter((row) => activity.length === 0 || activity.includes(lastReported(row.activity_status)));
-      const items = all.slice(offset, offset + limit).map((row) => agentDeployment(core, row, expand));
-      return { items, total: all.length };
+        .filter((row) => activity.length === 0 || activity.includes(lastReported(row)));
+      const told = tell(core, all.slice(offset, offset + limit));
+      return { items: told.map((row) => agentDeployment(core, row, expand)), total: all.length };
     },
-    deployment: (deviceId, id, expand) => agentDeployment(core, deploymentOf(deviceId, id), expand),
+    deployment: (deviceId, id, expand) => {
+      const told = tell(core, [deploymentOf(deviceId, id)]);
+      return agentDeployment(core, told[0] as DeploymentRow, expand);
+    },
     report: (deviceId, id, report) => agentDeployment(core, applyReport(core, deploymentOf(deviceId, id), report), []),
     configInstance: (id) => agentConfigInstance(core, id),
     content: (deviceId, id) => {
@@ -88,7 +91,8 @@ function record(row: DeviceRow): AgentDeviceRecord {
 const maybeRecord = (row: DeviceRow | undefined) => (row === undefined ? undefined : record(row));
 
 function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string[]): StrictDeployment {
-  const { parent_id, queued_at, deployed_at, archived_at, ...shown } = VIEWS.deployment(core, row);
+  const known = { ...row, activity_status: activityForAgent(row) };
+  const { parent_id, queued_at, deployed_at, archived_at, ...shown } = VIEWS.deployment(core, known);
   const withRelease = expand.some((name) => name === 'release' || name.startsWith('release.'));
   return {
     ...shown,
@@ -115,10 +119,29 @@ function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): StrictR
 const agentGitCommit = (core: Core, id: string): StrictGitCommit =>
   VIEWS.git_commit(core, find(core, 'git_commit', id));
 
+/** The agent knows of targets from now on, and has to hear what becomes of them. */
+function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly DeploymentRow[] {
+  const isNews = (row: DeploymentRow) => row.target_status === 'deployed' && row.agent_activity === null;
+  if (!rows.some(isNews)) return rows;
+  const { deployment } = store.collections;
+  return store.write(() =>
+    rows.map((row) => (isNews(row) ? deployment.update(row, { agent_activity: row.activity_status }) : row)),
+  );
+}
+
+/**
+ * What the platform has archived by itself (replaced while it was queued, say) is shown to an agent that knows it as the agent
+ * knows it, with the target `archived`: an agent that is not told keeps it as a target beside the new one.
+ */
+function activityForAgent({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] {
+  return activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;
+}
+
 /**
  * An agent that stopped after removing a deployment, and before reporting it, must be able to report it later. So a deployment that
- * the platform is removing is listed to its agent as deployed.
+ * is being removed is listed to its agent as deployed.
  */
-function lastReported(activity: DeploymentRow['activity_status']): DeploymentRow['activity_status'] {
+function lastReported(row: DeploymentRow): DeploymentRow['activity_status'] {
+  const activity = activityForAgent(row);
   return activity === 'removing' ? 'deployed' : activity;
 }

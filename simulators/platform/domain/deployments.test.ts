@@ -60,6 +60,32 @@ describe('a deployment', () => {
     expect(await deploymentOf(platform, first)).toMatchObject({ status: 'archived', deployed_at: null });
   });
 
+  it('that its agent was told of stays in its list until the agent has reported it archived', async () => {
+    await using platform = await startPlatform();
+    const [kit, robot] = [await createKit(platform), await createDevice(platform)];
+    const listed = () =>
+      platform.port
+        .deployments(robot, { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] })
+        .items.map(({ id, activity_status, target_status }) => [id, activity_status, target_status]);
+    const untold = await deploy(platform, kit, robot);
+    const first = await deploy(platform, kit, robot);
+    expect(listed()).toEqual([[first, 'queued', 'deployed']]);
+    platform.port.report(robot, first, { error_status: 'retrying' });
+    const second = await deploy(platform, kit, robot);
+    expect(await deploymentOf(platform, first)).toMatchObject({ activity_status: 'archived' });
+    const both = [
+      [first, 'queued', 'archived'],
+      [second, 'queued', 'deployed'],
+    ];
+    expect(listed()).toEqual(both);
+    // The agent had it in place already, and did not know that it was replaced.
+    platform.port.report(robot, first, { activity_status: 'deployed' });
+    expect(listed()).toEqual([[first, 'deployed', 'archived'], both[1]]);
+    platform.port.report(robot, first, { activity_status: 'archived' });
+    expect(listed()).toEqual([both[1]]);
+    expect(await deploymentOf(platform, untold)).toMatchObject({ activity_status: 'archived' });
+  });
+
   it('that is staged drifts when another is deployed, and can then only be archived', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];

@@ -35,6 +35,7 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
       config_instance_ids: JSON.stringify(request.config_instance_ids),
       queue_before: store.queued,
       queue_order: null,
+      agent_activity: null,
     });
     return request.target_status === 'deployed' ? target(core, staged) : staged;
   });

@@ -14,8 +14,28 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
   if (row.target_status === 'staged') {
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }
+  return store.write(() => {
+    const known = noteKnown(core, row, report);
+    const step = stepOf(core, known, report);
+    if (Object.keys(step).length === 0) return known;
+    const updated = advance(core, known, step);
+    if (step.target === 'archived') releaseTarget(core, updated);
+    if (step.activity === 'deployed' && behaviour.driftsOn === 'deployed') drift(core, updated);
+    return updated;
+  });
+}
+
+/** Keeps what the agent knows, also where the platform has moved on. */
+function noteKnown(core: Core, row: DeploymentRow, { activity_status: activity }: DeploymentReport): DeploymentRow {
+  if (activity === undefined) return row;
+  const known = activity === 'archived' ? null : activity;
+  if (known === row.agent_activity) return row;
+  return core.store.collections.deployment.update(row, { agent_activity: known });
+}
+
+function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentReport): Step {
   // Archived is final: later reports were on their way when the platform replaced the deployment.
-  if (row.activity_status === 'archived') return row;
+  if (row.activity_status === 'archived') return {};
   const step: Step = {};
   const activity = report.activity_status;
   // A report may arrive after the platform has moved on. That is no error of the agent; it changes nothing.
@@ -30,13 +50,7 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
     if (report.deployed_at !== undefined) step.deployedAt = report.deployed_at;
     if (report.archived_at !== undefined) step.archivedAt = report.archived_at;
   }
-  if (Object.keys(step).length === 0) return row;
-  return store.write(() => {
-    const updated = advance(core, row, step);
-    if (step.target === 'archived') releaseTarget(core, updated);
-    if (step.activity === 'deployed' && behaviour.driftsOn === 'deployed') drift(core, updated);
-    return updated;
-  });
+  return step;
 }
 
 /** A deployment that is being removed is no target any more. */

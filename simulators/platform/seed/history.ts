@@ -95,4 +95,5 @@ const blank = (dice: Random, device: DeviceRow, release: SeededRelease, queued: 
   config_instance_ids: JSON.stringify(dice.pick(release.instanceSets)),
   queue_before: 0,
   queue_order: null,
+  agent_activity: null,
 });

@@ -72,6 +72,8 @@ export interface DeploymentRow extends BaseRow {
   queue_before: number;
   /** Its own number among them; null until queued. */
   queue_order: number | null;
+  /** The activity as its agent knows it; null before the agent was told of it, and once the agent has reported it archived. */
+  agent_activity: DeploymentActivityStatus | null;
 }
 
 export interface DeviceRow extends BaseRow {

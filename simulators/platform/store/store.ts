@@ -7,7 +7,9 @@ import { openDatabase } from './sqlite.ts';
 import { schemaStatements, TABLES } from './tables.ts';
 
 /** Kept in the file, so that a newer Muster refuses or migrates instead of misreading it. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
+/** What brings a database of an older version to the next one. */
+const MIGRATIONS: Readonly<Record<number, string>> = { 1: 'ALTER TABLE deployments ADD COLUMN agent_activity TEXT' };
 
 /** The database cannot be used; the message says why. */
 export class DatabaseError extends Error {
@@ -112,8 +114,10 @@ function openAlone(path: string): DatabaseSync {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
     database.exec('BEGIN IMMEDIATE');
     const { user_version: found } = database.prepare('PRAGMA user_version').get() as { user_version: number };
-    if (found !== 0 && found !== SCHEMA_VERSION)
+    if (found > SCHEMA_VERSION)
       throw new Error(`written by another version of this program (schema ${found}, not ${SCHEMA_VERSION})`);
+    // 0: a new database, which the statements below make as it is now.
+    if (found > 0) for (let at = found; at < SCHEMA_VERSION; at += 1) database.exec(MIGRATIONS[at] ?? '');
     for (const statement of schemaStatements()) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
     return database;

@@ -56,6 +56,7 @@ export const TABLES: Record<ResourceKind, TableSpec> = {
       ...maybe('parent_id', 'queued_at', 'deployed_at', 'archived_at'),
       queue_before: 'INTEGER NOT NULL',
       queue_order: 'INTEGER',
+      ...maybe('agent_activity'),
     },
     facets: ['target_status', 'activity_status', 'error_status', 'release_id'],
     selective: ['device_id'],
