@@ -5,10 +5,17 @@
 
 const MASK = '***';
 const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'cookie', 'set-cookie', 'proxy-authorization']);
-/** Fewer characters would be found by chance: shorter secrets, and shorter remains of one beside a cut, are left alone. */
+/** Of a secret that was cut, fewer characters than these are left alone: they would be found by chance. */
 const SHORTEST = 4;
 /** The first characters of a secret are masked wherever they stand, if they are so many: the text may have been cut there. */
 const HEAD = 8;
+/** One word, or a few, such as `limited` or `dev-key`: they stand in text that has nothing to do with a secret. */
+const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
+const LONGEST_WORDS = 16;
+
+/** Whether a secret may stand in other text by chance. Then it is masked only where it is the value of a credential. */
+const isOrdinary = (secret: string): boolean =>
+  secret.length < HEAD || (secret.length < LONGEST_WORDS && WORDS.test(secret));
 
 /** The secrets of one run. Checks and reports use it to mask everything that they keep or write. */
 export class Redactor {
@@ -16,18 +23,26 @@ export class Redactor {
   readonly #forms: Form[] = [];
   /** Finds every place where a form may begin. */
   #starts: RegExp | undefined;
+  readonly #ordinary = new Set<string>();
+  /** Finds the ordinary ones where they are values of credentials. */
+  #values: RegExp | undefined;
 
   /**
-   * Registers a secret. One of fewer than 4 characters is left alone, and so is one of fewer than 8 that another begins with.
+   * Registers a secret. One of fewer than 8 characters, or of ordinary words, is masked only as the value of a credential: in
+   * `Bearer …`, behind an option or in a field whose name ends in key, token, secret or password.
    *
    * @param variable environment variable that holds it, for the lines that repeat a request
    */
   add(secret: string | undefined, variable?: string): void {
-    if (secret === undefined) return;
-    const alone = secret.length >= HEAD || ![...this.#secrets.keys()].some((other) => other.startsWith(secret));
+    if (secret === undefined || secret === '') return;
     const known = this.#secrets.has(secret);
     this.#secrets.set(secret, variable ?? this.#secrets.get(secret));
-    if (secret.length < SHORTEST || !alone || known) return;
+    if (known) return;
+    if (isOrdinary(secret)) {
+      this.#ordinary.add(secret);
+      this.#values = credentialValues([...this.#ordinary]);
+      return;
+    }
     // A private key may come back line by line.
     const lines = secret.split(/\r?\n/).filter((line) => line.length >= 16 && !line.startsWith('-----'));
     this.#forms.push(...[...new Set([secret, ...lines])].flatMap(formsOf));
@@ -41,10 +56,14 @@ export class Redactor {
 
   /** Masks every secret. `ended: false`: the text stops somewhere, as that of a dropped connection does. */
   text(text: string, { ended = true }: { ended?: boolean } = {}): string {
-    if (this.#starts === undefined) return text;
+    const values = this.#values === undefined ? text : text.replaceAll(this.#values, `$1${MASK}`);
+    return this.#starts === undefined ? values : this.#anywhere(values, this.#starts, ended);
+  }
+
+  #anywhere(text: string, starts: RegExp, ended: boolean): string {
     let clean = '';
     let from = 0;
-    for (const { index } of text.matchAll(this.#starts)) {
+    for (const { index } of text.matchAll(starts)) {
       if (index < from) continue;
       const end = Math.max(...this.#forms.map((form) => endOf(form, text, index, ended)));
       if (end > index) clean += text.slice(from, index) + MASK;
@@ -84,8 +103,28 @@ export class Redactor {
     if (typeof value === 'string') return this.text(value) as T;
     if (Array.isArray(value)) return value.map((item) => this.value(item)) as T;
     if (value === null || typeof value !== 'object') return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.text(key), this.value(item)])) as T;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [
+        this.text(key),
+        CREDENTIAL.test(key) && this.#ordinary.has(item) ? MASK : this.value(item),
+      ]),
+    ) as T;
   }
+}
+
+const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+const CREDENTIAL_NAMES = anyCase('(?:key|token|secret|password|authorization)');
+/** The name of a field or an option that holds a credential. */
+const CREDENTIAL = new RegExp(`${CREDENTIAL_NAMES}$`);
+
+/** Finds the secrets behind the name of a credential or of a scheme, which is the first group, and not as part of a longer word. */
+function credentialValues(secrets: readonly string[]): RegExp {
+  const scheme = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
+  const quotes = `["'\\\\]*`;
+  const named = `${CREDENTIAL_NAMES}${quotes}(?:\\s*[:=]\\s*|\\s+)${quotes}(?:${scheme})?`;
+  // The longest first: one may begin with another.
+  const forms = [...secrets].sort((a, b) => b.length - a.length).map((secret) => sources(secret, escaped).join(''));
+  return new RegExp(`(${scheme}${quotes}|${named})(?:${forms.join('|')})(?![\\w-])`, 'g');
 }
 
 /** A secret in one encoding. */
@@ -150,16 +189,19 @@ function formsOf(secret: string): Form[] {
   ];
 }
 
+const sources = (text: string, pattern: (character: string) => string): string[] =>
+  [...text].map((character) => `(?:${pattern(character)})`);
+
 function form(text: string, pattern: (character: string) => string, end = ''): Form {
-  const sources = [...text].map((character) => `(?:${pattern(character)})`);
+  const patterns = sources(text, pattern);
   // Up to the first character that words do not have, or most of it.
-  const telling = text.search(/[^a-z._-]/);
+  const telling = text.search(/[^A-Za-z._-]/);
   const head = Math.max(HEAD, telling === -1 ? Math.max(12, Math.ceil(text.length * 0.75)) : telling + 1);
   return {
-    characters: sources.map((source) => new RegExp(source, 'y')),
-    whole: new RegExp(sources.join('') + end, 'y'),
-    start: sources.slice(0, SHORTEST).join(''),
-    head: head < sources.length ? head : Number.POSITIVE_INFINITY,
+    characters: patterns.map((source) => new RegExp(source, 'y')),
+    whole: new RegExp(patterns.join('') + end, 'y'),
+    start: patterns.slice(0, SHORTEST).join(''),
+    head: head < patterns.length ? head : Number.POSITIVE_INFINITY,
   };
 }
 

@@ -40,12 +40,11 @@ const TRY = 4000;
 
 /** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
 export function headline(exchange: Recorded): string {
-  const url = new URL(exchange.url);
   const answer =
     exchange.status === undefined
       ? (exchange.error ?? 'no answer')
       : [exchange.status, exchange.response_headers?.['content-type'] ?? ''].join(' ').trim();
-  const path = shortened(url.pathname + url.search, PATH);
+  const path = shortened(exchange.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/', PATH);
   return printable(`${exchange.method} ${path} → ${answer} (${readableDuration(exchange.duration_ms)})`);
 }
 
@@ -66,8 +65,11 @@ export const scriptLines = ({ script }: CheckResult): string[] | undefined =>
 export const tryLine = ({ curl }: CheckResult): string | undefined =>
   curl === undefined ? undefined : printable(shortened(curl, TRY));
 
+/** Of a text that was cut before, it says how long that was. */
 const shortened = (text: string, limit: number): string =>
-  text.length <= limit ? text : `${text.slice(0, PATH)}… (${text.length} characters)`;
+  text.length <= limit
+    ? text
+    : `${text.slice(0, PATH)}${/… \(\d+ characters\)$/.exec(text)?.[0] ?? `… (${text.length} characters)`}`;
 
 /** Leaves out empty lines, such as those between the frames of a stream. */
 function excerpt(body: string | undefined, columns: number): string[] {
