@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/samples.ts';
 import type { CheckResult } from '../../runner/types.ts';
-import { evaluateSubject, type Verdict } from './evaluate.ts';
+import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
 import type { Subject, SubjectKind } from './subjects.ts';
 import { closingTable, markdownTable } from './table.ts';
 
@@ -13,14 +13,14 @@ const warns = { ...fails, level: 'SHOULD', outcome: 'warn' } as const;
 const blocked = sampleResult({ outcome: 'blocked', reason: 'no such socket' });
 const plain = painter({ write: () => {} }, {});
 
-function verdictOn(kind: SubjectKind, checks: CheckResult[], breaks?: string[]): Promise<Verdict> {
+function verdictOn(kind: SubjectKind, checks: CheckResult[], breaks?: string[], manner?: Manner): Promise<Verdict> {
   const subject: Subject = {
     ...{ api: 'device', kind, name: 'some-subject', summary: 'Does something.', file: 'some-subject.ts' },
     run: async () => sampleReport(checks, {}),
     ...(breaks === undefined ? {} : { breaks }),
     ...(kind === 'unwilling' ? { reason: /such socket/ } : {}),
   };
-  return evaluateSubject(subject);
+  return evaluateSubject(subject, manner);
 }
 
 const problems = async (...given: Parameters<typeof verdictOn>): Promise<string[]> =>
@@ -57,6 +57,21 @@ describe('a subject', () => {
     'is not ok: %s',
     async ([kind, checks, breaks, expected]) => {
       expect((await problems(kind, checks, breaks)).join('\n')).toMatch(expected);
+    },
+  );
+
+  const waits = { ...passes, id: 'x.waits', requirement_id: 'x.waits' };
+  const rests = { ...waits, outcome: 'blocked', blocked_by: fails.id, reason: `blocked by ${fails.id}` } as const;
+  it.for([
+    [[fails, rests], ['device.events.types', 'x.waits'], []],
+    [[fails, rests], ['x.waits'], ['not caught by x.waits; blocked: x.waits: blocked by device.events.types']],
+    [[{ ...waits, outcome: 'not_applicable', reason: 'not run: --fast leaves out what has to wait' }], ['x.waits'], []],
+  ] as [CheckResult[], string[], string[]][])(
+    'with a defect may be found by what others rest on: %#',
+    async (given) => {
+      const [checks, breaks, expected] = given;
+      const found = await verdictOn('defect', checks, breaks, { whole: true, fast: true });
+      expect(found.problems.map(({ what }) => what)).toEqual(expected);
     },
   );
 
@@ -103,6 +118,26 @@ describe('the table', () => {
     expect(whole).toContain('| ✓ | some-subject | Does something. | `device.events.types` | a first event with an id');
     expect(whole).toContain('| ✗ | some-subject | Does something. | **nothing** |');
     expect(whole).toContain('- never red: `device.events.frame`');
+  });
+
+  it('counts the defects whose first finding names what they break', async () => {
+    const other = { ...fails, id: 'other', requirement_id: 'other' };
+    const whole = { whole: true };
+    const verdicts = [
+      await verdictOn('defect', [warns, other], ['other'], whole),
+      await verdictOn('defect', [warns, other], ['device.events.types'], whole),
+      await verdictOn('defect', [other], ['other']),
+    ];
+    expect(verdicts.map(({ headline }) => headline)).toEqual([
+      { id: 'other', right: true },
+      { id: 'other', right: false },
+      undefined,
+    ]);
+    const text = closingTable([{ api: 'device', verdicts, checks: ['device.events.types', 'other'] }], 900, plain);
+    expect(text).toContain('device: 1 of 2 first findings name what is broken (50 %)');
+    expect(text).toContain(
+      '✗ device defect some-subject: the first finding is other, and it breaks device.events.types',
+    );
   });
 
   it('says so when all is well', async () => {

@@ -1,4 +1,5 @@
 /** Evaluates what a suite found on one subject, and what the matrix proves as a whole. */
+import { leadsFirst } from '../../runner/causes.ts';
 import type { CheckResult, Level, Report } from '../../runner/types.ts';
 import type { Subject } from './subjects.ts';
 
@@ -16,9 +17,19 @@ export interface Verdict {
   /** Number of checks that passed. */
   passed: number;
   red: readonly Red[];
+  /** Of a defect that met the whole suite: the first finding. Absent where none is due, since `--fast` left out what shows the defect. */
+  headline?: Headline;
   durationMs: number;
   /** What is wrong with this row, each with what to do about it; empty when the row is ok. */
   problems: readonly Problem[];
+}
+
+/** The finding that a reader sees first. */
+export interface Headline {
+  /** Id of its check; undefined when nothing was found. */
+  id: string | undefined;
+  /** It names a requirement that the defect says it breaks. */
+  right: boolean;
 }
 
 export interface Problem {
@@ -52,6 +63,7 @@ export async function evaluateSubject(
       ...(subject.kind === 'defect' && !whole ? { only: subject.breaks } : {}),
     });
     return ended({
+      ...(subject.kind === 'defect' && whole ? headlineOf(subject, report) : {}),
       passed: report.checks.filter(({ outcome }) => outcome === 'pass').length,
       red: report.checks.filter(isRed).map(reported),
       problems: [
@@ -76,6 +88,29 @@ function tooLong({ kind, slow = false }: Subject, tookMs: number, fast: boolean)
   if (tookMs <= seconds * 1000) return [];
   const what = `took ${(tookMs / 1000).toFixed(1)} s, more than ${seconds} s`;
   return [{ what, todo: 'learn once what must fail: name a premise, or wait for less after a time-out' }];
+}
+
+function headlineOf({ breaks = [] }: Subject, { checks }: Report): { headline?: Headline } {
+  if (breaks.every((broken) => isLeftOut(checks, broken))) return {};
+  const [first] = leadsFirst(checks);
+  const right = first !== undefined && breaks.some((broken) => concerns(first, broken));
+  return { headline: { id: first?.id, right } };
+}
+
+/** Every check of what is broken was left out by an option. */
+const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
+  const due = checks.filter((check) => concerns(check, broken));
+  return due.length > 0 && due.every(({ reason }) => reason?.startsWith('not run: ') === true);
+};
+
+/** What is broken is found by a check of its own, or by one of the others that the defect breaks, on which it rests. */
+function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], broken: string): boolean {
+  const breaksIt = (id: string): boolean =>
+    checks.some((check) => check.id === id && breaks.some((each) => concerns(check, each)));
+  return checks.some(
+    (check) =>
+      concerns(check, broken) && (isRed(check) || (check.blocked_by !== undefined && breaksIt(check.blocked_by))),
+  );
 }
 
 const isRed = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
@@ -111,15 +146,15 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
       })),
   unwilling: hindered,
   starved: hindered,
-  defect: ({ breaks = [], file }, report) =>
-    breaks
-      .filter((broken) => !report.checks.some((check) => isRed(check) && concerns(check, broken)))
+  defect: (subject, { checks }) =>
+    (subject.breaks ?? [])
+      .filter((broken) => !isLeftOut(checks, broken) && !isCaught(subject, checks, broken))
       .map((broken) => {
-        const stuck = report.checks.filter((check) => check.outcome === 'blocked' && concerns(check, broken));
+        const stuck = checks.filter((check) => check.outcome === 'blocked' && concerns(check, broken));
         const because = stuck.map(({ id, reason }) => `; blocked: ${id}: ${reason}`).join('');
         return {
           what: `not caught by ${broken}${because}`,
-          todo: `sharpen that check, or correct \`breaks\`${file === undefined ? '' : ` in ${file}`}`,
+          todo: `sharpen that check, or correct \`breaks\`${subject.file === undefined ? '' : ` in ${subject.file}`}`,
         };
       }),
 };

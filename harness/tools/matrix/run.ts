@@ -23,7 +23,8 @@ const HELP = `npm run matrix -- [options]
   --api ${APIS.join('|').padEnd(36)}subjects of one suite
   --kind ${SUBJECT_KINDS.join('|').padEnd(35)}subjects of one kind
   --only NAME,NAME…                         these subjects
-  --whole                                   run every check on a defect, not only those of the requirements that it breaks
+  --whole                                   run every check on a defect, not only those of the requirements that it breaks,
+                                            and ask whether the first finding names one of these
   --fast                                    leave out the checks that have to wait
   --timed N                                 run N of the defects and null servers once more at the end, whole, fast and one at a
                                             time, and hold each to its time (none); with --concurrency 1 every subject is
@@ -92,8 +93,9 @@ for (const { subject } of sample) {
     verdicts.splice(verdicts.indexOf(first), 1, { ...first, problems: [...first.problems, ...late] });
 }
 
-function row({ subject: { api, kind, name }, passed, red, problems, durationMs }: Verdict): string {
-  const caught = red.length === 0 ? 'NOT CAUGHT' : red.map(({ id }) => id).join(' ');
+function row({ subject: { api, kind, name }, passed, red, headline, problems, durationMs }: Verdict): string {
+  const wrong = headline?.right === false && red.length > 0 ? ` (first: ${headline.id})` : '';
+  const caught = red.length === 0 ? 'NOT CAUGHT' : red.map(({ id }) => id).join(' ') + wrong;
   const found = kind === 'defect' ? caught : `${passed} pass, ${red.length} red`;
   const mark = problems.length === 0 ? '✓' : '✗';
   const duration = readableDuration(durationMs).padStart(7);

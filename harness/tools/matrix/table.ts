@@ -19,7 +19,28 @@ const countOk = (verdicts: readonly Verdict[]): number =>
 const of = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
-const unproven = ({ verdicts, checks = [] }: Part): string[] => neverRed(verdicts, checks);
+/** The share of defects whose first finding has to name what they break. */
+const RIGHT_HEADLINES = 0.95;
+
+/** Of the defects that met the whole suite: how many first findings name what is broken, and those that do not. */
+function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
+  const judged = of(part, 'defect').filter(({ headline }) => headline !== undefined);
+  const wrong = judged.filter(({ headline }) => headline?.right === false);
+  return { right: judged.length - wrong.length, wrong };
+}
+
+/** One line an API whose defects met the whole suite. */
+const headlineShares = (parts: readonly Part[]): string[] =>
+  parts.flatMap((part) => {
+    const { right, wrong } = headlinesOf(part);
+    const judged = right + wrong.length;
+    const share = Math.floor((100 * right) / Math.max(1, judged));
+    return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
+  });
+
+/** Where defects meet the whole suite, most checks that would show them are blocked by their premises: that proves nothing. */
+const unproven = ({ verdicts, checks = [] }: Part): string[] =>
+  verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 
 const HEADINGS = [
   '        ',
@@ -71,6 +92,7 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
   const end = wrong.length === 0 ? paint('green', 'All ok') : paint('red', `${wrong.length} problems`);
   return [
     ...lines,
+    ...headlineShares(parts),
     '',
     ...slowest(parts).map((line) => paint('dim', line)),
     '',
@@ -119,12 +141,24 @@ export function problemsOf(parts: readonly Part[]): TableProblem[] {
     ...part.verdicts.flatMap(({ subject, problems }) =>
       problems.map((problem) => ({ where: `${subject.api} ${subject.kind} ${subject.name}`, ...problem })),
     ),
+    ...headlineProblems(part),
     ...unproven(part).map((id) => ({
       where: `${part.api} check ${id}`,
       what: 'red on no defect, so not proven able to fail',
       todo: `plant a defect that it catches in simulators/defects/`,
     })),
   ]);
+}
+
+/** A few of many defects prove nothing about the share. */
+function headlineProblems(part: Part): TableProblem[] {
+  const { right, wrong } = headlinesOf(part);
+  if (part.checks === undefined || right >= RIGHT_HEADLINES * (right + wrong.length)) return [];
+  return wrong.map(({ subject: { api, name, breaks = [] }, headline }) => ({
+    where: `${api} defect ${name}`,
+    what: `the first finding is ${headline?.id ?? 'missing'}, and it breaks ${breaks.join(', ')}`,
+    todo: 'let that check rest on a plainer one, or fail for less',
+  }));
 }
 
 const TITLES: Record<SubjectKind, string> = {

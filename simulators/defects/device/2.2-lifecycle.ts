@@ -9,8 +9,8 @@ export const defects = [
   ),
   defect(
     'removed-files-stay',
-    'Archives a removed deployment and leaves its files on the disk.',
-    ['device.deployment.removed'],
+    'Archives a removed or failed deployment and leaves its files on the disk.',
+    ['device.deployment.removed', 'device.deployment.failed'],
     { deployments: { removesFiles: false } },
   ),
 ];

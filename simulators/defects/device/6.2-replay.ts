@@ -71,6 +71,21 @@ export const defects = [
     },
   }),
   defect(
+    'replay-with-another-time',
+    'Gives replayed events the time at which the log began.',
+    ['device.events.replay.complete'],
+    {
+      stream: {
+        session: () => ({
+          replay: (events) =>
+            events.map((event) =>
+              rewritten(event, (envelope) => ({ ...envelope, occurred_at: '2026-01-01T00:00:00Z' })),
+            ),
+        }),
+      },
+    },
+  ),
+  defect(
     'zero-is-no-cursor',
     'Treats after=0 as no cursor, and sends live events only.',
     ['device.events.replay.complete'],

@@ -17,7 +17,7 @@ export const defects = [
   defect(
     'stored-after-delivery',
     'Delivers events at once, and writes them to the log a little later.',
-    ['device.log.crash'],
+    ['device.log.crash', 'device.events.replay.seam'],
     {
       log: {
         publish: async ({ store, commit, deliver }) => {

@@ -26,25 +26,20 @@ export const defects = [
     ['device.events.replay.seam'],
     { stream: { join: (enter) => void setTimeout(enter, 40) } },
   ),
-  defect(
-    'first-live-event-lost',
-    'Loses the first event after a replay.',
-    ['device.events.replay.seam', 'device.events.replay.live'],
-    {
-      stream: {
-        session: ({ after, retained }) => {
-          let lost = after >= retained.latest;
-          return {
-            live: (events) => {
-              if (lost) return events;
-              lost = true;
-              return events.slice(1);
-            },
-          };
-        },
+  defect('first-live-event-lost', 'Loses the first event after a replay.', ['device.events.replay.seam'], {
+    stream: {
+      session: ({ after, retained }) => {
+        let lost = after >= retained.latest;
+        return {
+          live: (events) => {
+            if (lost) return events;
+            lost = true;
+            return events.slice(1);
+          },
+        };
       },
     },
-  ),
+  }),
   defect(
     'seam-gap-after-long-replay',
     'Loses the first live events after a replay of more than a hundred events.',
