@@ -1,7 +1,7 @@
 /** Properties that end in time on a target that is slow, or hangs: each input may cost seconds there. */
-import { NoAnswer } from '../client/errors.ts';
-import type { CheckContext } from './types.ts';
-import { Violation } from './violation.ts';
+import { NoAnswer } from '../../../harness/client/errors.ts';
+import type { CheckContext } from '../../../harness/runner/types.ts';
+import { Violation } from '../../../harness/runner/violation.ts';
 
 type Property = CheckContext['property'];
 
