@@ -1,5 +1,5 @@
 /** What a certificate says of a command that Muster ran, from the command line. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -51,4 +51,14 @@ test('a file that changes while it runs has no digest, and is certified by its n
   expect(await certify(change, '--name', 'robot', '--target-version', '7')).toMatchObject({ code: 0 });
   const { text } = await verify();
   expect(text).toMatch(/robot 7 with the Device API .*It does not claim .*has no digest: agent was changed during/);
+}, 120_000);
+
+test('a command, and the places of its placeholders, are there until the reports are written', async () => {
+  const [report, seen] = [at('report.json'), at('seen')];
+  const serve = `'${process.execPath}' '${MAIN}' simulate device --socket {socket} --dir {dir}`;
+  const look = `ls -d {dir} '${report}' > '${seen}'; wait`;
+  const command = `trap "${look}" TERM; ${serve} & wait`;
+  const only = ['--fast', '--only', 'device.deployment.shape', '--report', `json=${report}`];
+  await muster('check', 'device', '--command', command, ...only);
+  expect(readFileSync(seen, 'utf8').trim().split('\n')).toEqual([expect.stringMatching(/\/agent$/), report]);
 }, 120_000);

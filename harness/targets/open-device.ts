@@ -34,9 +34,11 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = deviceSettings(options);
   return opening(async (closers, close): Promise<OpenDeviceTarget> => {
-    closers.push(async () => settings.removeFolder());
-    const { started, problem: startProblem } = await tryStart(() => start(settings));
-    closers.push(() => started?.close());
+    let starting: Awaited<ReturnType<typeof tryStart>> = {};
+    // An agent that ends may still write to its places.
+    closers.push(() => (starting.started?.close() ?? Promise.resolve()).finally(() => settings.removeFolder()));
+    starting = await tryStart(() => start(settings));
+    const { started, problem: startProblem } = starting;
     const { connection, http, problem: reachProblem } = await reach(settings, started, startProblem, redactor);
     closers.push(() => http.close());
     const { control, info, problem } = await drive({ settings, options, started, http, problem: reachProblem });

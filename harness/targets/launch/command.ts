@@ -121,11 +121,16 @@ function announced(group: ProcessGroup, transports: readonly Transport[]): Ready
 const waitFor = <T>(
   what: string,
   group: ProcessGroup,
-  { timeoutMs, signal }: Pick<StartOptions, 'timeoutMs' | 'signal'>,
+  { timeoutMs, signal, notify, transports }: StartOptions,
   look: () => Promise<T | undefined> | T | undefined,
 ): Promise<T> =>
   waitUntil(what, look, {
-    ...{ timeoutMs, signal, name: `\`${group.line}\`` },
+    ...{ timeoutMs, signal, notify, name: `\`${group.line}\`` },
+    hint: () => {
+      const ready = announced(group, transports);
+      if (ready === undefined) return undefined;
+      return `its ready line names ${ready.at === undefined ? 'no address' : ready.at.address}`;
+    },
     ended: () => group.how,
     output: () => outputOf(group),
   });

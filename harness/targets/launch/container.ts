@@ -63,7 +63,7 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
   const run = new Run(handle);
   run.follow();
   const waiting: Waiting = {
-    ...{ timeoutMs: plan.timeoutMs, signal: plan.signal, name: plan.image },
+    ...{ timeoutMs: plan.timeoutMs, signal: plan.signal, notify: plan.notify, name: plan.image },
     ended: () => run.how(),
     output: () => logOf(handle),
   };

@@ -7,7 +7,7 @@ import { poll } from '../../common/waiting.ts';
 import { openDeviceTarget } from '../open-device.ts';
 import { ProcessGroup } from './process-group.ts';
 import { ReadyLine } from './ready-line.ts';
-import { OutputTail } from './started.ts';
+import { OutputTail, waitUntil } from './started.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-command-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -106,6 +106,28 @@ test('ignores a discovery file that an earlier run left', async () => {
   await using target = await openDeviceTarget({ ...base(), discovery, command: `node ${AGENT} 0 ${discovery}` });
   expect(target.unreachable).toBeUndefined();
   expect(target.transport).toMatchObject({ kind: 'loopback', token: 'the-token-of-it' });
+});
+
+test('reports a ready line that names another place than the one that was asked for', async () => {
+  const [asked, served] = [socket('asked.sock'), socket('served.sock')];
+  const command = `node ${AGENT} ${served} line`;
+  await using target = await openDeviceTarget({ ...base(), socket: asked, command, startMs: 2000 });
+  expect(target.unreachable).toContain(`within 2 s (its ready line names ${served})`);
+});
+
+test('says what it is still waiting for', async () => {
+  const said: string[] = [];
+  const notify = (text: string) => void said.push(text);
+  const waiting = {
+    name: 'it',
+    notify,
+    timeoutMs: 60_000,
+    signal: undefined,
+    ended: () => undefined,
+    output: () => '',
+  };
+  await waitUntil('come', () => (said.length > 0 ? true : undefined), waiting);
+  expect(said).toEqual(['still waiting: it has not come; it has 60 s']);
 });
 
 test('reports how a command ended, with its last lines', async () => {

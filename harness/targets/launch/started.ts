@@ -7,6 +7,7 @@ import type { Transport, TransportAddress } from '../transports/transport.ts';
 
 const START_MS = 60_000;
 const POLL_MS = 25;
+const SLOW_MS = 5000;
 const KEPT_CHARACTERS = 4000;
 const LAST_LINES = 15;
 
@@ -71,21 +72,25 @@ export const startOptions = (
 });
 
 /** How a wait for a started target sees that target. */
-export interface Waiting extends Pick<StartOptions, 'timeoutMs' | 'signal'> {
+export interface Waiting extends Pick<StartOptions, 'timeoutMs' | 'signal' | 'notify'> {
   /** The target, as messages call it. */
   name: string;
   /** How it ended, in words; undefined while it runs. */
   ended(): Promise<string | undefined> | string | undefined;
   /** The end of what it wrote so far. */
   output(): Promise<string> | string;
+  /** What else a reader should know when it takes too long. */
+  hint?(): string | undefined;
 }
 
 /** Polls until a target has done `what`. Throws StartFailed when the target ends before that, or takes too long. */
 export async function waitUntil<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
-  { timeoutMs, signal, name, ended, output }: Waiting,
+  { timeoutMs, signal, notify, name, ended, output, hint }: Waiting,
 ): Promise<T> {
+  const slowAt = performance.now() + SLOW_MS;
+  let isTold = false;
   const lookWhileRunning = async (): Promise<T | undefined> => {
     const found = await look();
     if (found !== undefined) return found;
@@ -93,12 +98,17 @@ export async function waitUntil<T>(
     signal?.throwIfAborted();
     const how = await ended();
     if (how !== undefined) throw new StartFailed(`${name} ${how} before it ${what}${lastLines(await output())}`);
+    if (!isTold && performance.now() > slowAt) {
+      isTold = true;
+      notify(`still waiting: ${name} has not ${what}; it has ${timeoutMs / 1000} s`);
+    }
     return undefined;
   };
   const found = await pollWithin(what, lookWhileRunning, { timeoutMs, firstPauseMs: POLL_MS, signal });
   if (found !== undefined) return found;
+  const more = hint?.();
   throw new StartFailed(
-    `${name} is running, but has not ${what} within ${timeoutMs / 1000} s${lastLines(await output())}`,
+    `${name} is running, but has not ${what} within ${timeoutMs / 1000} s${more === undefined ? '' : ` (${more})`}${lastLines(await output())}`,
   );
 }
 
