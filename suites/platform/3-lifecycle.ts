@@ -4,7 +4,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { type DeploymentModel, type DeploymentReality, deploymentCommands } from './models/deployments.ts';
 import { check, type Platform } from './support/check.ts';
 import { createDevice } from './support/create.ts';
-import { actOn, archivingAfterwards, createArchivedDeployment, createDeployment } from './support/deployments.ts';
+import { actOn, createArchivedDeployment, createDeployment } from './support/deployments.ts';
 import { type Item, readItem } from './support/lists.ts';
 import { createReleaseFixture, createReleaseFixtures } from './support/releases.ts';
 import { refused } from './support/requests.ts';
@@ -18,26 +18,20 @@ const forwardOnly = requirement({
   since: '2026-11-21',
   text: 'The target and the activity of a deployment never move backwards, whatever happens to it or to other deployments of its device.',
 });
-const forwardOnlyCheck = check(forwardOnly, options, (t: Platform) =>
-  archivingAfterwards(t, async (created) => {
-    const fixtures = await createReleaseFixtures(t);
-    created.add(await createDeployment(t, fixtures));
-    await t.property(
-      deploymentCommands(t.replayPath),
-      async (commands) => {
-        const device = (await createDevice(t)).id;
-        const model: DeploymentModel = { known: [] };
-        const real: DeploymentReality = { t, device, fixtures };
-        try {
-          await fc.asyncModelRun(() => ({ model, real }), commands);
-        } finally {
-          for (const item of model.known) created.add(item);
-        }
-      },
-      { runs: 8 },
-    );
-  }),
-);
+const forwardOnlyCheck = check(forwardOnly, options, async (t: Platform) => {
+  const fixtures = await createReleaseFixtures(t);
+  await createDeployment(t, fixtures);
+  await t.property(
+    deploymentCommands(t.replayPath),
+    async (commands) => {
+      const device = (await createDevice(t)).id;
+      const model: DeploymentModel = { known: [] };
+      const real: DeploymentReality = { t, device, fixtures };
+      await fc.asyncModelRun(() => ({ model, real }), commands);
+    },
+    { runs: 8 },
+  );
+});
 
 const asAsked = requirement({
   id: 'platform.deployment.created',
@@ -47,18 +41,15 @@ const asAsked = requirement({
   clause: 'Description of the deployment. … Device identifier (prefix `dvc_`). … Release identifier (prefix `rls_`).',
   text: 'A new deployment has the device, the release and the description that were asked for.',
 });
-const asAskedCheck = check(asAsked, options, (t: Platform) =>
-  archivingAfterwards(t, async (created) => {
-    const fixture = await createReleaseFixture(t);
-    const device = (await createDevice(t)).id;
-    const deployment = await createDeployment(t, [fixture], { device });
-    created.add(deployment);
-    const asked = { device_id: device, release_id: fixture.release.id };
-    const later = await readItem(t, 'deployments', deployment.id);
-    mustBeAsAsked(t, deployment, asked, 'the answer to POST /deployments');
-    mustBeAsAsked(t, later, asked, 'the deployment when it is read');
-  }),
-);
+const asAskedCheck = check(asAsked, options, async (t: Platform) => {
+  const fixture = await createReleaseFixture(t);
+  const device = (await createDevice(t)).id;
+  const deployment = await createDeployment(t, [fixture], { device });
+  const asked = { device_id: device, release_id: fixture.release.id };
+  const later = await readItem(t, 'deployments', deployment.id);
+  mustBeAsAsked(t, deployment, asked, 'the answer to POST /deployments');
+  mustBeAsAsked(t, later, asked, 'the deployment when it is read');
+});
 
 function mustBeAsAsked(t: Platform, shown: Item, asked: Readonly<Record<string, string>>, where: string): void {
   for (const [field, value] of Object.entries(asked)) {
@@ -83,31 +74,28 @@ const archivedFinal = requirement({
   clause: 'Kept for history; cannot be deployed and is not active on the device.',
   text: 'An archived deployment cannot be deployed.',
 });
-const archivedFinalCheck = check(archivedFinal, options, (t: Platform) =>
-  archivingAfterwards(t, async (created) => {
-    const fixtures = await createReleaseFixtures(t);
-    const deployment = await createArchivedDeployment(t, fixtures);
-    created.add(deployment);
-    const before = await readItem(t, 'deployments', deployment.id);
-    if (before['activity_status'] !== 'archived') {
-      t.notApplicable(`a new deployment could not be archived: it is ${before['activity_status']}`);
-    }
-    t.must(before['target_status'] !== 'deployed', {
-      expected: `a target other than deployed in ${deployment.id}, which is archived and so cannot be deployed`,
-      actual: 'target_status deployed with activity_status archived, before anything asks for it to be deployed',
-      counterexample: deployment.id,
-    });
-    const response = await actOn(t, deployment.id, 'deploy');
-    const after = await readItem(t, 'deployments', deployment.id);
-    t.must(after['activity_status'] === 'archived' && after['target_status'] !== 'deployed', {
-      expected: `${deployment.id} to stay archived when it is asked to deploy`,
-      actual: `${response.status}, and it is ${after['activity_status']} with target ${after['target_status']}`,
-    });
-    t.should(refused(response), {
-      expected: 'a 4xx to deploy of an archived deployment',
-      actual: response.status,
-    });
-  }),
-);
+const archivedFinalCheck = check(archivedFinal, options, async (t: Platform) => {
+  const fixtures = await createReleaseFixtures(t);
+  const deployment = await createArchivedDeployment(t, fixtures);
+  const before = await readItem(t, 'deployments', deployment.id);
+  if (before['activity_status'] !== 'archived') {
+    t.notApplicable(`a new deployment could not be archived: it is ${before['activity_status']}`);
+  }
+  t.must(before['target_status'] !== 'deployed', {
+    expected: `a target other than deployed in ${deployment.id}, which is archived and so cannot be deployed`,
+    actual: 'target_status deployed with activity_status archived, before anything asks for it to be deployed',
+    counterexample: deployment.id,
+  });
+  const response = await actOn(t, deployment.id, 'deploy');
+  const after = await readItem(t, 'deployments', deployment.id);
+  t.must(after['activity_status'] === 'archived' && after['target_status'] !== 'deployed', {
+    expected: `${deployment.id} to stay archived when it is asked to deploy`,
+    actual: `${response.status}, and it is ${after['activity_status']} with target ${after['target_status']}`,
+  });
+  t.should(refused(response), {
+    expected: 'a 4xx to deploy of an archived deployment',
+    actual: response.status,
+  });
+});
 
 export default [forwardOnlyCheck, asAskedCheck, archivedFinalCheck];

@@ -5,8 +5,7 @@ import { inVersion } from './support/context.ts';
 import { inOrder, TIMINGS, type Timing, timestampOf, timestampsOf } from './support/deployment-timings.ts';
 import {
   actOn,
-  archiveAll,
-  archivingAfterwards,
+  archiveMade,
   createArchivedDeployment,
   createDeployment,
   listOrCreateDeployments,
@@ -57,29 +56,26 @@ const listedCheck = check(
 const ownCheck = check(
   timestamps,
   { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' },
-  (t: Platform) => {
+  async (t: Platform) => {
     const everglades = inVersion(t, 'everglades');
-    return archivingAfterwards(everglades, async (created) => {
-      const observe = timingObserver(everglades);
-      const fixtures = await createReleaseFixtures(everglades);
-      const deployment = await createDeployment(everglades, fixtures, { targets: ['staged', 'deployed'] });
-      created.add(deployment);
-      await observe(deployment);
-      await actOn(everglades, deployment.id, 'deploy');
-      await observe(deployment);
-      // A deployment that cannot be archived by hand is archived when another one replaces it.
-      const { deployment: next } = await tryDeployment(everglades, fixtures, String(deployment['device_id']));
-      if (next !== undefined) created.add(next);
-      await observe(deployment);
-      const unused = await createArchivedDeployment(everglades, fixtures);
-      created.add(unused);
-      await observe(unused);
-      await mustNeverBeDeployed(everglades, unused);
-      const all = [...created];
-      created.clear();
-      await archiveAll(everglades, all);
-      for (const item of all) await observe(item);
-    });
+    const created: Item[] = [];
+    const observe = timingObserver(everglades);
+    const fixtures = await createReleaseFixtures(everglades);
+    const deployment = await createDeployment(everglades, fixtures, { targets: ['staged', 'deployed'] });
+    created.push(deployment);
+    await observe(deployment);
+    await actOn(everglades, deployment.id, 'deploy');
+    await observe(deployment);
+    // A deployment that cannot be archived by hand is archived when another one replaces it.
+    const { deployment: next } = await tryDeployment(everglades, fixtures, String(deployment['device_id']));
+    if (next !== undefined) created.push(next);
+    await observe(deployment);
+    const unused = await createArchivedDeployment(everglades, fixtures);
+    created.push(unused);
+    await observe(unused);
+    await mustNeverBeDeployed(everglades, unused);
+    await archiveMade(everglades);
+    for (const item of created) await observe(item);
   },
 );
 

@@ -5,7 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { inVersion } from './support/context.ts';
 import { createDevice, createdItem } from './support/create.ts';
-import { actOn, archivingAfterwards, LISTED_AT_MOST, postDeployment, tryDeployment } from './support/deployments.ts';
+import { actOn, LISTED_AT_MOST, postDeployment, tryDeployment } from './support/deployments.ts';
 import { type Item, ids, readItem, walk } from './support/lists.ts';
 import { createReleaseFixtures, type ReleaseFixture } from './support/releases.ts';
 import { ok, summary } from './support/requests.ts';
@@ -95,25 +95,24 @@ interface Stage {
   fixtures: [ReleaseFixture, ReleaseFixture];
   /** A device that never had a deployment. */
   device: string;
-  /** Archived when the check ends. The first one belongs to another device. */
+  /** What the check has made. The first one belongs to another device. */
   created: Set<Item>;
 }
 
 /** Blocks the check unless the platform creates a deployment of another device, with parent_id omitted or null. */
-const withNewDevice = (t: Platform, body: (stage: Stage) => Promise<void>): Promise<void> => {
+const withNewDevice = async (t: Platform, body: (stage: Stage) => Promise<void>): Promise<void> => {
   const everglades = inVersion(t, 'everglades');
-  return archivingAfterwards(everglades, async (created) => {
-    const [fixtures, other, device] = await Promise.all([
-      createReleaseFixtures(everglades),
-      createDevice(everglades),
-      createDevice(everglades),
-    ]);
-    const omitted = await tryDeployment(everglades, fixtures, other.id);
-    const { deployment, answers } =
-      omitted.deployment === undefined ? await tryDeployment(everglades, fixtures, other.id, null) : omitted;
-    created.add(deployment ?? t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`));
-    await body({ everglades, fixtures, device: device.id, created });
-  });
+  const created = new Set<Item>();
+  const [fixtures, other, device] = await Promise.all([
+    createReleaseFixtures(everglades),
+    createDevice(everglades),
+    createDevice(everglades),
+  ]);
+  const omitted = await tryDeployment(everglades, fixtures, other.id);
+  const { deployment, answers } =
+    omitted.deployment === undefined ? await tryDeployment(everglades, fixtures, other.id, null) : omitted;
+  created.add(deployment ?? t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`));
+  await body({ everglades, fixtures, device: device.id, created });
 };
 
 type ParentId = string | null | undefined;

@@ -6,7 +6,7 @@ import { codePoint } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import { speaksAtLeast } from './support/context.ts';
 import { createDevice, createdItem, uniqueName } from './support/create.ts';
-import { archiveAll, tryDeployment } from './support/deployments.ts';
+import { archiveMade, tryDeployment } from './support/deployments.ts';
 import { type Item, SEARCHED_AT_MOST, servedCollections, walk } from './support/lists.ts';
 import { createReleaseFixture, type ReleaseFixture, schemaBody } from './support/releases.ts';
 import { describeRequest, refused, send, summary } from './support/requests.ts';
@@ -107,7 +107,7 @@ async function referencesOfGroups(t: Platform): Promise<Reference[]> {
 async function referencesOfDeployments(t: Platform, fixture: ReleaseFixture, device: Item): Promise<Reference[]> {
   const { deployment } = await tryDeployment(t, [fixture], (await createDevice(t)).id);
   if (deployment === undefined) return [];
-  await archiveAll(t, [deployment]);
+  await archiveMade(t);
   const path = '/deployments';
   const body = {
     device_id: device.id,

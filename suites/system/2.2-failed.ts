@@ -1,4 +1,5 @@
 /** Section 2.2, `failed`: whether a deployment that cannot be applied ends archived and leaves nothing on the device. */
+import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, eventually, type System } from './support/check.ts';
 import { EventFollower } from './support/event-follower.ts';
@@ -17,7 +18,8 @@ const failed = requirement({
     '`failed` = a fatal error occurred, the deployment is archived and, if it was deployed, removed from the device.',
   text: 'A deployment that cannot be applied ends failed and archived, and nothing of it stays on the device.',
 });
-const failedCheck = check(failed, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: System) => {
+const options = { needs: ['write'], writes: true, sharing: 'exclusive', premises: ['system.deploy'] } as const;
+const failedCheck = check(failed, options, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
   const good = await rollOut(t);
@@ -37,7 +39,10 @@ const failedCheck = check(failed, { needs: ['write'], writes: true, sharing: 'ex
 
 const readDeployment = (t: System, { id }: RollOut): Promise<Item> => readItem(platformSide(t), 'deployments', id);
 
-/** Ends the check as not applicable if the device can apply the deployment. */
+/**
+ * Ends the check as not applicable if the device can apply the deployment, or goes on retrying: the specification says what becomes of
+ * a fatal error, and not which errors are fatal.
+ */
 async function requireFailure(t: System, bad: RollOut): Promise<void> {
   const outcome = await eventually(t, `${bad.id} to fail: its file cannot be written`, async () => {
     const item = await readDeployment(t, bad);
@@ -47,6 +52,16 @@ async function requireFailure(t: System, bad: RollOut): Promise<void> {
   if (outcome['activity_status'] === 'deployed' && outcome['error_status'] === 'none') {
     t.notApplicable('the device applied a deployment whose file name is too long for a file system');
   }
+  let last = outcome;
+  const isFatal = await pollWithin(
+    `${bad.id} to fail for good`,
+    async () => {
+      last = await readDeployment(t, bad);
+      return last['error_status'] === 'retrying' ? undefined : true;
+    },
+    { timeoutMs: t.device.patienceMs, firstPauseMs: 100, growth: 1.5, longestPauseMs: 1000, signal: t.signal },
+  );
+  if (!isFatal) t.notApplicable(`the device goes on retrying a deployment that cannot be applied: ${statuses(last)}`);
 }
 
 async function mustFailAndBeArchived(t: System, bad: RollOut): Promise<void> {

@@ -5,7 +5,7 @@ import { EventFollower } from './support/event-follower.ts';
 import { platformSide, readItem } from './support/platform-side.ts';
 import { rollOut, statuses, untilActivity, untilCurrent } from './support/roll-out.ts';
 
-const options = { needs: ['write'], writes: true, sharing: 'disruptive' } as const;
+const options = { needs: ['write'], writes: true, sharing: 'disruptive', premises: ['system.deploy'] } as const;
 
 const queued = requirement({
   id: 'system.offline',

@@ -15,7 +15,7 @@ const agreement = requirement({
 });
 const agreementCheck = check(
   agreement,
-  { needs: ['write'], writes: true, sharing: 'disruptive' },
+  { needs: ['write'], writes: true, sharing: 'disruptive', premises: ['system.deploy', 'system.replace'] },
   async (t: System) => {
     await t.property(
       outageCommands(t.device.capabilities.has('restart'), t.replayPath),

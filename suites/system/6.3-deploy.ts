@@ -61,28 +61,32 @@ const replaces = requirement({
   clause: '`deployment.removed` … Named as a type; trigger is not stated.',
   text: 'A newer deployment replaces the current one: the old one is reported with deployment.removed and ends archived, and only the new one is current.',
 });
-const replacesCheck = check(replaces, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: System) => {
-  await t.online();
-  await using events = await EventFollower.open(t);
-  const first = await rollOut(t);
-  await events.until('deployment.deployed', first.id);
-  const second = await rollOut(t);
-  await events.until('deployment.deployed', second.id);
-  const removed = await events.until('deployment.removed', first.id);
-  t.note(`payload of deployment.removed: ${Object.keys(removed.data).join(', ')}`);
-  await untilCurrent(t, second.id);
-  await untilActivity(t, second.id, 'deployed');
-  await untilActivity(t, first.id, 'archived');
-  t.must(events.count('deployment.removed', second.id) === 0, {
-    expected: `no deployment.removed for ${second.id}, which is current`,
-    actual: 'there was one',
-  });
-  if (!canReadFiles(t)) return;
-  await eventually(t, `${first.fixture.filepath} of the replaced deployment to be gone from the device`, async () => {
-    const file = await readConfigFile(t, first);
-    return file === undefined ? { found: true } : { seen: 'the file is still there' };
-  });
-  await mustHaveConfigFile(t, second);
-});
+const replacesCheck = check(
+  replaces,
+  { needs: ['write'], writes: true, sharing: 'exclusive', premises: [arrives.id] },
+  async (t: System) => {
+    await t.online();
+    await using events = await EventFollower.open(t);
+    const first = await rollOut(t);
+    await events.until('deployment.deployed', first.id);
+    const second = await rollOut(t);
+    await events.until('deployment.deployed', second.id);
+    const removed = await events.until('deployment.removed', first.id);
+    t.note(`payload of deployment.removed: ${Object.keys(removed.data).join(', ')}`);
+    await untilCurrent(t, second.id);
+    await untilActivity(t, second.id, 'deployed');
+    await untilActivity(t, first.id, 'archived');
+    t.must(events.count('deployment.removed', second.id) === 0, {
+      expected: `no deployment.removed for ${second.id}, which is current`,
+      actual: 'there was one',
+    });
+    if (!canReadFiles(t)) return;
+    await eventually(t, `${first.fixture.filepath} of the replaced deployment to be gone from the device`, async () => {
+      const file = await readConfigFile(t, first);
+      return file === undefined ? { found: true } : { seen: 'the file is still there' };
+    });
+    await mustHaveConfigFile(t, second);
+  },
+);
 
 export default [arrivesCheck, replacesCheck];

@@ -8,5 +8,5 @@ import soak from './3-soak.ts';
 import ping from './4.2-ping.ts';
 import deploy from './6.3-deploy.ts';
 
-/** Every check of both sides; `suite` refuses two checks with one id. */
-export const systemSuite: Suite<SystemContext> = suite('system', [failed, offline, soak, ping, deploy]);
+/** Every check of both sides, the plainest first; `suite` refuses two checks with one id. */
+export const systemSuite: Suite<SystemContext> = suite('system', [ping, deploy, failed, offline, soak]);

@@ -1,14 +1,9 @@
 import { defect } from '../define-platform.ts';
 
 export const defects = [
-  defect(
-    'sync-not-requested',
-    'Never tells a device that it has something to fetch.',
-    ['system.deploy', 'system.soak'],
-    {
-      notifies: false,
-    },
-  ),
+  defect('sync-not-requested', 'Never tells a device that it has something to fetch.', ['system.deploy'], {
+    notifies: false,
+  }),
   defect('reports-dropped', 'Does not store what a device reports.', ['system.deploy'], {
     report: () => undefined,
   }),

@@ -12,7 +12,7 @@ export interface Bounds {
   /** No smaller counterexample is looked for after so many milliseconds. */
   shrinkMs: number;
 }
-const BOUNDS: Bounds = { randomMs: 8000, shrinkMs: 10_000 };
+const BOUNDS: Bounds = { randomMs: 5000, shrinkMs: 10_000 };
 /** So many random values are tried however slow the platform is. */
 const LEAST_RANDOM = 2;
 const EXAMPLES_AT_ONCE = 8;

@@ -20,15 +20,18 @@ export interface Pace {
   requestsWithin(durationMs: number): number;
 }
 
-/** By connection: all clients of one run share the `endpoint` object. */
-const paces = new WeakMap<Endpoint, Pace>();
-
-/** What this run has learnt about the platform at that endpoint. */
-export function paceOf(endpoint: Endpoint): Pace {
-  const pace = paces.get(endpoint) ?? createPace();
-  paces.set(endpoint, pace);
-  return pace;
+/** Finds what this run has learnt about the platform at an endpoint: all clients of one run share the `endpoint` object. */
+export function paces(): (endpoint: Endpoint) => Pace {
+  const known = new WeakMap<Endpoint, Pace>();
+  return (endpoint) => {
+    const pace = known.get(endpoint) ?? createPace();
+    known.set(endpoint, pace);
+    return pace;
+  };
 }
+
+/** Of its answers. */
+export const paceOf = paces();
 
 export function createPace(): Pace {
   const silent = new Set<string>();

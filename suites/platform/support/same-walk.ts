@@ -10,7 +10,7 @@ import { type Observation, whileUnchanged } from './unchanged.ts';
 const MOST_PAGES = 30;
 const LEAST_PAGES = 5;
 /** And on a slow platform no more than it answers in this time, milliseconds. */
-const LONGEST_WALK_MS = 3000;
+const LONGEST_WALK_MS = 2000;
 const REFERENCE_LIMIT = LIST_LIMITS.limitMaximum;
 
 export interface WalkPlan {

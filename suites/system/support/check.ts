@@ -4,30 +4,62 @@ import { pollWithin } from '../../../harness/common/waiting.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
-import { boundedProperty } from './platform-side.ts';
+import { archiveMade, boundedProperty, type Pace, paces, platformSide } from './platform-side.ts';
 
 export type System = SystemContext & CheckContext;
 
 const declare = checks<SystemContext>();
 type Declare = typeof declare;
 
-/** Declares a check of one requirement. */
+/** Soak runs take longer than requests. */
+const RANDOM_MS = 30_000;
+
+/** Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it archive. */
 export const check: Declare = (requirement, options, run) =>
-  declare(requirement, options, (t) => run({ ...t, property: boundedProperty(t, { randomMs: 30_000 }) }));
+  declare(requirement, options, async (t) => {
+    try {
+      await run({ ...t, property: boundedProperty(t, { randomMs: RANDOM_MS }) });
+    } finally {
+      await archiveMade(platformSide(t));
+    }
+  });
 
 /** An effect travels from the platform to the device and back, which takes longer than one answer. */
 const EFFECT_TIMEOUT_FACTOR = 4;
 
-/** How long to wait for an effect on the other side, milliseconds. */
-export const effectTimeoutMs = (t: System): number =>
-  EFFECT_TIMEOUT_FACTOR * Math.max(t.platform.patienceMs, t.device.patienceMs);
+/** How long effects take, and which ones never came. */
+const effectPaceOf = paces();
+
+/** A wait for one kind of effect: long, until such an effect has failed to come. */
+export interface EffectWait {
+  timeoutMs: number;
+  /** The effect came. */
+  came(): void;
+  neverCame(): void;
+}
+
+/** `kind`: what is waited for, whichever deployment it concerns. */
+export function waitForEffect(t: SystemContext, kind: string): EffectWait {
+  const pace: Pace = effectPaceOf(t.platform.http.endpoint);
+  const longest = EFFECT_TIMEOUT_FACTOR * Math.max(t.platform.patienceMs, t.device.patienceMs);
+  const started = performance.now();
+  return {
+    timeoutMs: pace.waitMs(kind, longest),
+    came: () => pace.answered(kind, performance.now() - started),
+    neverCame: () => pace.timedOut(kind),
+  };
+}
 
 /** `found` is what was waited for; `seen` is what there is instead. */
 export type Look<T> = { found: T } | { seen: unknown };
 
+/** `dpl_… to be archived` is the same kind of effect for every deployment. */
+const kindOf = (expected: string): string => expected.replaceAll(/\b[a-z]+_\w+/g, '{id}');
+
 /** Waits until `look` finds something. Fails the check, and shows what was seen last, if the time is up. */
 export async function eventually<T>(t: System, expected: string, look: () => Promise<Look<T>>): Promise<T> {
-  const timeoutMs = effectTimeoutMs(t);
+  const wait = waitForEffect(t, kindOf(expected));
+  const { timeoutMs } = wait;
   let seen: unknown;
   const result = await pollWithin(
     expected,
@@ -39,6 +71,8 @@ export async function eventually<T>(t: System, expected: string, look: () => Pro
     },
     { timeoutMs, firstPauseMs: 25, growth: 1.5, longestPauseMs: 1000, signal: t.signal },
   );
+  if (result === undefined) wait.neverCame();
   t.must(result !== undefined, { expected: `${expected}, within ${timeoutMs / 1000} s`, actual: seen });
+  wait.came();
   return result.found;
 }

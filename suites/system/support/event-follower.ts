@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer, Unreachable } from '../../../harness/client/errors.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
-import { effectTimeoutMs, type System } from './check.ts';
+import { type System, waitForEffect } from './check.ts';
 import { platformSide, readItem } from './platform-side.ts';
 import { statuses } from './roll-out.ts';
 
@@ -36,12 +36,19 @@ export class EventFollower implements AsyncDisposable {
 
   /** Waits for the event of that type about that deployment. Fails the check if it does not come in time. */
   async until(type: string, deploymentId: string): Promise<DeviceEvent> {
-    const deadline = performance.now() + effectTimeoutMs(this.#t);
+    const wait = waitForEffect(this.#t, type);
+    const deadline = performance.now() + wait.timeoutMs;
     for (;;) {
       const [found] = this.#of(type, deploymentId);
-      if (found !== undefined) return found;
+      if (found !== undefined) {
+        wait.came();
+        return found;
+      }
       const within = deadline - performance.now();
-      if (within <= 0) await this.#fail(type, deploymentId);
+      if (within <= 0) {
+        wait.neverCame();
+        await this.#fail(type, deploymentId, wait.timeoutMs);
+      }
       await this.#read(within, `${type} of ${deploymentId}`);
     }
   }
@@ -62,12 +69,12 @@ export class EventFollower implements AsyncDisposable {
   }
 
   /** Shows the deployment on the platform too, which tells which side is at fault. */
-  async #fail(type: string, deploymentId: string): Promise<never> {
+  async #fail(type: string, deploymentId: string, timeoutMs: number): Promise<never> {
     const t: System = this.#t;
     const last = [...this.#events.values()].slice(-EVENTS_SHOWN).map(describe);
     const item = await readItem(platformSide(t), 'deployments', deploymentId);
     t.must(false, {
-      expected: `${type} of ${deploymentId} on the device's event stream within ${effectTimeoutMs(t) / 1000} s`,
+      expected: `${type} of ${deploymentId} on the device's event stream within ${timeoutMs / 1000} s`,
       actual: `no such event; on the platform: ${statuses(item)}; ${last.length === 0 ? 'no other events' : `last events: ${last.join(', ')}`}`,
     });
   }
