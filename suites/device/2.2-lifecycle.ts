@@ -70,7 +70,7 @@ const removed = requirement({
 
 const removedCheck = check(
   removed,
-  { needs: ['drive'], sharing: 'exclusive', premises: CURRENT_SHOWN },
+  { needs: ['drive'], sharing: 'exclusive', premises: [...CURRENT_SHOWN, 'device.events.written-first'] },
   async (t: Device) => {
     const files = [configFile('{"c":3}')];
     const { id } = await deployShown(t, files);

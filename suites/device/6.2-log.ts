@@ -15,7 +15,7 @@ import {
 } from './support/drive.ts';
 import { eventsOf, type SeenEvent, showIds } from './support/events.ts';
 import { paceOf } from './support/pace.ts';
-import { LASTING, LIVE, RETAINED } from './support/premises.ts';
+import { LIVE, RETAINED } from './support/premises.ts';
 import { requireRetained } from './support/retained.ts';
 import { describeOpen, type Subscription, withStreams } from './support/streams.ts';
 
@@ -77,7 +77,7 @@ const compaction = requirement({
 
 const compactionCheck = check(
   compaction,
-  { needs: ['drive', 'compact'], sharing: 'disruptive', premises: LASTING },
+  { needs: ['drive', 'compact'], sharing: 'disruptive', premises: ['device.events.expired.boundary'] },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const { earliest: before } = await compactAway(t, streams);

@@ -118,7 +118,12 @@ const boundary = requirement({
 
 const boundaryCheck = check(
   boundary,
-  { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core', premises: LASTING },
+  {
+    needs: ['drive', 'compact'],
+    sharing: 'disruptive',
+    profile: 'core',
+    premises: [...LASTING, 'device.events.replay.seam.whole'],
+  },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const { earliest } = await compactAway(t, streams);

@@ -119,20 +119,31 @@ export function expectSameEvents(
   expected: readonly SeenEvent[],
   where: string,
 ): void {
-  const came = distinct(actual);
-  const due = distinct(expected);
-  const known = new Map(due.map((event) => [event.id, event]));
-  const missing = due.filter(({ id }) => !came.some((event) => event.id === id));
-  const extra = came.filter(({ id }) => !known.has(id));
-  t.must(missing.length === 0 && extra.length === 0 && came.every(({ id }, index) => due[index]?.id === id), {
-    expected: `the events ${showIds(due)} for ${where}`,
-    actual: `${showIds(came)}${missing.length === 0 ? '' : `, missing ${showIds(missing)}`}${extra.length === 0 ? '' : `, not expected ${showIds(extra)}`}`,
-  });
-  for (const event of came) {
+  expectSameIds(t, actual, expected, where);
+  const known = new Map(expected.map((event) => [event.id, event]));
+  for (const event of distinct(actual)) {
     const before = known.get(event.id);
     t.must(before?.type === event.type && sameEnvelope(before.envelope, event.envelope), {
       expected: `event ${event.id} as it was sent before: ${before?.type} ${before?.text.slice(0, 300)}`,
       actual: `${event.type} ${event.text.slice(0, 300)}`,
     });
   }
+}
+
+/** The same events in the same order, whatever they hold by now. */
+export function expectSameIds(
+  t: Assertions,
+  actual: readonly SeenEvent[],
+  expected: readonly SeenEvent[],
+  where: string,
+): void {
+  const came = distinct(actual);
+  const due = distinct(expected);
+  const known = new Set(due.map(({ id }) => id));
+  const missing = due.filter(({ id }) => !came.some((event) => event.id === id));
+  const extra = came.filter(({ id }) => !known.has(id));
+  t.must(missing.length === 0 && extra.length === 0 && came.every(({ id }, index) => due[index]?.id === id), {
+    expected: `the events ${showIds(due)} for ${where}`,
+    actual: `${showIds(came)}${missing.length === 0 ? '' : `, missing ${showIds(missing)}`}${extra.length === 0 ? '' : `, not expected ${showIds(extra)}`}`,
+  });
 }
