@@ -31,4 +31,24 @@ describe('a database file', () => {
     expect((await createDevice(platform)).startsWith('dvc_')).toBe(true);
     expect(platform.port.deviceByFingerprint('f')?.id).toBe(robot);
   });
+
+  it('knows after a restart what each agent was told', async () => {
+    using folder = scratch();
+    const db = join(folder.path, 'platform.db');
+    const query = { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] };
+    const [robot, kit, told] = await (async () => {
+      await using platform = await startPlatform({ db, seed: 1 });
+      const [made, id] = [await createKit(platform), await createDevice(platform)];
+      const deployment = await deploy(platform, made, id);
+      expect(platform.port.deployments(id, query).total).toBe(1);
+      return [id, made, deployment] as const;
+    })();
+    await using platform = await startPlatform({ db, seed: 1 });
+    const replacement = await deploy(platform, kit, robot);
+    const listed = platform.port.deployments(robot, query).items;
+    expect(listed.map(({ id, target_status }) => [id, target_status])).toEqual([
+      [told, 'archived'],
+      [replacement, 'deployed'],
+    ]);
+  });
 });

@@ -1,0 +1,196 @@
+/**
+ * Model of a platform and an agent together: whatever is deployed, replaced, archived, cut or restarted, at every step of a sync,
+ * no agent has two targets, states only move forward, and in the end both sides agree.
+ */
+import fc, { type AsyncCommand } from 'fast-check';
+import { expect } from 'vitest';
+import { ApiError, NetworkError } from '../../common/platform-http.ts';
+import type { DeploymentSource } from '../../device/uplink/sync.ts';
+import { PlatformError } from '../ports.ts';
+import { OUTCOMES, type Outcome, type TestAgent, TwoTargetsError } from './agents.ts';
+import type { Item, TestPlatform } from './client.ts';
+import { createDevice, deploymentBody, type Kit } from './kit.ts';
+
+const OPERATIONS = ['list', 'contents', 'report'] as const;
+type Operation = (typeof OPERATIONS)[number];
+
+/** What happens during a sync, at one of its calls. */
+interface Disturbance {
+  operation: Operation;
+  /** Which of the calls to that operation, from 0. */
+  nth: number;
+  when: 'before' | 'after';
+  what: 'cut' | 'crash' | Outcome;
+}
+
+const RANKS = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 };
+
+interface Model {
+  /** The activity of each deployment as it was last seen. */
+  seen: Map<string, keyof typeof RANKS>;
+}
+
+/** One device of the platform with its agent. */
+export class World {
+  readonly agent: TestAgent;
+  disturbance: Disturbance | undefined;
+  readonly #platform: TestPlatform;
+  readonly #kit: Kit;
+  readonly #device: string;
+
+  private constructor(
+    platform: TestPlatform,
+    kit: Kit,
+    device: string,
+    agentOf: (source: DeploymentSource) => TestAgent,
+  ) {
+    this.#platform = platform;
+    this.#kit = kit;
+    this.#device = device;
+    this.agent = agentOf(this.#source());
+  }
+
+  static async start(
+    platform: TestPlatform,
+    kit: Kit,
+    agentOf: (source: DeploymentSource) => TestAgent,
+  ): Promise<World> {
+    return new World(platform, kit, await createDevice(platform), agentOf);
+  }
+
+  /** All deployments of the device, newest first. */
+  deployments(): Promise<Item[]> {
+    return this.#platform.items(`/deployments?device_id=${this.#device}&limit=100`);
+  }
+
+  /** What the agent would be told now. */
+  listed(): { id: string; target_status: string }[] {
+    const query = { activity: ['queued', 'deployed'], limit: 100, offset: 0, expand: ['config_instances'] };
+    return this.#platform.port.deployments(this.#device, query).items;
+  }
+
+  async create(target: 'staged' | 'deployed', description: Outcome): Promise<string> {
+    const { id } = await this.#platform.create('/deployments', {
+      ...deploymentBody(this.#kit, this.#device, target),
+      description,
+    });
+    return id;
+  }
+
+  /** The platform may refuse: a drifted one cannot be deployed, one on a device cannot be archived. */
+  async act(which: number, action: 'deploy' | 'archive'): Promise<void> {
+    const all = await this.deployments();
+    const chosen = all[which % Math.max(1, all.length)];
+    if (chosen) expect([200, 409]).toContain((await this.#platform.post(`/deployments/${chosen.id}/${action}`)).status);
+  }
+
+  /** A sync with a disturbance, which may break it. */
+  async sync(disturbance?: Disturbance): Promise<void> {
+    this.disturbance = disturbance;
+    try {
+      await this.agent.sync();
+    } catch (error) {
+      if (error instanceof TwoTargetsError || !(error instanceof NetworkError)) throw error;
+      if (disturbance?.what === 'crash') this.agent.restart();
+    } finally {
+      this.disturbance = undefined;
+    }
+  }
+
+  #source(): DeploymentSource {
+    const { port } = this.#platform;
+    return {
+      list: () => this.#call('list', () => structuredClone(this.listed()) as never),
+      contents: (instances) =>
+        this.#call('contents', () => instances.map(({ id }) => port.content(this.#device, id).data)),
+      report: (id, report) => this.#call('report', () => void port.report(this.#device, id, report)),
+    };
+  }
+
+  async #call<T>(operation: Operation, act: () => T): Promise<T> {
+    const disturbed = this.disturbance?.operation === operation && this.disturbance.nth-- === 0;
+    const disturbance = disturbed ? this.disturbance : undefined;
+    if (disturbance?.when === 'before') await this.#disturb(disturbance);
+    try {
+      const result = act();
+      if (disturbance?.when === 'after') await this.#disturb(disturbance);
+      return result;
+    } catch (error) {
+      throw error instanceof PlatformError ? new ApiError(error.status, error.code, error.message) : error;
+    }
+  }
+
+  async #disturb({ what }: Disturbance): Promise<void> {
+    if (what === 'cut' || what === 'crash') throw new NetworkError(what);
+    await this.create('deployed', what);
+  }
+}
+
+/** What holds at every moment. */
+async function look(model: Model, world: World): Promise<void> {
+  const all = await world.deployments();
+  const targets = all.filter(
+    ({ target_status: target, activity_status: activity }) => target === 'deployed' && activity !== 'archived',
+  );
+  expect(targets.length, 'targets on the platform').toBeLessThanOrEqual(1);
+  expect(world.agent.active().length, 'deployments on the device').toBeLessThanOrEqual(1);
+  for (const { id, activity_status } of all) {
+    const activity = activity_status as keyof typeof RANKS;
+    const before = RANKS[model.seen.get(id) ?? 'staged'];
+    expect(RANKS[activity], `${model.seen.get(id)} became ${activity}`).toBeGreaterThanOrEqual(before);
+    model.seen.set(id, activity);
+  }
+}
+
+const command = (name: string, run: (world: World) => Promise<unknown>): AsyncCommand<Model, World> => ({
+  check: () => true,
+  toString: () => name,
+  run: async (model, world) => {
+    await run(world);
+    await look(model, world);
+  },
+});
+
+const outcome = fc.constantFrom(...OUTCOMES);
+const disturbance: fc.Arbitrary<Disturbance> = fc.record({
+  operation: fc.constantFrom(...OPERATIONS),
+  nth: fc.nat(2),
+  when: fc.constantFrom('before', 'after'),
+  what: fc.oneof(fc.constantFrom('cut' as const, 'crash' as const), outcome),
+});
+
+const COMMANDS = [
+  outcome.map((how) => command(`deploy one that ${how}`, (world) => world.create('deployed', how))),
+  outcome.map((how) => command(`stage one that ${how}`, (world) => world.create('staged', how))),
+  fc.nat(9).map((which) => command(`deploy the one at ${which}`, (world) => world.act(which, 'deploy'))),
+  fc.nat(9).map((which) => command(`archive the one at ${which}`, (world) => world.act(which, 'archive'))),
+  fc.constant(command('sync', (world) => world.sync())),
+  disturbance.map((how) => command(`sync with ${JSON.stringify(how)}`, (world) => world.sync({ ...how }))),
+  fc.constant(command('restart', async (world) => world.agent.restart())),
+  fc.constant(command('heal', async (world) => world.agent.heal())),
+];
+
+/** Syncs that are enough for everything to settle. */
+const SETTLED_AFTER = 4;
+
+/** `last`: how the deployment works that is made at the end, after which both sides have to agree. */
+export function agreementProperty(
+  { platform, kit }: { platform: TestPlatform; kit: Kit },
+  agentOf: (source: DeploymentSource) => TestAgent,
+) {
+  return fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 25, size: 'max' }), async (commands) => {
+    const world = await World.start(platform, kit, agentOf);
+    const model: Model = { seen: new Map() };
+    await fc.asyncModelRun(() => ({ model, real: world }), commands);
+    world.agent.heal();
+    const last = await world.create('deployed', 'works');
+    for (let round = 0; round < SETTLED_AFTER; round += 1) await world.sync();
+    await look(model, world);
+    const open = (await world.deployments()).filter(
+      ({ activity_status: activity }) => !['archived', 'staged', 'drifted'].includes(String(activity)),
+    );
+    expect(open).toMatchObject([{ id: last, activity_status: 'deployed', error_status: 'none' }]);
+    expect(world.agent.active()).toEqual([last]);
+    expect(world.listed()).toMatchObject([{ id: last, target_status: 'deployed' }]);
+  });
+}
