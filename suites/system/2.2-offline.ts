@@ -55,7 +55,7 @@ const newest = requirement({
   clause: 'deployed as soon as the device is online',
   text: 'After several deployments to an offline device, the newest is its current one when it is online again.',
 });
-const newestCheck = check(newest, options, async (t: System) => {
+const newestCheck = check(newest, { ...options, premises: [...options.premises, queued.id] }, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
   await events.until('deployment.deployed', (await rollOut(t)).id);

@@ -1,9 +1,11 @@
-/** The reference platform and device pass the suite in older versions. */
+/** The reference platform and device pass the suite in older versions, and so do agents that are legal and unusual. */
 import { describe, expect, it } from 'vitest';
 import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
+import { agentVariants } from '../../simulators/defects/agents.ts';
 import { simulatePair } from '../../simulators/platform/testing/pair.ts';
 import { lines } from '../platform/testing/run.ts';
 import { runSystemSuite } from './testing/run.ts';
+import { startSystem } from './testing/system.ts';
 
 const OLDER = SUPPORTED_VERSIONS.filter((version) => version !== NEWEST_VERSION);
 
@@ -13,5 +15,12 @@ describe('the reference platform with the reference device', () => {
     const report = await runSystemSuite({ ...pair, apiVersion });
     expect(lines(report, ['fail', 'warn', 'blocked', 'not_applicable'])).toEqual([]);
     expect(report.exit_code).toBe(0);
+  });
+});
+
+describe('an agent that', () => {
+  it.for(agentVariants)('$name fails nothing: $summary', async ({ habits }) => {
+    await using system = await startSystem({ habits });
+    expect(lines(await runSystemSuite(system), ['fail', 'blocked'])).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 /** The suite against Muster's own platform with one of its own devices. */
 import { describe, expect, it } from 'vitest';
 import type { CheckResult, Report } from '../../harness/runner/types.ts';
+import { agentDefects } from '../../simulators/defects/agents.ts';
 import { nullServer } from '../../simulators/defects/null.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 import { referenceBehaviour } from '../../simulators/platform/index.ts';
@@ -8,6 +9,7 @@ import { simulatePair } from '../../simulators/platform/testing/pair.ts';
 import { lines } from '../platform/testing/run.ts';
 import { systemSuite } from './index.ts';
 import { runSystemSuite } from './testing/run.ts';
+import { startSystem } from './testing/system.ts';
 
 describe('the reference platform with the reference device', () => {
   it('passes everything in the newest version', async () => {
@@ -32,6 +34,7 @@ const TELLS: Record<string, RegExp> = {
   'queued-is-deployed': /to be queued on the platform.*activity deployed/,
   'ping-not-sent': /code "success" from the device, which is online.*"code":"timeout"/,
   'ping-answered-in-its-place': /no success from a device that is offline.*"code":"success"/,
+  'deaf-after-reconnect': /from the device, which is back online.*"code":"timeout"/,
 };
 
 const isRed = ({ outcome, level }: CheckResult): boolean =>
@@ -40,9 +43,16 @@ const isRed = ({ outcome, level }: CheckResult): boolean =>
 describe('the suite', () => {
   const caught = new Map<string, Report>();
 
-  describe.concurrent('against a platform that', () => {
-    it.for(systemDefects)('has the defect $name fails what it breaks, and the report says why', async (defect) => {
-      await using pair = await simulatePair({ platform: defect.behaviour(referenceBehaviour) });
+  const defects = [
+    ...systemDefects.map(({ name, breaks, behaviour }) => {
+      return { name, breaks, start: () => simulatePair({ platform: behaviour(referenceBehaviour) }) };
+    }),
+    ...agentDefects.map(({ name, breaks, habits }) => ({ name, breaks, start: () => startSystem({ habits }) })),
+  ];
+
+  describe.concurrent('against a platform or an agent that', () => {
+    it.for(defects)('has the defect $name fails what it breaks, and the report says why', async (defect) => {
+      await using pair = await defect.start();
       const report = await runSystemSuite(pair, { only: defect.breaks, patienceMs: IMPATIENT_MS });
       caught.set(defect.name, report);
       const red = report.checks.filter(isRed);
@@ -50,7 +60,8 @@ describe('the suite', () => {
       expect(new Set(red.map((check) => check.requirement_id))).toEqual(new Set(defect.breaks));
       const findings = lines({ ...report, checks: red }, ['fail', 'warn']).join('\n');
       expect(findings).toMatch(TELLS[defect.name] ?? /^no defect/);
-      expect(lines(report, ['blocked', 'not_applicable'])).toEqual([]);
+      const undecided = report.checks.filter((check) => check.blocked_by === undefined);
+      expect(lines({ ...report, checks: undecided }, ['blocked', 'not_applicable'])).toEqual([]);
     });
 
     it('answers only 404 passes no MUST, even with the reference device', async () => {
@@ -62,6 +73,14 @@ describe('the suite', () => {
       );
       expect(lines(report, ['pass', 'not_applicable'])).toEqual([]);
       expect(report.exit_code).toBe(1);
+    });
+  });
+
+  describe.concurrent('against an agent that', () => {
+    it('goes on retrying does not call that a failure', async () => {
+      await using pair = await simulatePair({ habits: { retriesForEver: true } });
+      const report = await runSystemSuite(pair, { only: ['system.failed'], patienceMs: IMPATIENT_MS });
+      expect(lines(report, ['not_applicable']).join()).toMatch(/goes on retrying.*error retrying/);
     });
   });
 

@@ -4,6 +4,7 @@ import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { DeviceBehaviour } from '../../../simulators/device/index.ts';
 import { deviceOver } from '../../../simulators/device/testing/robot.ts';
 import type { TransportName } from '../../../simulators/device/transport/index.ts';
+import type { AgentHabits } from '../../../simulators/device/uplink/index.ts';
 import {
   type PlatformBehaviour,
   type SimulatedPlatform,
@@ -66,6 +67,7 @@ export interface Workspace extends AsyncDisposable {
 export async function startWorkspace(behaviour: {
   platform?: PlatformBehaviour;
   device?: DeviceBehaviour;
+  habits?: AgentHabits;
 }): Promise<Workspace> {
   await using starting = new AsyncDisposableStack();
   const { path } = starting.use(scratch());
@@ -94,7 +96,7 @@ export async function startWorkspace(behaviour: {
   const { deviceId } = starting.use(
     await enrolDevice(
       path,
-      { platform: agentLink.url, mqtt: mqttLink.url, token },
+      { platform: agentLink.url, mqtt: mqttLink.url, token, ...(behaviour.habits && { habits: behaviour.habits }) },
       { socket, control: { path: control }, seed: SEED, ...(behaviour.device && { behaviour: behaviour.device }) },
     ),
   );

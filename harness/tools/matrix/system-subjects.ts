@@ -1,8 +1,10 @@
 /** Subjects of the system suite: a simulated platform with a device enrolled in it, either of them with a defect or a variant. */
+import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
 import { deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
 import { type DeviceBehaviour, referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
+import type { AgentHabits } from '../../../simulators/device/uplink/index.ts';
 import { type PlatformBehaviour, referenceBehaviour as referencePlatform } from '../../../simulators/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
 import { Redactor } from '../../client/redact.ts';
@@ -19,6 +21,7 @@ const DEFECT_PATIENCE_MS = 1500;
 interface System {
   platform?(reference: PlatformBehaviour): PlatformBehaviour;
   device?(reference: DeviceBehaviour): DeviceBehaviour;
+  habits?: AgentHabits;
   version?: SupportedVersion;
   /** A null server takes the place of the platform that the device is enrolled in. */
   instead?: NullServerName;
@@ -32,6 +35,7 @@ async function runOnSystem(choice: System, narrowed: Narrowed): Promise<Report> 
     await startWorkspace({
       ...(choice.platform === undefined ? {} : { platform: choice.platform(referencePlatform) }),
       ...(choice.device === undefined ? {} : { device: choice.device(referenceDevice) }),
+      ...(choice.habits === undefined ? {} : { habits: choice.habits }),
     }),
   );
   const server = instead === undefined ? undefined : stack.use(await nullServer(instead, { port: 0 }));
@@ -94,11 +98,22 @@ export const systemSubjects = (): Subject[] =>
       summary: 'The simulated platform with a simulated device.',
       run: (narrowed) => runOnSystem({ version }, narrowed),
     })),
-    defects: systemDefects.map(({ name, summary, breaks, file, behaviour: platform }) => ({
-      ...{ name, summary, breaks, file },
-      run: (narrowed) => runOnSystem({ platform, patienceMs: DEFECT_PATIENCE_MS }, narrowed),
-    })),
+    defects: [
+      ...systemDefects.map(({ name, summary, breaks, file, behaviour: platform }) => ({
+        ...{ name, summary, breaks, file },
+        run: (narrowed: Narrowed) => runOnSystem({ platform, patienceMs: DEFECT_PATIENCE_MS }, narrowed),
+      })),
+      ...agentDefects.map(({ name, summary, breaks, habits }) => ({
+        ...{ name: `agent ${name}`, summary, breaks, file: 'simulators/defects/agents.ts' },
+        run: (narrowed: Narrowed) => runOnSystem({ habits, patienceMs: DEFECT_PATIENCE_MS }, narrowed),
+      })),
+    ],
     variants: [
+      ...agentVariants.map(({ name, summary, habits }) => ({
+        name: `agent ${name}`,
+        summary,
+        run: (narrowed: Narrowed) => runOnSystem({ habits }, narrowed),
+      })),
       ...platformVariants
         .filter(({ name }) => PLATFORM_VARIANTS.includes(name))
         .map(({ name, summary, behaviour: platform }) => ({

@@ -1,6 +1,7 @@
 /** Options of agent uplinks, and what all their robots share: the broker's address, keep-alive, and identifying headers. */
 import { arch, hostname, platform } from 'node:os';
 import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
+import type { AgentHabits } from './habits.ts';
 import type { MqttEndpoint } from './mqtt/connection.ts';
 import { KeepAlive } from './mqtt/keep-alive.ts';
 import { type CommonOptions, parseUrl, type Shared, share } from './shared.ts';
@@ -20,6 +21,8 @@ export interface AgentUplinkOptions extends CommonOptions {
   keyBits?: number;
   dialect?: Dialect;
   agentVersion?: string;
+  /** How these agents differ from the reference. */
+  habits?: AgentHabits;
 }
 
 const DEFAULT_KEY_BITS = 2048;
@@ -34,11 +37,13 @@ export interface AgentHub extends Shared {
   readonly token: AgentUplinkOptions['token'];
   readonly keyBits: number;
   readonly agentVersion: string;
+  readonly habits: AgentHabits;
 }
 
 /** Throws when an option is not a valid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
-  const { agentVersion = DEFAULT_AGENT_VERSION, ca, dialect = 'spec', keyBits = DEFAULT_KEY_BITS, token } = options;
+  const { agentVersion = DEFAULT_AGENT_VERSION, ca, dialect = 'spec', habits = {} } = options;
+  const { keyBits = DEFAULT_KEY_BITS, token } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
   const shared = share(options, new URL(origin));
   return Object.assign(shared, {
@@ -48,6 +53,7 @@ export function createAgentHub(options: AgentUplinkOptions): AgentHub {
     token,
     keyBits,
     agentVersion,
+    habits,
   });
 }
 

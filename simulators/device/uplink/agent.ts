@@ -25,7 +25,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
 
   constructor(hub: AgentHub, port: DeploymentPort, identity: UplinkIdentity) {
     const api = new AgentApi(hub, identity.directory, identity.io);
-    super(hub, port, api, identity.name);
+    super(hub, port, api, identity.name, hub.habits.pollsEveryMs);
     this.#hub = hub;
     this.#api = api;
   }
@@ -114,7 +114,8 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
         clientId: id,
         username: session_id,
         password: token,
-        topics: [agentTopics.sync(id), agentTopics.ping(id)],
+        topics: this.#isDeaf() ? [] : [agentTopics.sync(id), agentTopics.ping(id)],
+        subscribeAfterMs: this.#hub.habits.subscribesAfterMs ?? 0,
         listener: this,
         keepAlive: this.#hub.keepAlive,
         signal,
@@ -124,6 +125,10 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     } catch (error) {
       throw new BrokerError(endpoint, error as Error);
     }
+  }
+
+  #isDeaf(): boolean {
+    return this.#hub.habits.subscribesOnce === true && this.connectedAt > 0;
   }
 
   /** Sends the agent's version, once. A robot whose version is refused still goes online. */
@@ -154,13 +159,18 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     const id = this.deviceId ?? '';
     const message = parse(payload);
     if (topic === agentTopics.ping(id) && pingMessage.is(message)) {
-      const pong = { message_id: message.message_id, timestamp: timestamp(this.#hub.time) };
-      connection.publish(agentTopics.pong(id), pong, { retain: false });
+      const answer = (): void => {
+        const pong = { message_id: message.message_id, timestamp: timestamp(this.#hub.time) };
+        if (!connection.closed) connection.publish(agentTopics.pong(id), pong, { retain: false });
+      };
+      const { answersPingsAfterMs } = this.#hub.habits;
+      if (answersPingsAfterMs === undefined) answer();
+      else this.#hub.time.after(answersPingsAfterMs, answer);
       return;
     }
     // A retained message is older than the subscription, and a sync follows every subscription.
     const isRequest = topic === agentTopics.sync(id) && !retained && syncMessage.is(message) && !message.is_synced;
-    if (isRequest) this.scheduler.syncRequested();
+    if (isRequest && this.#hub.habits.pollsEveryMs === undefined) this.scheduler.syncRequested();
   }
 
   override onSyncStarted(): void {

@@ -2,11 +2,13 @@
 import type { DeploymentPort, Uplink } from '../ports.ts';
 import { AgentUplink } from './agent.ts';
 import { type AgentUplinkOptions, createAgentHub } from './agent-hub.ts';
+import { withoutFatalErrors } from './habits.ts';
 import type { UplinkIdentity } from './lifecycle.ts';
 import { PollingUplink } from './polling.ts';
 import { createPollingHub, type PollingUplinkOptions } from './polling-api.ts';
 
 export type { AgentUplinkOptions } from './agent-hub.ts';
+export type { AgentHabits } from './habits.ts';
 export { ensureKey } from './identity.ts';
 export type { UplinkIdentity } from './lifecycle.ts';
 export type { PollingUplinkOptions } from './polling-api.ts';
@@ -25,5 +27,6 @@ export function createUplink(options: UplinkOptions): UplinkFactory {
     return (port, identity) => new PollingUplink(hub, port, identity);
   }
   const hub = createAgentHub(options);
-  return (port, identity) => new AgentUplink(hub, port, identity);
+  const { retriesForEver = false } = hub.habits;
+  return (port, identity) => new AgentUplink(hub, retriesForEver ? withoutFatalErrors(port) : port, identity);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceBehaviour, type DeviceOptions, type SimulatedDevice, simulateDevice } from '../../device/index.ts';
-import { type AgentUplinkOptions, createUplink } from '../../device/uplink/index.ts';
+import { type AgentHabits, type AgentUplinkOptions, createUplink } from '../../device/uplink/index.ts';
 import { type PlatformBehaviour, simulatePlatform } from '../index.ts';
 
 /** Small keys, because large ones take long to make. */
@@ -47,7 +47,7 @@ export async function enrolDevice(
 
 /** The device is online when this resolves. Behaviours default to the reference. */
 export async function simulatePair(
-  behaviours: { platform?: PlatformBehaviour; device?: DeviceBehaviour } = {},
+  behaviours: { platform?: PlatformBehaviour; device?: DeviceBehaviour; habits?: AgentHabits } = {},
   seed = 1,
 ): Promise<SimulatedPair> {
   await using making = new AsyncDisposableStack();
@@ -69,7 +69,10 @@ export async function simulatePair(
   const device = making.use(
     await enrolDevice(
       directory,
-      { platform: platform.agentUrl, mqtt: platform.mqttUrl, token: provisioningToken },
+      {
+        ...{ platform: platform.agentUrl, mqtt: platform.mqttUrl, token: provisioningToken },
+        ...(behaviours.habits && { habits: behaviours.habits }),
+      },
       { socket, control: { path: control }, seed, ...(behaviours.device && { behaviour: behaviours.device }) },
     ),
   );

@@ -4,6 +4,7 @@
  * buffer and no store of unacknowledged messages: after a reconnect the agent syncs, which replaces lost messages.
  */
 import { connect as connectTcp, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { generate, type Packet } from 'mqtt-packet';
 import { networkErrorMessage } from '../../../common/platform-http.ts';
@@ -103,6 +104,8 @@ export class MqttConnection implements KeepAliveMember {
     listener: MqttListener;
     keepAlive: KeepAlive;
     signal: AbortSignal;
+    /** Milliseconds between being connected and subscribing. Default 0. */
+    subscribeAfterMs?: number;
   }): Promise<MqttConnection> {
     const { endpoint, clientId, username, password, topics, listener, keepAlive, signal } = options;
     signal.throwIfAborted();
@@ -127,12 +130,8 @@ export class MqttConnection implements KeepAliveMember {
       const connack = await connected;
       const returnCode = connack.cmd === 'connack' ? (connack.returnCode ?? 0) : 0;
       if (returnCode !== 0) throw new MqttRefused(returnCode);
-      const subscribed = connection.#await('suback');
-      const subscriptions = topics.map((topic) => ({ topic, qos: 1 as const }));
-      connection.#send({ cmd: 'subscribe', messageId: connection.#nextId(), subscriptions });
-      const suback = await subscribed;
-      const refused = suback.cmd === 'suback' && suback.granted.includes(SUBSCRIPTION_REFUSED);
-      if (refused) throw new Error('the MQTT broker refused a subscription to a topic of this device');
+      if (options.subscribeAfterMs) await delay(options.subscribeAfterMs, undefined, { signal });
+      if (topics.length > 0) await connection.#subscribe(topics);
     } catch (error) {
       connection.close(error as Error);
       throw error;
@@ -143,6 +142,15 @@ export class MqttConnection implements KeepAliveMember {
     }
     connection.#slot = keepAlive.add(connection);
     return connection;
+  }
+
+  async #subscribe(topics: readonly string[]): Promise<void> {
+    const subscribed = this.#await('suback');
+    const subscriptions = topics.map((topic) => ({ topic, qos: 1 as const }));
+    this.#send({ cmd: 'subscribe', messageId: this.#nextId(), subscriptions });
+    const suback = await subscribed;
+    const refused = suback.cmd === 'suback' && suback.granted.includes(SUBSCRIPTION_REFUSED);
+    if (refused) throw new Error('the MQTT broker refused a subscription to a topic of this device');
   }
 
   get closed(): boolean {
