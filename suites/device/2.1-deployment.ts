@@ -70,7 +70,10 @@ const safeCheck = check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN },
     expected: `the same created_at of ${first['id']} at every reading: ${first['created_at']}`,
     actual: later?.['created_at'],
   });
-  await t.property(unknownParameters, (query) => expectIgnored(t, query), { runs: 15 });
+  await t.property(unknownParameters, (query) => expectIgnored(t, query), {
+    runs: 15,
+    describe: (query) => `the query ${JSON.stringify(query)}`,
+  });
 });
 
 const SOME_MS = 15;

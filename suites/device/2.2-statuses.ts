@@ -54,7 +54,12 @@ const mergeDrivenCheck = check(
         if (body === undefined || !expectMergedStatus(t, body, 'the current deployment')) return;
         reached.add(`${body['activity_status']}/${body['error_status']}`);
       },
-      { runs: EVERY_PAIR.length, examples: EVERY_PAIR.map((pair): [unknown] => [pair]) },
+      {
+        runs: EVERY_PAIR.length,
+        examples: EVERY_PAIR.map((pair): [unknown] => [pair]),
+        describe: ({ activity_status, error_status }) =>
+          `a deployment with activity_status ${activity_status} and error_status ${error_status}`,
+      },
     );
     if (driven === 0) t.blocked('control could not drive the device to any deployment');
     if (reached.size === 0) t.notApplicable('no deployment that was driven showed both statuses');

@@ -27,6 +27,7 @@ const malformedCheck = check(malformed, { sharing: 'shared', profile: 'core', pr
       {
         runs: 30,
         examples: NONSENSE.flatMap((cursor): [unknown][] => [[[cursor, 'after']], [[cursor, 'Last-Event-ID']]]),
+        describe: ([cursor, where]) => describeCursor(cursor, where),
       },
     );
   }),
@@ -61,12 +62,18 @@ async function expectRefusal(t: Device, streams: Streams, cursor: string, where:
   const stream = await streams.try(where === 'after' ? { after: cursor } : { lastEventId: cursor });
   const { status } = stream;
   const isClientError = status >= 400 && status < 500 && status !== 410;
-  const shown = cursor.length > 60 ? `${cursor.slice(0, 10)}… (${cursor.length} characters)` : JSON.stringify(cursor);
   t.must(isClientError && mediaType(stream.headers) !== 'text/event-stream', {
-    expected: `a 4xx other than 410 (400 is usual) for ${where} ${shown}`,
+    expected: `a 4xx other than 410 (400 is usual) for ${describeCursor(cursor, where)}`,
     actual: await describeAnswer(t, stream),
   });
   await stream.close();
+}
+
+/** As it is sent, but for characters that nobody sees. */
+function describeCursor(cursor: string, where: string): string {
+  const short = cursor.length > 60 ? `${cursor.slice(0, 10)}… (${cursor.length} characters)` : cursor;
+  const shown = /^[!-~…]+$/.test(short) || cursor.length > 60 ? short : JSON.stringify(short);
+  return where === 'after' ? `after=${shown}` : `${where}: ${shown}`;
 }
 
 const fitsHeader = (text: string): boolean => /^[\x20-\x7e]*$/.test(text) && text.trim() === text;

@@ -42,6 +42,7 @@ const typesCheck = check(
             [[known.slice(-1), 'after']],
             [[listable, 'after']],
           ],
+          describe: ([listed, way]) => `types=${listed.join(',')} ${WITH[way]}`,
         },
       );
     }),
@@ -53,6 +54,7 @@ const UNKNOWN_TYPE = 'muster.unheard_of';
 /** Filters apply with either cursor, and without one. */
 const WAYS = ['after', 'header', 'none'] as const;
 type Way = (typeof WAYS)[number];
+const WITH: Record<Way, string> = { after: 'with after', header: 'with Last-Event-ID', none: 'without a cursor' };
 
 const openBy = (way: Way, cursor: bigint): OpenEvents =>
   way === 'after' ? { after: cursor } : way === 'header' ? { lastEventId: cursor } : {};

@@ -44,7 +44,11 @@ const framingCheck = check(
           });
           if (made.description !== value) t.note('control changed the description that it was given');
         },
-        { runs: 24, examples: AWKWARD.map((value): [unknown] => [value]) },
+        {
+          runs: 24,
+          examples: AWKWARD.map((value): [unknown] => [value]),
+          describe: (value) => `a description and a release_id that hold ${showText(value)}`,
+        },
       );
       t.note(
         onStream === 0
@@ -53,6 +57,9 @@ const framingCheck = check(
       );
     }),
 );
+
+const showText = (value: string): string =>
+  value.length > 200 ? `${JSON.stringify(value.slice(0, 20))}… (${value.length} characters)` : JSON.stringify(value);
 
 const AWKWARD: string[] = [
   'one\ntwo',

@@ -141,7 +141,11 @@ const crashCheck = check(
           expectContinuedIds(t, first, seen);
           expectSeenKept(t, events, seen, `${describeOpen({ after: cursor })} after a kill`);
         },
-        { runs: 6 },
+        {
+          runs: 6,
+          describe: ({ bursts, delayMs }) =>
+            `SIGKILL ${delayMs} ms after ${bursts} calls of control that publish events`,
+        },
       );
     }),
 );
@@ -193,7 +197,11 @@ const tornTailCheck = check(
           expectContinuedIds(t, twice.first, once.events);
           expectSameEvents(t, upTo(twice.events, once.events), once.events, 'the log after a torn line and 2 restarts');
         },
-        { runs: 4, examples: [[0], [1], [0.5]] },
+        {
+          runs: 4,
+          examples: [[0], [1], [0.5]],
+          describe: (fraction) => `a log that ends with ${Math.round(100 * fraction)} % of a line`,
+        },
       );
     }),
 );

@@ -85,7 +85,16 @@ const atLeastOnceCheck = check(
           const seen = await readWithCuts(t, streams, cursor, due.at(-1)?.id ?? cursor, cuts);
           expectSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
         },
-        { runs: 15 },
+        {
+          runs: 15,
+          describe: (cuts) =>
+            cuts
+              .map(
+                ({ bytes, byHeader }) =>
+                  `cut after ${bytes} bytes of a stream by ${byHeader ? 'Last-Event-ID' : 'after'}`,
+              )
+              .join(', '),
+        },
       );
     }),
 );

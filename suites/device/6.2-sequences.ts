@@ -41,7 +41,8 @@ function expectModelFollowed(t: Device, { disruptive, runs }: { disruptive: bool
         const real: LogReality = { t, streams, witness: live };
         await fc.asyncModelRun(() => ({ model, real }), commands);
       }),
-    { runs },
+    // Without the coordinates that fast-check writes behind them.
+    { runs, describe: (commands) => String(commands).replace(/ *\/\*.*\*\/$/s, '') },
   );
 }
 

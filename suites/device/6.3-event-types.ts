@@ -38,7 +38,7 @@ const writtenFirstCheck = check(
           );
           return expectFilesWritten(t, live, files);
         },
-        { runs: 8 },
+        { runs: 8, describe: (lengths) => `config files with fillings of ${lengths.join(', ')} characters` },
       );
     }),
 );

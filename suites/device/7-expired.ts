@@ -43,7 +43,11 @@ const goneCheck = check(
       await t.property(
         fc.tuple(fc.constantFrom(...lost), fc.boolean(), fc.constantFrom(...FILTERS)),
         ([cursor, byHeader, filter]) => expectGone(t, streams, { ...openAt(cursor, byHeader), ...filter }),
-        { runs: 12, examples },
+        {
+          runs: 12,
+          examples,
+          describe: ([cursor, byHeader, filter]) => describeOpen({ ...openAt(cursor, byHeader), ...filter }),
+        },
       );
     }),
 );
@@ -140,7 +144,11 @@ const boundaryCheck = check(
           expectSameEvents(t, replay.events, due, describeOpen({ after }));
           await replay.close();
         },
-        { runs: 8, examples: cursors.slice(0, 2).map((after): [unknown] => [after]) },
+        {
+          runs: 8,
+          examples: cursors.slice(0, 2).map((after): [unknown] => [after]),
+          describe: (after) => `after=${after}`,
+        },
       );
       for (const filter of FILTERS)
         for (const byHeader of [true, false])

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Redactor } from '../../../harness/client/redact.ts';
-import { boundedProperty } from './bounded.ts';
 import { runProperty } from '../../../harness/runner/property.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
+import { boundedProperty } from './bounded.ts';
 
 const property: CheckContext['property'] = (arbitrary, predicate, options) =>
   runProperty(arbitrary, predicate, { seed: 1, runs: 1, redactor: new Redactor(), onFound: () => {} }, options);
