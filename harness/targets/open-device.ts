@@ -2,7 +2,6 @@
 import { Unreachable } from '../client/errors.ts';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
-import type { Redactor } from '../client/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import type { TargetDescription } from '../runner/types.ts';
@@ -15,6 +14,7 @@ import { withRestart } from './control/with-restart.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
 import { hostFiles } from './files/host-files.ts';
 import { withReadablePaths } from './files/named-paths.ts';
+import { FIRST_ANSWER_PATIENCES, whySilent } from './first-answer.ts';
 import { concludeIdentity, identityOf } from './identity.ts';
 import { startCommand } from './launch/command.ts';
 import { startDeviceImage } from './launch/image.ts';
@@ -39,7 +39,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     closers.push(() => (starting.started?.close() ?? Promise.resolve()).finally(() => settings.removeFolder()));
     starting = await tryStart(() => start(settings));
     const { started, problem: startProblem } = starting;
-    const { connection, http, problem: reachProblem } = await reach(settings, started, startProblem, redactor);
+    const { connection, http, problem: reachProblem } = await reach({ ...options, settings, started, startProblem });
     closers.push(() => http.close());
     const { control, info, problem } = await drive({ settings, options, started, http, problem: reachProblem });
     closers.push(() => control.close());
@@ -110,12 +110,18 @@ function start({ command, image, at, control, startOptions }: DeviceSettings): P
 }
 
 /** Connects to where the agent serves. An agent that did not start may never have said where that is. */
-async function reach(
-  settings: DeviceSettings,
-  started: Started | undefined,
-  startProblem: string | undefined,
-  redactor: Redactor,
-): Promise<{ connection: Connection; http: HttpClient; problem: string | undefined }> {
+async function reach({
+  settings,
+  started,
+  startProblem,
+  redactor,
+  patienceMs = PATIENCE_MS,
+  firstAnswerMs = FIRST_ANSWER_PATIENCES * patienceMs,
+}: DeviceTargetOptions & {
+  settings: DeviceSettings;
+  started: Started | undefined;
+  startProblem: string | undefined;
+}): Promise<{ connection: Connection; http: HttpClient; problem: string | undefined }> {
   const { transport, address } = started?.at ?? settings.at ?? { transport: url, address: NOWHERE };
   const { fields, ca, caFile } = settings;
   const connection: Connection = transport.open({ address, fields, ca, caFile, redactor });
@@ -126,8 +132,13 @@ async function reach(
     return { connection, http, problem };
   }
   const http = connection.client(recorder);
-  return { connection, http, problem: await whyUnreachable(http, connection.hint) };
+  const { hint } = connection;
+  const unreachable = await whyUnreachable(http, hint);
+  return { connection, http, problem: unreachable ?? (await whySilent(http, ASKED_FIRST, firstAnswerMs, hint)) };
 }
+
+/** One of these is enough. HEAD opens no stream, of which a device may serve few. */
+const ASKED_FIRST = [{ path: '/deployments/current' }, { method: 'HEAD', path: '/events' }];
 
 interface Reached {
   settings: DeviceSettings;

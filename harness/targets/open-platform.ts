@@ -1,8 +1,6 @@
 /** From options to a Platform API that can be checked: what it has is found out by reading it. */
-import { NoAnswerInTime } from '../client/errors.ts';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
-import { readableDuration } from '../common/durations.ts';
 import { UsageError } from '../common/usage.ts';
 import type { Capability } from '../contract/capabilities.ts';
 import {
@@ -14,6 +12,7 @@ import {
 } from '../contract/versions.ts';
 import type { TargetDescription } from '../runner/types.ts';
 import type { TargetFile } from './file-schema.ts';
+import { FIRST_ANSWER_PATIENCES, whySilent } from './first-answer.ts';
 import { concludeIdentity, identityOf } from './identity.ts';
 import { startCommand } from './launch/command.ts';
 import { startOnPort } from './launch/image.ts';
@@ -43,7 +42,8 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
     closers.push(() => http.close());
     const hint = `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${http.describe()}/devices`;
     const firstAnswerMs = options.firstAnswerMs ?? FIRST_ANSWER_PATIENCES * patienceMs;
-    const problem = startProblem ?? (await whyUnreachable(http, hint)) ?? (await whySilent(http, firstAnswerMs, hint));
+    const problem =
+      startProblem ?? (await whyUnreachable(http, hint)) ?? (await whySilent(http, ASKED_FIRST, firstAnswerMs, hint));
     const probed = http.with({ timeoutMs: patienceMs });
     const detected = problem === undefined ? await probePlatform(probed, versionHeader) : NOTHING_DETECTED;
 
@@ -165,29 +165,8 @@ function clientOf(settings: PlatformSettings, started: Started | undefined, reco
   });
 }
 
-/** The very first answer may take longer than any other: a platform may have to wake up. */
-const FIRST_ANSWER_PATIENCES = 3;
 /** One of these is enough: a platform may hang on some requests only, and then checks find out on which. */
-const ASKED_FIRST = ['/devices', '/config_types'];
-
-/** Undefined as soon as the platform answers anything, or closes the connection: the suite decides whether that is right. */
-async function whySilent(http: HttpClient, withinMs: number, hint: string): Promise<string | undefined> {
-  const over = new AbortController();
-  const asking = http.with({ timeoutMs: withinMs, signal: over.signal });
-  const answered = ASKED_FIRST.map((path) =>
-    asking.get(path, { query: { limit: 1 } }).catch((error: unknown) => {
-      if (error instanceof NoAnswerInTime) throw error;
-    }),
-  );
-  try {
-    await Promise.any(answered);
-    return undefined;
-  } catch {
-    return `${http.describe()}: accepts connections and has answered nothing within ${readableDuration(withinMs)}. ${hint}`;
-  } finally {
-    over.abort();
-  }
-}
+const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
 /** What reading a platform shows. */
 interface Detected {

@@ -51,6 +51,8 @@ export interface TargetOptions {
   startMs?: number;
   /** Milliseconds a check waits for something that should happen at once. Default 10 000. */
   patienceMs?: number;
+  /** Milliseconds that the very first answer may take. Default: three times `patienceMs`. */
+  firstAnswerMs?: number;
   /** Called with a sentence about what is being waited for. */
   notify?(text: string): void;
   signal?: AbortSignal;
@@ -68,8 +70,6 @@ export interface DeviceTargetOptions extends TargetOptions, TransportFields {
 
 /** Options that name a Platform API. Default of the keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
 export interface PlatformTargetOptions extends TargetOptions {
-  /** Milliseconds that the very first answer may take. Default: three times `patienceMs`. */
-  firstAnswerMs?: number;
   /** `{base_url}` of the specification. */
   url?: string;
   apiKey?: string;

@@ -5,6 +5,7 @@ import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, type SeenEvent } from './support/events.ts';
+import { paceOf } from './support/pace.ts';
 import { LIVE } from './support/premises.ts';
 import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
@@ -35,6 +36,10 @@ const seamCheck = check(
     }),
 );
 
+/** Each stream replays more than the one before it: on a slow device that would take ever longer. */
+const OPENING_MS = 3000;
+const MOST_STREAMS = 24;
+
 /** Events go on being published while streams are opened, so that each changes from replay to live at another moment. */
 async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint): Promise<Subscription[]> {
   const opened: Subscription[] = [];
@@ -50,7 +55,9 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
   // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.
   publisher.catch(() => {});
   try {
-    for (let round = 0; round < 24 && rest > 0; round += 1) {
+    const started = performance.now();
+    const most = paceOf(t).streams(MOST_STREAMS, rest);
+    for (let round = 0; round < most && rest > 0 && performance.now() - started < OPENING_MS; round += 1) {
       const one = await streams.openAnother(round % 2 === 0 ? { after: cursor } : { lastEventId: cursor });
       if (one === undefined) break;
       opened.push(one);

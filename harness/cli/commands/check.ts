@@ -31,6 +31,10 @@ function checkCommand<const T extends CheckTable, Context>(of: Checked<T, Contex
   };
 }
 
+/** A fast run is over soon on a silent target too. */
+const firstAnswer = ({ fast }: { fast: boolean }, { patienceMs }: { patienceMs: number }) =>
+  fast ? { firstAnswerMs: patienceMs } : {};
+
 const deviceOptions = { ...deviceTargetOptions, ...planOptions } as const;
 
 export const checkDevice = checkCommand<typeof deviceOptions, DeviceContext>({
@@ -49,7 +53,7 @@ export const checkDevice = checkCommand<typeof deviceOptions, DeviceContext>({
   ],
   suite: async () => (await import('../../../suites/device/index.ts')).deviceSuite,
   async open(args, opening) {
-    const target = deviceTarget(args, opening);
+    const target = { ...deviceTarget(args, opening), ...firstAnswer(args, opening) };
     if (args.control === 'platform') {
       const { openEnrolledDevice } = await import('../enrol/enrolled-device.ts');
       return openEnrolledDevice(target, opening);
@@ -71,9 +75,8 @@ export const checkPlatform = checkCommand<typeof platformOptions, PlatformContex
   suite: async () => (await import('../../../suites/platform/index.ts')).platformSuite,
   async open(args, opening) {
     const { openPlatformTarget } = await import('../../targets/open-platform.ts');
-    // A fast run is over soon on a silent platform too.
-    const firstAnswer = args.fast ? { firstAnswerMs: opening.patienceMs } : {};
-    return openPlatformTarget({ ...platformTarget(args, opening), ...firstAnswer, readOnly: args['read-only'] });
+    const target = { ...platformTarget(args, opening), ...firstAnswer(args, opening) };
+    return openPlatformTarget({ ...target, readOnly: args['read-only'] });
   },
 });
 

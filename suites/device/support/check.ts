@@ -89,12 +89,12 @@ export const check: typeof declare = (requirement, options, run) =>
 /** Milliseconds in which a smaller counterexample is looked for. */
 const SHRINK_MS = 4000;
 /** Milliseconds in which new inputs are tried. */
-const TRY_MS = 30_000;
-const TRY_SLOW_MS = 4000;
+const TRY_MS = 15_000;
+const TRY_SLOW_MS = 3000;
 
 /** A few inputs show something too, and a slow target would take minutes for all of them. */
 function boundedBy(t: Device): Device['property'] {
-  const tryMs = (): number => (paceOf(t).isSlow ? TRY_SLOW_MS : TRY_MS);
+  const tryMs = (): number => (paceOf(t).isSlow() ? TRY_SLOW_MS : TRY_MS);
   const onLeftOut = (tried: number): void => t.note(`the target is slow: ${tried} inputs were tried, and no more`);
   return boundedProperty(t.property, { shrinkMs: SHRINK_MS, tryMs, onLeftOut });
 }

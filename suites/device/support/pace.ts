@@ -14,13 +14,15 @@ const KEPT = 5;
 /** Milliseconds from which a target is slow: with its answers, say, a run that takes seconds would take minutes. */
 const SLOW: Record<Measure, number> = { answer: 150, event: 150, publish: 150, deployment: 1500, restart: 5000 };
 /** A slow target gets this long; then what needs more events, deployments or restarts is blocked. */
-const SLOW_RUN_MS = 150_000;
+const SLOW_RUN_MS = 140_000;
 /** What takes less is never refused. */
 const SMALL_MS = 200;
 /** Far longer than an event usually takes. */
 const SILENCE_MS = 400;
 /** Milliseconds that one batch of events may take. */
 const BATCH_MS = 1500;
+/** Milliseconds that several streams may take which are read one after the other. */
+const STREAMS_MS = 6000;
 
 /** The pace of one target. */
 export class Pace {
@@ -47,8 +49,10 @@ export class Pace {
     return recent.length === 0 ? 0 : Math.min(...recent);
   }
 
-  get isSlow(): boolean {
-    return (Object.keys(SLOW) as Measure[]).some((what) => this.typicalMs(what) >= SLOW[what]);
+  /** Whether the target is slow with one of these, or with anything. */
+  isSlow(...measures: readonly Measure[]): boolean {
+    const asked = measures.length === 0 ? (Object.keys(SLOW) as Measure[]) : measures;
+    return asked.some((what) => this.typicalMs(what) >= SLOW[what]);
   }
 
   /** Milliseconds without an event after which it is worth asking whether one was lost. */
@@ -58,7 +62,7 @@ export class Pace {
 
   /** `count` where the target is quick; as many rounds as show something where it is slow. */
   rounds(count: number): number {
-    return this.isSlow ? 1 : count;
+    return this.isSlow() ? 1 : count;
   }
 
   /** How many of the `wanted` events come in a short time. At least 2, since one alone shows no order. */
@@ -67,11 +71,18 @@ export class Pace {
     return each * wanted <= BATCH_MS ? wanted : Math.max(2, Math.floor(BATCH_MS / each));
   }
 
+  /** How many of the `wanted` streams can be read in some seconds, each with so many events. */
+  streams(wanted: number, events: number): number {
+    const each = this.typicalMs('event') * events;
+    return each * wanted <= STREAMS_MS ? wanted : Math.max(2, Math.floor(STREAMS_MS / each));
+  }
+
   /** Why so much of something cannot be had in the time that is left; undefined when it can. */
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
     const each = this.typicalMs(what);
     const needed = each * count;
-    const left = Math.max(0, Math.min(remainingMs, this.#startedAt + SLOW_RUN_MS - this.#now()));
+    const mostMs = this.isSlow(what) ? this.#startedAt + SLOW_RUN_MS - this.#now() : Number.POSITIVE_INFINITY;
+    const left = Math.max(0, Math.min(remainingMs, mostMs));
     if (needed < SMALL_MS || needed <= left) return undefined;
     const amount = `${count.toLocaleString('en')} ${NAMES[what]}${count === 1 ? '' : 's'}`;
     return `not decided: ${amount} at ${seconds(each)} each take ${seconds(needed)}, and ${seconds(left)} of the run are left`;
@@ -86,7 +97,8 @@ const NAMES: Record<Measure, string> = {
   restart: 'restart',
 };
 
-const seconds = (ms: number): string => `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
+const seconds = (ms: number): string =>
+  ms < 100 ? `${Math.ceil(ms)} ms` : `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
 
 /** `info` is one object for all checks of a target, however their contexts are copied and wherever the agent moves. */
 const byTarget = new WeakMap<ControlInfo, Pace>();

@@ -17,8 +17,9 @@ async function startDevice(capacity: number) {
   const served = new Set<ServerResponse>();
   let requests = 0;
   let onThrottled = (): void => {};
-  const server = createServer((_, response) => {
-    requests += 1;
+  const server = createServer((request, response) => {
+    // Whether it answers at all is asked in another way, as the target is opened.
+    if (request.method === 'GET' && request.url?.endsWith('/events') === true) requests += 1;
     if (served.size >= capacity) {
       response.writeHead(503).end();
       onThrottled();

@@ -214,6 +214,8 @@ export class Subscription {
         if (stream.unfinished && stream.bytes > bytes) wait.patience.renew();
         ({ bytes } = stream);
         if (left > LOOK_MS || leftMs(wait) > 0) continue;
+        if (wait.hurry === undefined && wait.patience.bound === 'endless')
+          this.#t.blocked(`${wait.what}: other events kept coming for ${LONGEST_MS / 1000} s`);
         recordTimeout(this.#t, 'event');
         const { frames, comments } = stream;
         const ms = Math.round(performance.now() - started);
