@@ -32,6 +32,12 @@ describe('a pace', () => {
     expect(pace.isSlow()).toBe(true);
   });
 
+  it('hurries when the run is late', () => {
+    const { clock, pace } = paceAt();
+    clock.ms = 90_000;
+    expect([pace.isSlow(), pace.isSlow('event'), pace.rounds(3), pace.batch(300)]).toEqual([true, false, 1, 300]);
+  });
+
   it('says at once, with the arithmetic, what cannot be had any more', () => {
     const { clock, pace } = paceAt();
     pace.took('event', 1000);

@@ -15,6 +15,8 @@ const KEPT = 5;
 const SLOW: Record<Measure, number> = { answer: 150, event: 150, publish: 150, deployment: 1500, restart: 5000 };
 /** A slow target gets this long; then what needs more events, deployments or restarts is blocked. */
 const SLOW_RUN_MS = 140_000;
+/** All checks together take less than this on a target that is quick: what is left gets by with less. */
+const LATE_MS = 80_000;
 /** What takes less is never refused. */
 const SMALL_MS = 200;
 /** Far longer than an event usually takes. */
@@ -49,8 +51,9 @@ export class Pace {
     return recent.length === 0 ? 0 : Math.min(...recent);
   }
 
-  /** Whether the target is slow with one of these, or with anything. */
+  /** Whether the target is slow with one of these; without any, whether the run is late, or the target slow with anything. */
   isSlow(...measures: readonly Measure[]): boolean {
+    if (measures.length === 0 && this.#now() - this.#startedAt > LATE_MS) return true;
     const asked = measures.length === 0 ? (Object.keys(SLOW) as Measure[]) : measures;
     return asked.some((what) => this.typicalMs(what) >= SLOW[what]);
   }
