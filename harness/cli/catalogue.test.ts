@@ -28,7 +28,17 @@ const all = catalogue([
   suite('device', [
     [
       check(walk, { profile: 'core' }, nothing),
-      check(walk, { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', slow: true }, nothing),
+      check(
+        walk,
+        {
+          aspect: 'driven',
+          needs: ['drive', 'restart', 'root'],
+          sharing: 'exclusive',
+          slow: true,
+          premises: ['device.list.walk'],
+        },
+        nothing,
+      ),
       check(quiet, { needs: ['log'] }, nothing),
     ],
   ]) as unknown as Suite<never>,
@@ -58,7 +68,7 @@ test('the list names section, level, requirement, checks and needs', () => {
   expect(text).toContain(
     'device  6.2 Rules of the event stream\n  MUST   device.list.walk\n         Walking gives every item once.\n',
   );
-  expect(text).toContain('         device.list.walk.driven needs drive\n');
+  expect(text).toContain('         device.list.walk.driven needs drive, restart, root\n');
   expect(text).toContain('  SHOULD device.list.quiet\n         Nothing is said twice.\n         needs log\n');
   expect(text).toContain('2 requirements, 3 checks');
 });
@@ -67,10 +77,20 @@ test('an explanation says what is asked, how it is decided, and what it needs', 
   const text = explainText(all, 'device.list.walk.driven', plain, 100);
   expect(text).toContain('device.list.walk  MUST · device · section 6.2 Rules of the event stream');
   expect(text).toContain('Walking gives every item once.');
-  expect(text).toContain('device.list.walk.driven: one at a time; needs drive; waits for seconds');
+  // Over several lines, as the terminal has room.
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(
+    'device.list.walk.driven: makes deployments and events through control and stops and starts the agent, and asks, one at a time; needs root; waits for seconds (--fast leaves it out). Not run when one of these fails: device.list.walk',
+  );
+  expect(text).toContain('device.list.walk: only asks, beside other checks; part of --profile core\n');
   expect(text).toContain('clause    “each item once”\n');
   expect(text).toContain('drive: control can create deployments and publish events');
   expect(text).toContain('muster check device … --only device.list.walk');
+});
+
+test('a capability is explained with what gives it and what needs it', () => {
+  const text = explainText(all, 'drive', plain, 100);
+  expect(text).toContain('control can create deployments and publish events');
+  expect(text).toMatch(/add {7}--control ADDRESS\n {2}checks {4}1 that needs it: device.list.walk.driven\n/);
 });
 
 test.each([

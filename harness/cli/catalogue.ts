@@ -11,6 +11,8 @@ export interface CataloguedCheck {
   waits: boolean;
   writes: boolean;
   profile: 'core' | 'full';
+  /** Checks without which this one means nothing. */
+  premises: readonly string[];
 }
 
 export interface CataloguedRequirement {
@@ -57,6 +59,7 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
       slow: waits = false,
       writes = false,
       profile = 'full',
+      premises = [],
     } of due) {
       const entry = byId.get(requirement.id) ?? {
         id: requirement.id,
@@ -69,7 +72,7 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
         since: requirement.since,
         checks: [],
       };
-      entry.checks.push({ id, needs, sharing, waits, writes, profile });
+      entry.checks.push({ id, needs, sharing, waits, writes, profile, premises });
       byId.set(requirement.id, entry);
     }
   }

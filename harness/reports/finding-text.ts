@@ -25,10 +25,14 @@ export function findingText(result: CheckResult): string {
   ].join('\n');
 }
 
+/** Most characters of a counterexample that a person reads. */
+const COUNTEREXAMPLE = 1000;
+
 /** The counterexample as text. */
-export function counterexample(result: CheckResult): string | undefined {
-  const { counterexample: value } = result;
-  return value === undefined || typeof value === 'string' ? value : JSON.stringify(value);
+export function counterexample({ counterexample: value }: CheckResult): string | undefined {
+  if (value === undefined) return undefined;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
 }
 
 const LINES = 6;

@@ -5,10 +5,15 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { memoryPages, validateXML } from 'xmllint-wasm';
 import { anyCharacter } from '../../simulators/common/testing/text.ts';
+import { presentableReport } from '../runner/presentable.ts';
 import { ctrfFormat } from './ctrf.ts';
+import { annotations } from './github.ts';
 import { htmlFormat } from './html.ts';
+import { jsonFormat } from './json.ts';
 import { junitFormat } from './junit.ts';
-import { sampleFailure, sampleReport, sampleResult } from './samples.ts';
+import { markdownReport } from './markdown.ts';
+import { prettyText } from './pretty.ts';
+import { sampleExchange, sampleFailure, sampleReport, sampleResult } from './samples.ts';
 
 const schema = readFileSync(join(import.meta.dirname, '../../fixtures/schemas/junit.xsd'), 'utf8');
 const problems = async (xml: string) =>
@@ -106,4 +111,111 @@ test('HTML in an answer of the target stays text', () => {
   expect(page).not.toContain('<script>alert');
   expect(page.match(/<script>/g)).toHaveLength(1);
   expect(page).toContain('&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&#39;x&#39; &amp;amp;');
+});
+
+const caused = sampleReport([
+  sampleFailure({ id: 'device.follower', consequence_of: 'device.lead', actual: 'the same' }),
+  sampleFailure({ id: 'device.lead' }),
+  sampleResult({ id: 'device.held', outcome: 'blocked', reason: 'blocked by device.lead', blocked_by: 'device.lead' }),
+  sampleResult({ id: 'device.undriven', outcome: 'not_applicable', needs: ['restart'], reason: 'x' }),
+]);
+
+test('JUnit: a consequence is a failure that names its lead, what it blocks is an error', async () => {
+  const xml = junitFormat.document(caused);
+  expect(xml).toMatch(/<testsuites .* tests="4" failures="2" errors="1" skipped="1"/);
+  expect(xml).toMatch(/name="device.follower"[^>]*>\s*<failure message="consequence of device.lead: expected/);
+  expect(xml).toMatch(/name="device.lead"[^>]*>\s*<failure message="expected/);
+  expect(xml).toMatch(/name="device.held"[^>]*>\s*<error message="blocked by device.lead"/);
+  expect(xml).toContain('name="coverage" value="2 of 4 checks decided: ');
+  expect(await problems(xml)).toEqual([]);
+});
+
+test('CTRF: a consequence names its lead, and so does what is blocked', () => {
+  const document = JSON.parse(ctrfFormat.document(caused));
+  const [follower, lead, held] = document.results.tests;
+  expect(follower).toMatchObject({
+    status: 'failed',
+    message: expect.stringMatching(/^consequence of device.lead: /),
+    extra: { consequence_of: 'device.lead' },
+  });
+  expect(lead.extra).not.toHaveProperty('consequence_of');
+  expect(held).toMatchObject({ status: 'other', extra: { blocked_by: 'device.lead' } });
+  expect(document.results.summary.extra.coverage).toMatchObject({ checks: 4, decided: 2 });
+  expect(validate(document)).toMatchObject({ valid: true });
+});
+
+test('GitHub: one annotation for one cause, and the summary lists what comes of it', () => {
+  const said = annotations(caused);
+  expect(said.filter((line) => line.startsWith('::error'))).toHaveLength(1);
+  expect(said[0]).toMatch(/title=device.lead .*1 consequence of the same cause%0A1 check not run because of it/);
+  expect(said.at(-1)).toContain('2 of 4 checks decided');
+  const text = markdownReport(caused);
+  expect(text).toMatch(/1 finding, 1 consequence/);
+  expect(text).toMatch(/\*?2 of 4 checks decided: /);
+  expect(text).toMatch(/1 consequence of the same cause:\n\n- `device.follower` the same\n/);
+  expect(text).toContain('1 check not run because of it: `device.held`');
+  expect(text.indexOf('device.lead')).toBeLessThan(text.indexOf('device.follower'));
+});
+
+test('HTML: consequences stand in the card of their lead, and the banner says what to add', () => {
+  const page = htmlFormat.document(caused);
+  expect(page.match(/<details class="finding fail" id="device.lead" open>/g)).toHaveLength(1);
+  expect(page).toMatch(/1 consequence of the same cause<\/p><details class="finding fail" id="device.follower" >/);
+  expect(page).toMatch(/1 check not run, because they mean nothing while it fails<\/p><ul[^>]*><li><code>device.held/);
+  expect(page).toMatch(/<b>2 of 4 checks decided<\/b>/);
+  expect(page).toMatch(/1 needs restart: add <code>--command, or /);
+});
+
+test('HTML, GitHub: a target that was not reached is why, not a list of all checks', () => {
+  const unreachable = 'unix:/run/agent.sock: cannot connect (no such socket)';
+  const checks = Array.from({ length: 80 }, (_, index) =>
+    sampleResult({ id: `device.c${index}`, outcome: 'blocked', reason: unreachable }),
+  );
+  const report = sampleReport(checks, { unreachable });
+  expect(htmlFormat.document(report)).not.toContain('device.c7');
+  expect(markdownReport(report)).not.toContain('device.c7');
+  expect(annotations(report)).toEqual([
+    expect.stringMatching(/^::error title=the target could not be reached::unix:.*no such socket/),
+    expect.stringMatching(/^::notice title=muster%3A incomplete::the target could not be reached/),
+  ]);
+});
+
+test.each([
+  ['interrupted', { interrupted: true, exit_code: 2, complete: false }, 'INTERRUPTED'],
+  ['again', { replay_of: { file: 'run.json', outcomes: { a: 'fail', b: 'warn' } } }, 'HAPPENED AGAIN IN PART'],
+  ['gone', { replay_of: { file: 'run.json', outcomes: { b: 'warn' } } }, 'DID NOT HAPPEN AGAIN'],
+  ['unmet', { unmet: ['--require drive: it does not'], exit_code: 2, complete: false }, 'INCOMPLETE'],
+] as const)('every format for people is headed by what came of a run: %s', (_, change, word) => {
+  const checks = [
+    sampleResult({ id: 'b' }),
+    ...(word.endsWith('PART') ? [sampleResult({ id: 'a', outcome: 'known' })] : []),
+  ];
+  const report = sampleReport(checks, change as object);
+  expect(htmlFormat.document(report)).toContain(`<h1>${word}</h1>`);
+  expect(markdownReport(report)).toContain(` ${word}: `);
+  expect(annotations(report).at(-1)).toContain(`muster%3A ${word.toLowerCase()}::`);
+});
+
+test('no format passes on a giant value', () => {
+  const giant = 'x'.repeat(10_000);
+  const report = sampleReport([
+    sampleFailure({ expected: giant, actual: giant, counterexample: giant, observations: [giant] }),
+    sampleFailure({
+      id: 'b',
+      exchanges: [sampleExchange({ url: `http://x/${giant}`, response_body: giant, error: giant })],
+    }),
+    sampleResult({ id: 'c', outcome: 'blocked', reason: giant }),
+    sampleResult({ id: 'd', observations: [giant] }),
+  ]);
+  const { target } = report;
+  const given = presentableReport({ ...report, target: { ...target, address: giant, name: giant, control: giant } });
+  const formats = [jsonFormat, junitFormat, ctrfFormat, htmlFormat].map(({ document }) => document(given));
+  const longest = (text: string): number => Math.max(...[...text.matchAll(/x+/g)].map(([run]) => run.length));
+  for (const text of [...formats, markdownReport(given), annotations(given).join('')]) {
+    expect(longest(text)).toBeLessThanOrEqual(5000);
+  }
+  const pretty = prettyText(given, { paint: (_, text) => text, columns: 100 });
+  expect(longest(pretty)).toBeLessThanOrEqual(1500);
+  expect(pretty.length).toBeLessThan(15_000);
+  expect(pretty).toContain('… (10000 characters)');
 });

@@ -70,7 +70,7 @@ function banner(report: Report): Markup {
 function coverage({ coverage: { checks, decided: count, undecided }, replay_of }: Report): Markup {
   if (replay_of !== undefined) return NOTHING;
   const undriven = undecided.some(({ needs }) => needs?.includes('drive') === true);
-  return html`<p><b>${count} of ${checks} checks decided</b>${undriven ? '; nothing was driven' : ''}.</p>${
+  return html`<p><b>${count} of ${checks} checks decided</b>${undriven ? html`; nothing was driven (<code>muster explain drive</code>)` : NOTHING}.</p>${
     undecided.length === 0
       ? NOTHING
       : html`<ul class="undecided">${undecided.map(

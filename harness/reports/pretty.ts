@@ -14,6 +14,7 @@ import {
   counts,
   findingGroups,
   OUTCOME_WORDS,
+  plural,
   SYMBOLS,
   tally,
   worst,
@@ -27,6 +28,9 @@ export type { PrettyOptions } from './pretty-findings.ts';
 const WIDEST = 110;
 /** Observations shown of one check. The JSON and HTML reports have all. */
 const NOTED = 2;
+
+/** Reasons why checks do not apply that are shown, those of most checks. */
+const REASONS = 5;
 
 /** Outcomes of checks that are listed under their section without `--verbose` too. */
 const NOTABLE: ReadonlySet<string> = new Set(['fail', 'blocked', 'fixed', 'warn']);
@@ -154,18 +158,28 @@ function observations(checks: readonly CheckResult[], { paint, columns }: Pretty
 function reasons(
   checks: readonly CheckResult[],
   outcome: 'not_applicable' | 'known' | 'fixed' | 'blocked',
-  { paint, columns }: PrettyOptions,
+  { paint, columns, verbose }: PrettyOptions,
 ): string[] {
   const groups = byReason(checks, outcome);
   if (groups.length === 0) return [];
+  const shown = outcome === 'not_applicable' && verbose !== true ? groups.slice(0, REASONS) : groups;
+  const hidden = groups.slice(shown.length);
   const total = groups.reduce((sum, [, ids]) => sum + ids.length, 0);
   const heading = OUTCOME_WORDS[outcome];
   return [
     `${paint(['bold', COLOURS[outcome]], `${heading.charAt(0).toUpperCase()}${heading.slice(1)}`)} ${paint('dim', String(total))}`,
-    ...groups.flatMap(([reason, ids]) => [
+    ...shown.flatMap(([reason, ids]) => [
       ...wrap(printable(reason), columns - 4).map((line) => `  ${line}`),
       ...wrap(named(ids), columns - 6).map((line) => paint('dim', `    ${line}`)),
     ]),
+    ...(hidden.length === 0
+      ? []
+      : [
+          paint(
+            'dim',
+            `  and ${hidden.reduce((sum, [, ids]) => sum + ids.length, 0)} for ${plural(hidden.length, 'other reason')} (--verbose lists them)`,
+          ),
+        ]),
   ];
 }
 

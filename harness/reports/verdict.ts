@@ -100,7 +100,7 @@ function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>)
   return { word, good: gone.length === ids.length, meaning: meaning.join('; ') };
 }
 
-/** `28 of 88 checks decided: nothing was driven; 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
+/** `28 of 88 checks decided: nothing was driven (muster explain drive); 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
 export function decided({ checks, decided: count, undecided }: Coverage): string {
   const reasons = undecided.map(
     ({ checks: number, why, add }) => `${number} ${why}${add === undefined ? '' : ` (add ${add})`}`,
@@ -108,5 +108,5 @@ export function decided({ checks, decided: count, undecided }: Coverage): string
   const undriven = undecided.some(({ needs }) => needs?.includes('drive') === true);
   const how = `${count} of ${checks} checks decided`;
   if (reasons.length === 0) return how;
-  return `${how}: ${undriven ? 'nothing was driven; ' : ''}${reasons.join(', ')}`;
+  return `${how}: ${undriven ? 'nothing was driven (muster explain drive); ' : ''}${reasons.join(', ')}`;
 }

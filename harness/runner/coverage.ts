@@ -1,5 +1,5 @@
 /** How much of the requirement set a run decided, what kept it from the rest, and whether that is as much as was asked for. */
-import { CAPABILITY_MEANINGS, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
+import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
 import type { Plan } from './plan.ts';
 import type { Capability, CheckResult, Coverage, Outcome, Undecided } from './types.ts';
 
@@ -52,18 +52,13 @@ function whyUndecided(
   if (outcome === 'blocked') return { checks: 1, why: 'blocked' };
   if (leftOutBy !== undefined) return { checks: 1, why: `left out by ${leftOutBy}` };
   const missing = needs.filter((need) => !capabilities.includes(need));
-  if (missing.length === 0) return { checks: 1, why: 'did not apply to what the target showed' };
   if (missing.some((need) => TRANSPORTS.has(need)))
     return { checks: 1, why: 'are about another transport', needs: missing };
-  const options = missing.flatMap((need) => CAPABILITY_OPTIONS[need] ?? []);
-  // An address of control is the beginning of what the others ask for.
-  const add = options.length > 1 ? options.filter((option) => option !== CAPABILITY_OPTIONS.drive) : options;
-  return {
-    checks: 1,
-    why: `need ${missing.join(' and ')}`,
-    needs: missing,
-    ...(add.length === 0 ? {} : { add: add.join('; ') }),
-  };
+  // What is missing first is asked for first: without it the others would not help.
+  const [first] = missing.toSorted((left, right) => CAPABILITIES.indexOf(left) - CAPABILITIES.indexOf(right));
+  if (first === undefined) return { checks: 1, why: 'did not apply to what the target showed' };
+  const add = CAPABILITY_OPTIONS[first];
+  return { checks: 1, why: `need ${first}`, needs: [first], ...(add === undefined ? {} : { add }) };
 }
 
 /** Options that chose among the checks, which are in no plan then. */
@@ -99,7 +94,7 @@ export function unmetDemands(
   return [
     ...lacking.map((name) => {
       const option = CAPABILITY_OPTIONS[name];
-      return `--require ${name}: the target does not declare it (${CAPABILITY_MEANINGS[name]})${option === undefined ? '' : `; add ${option}`}`;
+      return `--require ${name}: the target does not have it${option === undefined ? '' : `; add ${option}`}`;
     }),
     ...(least === undefined || decided >= least.count
       ? []

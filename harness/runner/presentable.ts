@@ -7,7 +7,8 @@ const LIMITS: Readonly<Record<string, number>> = {
   actual: 1000,
   counterexample: 2200,
   observations: 500,
-  reason: 4000,
+  reason: 1500,
+  error: 500,
   response_body: 5000,
   request_body: 5000,
 };

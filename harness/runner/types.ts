@@ -200,7 +200,7 @@ export interface Undecided {
   checks: number;
   /** Completes a sentence that begins with that number: `need drive`. */
   why: string;
-  /** The capabilities that the target lacks for them. */
+  /** The capability that the target lacks for them, and that comes before any other. */
   needs?: Capability[];
   /** What to add to the command line to have them decided; absent where nothing would help. */
   add?: string;

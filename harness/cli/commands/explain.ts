@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
-import { CAPABILITY_MEANINGS } from '../../contract/capabilities.ts';
+import { CAPABILITIES, CAPABILITY_MEANINGS, CAPABILITY_OPTIONS, type Capability } from '../../contract/capabilities.ts';
 import {
   type Catalogue,
   type CataloguedCheck,
@@ -17,10 +17,13 @@ export const explain = command({
       type: 'string',
       positional: true,
       required: true,
-      describe: 'Id of a requirement or check (muster list)',
+      describe: 'Id of a requirement or check (muster list), or a capability such as drive',
     },
   },
-  examples: [['muster explain device.events.replay.exclusive', 'one requirement and its checks']],
+  examples: [
+    ['muster explain device.events.replay.exclusive', 'one requirement and its checks'],
+    ['muster explain drive', 'a capability, and how a target gets it'],
+  ],
   async run({ id }) {
     const all = catalogue(await loadSuites());
     process.stdout.write(explainText(all, id, painter(process.stdout, process.env), columns()));
@@ -30,6 +33,8 @@ export const explain = command({
 
 /** Throws UsageError with the nearest id when the id is unknown. */
 export function explainText(all: Catalogue, id: string, paint: Paint, columns: number): string {
+  const capability = CAPABILITIES.find((name) => name === id);
+  if (capability !== undefined) return capabilityText(all, capability, paint, columns);
   const found = all.requirements.filter((entry) => entry.id === id || entry.checks.some((check) => check.id === id));
   const below = found.length > 0 ? found : all.requirements.filter((entry) => entry.id.startsWith(`${id}.`));
   if (below.length === 0) throw new UsageError(unknown(all, id));
@@ -76,18 +81,55 @@ const DECIDED = {
   INFO: 'the specification is silent: the check records what the target does and never fails',
 };
 
+/** What a check does, as far as its declaration tells. */
 function how(check: CataloguedCheck): string {
-  return [
-    {
-      shared: 'beside other checks',
-      exclusive: 'one at a time',
-      disruptive: 'last and alone, since it stops, kills or compacts the target',
-    }[check.sharing],
-    ...(check.needs.length > 0 ? [`needs ${check.needs.join(', ')}`] : []),
+  const drives = check.needs.flatMap((need) => DOES[need] ?? []);
+  const others = check.needs.filter((need) => DOES[need] === undefined);
+  const place = { shared: 'beside other checks', exclusive: 'one at a time', disruptive: 'last and alone' }[
+    check.sharing
+  ];
+  const does = [
+    `${drives.length === 0 ? 'only asks' : `${listed(drives)}, and asks`}, ${place}`,
+    ...(others.length > 0 ? [`needs ${others.join(', ')}`] : []),
     ...(check.waits ? ['waits for seconds (--fast leaves it out)'] : []),
     ...(check.writes ? ['writes to the platform (--read-only leaves it out)'] : []),
     ...(check.profile === 'core' ? ['part of --profile core'] : []),
   ].join('; ');
+  return check.premises.length === 0 ? does : `${does}. Not run when one of these fails: ${check.premises.join(', ')}`;
+}
+
+/** What a check that needs a capability does with the target. */
+const DOES: Readonly<Partial<Record<Capability, string>>> = {
+  drive: 'makes deployments and events through control',
+  compact: 'has the event log compacted',
+  restart: 'stops and starts the agent',
+  log: 'reads the event log',
+  files: 'reads the config files',
+};
+
+const listed = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+
+/** A capability: what it means, how a target gets it, and what it is good for. */
+function capabilityText(all: Catalogue, name: Capability, paint: Paint, columns: number): string {
+  const checks = all.requirements.flatMap((entry) => entry.checks.filter(({ needs }) => needs.includes(name)));
+  const field = (label: string, text: string): string[] =>
+    hanging(paint('dim', label), wrap(text, columns - 14), 2, 10);
+  const option = CAPABILITY_OPTIONS[name];
+  return [
+    `${paint('bold', name)}  ${paint('dim', 'a capability of a target')}`,
+    '',
+    ...wrap(CAPABILITY_MEANINGS[name], columns - 2).map((line) => `  ${line}`),
+    '',
+    ...(option === undefined ? [] : field('add', option)),
+    ...field(
+      'checks',
+      checks.length === 0
+        ? 'none need it'
+        : `${checks.length} that need${checks.length === 1 ? 's' : ''} it: ${checks.map(({ id }) => id).join(' ')}`,
+    ),
+    '',
+  ].join('\n');
 }
 
 function unknown(all: Catalogue, id: string): string {
