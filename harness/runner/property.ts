@@ -86,6 +86,9 @@ export function findingOf(error: unknown): Finding | undefined {
   return error instanceof NoAnswer ? { expected: 'an answer to every request', actual: error.message } : undefined;
 }
 
+/** The commands of a model as a reader follows them, without the coordinates that fast-check writes behind them. */
+export const describeCommands = (commands: Iterable<unknown>): string => String(commands).replace(/ *\/\*.*\*\/$/s, '');
+
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;
 

@@ -1,5 +1,6 @@
 /** Section 6.2: the log replays what was published after any sequence of publishing, reading, compaction and restarts. */
 import fc from 'fast-check';
+import { describeCommands } from '../../harness/runner/property.ts';
 import { complete } from './6.2-replay.ts';
 import { type LogModel, type LogReality, logCommands } from './models/event-log.ts';
 import { check, type Device } from './support/check.ts';
@@ -41,8 +42,7 @@ function expectModelFollowed(t: Device, { disruptive, runs }: { disruptive: bool
         const real: LogReality = { t, streams, witness: live };
         await fc.asyncModelRun(() => ({ model, real }), commands);
       }),
-    // Without the coordinates that fast-check writes behind them.
-    { runs, describe: (commands) => String(commands).replace(/ *\/\*.*\*\/$/s, '') },
+    { runs, describe: describeCommands },
   );
 }
 

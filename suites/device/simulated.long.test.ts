@@ -89,6 +89,8 @@ describe('a device with a defect', () => {
     const red = report.checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'warn');
     expect(red.map(({ requirement_id }) => requirement_id)).toEqual(expect.arrayContaining([defect.breaks[0]]));
     for (const { expected, actual } of red) expect([expected, actual]).not.toContain(undefined);
+    // Words, and not what the generator counts with.
+    for (const { counterexample = 'none' } of red) expect(counterexample).toMatch(/[a-z]{2}/i);
   });
 });
 

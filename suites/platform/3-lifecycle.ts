@@ -1,6 +1,7 @@
 /** Sections 2.1, 2.2 and 3: whether a new deployment is the one that was asked for, and only ever moves forward. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
+import { describeCommands } from '../../harness/runner/property.ts';
 import { type DeploymentModel, type DeploymentReality, deploymentCommands } from './models/deployments.ts';
 import { check, type Platform } from './support/check.ts';
 import { createDevice } from './support/create.ts';
@@ -29,7 +30,7 @@ const forwardOnlyCheck = check(forwardOnly, options, async (t: Platform) => {
       const real: DeploymentReality = { t, device, fixtures };
       await fc.asyncModelRun(() => ({ model, real }), commands);
     },
-    { runs: 8 },
+    { runs: 8, describe: describeCommands },
   );
 });
 

@@ -1,6 +1,7 @@
 /** Section 9, 2026-08-17.everglades: whether device groups form a tree, and a device cannot change its group. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
+import { describeCommands } from '../../harness/runner/property.ts';
 import { findGroupRequests, type GroupRequests } from './models/group-requests.ts';
 import { CIRCLE, type GroupModel, type GroupReality, groupCommands } from './models/groups.ts';
 import { check, type Platform } from './support/check.ts';
@@ -30,7 +31,7 @@ const treeCheck = check(tree, options, async (t: Platform) => {
       const fresh = await createRoot(everglades, requests);
       await fc.asyncModelRun(() => fresh, commands);
     },
-    { runs: 8 },
+    { runs: 8, describe: describeCommands },
   );
   const unknown = (['rename', 'move'] as const).filter((verb) => requests[verb] === undefined);
   if (unknown.length > 0) {

@@ -1,6 +1,7 @@
 /** Section 3: whether platform and device agree after any sequence of deployments, outages and restarts. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
+import { describeCommands } from '../../harness/runner/property.ts';
 import { type OutageModel, outageCommands } from './models/outages.ts';
 import { check, type System } from './support/check.ts';
 import { EventFollower } from './support/event-follower.ts';
@@ -33,7 +34,7 @@ const agreementCheck = check(
         }
         await mustAgree(t, events, model);
       },
-      { runs: 4 },
+      { runs: 4, describe: describeCommands },
     );
   },
 );
