@@ -32,6 +32,9 @@ export class BodyReader {
         if (!bytes.append(piece as Buffer)) throw new NoAnswer(`a body larger than ${LARGEST_BODY / MIB} MiB`);
       }
       return bytes.view();
+    } catch (error) {
+      bytes.clear();
+      throw error;
     } finally {
       over.resolve();
     }

@@ -8,7 +8,8 @@ const FIRST_CAPACITY = 1024;
  */
 export class Bytes {
   readonly #limit: number;
-  #buffer: Buffer = Buffer.alloc(0);
+  #memory = new ArrayBuffer(0);
+  #buffer: Buffer = Buffer.from(this.#memory);
   #length = 0;
 
   constructor(limit: number) {
@@ -39,18 +40,20 @@ export class Bytes {
     this.#length -= count;
   }
 
-  /** Forgets everything, and gives the memory back. */
+  /** Forgets everything, and gives the memory back at once. */
   clear(): void {
-    this.#buffer = Buffer.alloc(0);
+    this.#resize(0);
     this.#length = 0;
   }
 
   #reserve(capacity: number): void {
     if (capacity <= this.#buffer.length) return;
-    const grown = Buffer.allocUnsafeSlow(
-      Math.min(this.#limit, Math.max(FIRST_CAPACITY, capacity, 2 * this.#buffer.length)),
-    );
-    grown.set(this.view());
-    this.#buffer = grown;
+    this.#resize(Math.min(this.#limit, Math.max(FIRST_CAPACITY, capacity, 2 * this.#buffer.length)));
+  }
+
+  /** Moves the bytes without leaving the old buffer to the collector, which takes its time. */
+  #resize(capacity: number): void {
+    this.#memory = this.#memory.transfer(capacity);
+    this.#buffer = Buffer.from(this.#memory);
   }
 }

@@ -103,7 +103,7 @@ describe('of a stream', () => {
   ])('%s without end is the end of the stream', async (_, piece) => {
     const stream = await poured(piece);
     await expect(stream.next({ within, for: 'an event' })).rejects.toBeInstanceOf(StreamEnded);
-    expect(stream.ended?.reason).toMatch(/^a (line|block) larger than 4194304 bytes$/);
+    expect(stream.ended?.reason).toMatch(/^a (line|block) larger than 2097152 bytes$/);
     expect(stream.framing.unknownFields.size).toBeLessThanOrEqual(100);
     await stream.close();
   });

@@ -66,8 +66,8 @@ export interface SseSink {
   comment(comment: SseComment): void;
 }
 
-/** Ten thousand times an event: a server that never ends a line or a block must not fill the memory. */
-const MAX_BLOCK_BYTES = 4 * 1024 * 1024;
+/** Five thousand times an event: a server that never ends a line or a block must not fill the memory. */
+const MAX_BLOCK_BYTES = 2 * 1024 * 1024;
 const LONGEST_COMMENT = 1000;
 const MOST_UNKNOWN_FIELDS = 100;
 const LONGEST_NAME = 100;
@@ -103,6 +103,8 @@ export class SseParser {
   /** Bytes of lines that are neither empty nor comments, and of comments. */
   #fieldBytes = 0;
   #commentBytes = 0;
+  /** The stream ended inside a block. */
+  #dropped = false;
   /** What the unfinished block takes. */
   #blockBytes = 0;
   #firstLine = true;
@@ -128,7 +130,15 @@ export class SseParser {
 
   /** Whether a line or a block has begun and not ended. A client drops it if the stream ends here. */
   get unfinished(): boolean {
-    return this.#carry.length > 0 || this.#fields.length > 0;
+    return this.#dropped || this.#carry.length > 0 || this.#fields.length > 0;
+  }
+
+  /** Nothing more comes: an unfinished block is dropped. */
+  end(): void {
+    this.#dropped = this.unfinished;
+    this.#carry.clear();
+    this.#fields = [];
+    this.#data = undefined;
   }
 
   /** Bytes of fields so far, those of an unfinished line among them: what brings a frame nearer. */

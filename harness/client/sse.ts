@@ -243,6 +243,7 @@ export class EventStream {
     this.#ended = { by, reason, at: performance.now() };
     const text = this.#redact(this.head(), by === 'server' && this.#bytes <= MAX_OTHER_BODY);
     if (text !== '') this.#response.recorded.response_body = text;
+    this.#parser.end();
     this.#response.abort();
     this.#changes.announce();
   }
