@@ -30,6 +30,34 @@ const anyTarget = {
   capability: { type: 'string', array: true, describe: 'Declare a capability', group: TARGET },
 } as const satisfies OptionTable;
 
+const SPOKEN = {
+  dialect: { type: 'string', choices: DIALECTS, describe: 'Header names', group: TARGET },
+  'api-version': { type: 'string', describe: 'API version to use', defaultText: 'the newest', group: TARGET },
+} as const;
+
+/** Of the platform of Muster's own that an agent enrols in. */
+const ownPlatformOptions = {
+  'platform-port': {
+    type: 'number',
+    range: { whole: true, from: 1, to: 65_535 },
+    describe: "Port of Muster's platform that the agent enrols in",
+    defaultText: 'a free one',
+    group: TARGET,
+  },
+  'mqtt-port': {
+    type: 'number',
+    range: { whole: true, from: 1, to: 65_535 },
+    describe: 'Port of its broker',
+    defaultText: 'a free one',
+    group: TARGET,
+  },
+  'platform-tls': {
+    type: 'boolean',
+    describe: 'Both over TLS; {ca} in the command and MUSTER_CA_FILE name the authority',
+    group: TARGET,
+  },
+} as const satisfies OptionTable;
+
 export const deviceTargetOptions = {
   ...transportOptions(),
   control: {
@@ -39,6 +67,8 @@ export const deviceTargetOptions = {
     group: TARGET,
   },
   ...anyTarget,
+  dialect: SPOKEN.dialect,
+  ...ownPlatformOptions,
 } as const satisfies OptionTable;
 
 /** The fields by which each transport is named, as options. */
@@ -55,10 +85,6 @@ const API_KEY = {
   secret: 'MUSTER_API_KEY',
   describe: 'API key; or MUSTER_API_KEY in the environment',
   group: TARGET,
-} as const;
-const SPOKEN = {
-  dialect: { type: 'string', choices: DIALECTS, describe: 'Header names', group: TARGET },
-  'api-version': { type: 'string', describe: 'API version to use', defaultText: 'the newest', group: TARGET },
 } as const;
 
 export const platformTargetOptions = {

@@ -47,7 +47,7 @@ export function deviceSettings(options: DeviceTargetOptions): DeviceSettings {
   for (const [name, { variable }] of Object.entries(fieldsOf(transports))) {
     if (variable !== undefined) redactor.add(fields[name], variable);
   }
-  const line = options.command ?? device.command;
+  const line = withPaths(options.command ?? device.command, options.placeholders);
   const image = options.image ?? device.image;
   if (line !== undefined && image !== undefined) throw new UsageError('--command and --image: give one of them');
   const named = addressOf(options, device, transports);
@@ -101,6 +101,10 @@ function imageOptions(
     ...(options.socket === undefined ? {} : { socket: options.socket }),
     ...(controlInside && options.control !== undefined ? { control: options.control } : {}),
   };
+}
+
+function withPaths(line: string | undefined, paths: Readonly<Record<string, string>> = {}): string | undefined {
+  return Object.entries(paths).reduce((text, [name, path]) => text?.replaceAll(`{${name}}`, path), line);
 }
 
 /** A command with paths in a private folder for `{socket}`, `{discovery}`, `{control}` and `{dir}`, and what the paths are for. */

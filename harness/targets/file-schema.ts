@@ -44,6 +44,23 @@ const control = {
   heartbeat_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 })),
   event_log: text('Path of the JSONL event log'),
   config_root: text('Folder below which config files are written'),
+  platform: Type.Optional(
+    Type.Object(
+      {
+        dialect: Type.Optional(oneOf(DIALECTS)),
+        port: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 65_535, description: 'Port of the platform. Default: a free one' }),
+        ),
+        mqtt_port: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 65_535, description: 'Port of its broker. Default: a free one' }),
+        ),
+        tls: Type.Optional(
+          Type.Boolean({ description: 'Both over TLS, by an authority made for the run: {ca}, $MUSTER_CA_FILE' }),
+        ),
+      },
+      { ...closed, description: 'What the platform is like that the agent enrols in with --control platform' },
+    ),
+  ),
 };
 
 const platform = {

@@ -6,6 +6,7 @@ import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import type { TargetDescription } from '../runner/types.ts';
 import { CheckControl } from './control/check-control.ts';
+import { combinedControl } from './control/combined-control.ts';
 import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
 import { ControlledAgent } from './control/controlled-agent.ts';
@@ -164,7 +165,7 @@ async function drive(reached: Reached): Promise<Driven> {
     const own = await controlFor(reached);
     control = started?.restart === undefined ? own : withRestart(own, started.restart);
     // A target file may name limits and paths that a control API does not.
-    const { http: _, drive, compact, stop, start, ...declared } = settings.file.control ?? {};
+    const { http: _, platform, drive, compact, stop, start, ...declared } = settings.file.control ?? {};
     const info = withDeclared(await control.info(), declared);
     if (started?.files === undefined) return { control, info, problem };
     const { capabilities, startOptions } = settings;
@@ -182,10 +183,17 @@ async function drive(reached: Reached): Promise<Driven> {
 }
 
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
-  if (options.attach !== undefined) return options.attach(http);
+  const own = ownControl(settings, started);
+  const attached = await options.attach?.(http);
+  if (attached === undefined) return own;
+  return own.kind === noControl.kind ? attached : combinedControl(attached, own);
+}
+
+/** A control API, or the commands of the target file. */
+function ownControl(settings: DeviceSettings, started: Started | undefined): Control {
   const address = settings.control ?? started?.control;
   if (address !== undefined) return new HttpControl(address);
-  const { http: _, ...commands } = settings.file.control ?? {};
+  const { http: _, platform, ...commands } = settings.file.control ?? {};
   if (!['drive', 'compact', 'stop', 'start'].some((name) => name in commands)) return noControl;
   const { folder, startOptions } = settings;
   return new CommandControl(commands, { env: startOptions.env, ...(folder === undefined ? {} : { cwd: folder }) });

@@ -62,8 +62,10 @@ export interface TargetOptions {
 export interface DeviceTargetOptions extends TargetOptions, TransportFields {
   /** Address of a control API: URL, port or socket path. */
   control?: string;
-  /** Makes the control instead, once the device answers (`--control platform`). Throws ControlError. */
+  /** Makes a control, once the device answers (`--control platform`); what it lacks comes from the others. Throws ControlError. */
   attach?(device: HttpClient): Promise<Control>;
+  /** Paths that `{name}` in the command stands for, beside its own places. */
+  placeholders?: Readonly<Record<string, string>>;
   /** Default: all that Muster has. */
   transports?: readonly Transport[];
 }

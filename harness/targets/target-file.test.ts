@@ -86,7 +86,13 @@ test('accepts every target file of the project', () => {
   expect(files.length).toBeGreaterThan(0);
   for (const name of files) {
     expect(
-      () => load(join(targets, name), { AGENT_DIR: folder, MUSTER_API_KEY: 'some-key', AGENT_TOKEN: 'some-token' }),
+      () =>
+        load(join(targets, name), {
+          AGENT_DIR: folder,
+          MUSTER_API_KEY: 'some-key',
+          AGENT_TOKEN: 'some-token',
+          MIRU_AGENT: '/a',
+        }),
       name,
     ).not.toThrow();
   }

@@ -1,6 +1,7 @@
 /** `muster check device`, `platform` and `system`: what each takes, and how it opens what it checks. */
 import type { DeviceContext, PlatformContext, SystemContext } from '../../targets/opened.ts';
 import { type Again, type Checked, type CheckTable, planOptions, type Ran } from '../check-options.ts';
+import { refuseOwnPlatform } from '../enrol/platform-options.ts';
 import { type Command, complete, type GivenOptions, type OptionsOf } from '../options.ts';
 import {
   deviceTarget,
@@ -56,8 +57,9 @@ export const checkDevice = checkCommand<typeof deviceOptions, DeviceContext>({
     const target = { ...deviceTarget(args, opening), ...firstAnswer(args, opening) };
     if (args.control === 'platform') {
       const { openEnrolledDevice } = await import('../enrol/enrolled-device.ts');
-      return openEnrolledDevice(target, opening);
+      return openEnrolledDevice(target, opening, args);
     }
+    refuseOwnPlatform(args, 'add --control platform');
     const { openDeviceTarget } = await import('../../targets/open-device.ts');
     return openDeviceTarget(target);
   },

@@ -1,5 +1,7 @@
 /** An agent in a process of its own, which speaks nothing but its uplink, is enrolled, driven through deployments and certified. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -88,3 +90,66 @@ test('an agent that never enrols is reported, with what it needs', async () => {
   await using target = await openEnrolledDevice({ redactor, command, socket }, options);
   expect(target.unreachable).toMatch(/no agent enrolled in Muster's platform.*MUSTER_PLATFORM_URL/);
 });
+
+const MAIN = join(import.meta.dirname, '../main.ts');
+const UPLINK = '--uplink agent --platform $MUSTER_PLATFORM_URL --mqtt $MUSTER_MQTT_URL --log-level warn';
+const agentLine = (dialect: string): string =>
+  `NODE_EXTRA_CA_CERTS={ca} exec node ${MAIN} simulate device --socket {socket} --dir {dir} --heartbeat 1s ${UPLINK} --dialect ${dialect}`;
+
+test('an agent enrols over TLS in another dialect, and what a platform lacks comes from the target file', async () => {
+  const target = join(folder, 'tls.yaml');
+  const control = {
+    compact: `echo called >> ${folder}/compact; echo '{"earliest_id":1,"latest_id":1}'`,
+    retention: 77,
+    platform: { dialect: 'miru', tls: true },
+  };
+  writeFileSync(target, JSON.stringify({ device: { command: agentLine('miru') }, control }));
+  await using opened = await openEnrolledDevice({ redactor: new Redactor(), target }, { redactor: new Redactor() });
+  expect(opened.unreachable).toBeUndefined();
+  expect([...opened.capabilities]).toEqual(expect.arrayContaining(['drive', 'compact', 'restart']));
+  expect(opened.info.retention).toBe(77);
+  expect((await opened.control.deploy()).status).toBe('deployed');
+  await opened.control.compact();
+  expect(readFileSync(join(folder, 'compact'), 'utf8')).toBe('called\n');
+  await opened.control.stop('SIGKILL');
+  await opened.control.start();
+  expect((await opened.control.deploy()).status).toBe('deployed');
+}, 120_000);
+
+test('a system over TLS is one command as well', async () => {
+  const words = ['--command', agentLine('spec'), '--platform-tls', '--only', 'system.deploy', '--only', 'system.ping'];
+  const { code, stdout } = await muster('check', 'system', ...words);
+  expect(stdout).toContain('NO FAILURE FOUND');
+  expect(code).toBe(0);
+}, 120_000);
+
+test('a port that is taken is a usage error, and so is one without a platform of Muster’s own', async () => {
+  await using other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const line = ['--command', agentLine('spec')];
+  for (const words of [
+    ['check', 'device', ...line, '--control', 'platform', '--mqtt-port', String(port)],
+    ['check', 'system', ...line, '--platform-port', String(port)],
+  ]) {
+    const { code, stderr } = await muster(...words);
+    expect(stderr).toContain(`Muster's platform cannot listen on port ${port}: something else already listens there`);
+    expect(code).toBe(64);
+  }
+  const elsewhere = ['check', 'system', '--platform', 'http://127.0.0.1:1/beta', '--socket', '/x', '--mqtt-port', '1'];
+  expect((await muster(...elsewhere)).stderr).toContain("--mqtt-port: is about Muster's own platform");
+}, 60_000);
+
+const realAgent = process.env['MIRU_AGENT'];
+test.skipIf(realAgent === undefined || process.getuid?.() !== 0)(
+  'the published agent is driven, restarted and judged',
+  async () => {
+    const miru = join(import.meta.dirname, '../../../fixtures/targets/miru-agent.yaml');
+    const only = ['device.deployment.shape.driven', 'device.deployment.restart', 'device.events.no-cursor.live'];
+    const words = ['--target', miru, '--control', 'platform', ...only.flatMap((id) => ['--only', id])];
+    const { code, stdout } = await muster('check', 'device', ...words);
+    expect(stdout).toContain('3 passed');
+    expect(code).toBe(0);
+  },
+  300_000,
+);

@@ -5,29 +5,31 @@ import type { Redactor } from '../../client/redact.ts';
 import { UsageError } from '../../common/usage.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import { ControlError } from '../../targets/control/control.ts';
+import type { TargetFile } from '../../targets/file-schema.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../targets/opened.ts';
 import type { DeviceTargetOptions } from '../../targets/options.ts';
 import { type ControlPlatform, type ControlPlatformOptions, startControlPlatform } from './control-platform.ts';
+import { type OwnPlatformArguments, ownPlatform } from './platform-options.ts';
 
 /** An agent that Muster started serves already when its enrolment is awaited. */
 const STARTED_ENROL_MS = 60_000;
 const SERVE_MS = 10_000;
 const POLL_MS = 100;
 
-/** Whether Muster starts the agent. Throws UsageError for a container, whose loopback is another one. */
-export async function startsAgent(
+/** Whether Muster starts the agent, and its target file. Throws UsageError for a container, whose loopback is another one. */
+export async function agentSettings(
   { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
   redactor: Redactor,
-): Promise<boolean> {
+): Promise<{ started: boolean; file: TargetFile | undefined }> {
   const { loadTargetFile } = await import('../../targets/target-file.ts');
-  const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file.device;
-  if (command === undefined && (image ?? file?.image) !== undefined) {
+  const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file;
+  if (command === undefined && (image ?? file?.device?.image) !== undefined) {
     throw new UsageError(
       "--image: a container cannot reach Muster's own platform, which listens on loopback. Start it yourself: --command 'docker run --rm --network host --env MUSTER_PLATFORM_URL --env MUSTER_MQTT_URL --env MUSTER_TOKEN …'",
     );
   }
-  return (command ?? file?.command) !== undefined;
+  return { started: (command ?? file?.device?.command) !== undefined, file };
 }
 
 /** Muster puts what an agent needs into the environment of one that it starts; for one that is started by hand it is printed. */
@@ -75,9 +77,11 @@ export async function openAgent(
 export async function openEnrolledDevice(
   target: DeviceTargetOptions,
   options: Omit<ControlPlatformOptions, 'announce'> & Partial<Pick<ControlPlatformOptions, 'announce'>>,
+  own: OwnPlatformArguments = { 'platform-tls': false },
 ): Promise<OpenDeviceTarget> {
-  const started = await startsAgent(target, options.redactor);
+  const { started, file } = await agentSettings(target, options.redactor);
   const platform = await startControlPlatform({
+    ...ownPlatform(own, file),
     announce: announcer(started),
     ...(started ? { enrolMs: STARTED_ENROL_MS } : {}),
     ...options,
@@ -90,7 +94,7 @@ export async function openEnrolledDevice(
         target.notify?.('waiting for it to enrol, with MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN');
       return platform.attach(device);
     };
-    const opened = await openAgent(platform, { ...rest, env, attach }, started);
+    const opened = await openAgent(platform, { ...rest, env, placeholders: platform.placeholders, attach }, started);
     let closing: Promise<void> | undefined;
     const close = (): Promise<void> => {
       // The agent is closed first, because otherwise it would see its platform fail.

@@ -11,7 +11,8 @@ import type { Opening } from '../check-options.ts';
 import type { OptionsOf } from '../options.ts';
 import { deviceTarget, type systemTargetOptions } from '../target-options.ts';
 import { startControlPlatform } from './control-platform.ts';
-import { announcer, openAgent, startsAgent } from './enrolled-device.ts';
+import { agentSettings, announcer, openAgent } from './enrolled-device.ts';
+import { ownPlatform, refuseOwnPlatform } from './platform-options.ts';
 
 /** The agent is closed first, because otherwise it would see its platform fail. */
 export async function openSystem(
@@ -20,8 +21,11 @@ export async function openSystem(
 ): Promise<OpenedTarget<SystemContext>> {
   const { redactor, signal, patienceMs } = opening;
   const target = deviceTarget(args, opening);
-  const dialect = args.dialect ?? 'spec';
-  const started = args.platform !== undefined || (await startsAgent(target, redactor));
+  const { started, file } =
+    args.platform === undefined ? await agentSettings(target, redactor) : { started: true, file: undefined };
+  if (args.platform !== undefined) refuseOwnPlatform(args, 'leave out --platform', ['dialect']);
+  const described = ownPlatform(args, file);
+  const dialect = described.dialect ?? 'spec';
   const stack = new AsyncDisposableStack();
   try {
     const links: TcpProxy[] = [];
@@ -29,12 +33,12 @@ export async function openSystem(
       args.platform === undefined
         ? stack.use(
             await startControlPlatform({
+              ...described,
               redactor,
-              dialect,
               signal,
               announce: announcer(started),
-              relay: async (url) => {
-                const link = stack.use(await TcpProxy.to(url));
+              relay: async (url, port) => {
+                const link = stack.use(await TcpProxy.to(url, port));
                 links.push(link);
                 return link.url;
               },
@@ -44,7 +48,11 @@ export async function openSystem(
     const opened =
       own === undefined
         ? await openDeviceTarget(target)
-        : await openAgent(own, { ...target, env: { ...process.env, ...own.env } }, started);
+        : await openAgent(
+            own,
+            { ...target, env: { ...process.env, ...own.env }, placeholders: own.placeholders },
+            started,
+          );
     const device = stack.use(opened);
     const deviceId = device.unreachable === undefined ? (args['device-id'] ?? (await own?.enrolled())) : undefined;
     if (deviceId === undefined && device.unreachable === undefined) {
@@ -54,6 +62,7 @@ export async function openSystem(
     const platform = stack.use(
       await openPlatformTarget({
         url: own?.url ?? args.platform ?? '',
+        ...(own?.caFile === undefined ? {} : { ca: own.caFile }),
         ...(apiKey === undefined ? {} : { apiKey }),
         ...(args['api-version'] === undefined ? {} : { apiVersion: args['api-version'] }),
         ...(deviceId === undefined ? {} : { onlineDevice: deviceId }),

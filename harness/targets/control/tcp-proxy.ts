@@ -32,12 +32,12 @@ export class TcpProxy implements AsyncDisposable {
     });
   }
 
-  /** Listens on a free port of loopback. */
-  static async to(url: string): Promise<TcpProxy> {
+  /** Listens on loopback, by default on a free port. */
+  static async to(url: string, port = 0): Promise<TcpProxy> {
     const proxy = new TcpProxy(new URL(url));
     await new Promise<void>((resolve, reject) => {
       proxy.#server.once('error', reject);
-      proxy.#server.listen({ host: '127.0.0.1', port: 0, backlog: 1024 }, resolve);
+      proxy.#server.listen({ host: '127.0.0.1', port, backlog: 1024 }, resolve);
     });
     const near = new URL(url);
     near.hostname = '127.0.0.1';

@@ -3,7 +3,7 @@ import { acceptsControl } from '../control/http-control.ts';
 import { addressesIn, fieldsOf, fieldValues } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 import { measureExecutable } from './executable.ts';
-import { ProcessGroup } from './process-group.ts';
+import { labelOf, ProcessGroup } from './process-group.ts';
 import { lastLines, type Started, StartFailed, type StartOptions, waitUntil } from './started.ts';
 
 /** A shell line and where it is to serve. */
@@ -24,7 +24,7 @@ interface ReadyLine {
 
 /** Throws StartFailed; nothing is left running then. */
 export async function startCommand(options: CommandOptions): Promise<Started> {
-  options.notify(`starting \`${options.line}\``);
+  options.notify(`starting ${labelOf(options.line)}`);
   const ran = measureExecutable(options.line, options.cwd, options.env);
   let group = await launch(options);
   let ready: ReadyLine & { at: TransportAddress };
@@ -51,10 +51,10 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
       },
       endedByItself: () => {
         const how = group.endedByItself;
-        return how === undefined ? undefined : `\`${group.line}\` ${how}${lastLines(outputOf(group))}`;
+        return how === undefined ? undefined : `${group.label} ${how}${lastLines(outputOf(group))}`;
       },
     },
-    diagnostics: () => (group.running ? group.stderr : `\`${group.line}\` ${group.how}${lastLines(outputOf(group))}`),
+    diagnostics: () => (group.running ? group.stderr : `${group.label} ${group.how}${lastLines(outputOf(group))}`),
     close: () => group.stop(),
   };
 }
@@ -79,7 +79,7 @@ function untilServing(
       const { at: announcedAt } = ready;
       if (announcedAt !== undefined) return { ...ready, at: announcedAt };
       // There is one ready line, so no other will say it.
-      throw new StartFailed(`\`${group.line}\` is ready, but has not printed ${readyForm(transports)}`);
+      throw new StartFailed(`${group.label} is ready, but has not printed ${readyForm(transports)}`);
     });
   }
   return waitFor(`served ${at.transport.served(at.address)}`, group, options, async () =>
@@ -125,7 +125,7 @@ const waitFor = <T>(
   look: () => Promise<T | undefined> | T | undefined,
 ): Promise<T> =>
   waitUntil(what, look, {
-    ...{ timeoutMs, signal, notify, name: `\`${group.line}\`` },
+    ...{ timeoutMs, signal, notify, name: group.label },
     hint: () => {
       const ready = announced(group, transports);
       if (ready === undefined) return undefined;

@@ -52,6 +52,11 @@ export class ProcessGroup {
     });
   }
 
+  /** The line as messages call it: of several lines the first. */
+  get label(): string {
+    return labelOf(this.line);
+  }
+
   get running(): boolean {
     return this.#how === undefined;
   }
@@ -99,7 +104,7 @@ export class ProcessGroup {
 
   #gone(timeoutMs: number): Promise<true | undefined> {
     const look = () => (this.#alive() ? undefined : true);
-    return pollWithin(`the end of \`${this.line}\``, look, { timeoutMs, firstPauseMs: POLL_MS });
+    return pollWithin(`the end of ${this.label}`, look, { timeoutMs, firstPauseMs: POLL_MS });
   }
 
   #alive(): boolean {
@@ -123,6 +128,12 @@ export class ProcessGroup {
       // The group has ended already.
     }
   }
+}
+
+/** A shell line in backticks, of several lines the first. */
+export function labelOf(line: string): string {
+  const [first = '', ...more] = line.trim().split('\n');
+  return `\`${first}${more.length === 0 ? '' : ' …'}\``;
 }
 
 /** Whether the group has a process that is no zombie; true where there is no /proc to tell. */

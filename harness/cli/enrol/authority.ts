@@ -1,0 +1,111 @@
+/** A certificate authority made for one run, and a server certificate for loopback that it signed (RFC 5280, in DER). */
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+
+/** PEM texts. */
+export interface Authority {
+  /** What a client has to trust. */
+  ca: string;
+  /** For `localhost`, 127.0.0.1 and ::1. */
+  cert: string;
+  key: string;
+}
+
+const VALID_MS = 7 * 86_400_000;
+/** Clocks of two machines, or of a container, may differ. */
+const EARLIER_MS = 3_600_000;
+
+/** Valid for a week. The authority's private key is forgotten. */
+export function makeAuthority(now: Date = new Date()): Authority {
+  const ca = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const server = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const name = nameOf(`Muster run ${randomBytes(4).toString('hex')}`);
+  const issued = { issuer: name, signer: ca.privateKey, now };
+  const caId = extension('2.5.29.14', false, octets(keyIdentifier(ca.publicKey)));
+  const ofCa = [
+    extension('2.5.29.19', true, sequence(TRUE)),
+    // keyCertSign and cRLSign
+    extension('2.5.29.15', true, Buffer.from([0x03, 0x02, 0x01, 0x06])),
+    caId,
+  ];
+  const ofServer = [
+    extension('2.5.29.19', true, sequence()),
+    // digitalSignature
+    extension('2.5.29.15', true, Buffer.from([0x03, 0x02, 0x07, 0x80])),
+    // serverAuth
+    extension('2.5.29.37', false, sequence(oid('1.3.6.1.5.5.7.3.1'))),
+    extension('2.5.29.17', false, sequence(tagged(0x82, Buffer.from('localhost')), ...LOOPBACK)),
+    extension('2.5.29.35', false, sequence(tagged(0x80, keyIdentifier(ca.publicKey)))),
+  ];
+  return {
+    ca: certificate({ ...issued, subject: name, publicKey: ca.publicKey, extensions: ofCa }),
+    cert: certificate({ ...issued, subject: nameOf('localhost'), publicKey: server.publicKey, extensions: ofServer }),
+    key: server.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+}
+
+interface Wanted {
+  issuer: Buffer;
+  subject: Buffer;
+  publicKey: KeyObject;
+  signer: KeyObject;
+  extensions: readonly Buffer[];
+  now: Date;
+}
+
+function certificate({ issuer, subject, publicKey, signer, extensions, now }: Wanted): string {
+  const ecdsaWithSha256 = sequence(oid('1.2.840.10045.4.3.2'));
+  const serial = randomBytes(16);
+  // Positive, and with no zero in front.
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
+  const content = sequence(
+    tagged(0xa0, tagged(0x02, Buffer.from([2]))),
+    tagged(0x02, serial),
+    ecdsaWithSha256,
+    issuer,
+    sequence(time(now.getTime() - EARLIER_MS), time(now.getTime() + VALID_MS)),
+    subject,
+    spki(publicKey),
+    tagged(0xa3, sequence(...extensions)),
+  );
+  const signature = sign('sha256', content, signer);
+  const der = sequence(content, ecdsaWithSha256, tagged(0x03, Buffer.concat([Buffer.from([0]), signature])));
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
+}
+
+/** Type, length and content. */
+function tagged(tag: number, content: Buffer): Buffer {
+  const { length } = content;
+  const head =
+    length < 128 ? [tag, length] : length < 256 ? [tag, 0x81, length] : [tag, 0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from(head), content]);
+}
+
+const sequence = (...items: readonly Buffer[]): Buffer => tagged(0x30, Buffer.concat(items));
+const octets = (content: Buffer): Buffer => tagged(0x04, content);
+const TRUE = Buffer.from([0x01, 0x01, 0xff]);
+const LOOPBACK = [tagged(0x87, Buffer.from([127, 0, 0, 1])), tagged(0x87, Buffer.from([...Array(15).fill(0), 1]))];
+
+const extension = (id: string, isCritical: boolean, value: Buffer): Buffer =>
+  sequence(oid(id), ...(isCritical ? [TRUE] : []), octets(value));
+
+/** With the common name alone. */
+const nameOf = (text: string): Buffer =>
+  sequence(tagged(0x31, sequence(oid('2.5.4.3'), tagged(0x0c, Buffer.from(text)))));
+
+/** UTCTime, which two digits of the year suffice for until 2049. */
+const time = (at: number): Buffer =>
+  tagged(0x17, Buffer.from(`${new Date(at).toISOString().replace(/^20|[-:T]|\.\d+/g, '')}`));
+
+const spki = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
+const keyIdentifier = (key: KeyObject): Buffer => createHash('sha1').update(spki(key)).digest();
+
+function oid(text: string): Buffer {
+  const [first = 0, second = 0, ...rest] = text.split('.').map(Number);
+  const bytes = [first * 40 + second, ...rest].flatMap((arc) => {
+    const digits = [arc & 0x7f];
+    for (let left = arc >> 7; left > 0; left >>= 7) digits.unshift(0x80 | (left & 0x7f));
+    return digits;
+  });
+  return tagged(0x06, Buffer.from(bytes));
+}
