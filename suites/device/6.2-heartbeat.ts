@@ -25,7 +25,7 @@ const heartbeatCheck = check(
   (t: Device) =>
     withStreams(t, async (streams) => {
       const subscription = await streams.open();
-      const wanted = Math.max(1, Math.min(3, Math.floor(LONG_SECONDS / t.heartbeatSeconds)));
+      const wanted = Math.max(1, Math.min(2, Math.floor(LONG_SECONDS / t.heartbeatSeconds)));
       const found = await awaitHeartbeats(t, subscription, wanted);
       for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
         t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
@@ -120,7 +120,7 @@ const longLived = requirement({
 
 const longLivedCheck = check(longLived, { sharing: 'shared', slow: true, premises: STREAM }, (t: Device) =>
   withStreams(t, async (streams) => {
-    const times = t.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.6;
+    const times = t.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.2;
     const idleMs = times * t.heartbeatSeconds * 1000;
     let subscription = await filteredIdleStream(t, streams, idleMs);
     if (subscription === undefined) {

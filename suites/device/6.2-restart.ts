@@ -198,7 +198,7 @@ const tornTailCheck = check(
           expectSameEvents(t, upTo(twice.events, once.events), once.events, 'the log after a torn line and 2 restarts');
         },
         {
-          runs: 4,
+          runs: 3,
           examples: [[0], [1], [0.5]],
           describe: (fraction) => `a log that ends with ${Math.round(100 * fraction)} % of a line`,
         },

@@ -48,6 +48,22 @@ export interface StopOptions {
 
 const PATIENCE_MS = 20_000;
 
+/** A process that waits for its settings. */
+const forkAgent = (): ChildProcess =>
+  fork(ENTRY, {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
+  });
+
+function spareProcess(): ChildProcess {
+  const spare = forkAgent();
+  // One that cannot be started is never used, and one that waits keeps nobody from ending.
+  spare.on('error', () => {});
+  spare.unref();
+  spare.channel?.unref();
+  return spare;
+}
+
 /** A device whose agent is a child process, so that a kill is a real one. Dispose of it to end the process. */
 export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   readonly #settings: ProcessSettings;
@@ -57,6 +73,8 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   /** The agent's process from its start to its end. */
   #process: Child | undefined;
   #starting: Promise<Ready> | undefined;
+  /** A process that has loaded everything and waits: where an agent was started again, that happens more than once. */
+  #spare: ChildProcess | undefined;
   #nextCall = 1;
   /** The ready line of the agent's last start. */
   ready: Ready | undefined;
@@ -78,10 +96,12 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   /** Resolves when the agent serves. Rejects with its error when it cannot start. Does nothing while it is up. */
   async start(): Promise<void> {
     if (this.#child) return;
+    const again = this.ready !== undefined;
     this.#starting ??= this.#launch().finally(() => {
       this.#starting = undefined;
     });
     this.ready = await this.#starting;
+    if (again) this.#spare ??= spareProcess();
   }
 
   /** Resolves when the process is gone; one that does not end is killed. Does nothing while none is up. */
@@ -115,6 +135,7 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+    this.#spare?.kill('SIGKILL');
   }
 
   get #patienceMs(): number {
@@ -134,10 +155,10 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
 
   #launch(): Promise<Ready> {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>();
-    const agent = fork(ENTRY, {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
-    });
+    const agent = this.#spare?.connected === true ? this.#spare : forkAgent();
+    this.#spare = undefined;
+    agent.ref();
+    agent.channel?.ref();
     const ended = Promise.withResolvers<void>();
     const child: Child = { process: agent, calls: new Map(), ended: ended.promise };
     this.#process = child;

@@ -21,17 +21,13 @@ export const DECIMAL = /^-?\d{1,40}$/;
 /** Undefined for a frame that carries no event, such as a block with nothing but `retry`. */
 export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined {
   if (carriesNoEvent(frame)) return undefined;
-  t.must(frame.id !== undefined && DECIMAL.test(frame.id) && frame.data !== undefined, {
-    expected: 'an event frame with id (a decimal integer), event and data',
-    actual: showFrame(frame),
-  });
-  return {
-    id: BigInt(frame.id),
-    type: frame.event ?? 'message',
-    text: frame.data,
-    envelope: parseObject(frame.data),
-    frame,
-  };
+  const { id, event, data } = frame;
+  if (id === undefined || !DECIMAL.test(id) || data === undefined)
+    t.must(false, {
+      expected: 'an event frame with id (a decimal integer), event and data',
+      actual: showFrame(frame),
+    });
+  return { id: BigInt(id), type: event ?? 'message', text: data, envelope: parseObject(data), frame };
 }
 
 /** Every event that has come on a stream, read or not; of a stream that brought more than a check causes, the newest. */
@@ -74,10 +70,10 @@ export function showFrame(frame: SseFrame): string {
 }
 
 export const showIds = (events: readonly { id: bigint }[]): string => {
-  const ids = events.map((event) => String(event.id));
-  return ids.length <= 24
-    ? `[${ids.join(', ')}]`
-    : `[${ids.slice(0, 12).join(', ')}, … ${ids.slice(-6).join(', ')}] (${ids.length})`;
+  const ids = (some: readonly { id: bigint }[]): string => some.map(({ id }) => String(id)).join(', ');
+  return events.length <= 24
+    ? `[${ids(events)}]`
+    : `[${ids(events.slice(0, 12))}, … ${ids(events.slice(-6))}] (${events.length})`;
 };
 
 /** Each event once, where it came first: delivery is at least once. */
