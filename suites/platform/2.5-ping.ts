@@ -5,6 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
 import {
+  blockIfForbidden,
   describePing,
   LONGEST_PING_MS,
   MILLISECOND_NANOS,
@@ -58,6 +59,7 @@ const SUCCESS_ATTEMPTS = 3;
 async function firstSuccessfulPing(t: Platform, device: string): Promise<HttpResponse> {
   const body = { timeout_nanos: 10 * SECOND_NANOS };
   let response = await ping(t, device, body);
+  blockIfForbidden(t, response);
   for (let attempt = 1; attempt < SUCCESS_ATTEMPTS && pingCode(response) !== 'success'; attempt += 1) {
     response = await ping(t, device, body);
   }

@@ -5,7 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Collection, getPage, type Item, readItem, servedCollections } from './support/lists.ts';
-import { findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
+import { blockIfForbidden, findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
 import { NOT_SERVED, ok, sendOnce, summary } from './support/requests.ts';
 import { changedAt, emptyKey, type WrongKey, withoutLast, withTail, wrongKeys } from './support/wrong-keys.ts';
 
@@ -124,9 +124,7 @@ const scopeCheck = check(scope, { needs: ['limited-key'] }, async (t: Platform) 
   const pinged = await pingAnyDevice(t);
   if (pinged === undefined) t.notApplicable('the platform lists no device, and none was named');
   const { device, response: allowed } = pinged;
-  if (allowed.status === 401 || allowed.status === 403) {
-    t.blocked(`the full key may not ping either: ${summary(allowed)}`);
-  }
+  blockIfForbidden(t, allowed);
   t.must(!NOT_SERVED.includes(allowed.status), {
     expected: 'a ping of a listed device to be served to a key with devices:read',
     actual: summary(allowed),

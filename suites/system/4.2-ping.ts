@@ -2,7 +2,15 @@
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type System } from './support/check.ts';
-import { type HttpResponse, ping, pingCode, platformSide, SECOND_NANOS, summary } from './support/platform-side.ts';
+import {
+  blockIfForbidden,
+  type HttpResponse,
+  ping,
+  pingCode,
+  platformSide,
+  SECOND_NANOS,
+  summary,
+} from './support/platform-side.ts';
 
 const reachesDevice = requirement({
   id: 'system.ping',
@@ -20,7 +28,6 @@ const onlineCheck = check(reachesDevice, { sharing: 'shared', profile: 'core' },
 const FIRST_NANOS = SECOND_NANOS;
 const TIMES_LONGER = 2;
 const LONGEST_NANOS = 10 * SECOND_NANOS;
-const REFUSED_BY_SCOPE = [401, 403];
 
 /**
  * Pings the device until an answer comes, within the run's patience: a device may be connected for a while before it hears pings, and
@@ -34,7 +41,7 @@ async function mustReach(t: System, from: string): Promise<number> {
     async () => {
       last = await ping(platformSide(t), t.deviceId, { timeout_nanos: nanos });
       nanos = Math.min(LONGEST_NANOS, nanos * TIMES_LONGER);
-      if (REFUSED_BY_SCOPE.includes(last.status)) t.blocked(`the API key may not ping: ${summary(last)}`);
+      blockIfForbidden(platformSide(t), last);
       return pingCode(last) === 'success' ? last : undefined;
     },
     { timeoutMs: t.platform.patienceMs, firstPauseMs: 100, growth: 1.5, longestPauseMs: 1000, signal: t.signal },

@@ -124,7 +124,8 @@ const TIDYING_MS = 900;
 export async function archiveMade(t: Platform): Promise<void> {
   const ids = [...madeBy(t)];
   madeBy(t).clear();
-  const signal = AbortSignal.timeout(t.signal.aborted ? TIDYING_MS : t.patienceMs);
+  // Twice the patience, so that silence is learnt as such and waited for only once.
+  const signal = AbortSignal.timeout(t.signal.aborted ? TIDYING_MS : 2 * t.patienceMs);
   const tidying = { ...t, signal, http: t.http.with({ signal }) };
   await Promise.allSettled(ids.map((id) => actOn(tidying, id, 'archive')));
 }

@@ -97,8 +97,11 @@ export async function getPage(
   return pageFrom(t, collection, await getList(t, collection, query, http));
 }
 
-/** The page in an answer. Fails the check unless it is 200 with a list envelope. */
+/** The page in an answer. Fails the check unless it is 200 with a list envelope, and blocks it if the key may not read the list. */
 export function pageFrom(t: Platform, collection: string, response: HttpResponse): Page {
+  if (response.status === 401 || response.status === 403) {
+    t.blocked(`the API key may not read the list: GET /${collection} answered ${summary(response)}`);
+  }
   t.must(response.status === 200, {
     expected: `200 with a list from GET /${collection}`,
     actual: summary(response),

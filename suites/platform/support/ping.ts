@@ -95,6 +95,12 @@ async function isDeleted(t: Platform, device: string): Promise<boolean> {
   return whole && !items.some(({ id }) => id === device);
 }
 
+/** A key without the scope `devices:read` is refused every ping, which proves nothing. */
+export function blockIfForbidden(t: Platform, response: HttpResponse): void {
+  if (response.status !== 401 && response.status !== 403) return;
+  t.blocked(`the API key may not ping: ${summary(response)}`);
+}
+
 /**
  * Proves that the platform serves pings, so that a later refusal means something, and returns the device that was pinged. Fails the
  * check if an online device cannot be pinged; blocks it if the only known device may be the reason.
@@ -103,6 +109,7 @@ export async function requirePing(t: Platform): Promise<string> {
   const pinged = await pingAnyDevice(t);
   if (pinged === undefined) t.notApplicable('the platform lists no device, and none was named');
   const { device, response } = pinged;
+  blockIfForbidden(t, response);
   const served = !NOT_SERVED.includes(response.status);
   if (device !== t.onlineDevice && !served) {
     t.blocked(`POST /devices/${device}/ping answered ${summary(response)}; name an online device to find out why`);

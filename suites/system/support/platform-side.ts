@@ -11,7 +11,7 @@ export { createdItem, uniqueName } from '../../platform/support/create.ts';
 export { actOn, archiveMade, tryDeployment } from '../../platform/support/deployments.ts';
 export { type Item, readItem } from '../../platform/support/lists.ts';
 export { type Pace, paces } from '../../platform/support/pace.ts';
-export { ping, pingCode, SECOND_NANOS } from '../../platform/support/ping.ts';
+export { blockIfForbidden, ping, pingCode, SECOND_NANOS } from '../../platform/support/ping.ts';
 export { createReleaseFixture, type ReleaseFixture, type ReleaseOptions } from '../../platform/support/releases.ts';
 export { ok, summary } from '../../platform/support/requests.ts';
 
