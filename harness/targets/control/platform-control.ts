@@ -29,12 +29,18 @@ const POLL_MS = 20;
 /** A path that no agent can write: file names have at most 255 bytes. */
 const IMPOSSIBLE = `/muster/${'too-long-'.repeat(40)}.json`;
 
+/** An agent that calls a deployment failed does so after its first attempts. */
+const RETRIES_MS = 10_000;
+const ONLY_RETRIES = 'control: the agent retries what it cannot apply, and does not call it failed';
+
 /** What all controls of one device share, whatever signal they are bound to. */
 interface Shared {
   platform: PlatformClient;
   watch: EventWatch;
   /** The end of the calls that were made so far. */
   last: Promise<unknown>;
+  /** Whether the agent goes on retrying what it cannot apply. */
+  onlyRetries: boolean;
 }
 
 /** Drives one device of a platform. */
@@ -55,6 +61,7 @@ export class PlatformControl implements Control {
       platform: new PlatformClient(platform),
       watch: new EventWatch(device),
       last: Promise.resolve(),
+      onlyRetries: false,
     };
     this.#platform = signal === undefined ? this.#shared.platform : this.#shared.platform.bound(signal);
     this.#device = signal === undefined ? device : device.with({ signal });
@@ -71,12 +78,12 @@ export class PlatformControl implements Control {
     return this.#inTurn(() => this.#deploy(request));
   }
 
-  /** A platform can only replace a deployment; one without files comes closest to removing it. */
+  /** A platform can only replace a deployment. One without files would be refused by some agents. */
   remove(deploymentId: string): Promise<Deployment> {
     return this.#inTurn(async () => {
       const { activity_status: activity } = await this.#platform.deployment(deploymentId);
       if (activity === 'archived') throw new ControlRefused(`control: ${deploymentId} is archived already`);
-      await this.#deployed(await this.#platform.deploy(this.#deviceId, 'Replaces what is removed', []));
+      await this.#deployed(await this.#platform.deploy(this.#deviceId, 'Replaces what is removed', filesOf({})));
       return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived');
     });
   }
@@ -142,10 +149,21 @@ export class PlatformControl implements Control {
     return this.#deployed(id);
   }
 
+  /** An agent may retry for ever (section 2.2), so one that has been seen to is not asked for a failure again. */
   async #fail(request: ControlDeployment): Promise<Deployment> {
+    if (this.#shared.onlyRetries) throw new ControlRefused(ONLY_RETRIES);
     const files = [...filesOf(request), { filepath: IMPOSSIBLE, content: '{}' }];
     const id = await this.#platform.deploy(this.#deviceId, request.description ?? 'Cannot be applied', files);
-    return this.#reported(id, ({ error_status }) => error_status === 'failed', 'failed');
+    let retriesSince: number | undefined;
+    const failed = ({ error_status: error }: Deployment): boolean => {
+      if (error === 'retrying') retriesSince ??= performance.now();
+      if (retriesSince !== undefined && performance.now() - retriesSince > RETRIES_MS) {
+        this.#shared.onlyRetries = true;
+        throw new ControlRefused(ONLY_RETRIES);
+      }
+      return error === 'failed';
+    };
+    return this.#reported(id, failed, 'failed');
   }
 
   /** The deployment as the device shows it, once platform and device both say that it is deployed. */
