@@ -6,7 +6,7 @@ import { tryLine } from './finding-text.ts';
 import type { LiveFormat } from './format.ts';
 import { blockedOtherwise, type FindingGroup, findingGroups, plural } from './groups.ts';
 import { markdownReport } from './markdown.ts';
-import { decided, headlineOf } from './verdict.ts';
+import { coverageLine, headlineOf } from './verdict.ts';
 
 /** GitHub shows this many annotations of a kind from one step, and drops the others silently. */
 const LIMIT = 10;
@@ -73,7 +73,7 @@ function words({ lead: result, consequences, blocked }: FindingGroup): string {
 
 function notice(report: Report): string {
   const { word, meaning } = headlineOf(report);
-  return command('notice', `muster: ${word.toLowerCase()}`, `${meaning}\n${decided(report.coverage)}`);
+  return command('notice', `muster: ${word.toLowerCase()}`, [meaning, coverageLine(report) ?? []].flat().join('\n'));
 }
 
 /** A workflow command, with data and properties escaped as the runner expects. */

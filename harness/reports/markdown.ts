@@ -19,7 +19,7 @@ import {
   tally,
   worst,
 } from './groups.ts';
-import { decided, headlineOf } from './verdict.ts';
+import { coverageLine, headlineOf } from './verdict.ts';
 
 /** GitHub drops what exceeds 1 MiB of a step's summary. */
 const LIMIT = 1_000_000;
@@ -31,13 +31,13 @@ export function markdownReport(report: Report): string {
   const { word, good, meaning } = headlineOf(report);
   const groups = findingGroups(report.checks);
   const { unreachable } = report;
+  const how = coverageLine(report);
   const text = [
     `## ${good ? '✅' : '❌'} ${word}: ${report.api} at ${code(cutTo(report.target.address, BRIEF))}`,
     '',
     `${tally(report)} in ${readableDuration(report.duration_ms)} · seed ${report.seed}. ${cell(sentence(meaning))}.`,
     '',
-    `${cell(sentence(decided(report.coverage)))}.`,
-    '',
+    ...(how === undefined ? [] : [`${cell(sentence(how))}.`, '']),
     ...(unreachable === undefined ? [] : [cell(unreachable), '']),
     ...details(
       'Failed',

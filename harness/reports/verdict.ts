@@ -110,3 +110,11 @@ export function decided({ checks, decided: count, undecided }: Coverage): string
   if (reasons.length === 0) return how;
   return `${how}: ${undriven ? 'nothing was driven (muster explain drive); ' : ''}${reasons.join(', ')}`;
 }
+
+/** The same for the first lines of a report; undefined where it would only distract from why nothing was decided, or from a replay. */
+export const coverageLine = (report: Report): string | undefined =>
+  showsCoverage(report) ? decided(report.coverage) : undefined;
+
+/** Whether the first lines of a report say how much was decided. */
+export const showsCoverage = ({ replay_of, unreachable, summary }: Report): boolean =>
+  replay_of === undefined && (unreachable === undefined || summary.fail > 0);
