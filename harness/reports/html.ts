@@ -25,7 +25,7 @@ import {
   tally,
   worst,
 } from './groups.ts';
-import { headlineOf, showsCoverage } from './verdict.ts';
+import { headlineOf, isUndriven, showsCoverage, toneOf } from './verdict.ts';
 
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -56,12 +56,12 @@ ${observed(report)}${grouped('Not applicable', report.checks, 'not_applicable')}
 }
 
 function banner(report: Report): Markup {
-  const { word, good, meaning } = headlineOf(report);
+  const headlined = headlineOf(report);
   const reached = report.unreachable === undefined;
   const { target } = report;
   const row = (label: string, text: string | undefined): Markup =>
     text === undefined || text === '' ? NOTHING : html`<dt>${label}</dt><dd>${printable(text)}</dd>`;
-  return html`<div class="banner ${good ? 'pass' : 'fail'}"><h1>${word}</h1><p>${sentence(meaning)}.</p>${reached ? coverage(report) : html`<pre class="wrap">${printable(report.unreachable ?? '').replace(/ (?=Try: )/, '\n')}</pre>`}<p class="soft">${tally(report)} · exit ${report.exit_code} · ${readableDuration(report.duration_ms)}</p>
+  return html`<div class="banner ${toneOf(report, headlined)}"><h1>${headlined.word}</h1><p>${sentence(headlined.meaning)}.</p>${reached ? coverage(report) : html`<pre class="wrap">${printable(report.unreachable ?? '').replace(/ (?=Try: )/, '\n')}</pre>`}<p class="soft">${tally(report)} · exit ${report.exit_code} · ${readableDuration(report.duration_ms)}</p>
 ${reached ? html`<div class="bar" role="img" aria-label="${counts(report.summary)}">${present(report).map((outcome) => html`<i class="${outcome}" style="flex:${report.summary[outcome]}"></i>`)}</div>` : NOTHING}
 <dl>${row('Target', target.address)}${row('Tested', [target.name, target.version].filter(Boolean).join(' '))}${row('Digest', target.digest)}${row('API', `${report.api} ${target.api_version ?? ''}`)}${row('Control', target.control)}${row('Capabilities', target.capabilities.join(', '))}${row('Profile', report.profile)}${row('Seed', String(report.seed))}${row('Left out', report.narrowed_by.join(', '))}</dl></div>`;
 }
@@ -70,8 +70,7 @@ ${reached ? html`<div class="bar" role="img" aria-label="${counts(report.summary
 function coverage(report: Report): Markup {
   if (!showsCoverage(report)) return NOTHING;
   const { checks, decided: count, undecided } = report.coverage;
-  const undriven = undecided.some(({ needs }) => needs?.includes('drive') === true);
-  return html`<p><b>${count} of ${checks} checks decided</b>${undriven ? html`; nothing was driven (<code>muster explain drive</code>)` : NOTHING}.</p>${
+  return html`<p><b>${count} of ${checks} checks decided</b>${isUndriven(report.coverage) ? html`; nothing was driven (<code>muster explain drive</code>)` : NOTHING}.</p>${
     undecided.length === 0
       ? NOTHING
       : html`<ul class="undecided">${undecided.map(

@@ -21,7 +21,7 @@ import {
 } from './groups.ts';
 import { COLOURS, findings, named, type PrettyOptions } from './pretty-findings.ts';
 import { Progress } from './progress.ts';
-import { coverageLine, headlineOf } from './verdict.ts';
+import { coverageLine, headlineOf, toneOf } from './verdict.ts';
 
 export type { PrettyOptions } from './pretty-findings.ts';
 
@@ -184,12 +184,13 @@ function reasons(
 }
 
 function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
-  const { word, good, meaning } = headlineOf(report);
+  const headline = headlineOf(report);
+  const { word, meaning } = headline;
   const reached = report.unreachable === undefined || report.summary.fail > 0;
   const how = coverageLine(report);
   return [
     paint('dim', '─'.repeat(Math.min(columns, 72))),
-    `${paint(['bold', good ? 'green' : 'red'], word)}${reached ? `  ${tally(report)}` : ''}  ${paint('dim', readableDuration(report.duration_ms))}`,
+    `${paint(['bold', COLOURS[toneOf(report, headline)]], word)}${reached ? `  ${tally(report)}` : ''}  ${paint('dim', readableDuration(report.duration_ms))}`,
     ...(how === undefined ? [] : wrap(how, columns)),
     ...wrap(`exit ${report.exit_code}: ${meaning}`, columns).map((line) => paint('dim', line)),
   ];

@@ -101,15 +101,23 @@ function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>)
 }
 
 /** `28 of 88 checks decided: nothing was driven (muster explain drive); 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
-export function decided({ checks, decided: count, undecided }: Coverage): string {
+export function decided(coverage: Coverage): string {
+  const { checks, decided: count, undecided } = coverage;
   const reasons = undecided.map(
     ({ checks: number, why, add }) => `${number} ${why}${add === undefined ? '' : ` (add ${add})`}`,
   );
-  const undriven = undecided.some(({ needs }) => needs?.includes('drive') === true);
   const how = `${count} of ${checks} checks decided`;
   if (reasons.length === 0) return how;
-  return `${how}: ${undriven ? 'nothing was driven (muster explain drive); ' : ''}${reasons.join(', ')}`;
+  return `${how}: ${isUndriven(coverage) ? 'nothing was driven (muster explain drive); ' : ''}${reasons.join(', ')}`;
 }
+
+/** Whether most could not be tried, because the target could not be driven. */
+export const isUndriven = ({ undecided }: Coverage): boolean =>
+  undecided.some(({ needs }) => needs?.includes('drive') === true);
+
+/** The colour of a headline: a good one is not green where little was tried. */
+export const toneOf = ({ coverage }: Report, { good }: Headline): 'pass' | 'warn' | 'fail' =>
+  good ? (isUndriven(coverage) ? 'warn' : 'pass') : 'fail';
 
 /** The same for the first lines of a report; undefined where it would only distract from why nothing was decided, or from a replay. */
 export const coverageLine = (report: Report): string | undefined =>
