@@ -15,6 +15,7 @@ import { countOf, inParallel, onlyOf, refuse, toolOptions } from '../options.ts'
 import { deviceSubjects } from './device-subjects.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
 import { platformSubjects } from './platform-subjects.ts';
+import { starvedSubjects } from './starved-subjects.ts';
 import { SUBJECT_KINDS, type SubjectKind } from './subjects.ts';
 import { systemSubjects } from './system-subjects.ts';
 import { asTestResults, closingTable, markdownTable, type Part, problemsOf } from './table.ts';
@@ -48,7 +49,7 @@ const values = toolOptions(HELP, {
   table: { type: 'string' },
   verbose: { type: 'boolean', default: false },
 });
-const all = [...deviceSubjects(), ...platformSubjects(), ...systemSubjects()];
+const all = [...deviceSubjects(), ...platformSubjects(), ...systemSubjects(), ...starvedSubjects()];
 const only = onlyOf(
   values.only,
   all.map(({ name }) => name),
