@@ -3,6 +3,7 @@
 import './npm-folder.ts';
 import './node22.ts';
 import process from 'node:process';
+import { LimitReached } from '../client/errors.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
 import { watchForFaults } from './faults.ts';
@@ -46,5 +47,6 @@ async function parseOrPrint(all: readonly string[]): Promise<ParsedCommand | und
 }
 
 function report(error: unknown): void {
-  process.stderr.write(`muster: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  const words = error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined;
+  process.stderr.write(`muster: ${words ?? String(error)}\n`);
 }

@@ -68,8 +68,13 @@ export function writeWhole(file: string, text: string): void {
   }
   const place = there === undefined ? file : realpathSync(file);
   const beside = `${place}.${process.pid}.tmp`;
-  writeFileSync(beside, text, { mode: 0o644 });
-  renameSync(beside, place);
+  try {
+    writeFileSync(beside, text, { mode: 0o644 });
+    renameSync(beside, place);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw error;
+  }
 }
 
 const PIECE = 65_536;

@@ -1,4 +1,5 @@
 /** From `--report FORMAT[=FILE]` to reporters. */
+import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { isOneFile, prepareFile, writeWhole } from '../common/user-files.ts';
@@ -79,9 +80,19 @@ function documentReporter(format: DocumentFormat, path: string | undefined, { st
     onEnd(report) {
       const text = format.document(report);
       if (path === undefined) stdout.write(text);
-      else writeWhole(path, text);
+      else writeReport(path, text);
     },
   };
+}
+
+/** Throws LimitReached on a full disk; other reports are written all the same. */
+function writeReport(path: string, text: string): void {
+  try {
+    writeWhole(path, text);
+  } catch (error) {
+    const limit = classify(error, `--report: ${path} was not written`);
+    throw limit instanceof LimitReached ? limit : error;
+  }
 }
 
 /** Masks a report before it is formatted: escaping could hide a secret afterwards. */

@@ -55,7 +55,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       connection,
       redactor,
       log: info.event_log === undefined ? undefined : { path: info.event_log, files },
-      endedByItself: () => started?.restart?.endedByItself?.(),
+      endedByItself: started?.restart?.endedByItself,
     });
     const description: TargetDescription = redactor.value({
       ...placeOf(settings, started, connection),

@@ -1,5 +1,5 @@
 /** The control of one check: it ends with the check, remembers what the check drove, and has a say in what the check found. */
-import { NoAnswer, Unreachable } from '../../client/errors.ts';
+import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import type {
   ControlCompacted,
@@ -134,7 +134,9 @@ export class CheckControl implements Control, TargetHooks {
   }
 
   async reconsider(error: unknown): Promise<unknown> {
-    const ended = error instanceof AgentEnded ? error.message : await this.#agent.endedByItself(this.#signal);
+    const missing = error instanceof NoAnswer || error instanceof Unreachable;
+    const ended =
+      error instanceof AgentEnded ? error.message : await this.#agent.endedByItself(this.#signal, { missing });
     if (ended !== undefined) {
       const finding = this.#endOf(ended);
       return error instanceof Violation || error instanceof NoAnswer ? error : finding;
@@ -195,7 +197,7 @@ export class CheckControl implements Control, TargetHooks {
 function asControlError(name: CallName, error: unknown, lateAgain: boolean): ControlError | undefined {
   if (lateAgain) return new ControlLate(`control ${name}: no answer in time, after one that came too late`);
   // What control speaks to failed it, such as a platform that it deploys through: that is not the target.
-  if (error instanceof NoAnswer || error instanceof Unreachable)
+  if (error instanceof NoAnswer || error instanceof Unfinished || error instanceof Unreachable)
     return new ControlError(`control ${name}: ${error.message}`, { cause: error });
   return error instanceof ControlError ? error : undefined;
 }

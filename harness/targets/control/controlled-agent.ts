@@ -1,10 +1,10 @@
 /** What all checks of one target share of the agent that they drive: whether it is up, and how it can be asked. */
-import { NoAnswer, Unreachable } from '../../client/errors.ts';
+import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../client/redact.ts';
 import { pollWithin } from '../../common/waiting.ts';
-import type { Connection } from '../transports/transport.ts';
+import { type Connection, whyUnreachable } from '../transports/transport.ts';
 import { CallTimes } from './call-times.ts';
 import { type Control, ControlError, ControlLate } from './control.ts';
 import type { LogPlace } from './drives.ts';
@@ -12,6 +12,8 @@ import type { LogPlace } from './drives.ts';
 /** An agent that is stopped may take a moment to leave its socket. */
 const DOWN_MS = 2000;
 const LOOK_MS = 20;
+/** Between the end of a process and the news of it. */
+const END_MS = 1000;
 const ANSWER_MS = 1000;
 /** What a proxy answers for an agent that is down. */
 const GATEWAY_ERRORS = [502, 503, 504];
@@ -21,8 +23,8 @@ export interface ControlledAgentOptions {
   redactor: Redactor;
   /** The event log, where control names one. */
   log: LogPlace | undefined;
-  /** How the agent ended by itself; undefined while it runs, or when Muster did not start it. */
-  endedByItself(): string | undefined;
+  /** How the agent ended by itself; undefined while it runs. Left out when Muster did not start it. */
+  endedByItself?: (() => string | undefined) | undefined;
 }
 
 /** An agent as control left it. */
@@ -35,7 +37,7 @@ export class ControlledAgent {
   logTells = false;
   /** Set once the target itself has been seen to lose events, so that their absence says nothing about control. */
   losesEvents = false;
-  readonly #endedByItself: () => string | undefined;
+  readonly #endedByItself: (() => string | undefined) | undefined;
   #connection: Connection;
   readonly #redactor: Redactor;
   /** Present from a stop until the agent is known to serve again. */
@@ -48,10 +50,15 @@ export class ControlledAgent {
     this.#endedByItself = endedByItself;
   }
 
-  /** How the agent that Muster started ended by itself; undefined as long as it serves. A command may leave it to a process of its own. */
-  async endedByItself(signal: AbortSignal): Promise<string | undefined> {
-    const how = this.#endedByItself();
-    return how === undefined || (await this.#serves(signal)) ? undefined : how;
+  /**
+   * How the agent that Muster started ended by itself; undefined as long as it serves. A command may leave it to a process of its own.
+   * `missing`: it could not be reached just now, so its end may be about to be known.
+   */
+  async endedByItself(signal: AbortSignal, { missing = false } = {}): Promise<string | undefined> {
+    if (this.#endedByItself === undefined || (!missing && this.#endedByItself() === undefined)) return undefined;
+    if (await this.#accepts(signal)) return undefined;
+    const wait = { timeoutMs: END_MS, firstPauseMs: LOOK_MS, signal };
+    return await pollWithin('the end of the agent to be known', this.#endedByItself, wait);
   }
 
   /** Whatever comes of the call, the agent may be down from now on. */
@@ -84,12 +91,12 @@ export class ControlledAgent {
   /** Starts an agent again that an earlier check left stopped, once. Throws ControlError when it stays down. */
   async ready(control: Control, signal: AbortSignal): Promise<void> {
     if (this.#down === undefined) return;
-    if (!(await this.#serves(signal))) {
+    if (!(await this.#accepts(signal))) {
       if (this.#down.again) {
         this.#down.again = false;
         await control.start().catch((error: unknown) => this.notStarted(error));
       }
-      if (!(await this.#serves(signal))) throw new ControlError(`the agent was not started again: ${this.#down.why}`);
+      if (!(await this.#accepts(signal))) throw new ControlError(`the agent was not started again: ${this.#down.why}`);
     }
     this.#down = undefined;
   }
@@ -100,12 +107,23 @@ export class ControlledAgent {
     return this.#connection.client(new Recorder(this.#redactor)).with({ signal, timeoutMs: ANSWER_MS });
   }
 
+  async #accepts(signal: AbortSignal): Promise<boolean> {
+    const http = await this.client(signal);
+    try {
+      return (await whyUnreachable(http, '')) === undefined;
+    } finally {
+      await http.close();
+    }
+  }
+
+  /** A proxy in front of the agent accepts connections while the agent is down, so it has to answer. */
   async #serves(signal: AbortSignal): Promise<boolean> {
     const http = await this.client(signal);
     try {
       const { status } = await http.get('/deployments/current');
       return !GATEWAY_ERRORS.includes(status);
     } catch (error) {
+      if (error instanceof Unfinished) return true;
       if (error instanceof NoAnswer || error instanceof Unreachable) return false;
       throw error;
     } finally {

@@ -1,5 +1,5 @@
 /** Looks for a trace of what control said that it did, once a check has found something that control may have made up. */
-import { NoAnswer, Unreachable } from '../../client/errors.ts';
+import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
 import { pollWithin } from '../../common/waiting.ts';
@@ -40,8 +40,8 @@ export class DriveConfirmation {
     try {
       return (await this.#compaction(http, drives)) ?? (await this.#drive(http, drives));
     } catch (error) {
-      // A device that does not answer now has to answer for that.
-      if (error instanceof NoAnswer || error instanceof Unreachable) return undefined;
+      // A device that does not answer now says nothing for control.
+      if (SILENCES.some((kind) => error instanceof kind)) return undefined;
       throw error;
     } finally {
       await http.close();
@@ -134,6 +134,7 @@ export class DriveConfirmation {
   }
 }
 
+const SILENCES = [NoAnswer, Unfinished, Unreachable];
 const DONE = { deploy: 'deployed', remove: 'removed' };
 
 async function current(http: HttpClient): Promise<Record<string, unknown> | undefined> {

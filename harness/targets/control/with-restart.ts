@@ -8,7 +8,7 @@ export interface Restarter {
   /** Resolves when the agent serves. An abort of `signal` ends the wait and leaves the agent as it is. */
   start(signal?: AbortSignal): Promise<void>;
   /** How the agent ended, in words; undefined while it runs, and after `stop`. */
-  endedByItself?(): string | undefined;
+  endedByItself?: () => string | undefined;
 }
 
 /** Every call goes to the control inside; `stop` and `start` only when that one can restart, which its `info` says. */
