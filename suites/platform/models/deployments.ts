@@ -8,7 +8,7 @@ import { createdItem } from '../support/create.ts';
 import { actOn, mergedStatus, postDeployment, type Target } from '../support/deployments.ts';
 import { type Item, readItem } from '../support/lists.ts';
 import type { ReleaseFixture } from '../support/releases.ts';
-import { serverError, summary } from '../support/requests.ts';
+import { describeRequest, serverError, summary } from '../support/requests.ts';
 
 export interface DeploymentModel {
   /** Each deployment as it was last read, in the order of creation. */
@@ -40,6 +40,7 @@ export const deploymentCommands = (replayPath: string | undefined) =>
 class Create implements Command {
   readonly target: Target;
   readonly release: number;
+  #request: string | undefined;
 
   constructor(target: Target, release: number) {
     this.target = target;
@@ -54,6 +55,8 @@ class Create implements Command {
     const { device, fixtures } = real;
     const fixture = fixtures[this.release % fixtures.length];
     if (fixture === undefined) return;
+    const asked = { release_id: fixture.release.id, target_status: this.target };
+    this.#request = describeRequest('POST', '/deployments', asked);
     const deployment = createdItem(await postDeployment(real.t, fixture, { device, target: this.target }));
     if (deployment !== undefined) {
       real.t.should(deployment['target_status'] === this.target, {
@@ -66,7 +69,7 @@ class Create implements Command {
   }
 
   toString(): string {
-    return `create(${this.target}, release ${this.release})`;
+    return this.#request ?? `create a deployment with target ${this.target}`;
   }
 }
 
@@ -74,6 +77,7 @@ class Create implements Command {
 class Act implements Command {
   readonly action: 'deploy' | 'archive';
   readonly which: number;
+  #request: string | undefined;
 
   constructor(action: 'deploy' | 'archive', which: number) {
     this.action = action;
@@ -87,6 +91,7 @@ class Act implements Command {
   async run(model: DeploymentModel, real: DeploymentReality): Promise<void> {
     const deployment = model.known[this.which % model.known.length];
     if (deployment === undefined) return;
+    this.#request = describeRequest('POST', `/deployments/${deployment.id}/${this.action}`);
     const response = await actOn(real.t, deployment.id, this.action);
     real.t.should(!serverError(response), {
       expected: `2xx or 4xx to ${this.action} of a deployment`,
@@ -96,7 +101,7 @@ class Act implements Command {
   }
 
   toString(): string {
-    return `${this.action}(#${this.which})`;
+    return this.#request ?? `${this.action} a deployment`;
   }
 }
 

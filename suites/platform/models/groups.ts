@@ -3,7 +3,7 @@ import fc, { type AsyncCommand } from 'fast-check';
 import type { Platform } from '../support/context.ts';
 import { createdItem, uniqueName } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
-import { ok, refused, send, summary } from '../support/requests.ts';
+import { describeRequest, ok, refused, send, summary } from '../support/requests.ts';
 import type { Group, GroupRequests } from './group-requests.ts';
 
 export interface GroupModel {
@@ -33,6 +33,7 @@ export const groupCommands = (replayPath: string | undefined) =>
 /** Creates a group below one of those that are there. */
 class Create implements Command {
   readonly below: number;
+  #request: string | undefined;
 
   constructor(below: number) {
     this.below = below;
@@ -46,11 +47,9 @@ class Create implements Command {
     const t: Platform = real.t;
     const parent = nth(model.groups, this.below)?.id ?? null;
     const name = uniqueName('group');
-    const response = await send(t, {
-      method: 'POST',
-      path: '/groups',
-      body: { name, [real.requests.parentField]: parent },
-    });
+    const body = { name, [real.requests.parentField]: parent };
+    this.#request = describeRequest('POST', '/groups', body);
+    const response = await send(t, { method: 'POST', path: '/groups', body });
     if (isTooDeep(model, undefined, parent) && refused(response)) return;
     const group = createdItem(response);
     t.must(group !== undefined, {
@@ -62,13 +61,14 @@ class Create implements Command {
   }
 
   toString(): string {
-    return `create(below #${this.below})`;
+    return this.#request ?? 'create a group';
   }
 }
 
 /** Gives one of the groups a new name; it stays where it is. */
 class Rename implements Command {
   readonly which: number;
+  #request: string | undefined;
 
   constructor(which: number) {
     this.which = which;
@@ -84,7 +84,9 @@ class Rename implements Command {
     const { rename } = real.requests;
     if (group === undefined || rename === undefined) return;
     const name = uniqueName('group');
-    const response = await send(t, rename({ ...group, name }));
+    const request = rename({ ...group, name });
+    this.#request = describeRequest(request.method, request.path, request.body);
+    const response = await send(t, request);
     t.must(ok(response), { expected: `group ${group.id} to be renamed`, actual: summary(response) });
     const renamed = createdItem(response);
     if (renamed !== undefined && renamed.id !== group.id) {
@@ -98,13 +100,14 @@ class Rename implements Command {
   }
 
   toString(): string {
-    return `rename(#${this.which})`;
+    return this.#request ?? 'rename a group';
   }
 }
 
 /** Moves one group below another, or to the top. A move that would close a circle is refused or has no effect. */
 class Move implements Command {
   readonly which: number;
+  #request: string | undefined;
   /** `undefined`: to the top. */
   readonly to: number | undefined;
 
@@ -123,7 +126,9 @@ class Move implements Command {
     const { move } = real.requests;
     if (group === undefined || move === undefined) return;
     const parent = this.to === undefined ? null : (nth(model.groups, this.to)?.id ?? null);
-    const response = await send(t, move({ ...group, parent }));
+    const request = move({ ...group, parent });
+    this.#request = describeRequest(request.method, request.path, request.body);
+    const response = await send(t, request);
     if (pathToTop(model, parent).includes(group.id)) {
       t.should(refused(response), { expected: 'a 4xx to a move below itself', actual: summary(response) });
       // A platform may accept the move and repair the tree in its own way, as long as there is no circle.
@@ -141,7 +146,7 @@ class Move implements Command {
   }
 
   toString(): string {
-    return `move(#${this.which} ${this.to === undefined ? 'to the top' : `below #${this.to}`})`;
+    return this.#request ?? 'move a group';
   }
 }
 

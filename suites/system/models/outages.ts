@@ -53,7 +53,7 @@ class Deploy implements Command {
   }
 
   toString(): string {
-    return this.wait ? 'deploy, wait' : 'deploy';
+    return this.wait ? 'make a deployment and wait until the device has it' : 'make a deployment';
   }
 }
 
@@ -69,7 +69,7 @@ class Cut implements Command {
   }
 
   toString(): string {
-    return 'cut';
+    return 'cut the connection';
   }
 }
 
@@ -85,7 +85,7 @@ class Reconnect implements Command {
   }
 
   toString(): string {
-    return 'reconnect';
+    return 'restore the connection';
   }
 }
 
@@ -107,6 +107,6 @@ class Restart implements Command {
   }
 
   toString(): string {
-    return `restart by ${this.signal}`;
+    return `stop the agent by ${this.signal} and start it`;
   }
 }
