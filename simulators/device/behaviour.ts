@@ -74,10 +74,15 @@ export interface HttpBehaviour {
   /** The path below the version prefix, or undefined when this path is not the Device API's. */
   route(path: string): string | undefined;
   refusal(refusal: Refusal, request: IncomingMessage): Refusal;
+  /** A string is sent as plain text, undefined as an empty body. */
   errorBody(refusal: Refusal): unknown;
+  /** Any resource as it is shown. */
+  resource(value: unknown): unknown;
   /** The deployment as `GET /deployments/current` shows it. */
   deploymentBody(deployment: Deployment): unknown;
   readonly jsonType: string;
+  /** Headers of JSON answers. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Sections 4.1 and 6. */
@@ -158,6 +163,11 @@ export interface DeploymentBehaviour {
   enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
   /** The events that announce a change. */
   announce(events: readonly EventDraft[], change: DeploymentChange): readonly EventDraft[];
+  /**
+   * Whether files that can never be written end a deployment. Otherwise it is retried for ever, one without files too, and no
+   * deployment is current meanwhile.
+   */
+  readonly givesUp: boolean;
   /** Whether `failed` archives and removes. */
   readonly failedArchives: boolean;
   /** Whether the files of a removed deployment leave the disk. */
@@ -187,8 +197,10 @@ export const referenceBehaviour: DeviceBehaviour = {
     route: (path) => (path.startsWith(`${DEVICE_API_PREFIX}/`) ? path.slice(DEVICE_API_PREFIX.length) : undefined),
     refusal: (refusal) => refusal,
     errorBody: ({ code, message, params = {} }): ErrorBody => ({ error: { code, params, message } }),
+    resource: (value) => value,
     deploymentBody: (deployment) => deployment,
     jsonType: 'application/json',
+    headers: { 'Cache-Control': 'no-store' },
   },
   stream: {
     chooseCursor,
@@ -231,6 +243,7 @@ export const referenceBehaviour: DeviceBehaviour = {
     },
     announce: (events) => events,
     files: (files) => files,
+    givesUp: true,
     failedArchives: true,
     removesFiles: true,
     remembers: true,

@@ -1,7 +1,9 @@
 /** Options of a simulated device, their defaults and their limits. */
 import { resolve } from 'node:path';
+import type { Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
-import { type DeviceBehaviour, referenceBehaviour } from './behaviour.ts';
+import type { DeviceBehaviour } from './behaviour.ts';
+import { dialectBehaviour } from './dialect.ts';
 import { type Fault, parseFault } from './faults/parse.ts';
 import type { DiskIo } from './log/io.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
@@ -47,7 +49,9 @@ export interface DeviceOptions extends TransportOptions {
   deviceId?: string;
   /** Default: the device id. */
   name?: string;
-  /** Default: the reference. Defects and variants: `simulators/defects/device`. */
+  /** How it answers where the specification leaves that open, unless `behaviour` says so. Default: `spec`. */
+  dialect?: Dialect;
+  /** Default: the one of the dialect. Defects and variants: `simulators/defects/device`. */
   behaviour?: DeviceBehaviour;
   /** Faults by name, off by default; see `FAULTS`. */
   faults?: readonly string[];
@@ -70,7 +74,10 @@ export interface DeviceOptions extends TransportOptions {
 /** Options with all defaults applied. */
 export interface Settings
   extends Required<
-    Omit<DeviceOptions, keyof TransportOptions | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults' | 'onCrash'>
+    Omit<
+      DeviceOptions,
+      keyof TransportOptions | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults' | 'onCrash' | 'dialect'
+    >
   > {
   faults: readonly Fault[];
   deviceId: string | undefined;
@@ -93,7 +100,7 @@ export function settle(options: DeviceOptions): Settings {
     retainBytes: within('retainBytes', options.retainBytes ?? Number.MAX_SAFE_INTEGER, 1),
     heartbeatMs: within('heartbeatMs', options.heartbeatMs ?? 30_000, 1, LONGEST_MS),
     durability: options.durability ?? 'sync',
-    behaviour: options.behaviour ?? referenceBehaviour,
+    behaviour: options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec'),
     faults: (options.faults ?? []).map(parseFault),
     clock: options.clock ?? systemClock,
     seed: options.seed ?? dir,

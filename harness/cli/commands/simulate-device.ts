@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
-import { referenceBehaviour } from '../../../simulators/device/behaviour.ts';
+import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import { duration, FAULTS, parseFault, size } from '../../../simulators/device/faults/parse.ts';
 import type { ProcessSettings } from '../../../simulators/device/process/start.ts';
 import {
@@ -60,7 +60,13 @@ const deviceOptions = {
     group: PLATFORM,
   },
   mqtt: { type: 'string', describe: 'URL of the broker', group: PLATFORM },
-  dialect: { type: 'string', choices: DIALECTS, default: 'spec', describe: 'Header names', group: PLATFORM },
+  dialect: {
+    type: 'string',
+    choices: DIALECTS,
+    default: 'spec',
+    describe: 'How it answers, and which headers it sends',
+    group: ROBOT,
+  },
   defect: {
     type: 'string',
     array: true,
@@ -95,7 +101,7 @@ function settingsOf(args: Arguments): ProcessSettings {
   const { uplink, dir, defect = [], variant = [] } = args;
   if (dir === undefined) throw new UsageError('--dir: missing');
   // In this process too, so that a mistake is named before anything starts.
-  behaviourAsked({ defect, variant }, KNOWN, referenceBehaviour);
+  behaviourAsked({ defect, variant }, KNOWN, dialectBehaviour(args.dialect));
   return {
     device: {
       dir: resolve(dir),
@@ -103,6 +109,7 @@ function settingsOf(args: Arguments): ProcessSettings {
       retain: args.retain,
       heartbeatMs,
       durability: args.durability,
+      dialect: args.dialect,
       faults: faults(args.fault ?? []),
       ...(args['retain-bytes'] === undefined ? {} : { retainBytes: bytes(args['retain-bytes']) }),
       ...(args.seed === undefined ? {} : { seed: args.seed }),

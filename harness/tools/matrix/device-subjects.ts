@@ -10,6 +10,7 @@ import {
   unwillingControl,
 } from '../../../simulators/defects/unwilling-control.ts';
 import { willingControl } from '../../../simulators/defects/willing-control.ts';
+import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/index.ts';
 import type { TransportName } from '../../../simulators/device/transport/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
@@ -106,11 +107,18 @@ export const deviceSubjects = (): Subject[] => [
       run: (narrowed) =>
         runOnRobot({ behaviour, transport: transportOf(breaks), patienceMs: DEFECT_PATIENCE_MS }, narrowed),
     })),
-    variants: deviceVariants.map(({ name, summary, behaviour }) => ({
-      ...{ name, summary, slow: SLOW.has(name) },
-      run: (narrowed) =>
-        runOnRobot({ behaviour, transport: ON_LOOPBACK.includes(name) ? 'loopback' : 'unix' }, narrowed),
-    })),
+    variants: [
+      ...deviceVariants.map(({ name, summary, behaviour }) => ({
+        ...{ name, summary, slow: SLOW.has(name) },
+        run: (narrowed: Narrowed) =>
+          runOnRobot({ behaviour, transport: ON_LOOPBACK.includes(name) ? 'loopback' : 'unix' }, narrowed),
+      })),
+      {
+        name: 'dialect-miru',
+        summary: 'Answers as published agents do.',
+        run: (narrowed: Narrowed) => runOnRobot({ behaviour: () => dialectBehaviour('miru') }, narrowed),
+      },
+    ],
     runNull,
     runWillingNull,
   }),

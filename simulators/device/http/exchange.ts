@@ -29,16 +29,10 @@ export function sendJson(
   response: ServerResponse,
   status: number,
   body: unknown,
+  rules: HttpBehaviour,
   { type = 'application/json', headers = {} }: { type?: string; headers?: Record<string, string> } = {},
 ): void {
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, {
-    'Content-Type': type,
-    'Content-Length': bytes.length,
-    'Cache-Control': 'no-store',
-    ...headers,
-  });
-  response.end(bytes);
+  send(response, status, JSON.stringify(body), { 'Content-Type': type, ...rules.headers, ...headers });
 }
 
 /** Answers with the error body of section 7. */
@@ -49,5 +43,15 @@ export function refuse(
   wanted: Refusal,
 ): void {
   const refusal = rules.refusal(wanted, request);
-  sendJson(response, refusal.status, rules.errorBody(refusal), { headers: refusal.headers ?? {} });
+  const { status, headers = {} } = refusal;
+  const body = rules.errorBody(refusal);
+  if (body === undefined) send(response, status, '', headers);
+  else if (typeof body === 'string') send(response, status, body, { 'Content-Type': 'text/plain', ...headers });
+  else sendJson(response, status, body, rules, { headers });
+}
+
+function send(response: ServerResponse, status: number, text: string, headers: Record<string, string>): void {
+  const bytes = Buffer.from(text);
+  response.writeHead(status, { ...headers, 'Content-Length': bytes.length });
+  response.end(bytes);
 }

@@ -22,7 +22,7 @@ const json = (path: RegExp, resource: string, read: (agent: ServedAgent, id: str
     const value = read(agent, id);
     const { http } = agent.behaviour;
     if (value === undefined) refuse(request, response, http, missing(resource, id));
-    else sendJson(response, 200, value, { type: http.jsonType });
+    else sendJson(response, 200, http.resource(value), http, { type: http.jsonType });
   },
 });
 
@@ -45,7 +45,10 @@ const ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: /^\/device\/sync$/,
-    handle: async ({ agent, response }) => sendJson(response, 200, await agent.sync()),
+    handle: async ({ agent, response }) => {
+      const { http } = agent.behaviour;
+      sendJson(response, 200, http.resource(await agent.sync()), http);
+    },
   },
 ];
 

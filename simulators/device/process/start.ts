@@ -3,7 +3,8 @@ import { mkdirSync } from 'node:fs';
 import process from 'node:process';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Dialect } from '../../../harness/contract/versions.ts';
-import { type DeviceBehaviour, referenceBehaviour } from '../behaviour.ts';
+import type { DeviceBehaviour } from '../behaviour.ts';
+import { dialectBehaviour } from '../dialect.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
 import type { DeviceOptions, Logger } from '../options.ts';
 import { type PlaceOption, startErrorOf } from '../start-error.ts';
@@ -25,6 +26,7 @@ export interface ProcessSettings {
     | 'seed'
     | 'failedMs'
     | 'retryMs'
+    | 'dialect'
   >;
   /** Names in `simulators/defects/device`. */
   defects?: readonly string[];
@@ -101,11 +103,12 @@ export async function readyOf(device: SimulatedDevice): Promise<Ready> {
   };
 }
 
-async function behaviourOf({ defects = [], variants = [] }: ProcessSettings): Promise<DeviceBehaviour> {
-  if (defects.length + variants.length === 0) return referenceBehaviour;
+async function behaviourOf({ device, defects = [], variants = [] }: ProcessSettings): Promise<DeviceBehaviour> {
+  const usual = dialectBehaviour(device.dialect ?? 'spec');
+  if (defects.length + variants.length === 0) return usual;
   const { deviceDefect, deviceVariant } = await import('../../defects/device/index.ts');
   const { combined } = await import('../../defects/combine.ts');
-  return combined([...defects.map(deviceDefect), ...variants.map(deviceVariant)], referenceBehaviour);
+  return combined([...defects.map(deviceDefect), ...variants.map(deviceVariant)], usual);
 }
 
 async function uplinkOf({ kind, platform, token, mqtt, dialect }: UplinkSettings, log: Logger) {

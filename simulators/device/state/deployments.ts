@@ -53,6 +53,8 @@ export class Deployments implements DeploymentPort {
   readonly #retries: Retries;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #book: DeploymentBook;
+  /** Deployments of the platform that are retried. */
+  readonly #retried = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
 
   /** `state` is what the last incarnation left; undefined on a new robot. */
@@ -82,12 +84,14 @@ export class Deployments implements DeploymentPort {
 
   /** The deployment of `GET /deployments/current`: the one that was shown last, otherwise the one on the device. */
   current(): Deployment | undefined {
+    if (!this.#options.behaviour.givesUp && this.#retried.size > 0) return undefined;
     const record = this.#book.current() ?? this.#book.active.at(-1);
     return record && this.#book.view(record);
   }
 
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }> {
     return this.#exclusively(async () => {
+      const { givesUp } = this.#options.behaviour;
       const known = this.#book.find(wanted.id);
       if (known?.activity_status === 'archived') {
         throw new DeployError(`deployment ${wanted.id} is archived; a deployment is used once`, false);
@@ -97,10 +101,13 @@ export class Deployments implements DeploymentPort {
           await this.#book.publish();
           return { deployment: this.#book.view(known), replaced: [] };
         }
+        if (!givesUp && files.length === 0) throw new DeployError('there are no config files to deploy', true);
         const record = known ?? recordFrom(wanted);
-        return await this.#enter({ ...record, target_status: 'deployed', error_status: 'none' }, files);
+        const done = await this.#enter({ ...record, target_status: 'deployed', error_status: 'none' }, files);
+        this.#retried.clear();
+        return done;
       } catch (error) {
-        if (error instanceof DeployError) throw error;
+        if (error instanceof DeployError && (givesUp || error.retryable)) throw error;
         throw new DeployError(error instanceof Error ? error.message : String(error), true, { cause: error });
       }
     });
@@ -111,6 +118,7 @@ export class Deployments implements DeploymentPort {
       const record = this.#book.find(id);
       if (!record) throw new UnknownDeploymentError(`this robot knows no deployment ${JSON.stringify(id)}`);
       this.#retries.cancel(id);
+      this.#retried.delete(id);
       if (record.activity_status !== 'archived') await this.#archive(record, true);
       await this.#book.publish();
       return this.#book.view(record);
@@ -123,6 +131,7 @@ export class Deployments implements DeploymentPort {
       const record = known ?? recordFrom(wanted);
       if (!known) this.#book.add(record);
       record.error_status = error;
+      if (error === 'retrying') this.#retried.add(wanted.id);
       if (error === 'retrying') await this.#book.save();
       else await this.#finishFailed(record);
       return this.#book.view(record);
@@ -192,9 +201,10 @@ export class Deployments implements DeploymentPort {
     } catch (error) {
       if (!(error instanceof DeployError)) throw error;
       this.#options.onNotice(`deployment ${record.id}: ${error.message}`, error);
-      Object.assign(record, { activity_status: 'queued', error_status: error.retryable ? 'retrying' : 'failed' });
+      const retried = error.retryable || !this.#options.behaviour.givesUp;
+      Object.assign(record, { activity_status: 'queued', error_status: retried ? 'retrying' : 'failed' });
       this.#book.show(record);
-      if (!error.retryable) await this.#finishFailed(record);
+      if (!retried) await this.#finishFailed(record);
       else {
         await this.#book.save();
         const again: DeploymentRecord = { ...record, activity_status: 'deployed', error_status: wanted };
