@@ -43,7 +43,9 @@ export class Drives {
     const answer = await call();
     const done = drive(answer);
     if (this.#all.length < MOST) this.#all.push(done);
-    if (mark !== undefined && changed(mark, await markOf(this.#log))) this.logChanged = true;
+    const after = await markOf(this.#log);
+    // The first event of a device makes its log.
+    if (after !== undefined && (mark === undefined || changed(mark, after))) this.logChanged = true;
     else if (this.#unseen.length < MOST) this.#unseen.push({ drive: done, mark });
     return answer;
   }
@@ -59,10 +61,11 @@ export class Drives {
     return this.#all;
   }
 
-  /** Those that may have left no trace. Of deployments the last one alone: it replaced the others. */
+  /** Those that may have left no trace. Of deployments the last one alone: it replaced the others. Compaction takes events away. */
   get unseen(): readonly Unseen[] {
     const last = this.#all.findLast(({ kind }) => kind !== 'publish');
-    return this.#unseen.filter(({ drive }) => drive.kind === 'publish' || drive === last);
+    const left = this.compacted ?? 0n;
+    return this.#unseen.filter(({ drive }) => (drive.kind === 'publish' ? drive.last >= left : drive === last));
   }
 
   /** Whether a log that is written late shows the drive by now. */
@@ -86,8 +89,8 @@ async function markOf(log: LogPlace | undefined): Promise<LogMark | undefined> {
   }
 }
 
-const changed = (before: LogMark, after: LogMark | undefined): boolean =>
-  after?.size !== before.size || [...after].some(([file, bytes]) => before.get(file) !== bytes);
+const changed = (before: LogMark, after: LogMark): boolean =>
+  after.size !== before.size || [...after].some(([file, bytes]) => before.get(file) !== bytes);
 
 /** What was written since the mark; all of a file that is shorter than it was. */
 async function addedSince(log: LogPlace | undefined, mark: LogMark | undefined): Promise<string> {
