@@ -36,7 +36,7 @@ const all = suite(
           });
           t.must(value < 10, {
             expected: 'less than 10',
-            actual: `${value} of ${t.name}, secret-of-one secret-of-two`,
+            actual: `${value} of ${t.name}, secret-of-one-1 secret-of-two-1`,
           });
         });
       },
@@ -59,7 +59,7 @@ test('two runs at once share nothing but the suite', async () => {
   const meet = meetings();
   const run = (name: string): Promise<Report> => {
     const redactor = new Redactor();
-    redactor.add(`secret-of-${name}`);
+    redactor.add(`secret-of-${name}-1`);
     let next = 0;
     return runSuite(all, {
       plan: makePlan(all, { capabilities: new Set() }),
@@ -76,8 +76,8 @@ test('two runs at once share nothing but the suite', async () => {
   };
   const [one, two] = await Promise.all([run('one'), run('two')]);
   for (const [report, name, masked] of [
-    [one, 'one', '*** secret-of-two'],
-    [two, 'two', 'secret-of-one ***'],
+    [one, 'one', '*** secret-of-two-1'],
+    [two, 'two', 'secret-of-one-1 ***'],
   ] as const) {
     expect(report.summary.fail).toBe(SHARING.length);
     for (const result of report.checks) {
