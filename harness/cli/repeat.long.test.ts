@@ -1,5 +1,5 @@
 /** What a report offers to see a finding again: its script, and a replay that leaves the target up. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,4 +79,33 @@ test('--keep leaves a target alone that Muster did not start', async () => {
   const target = ['--socket', at('agent.sock'), '--control', at('control.sock')];
   await muster('check', 'device', ...target, '--only', ID, '--report', `json=${file}`);
   expect((await muster('replay', file, '--keep')).stderr).toContain('did not start this target');
+});
+
+test('the line that runs a check again can be run, whatever words its keys are', async () => {
+  const keys = ['--api-key', 'dev', 'limited=deployments:read'];
+  await using platform = new Running([
+    'simulate',
+    'platform',
+    '--port',
+    '0',
+    ...keys,
+    '--devices',
+    '2',
+    '--defect',
+    'scope-ignored',
+  ]);
+  const { url } = await platform.ready();
+  const check = ['check', 'platform', '--url', String(url), '--api-key', 'dev', '--limited-key', 'limited'];
+  const first = await muster(...check, '--only', 'platform.auth.scope');
+  expect(first.code).toBe(1);
+  const again = /^ +again +(muster .*)$/m.exec(first.stdout)?.[1] ?? '';
+  expect(again).toContain('--limited-key "$MUSTER_LIMITED_KEY"');
+  const shell = `muster() { exec ${process.execPath} ${join(import.meta.dirname, 'main.ts')} "$@"; }; ${again}`;
+  const env = { ...process.env, NO_COLOR: '1', MUSTER_API_KEY: 'dev', MUSTER_LIMITED_KEY: 'limited' };
+  const second = spawnSync('/bin/sh', ['-c', shell], { encoding: 'utf8', env });
+  expect(second).toMatchObject({ status: 1, stderr: '' });
+  expect(second.stdout).toContain('platform.auth.scope  MUST');
+  // Where the finding shows without anything driven, so does its line.
+  const line = /^ +try +(curl .*)$/m.exec(second.stdout)?.[1] ?? '';
+  expect(spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8', env }).stdout).toMatch(/^HTTP\/1\.1 200 /);
 });
