@@ -78,7 +78,7 @@ export class PlatformControl implements Control {
     return this.#inTurn(() => this.#deploy(request));
   }
 
-  /** A platform can only replace a deployment. One without files would be refused by some agents. */
+  /** A platform can only replace a deployment by another. */
   remove(deploymentId: string): Promise<Deployment> {
     return this.#inTurn(async () => {
       const { activity_status: activity } = await this.#platform.deployment(deploymentId);
@@ -229,11 +229,11 @@ export class PlatformControl implements Control {
   }
 }
 
-function filesOf({ config_instances: files }: ControlDeployment): ConfigFile[] {
-  return (
-    files?.map(({ filepath, content }) => ({
-      filepath: filepath.startsWith('/') ? filepath : `/${filepath}`,
-      content,
-    })) ?? [{ filepath: '/muster/config.json', content: JSON.stringify({ made: randomUUID() }) }]
-  );
+/** Never none: some agents refuse a deployment without files. */
+function filesOf({ config_instances: files = [] }: ControlDeployment): ConfigFile[] {
+  if (files.length === 0) return [{ filepath: '/muster/config.json', content: JSON.stringify({ made: randomUUID() }) }];
+  return files.map(({ filepath, content }) => ({
+    filepath: filepath.startsWith('/') ? filepath : `/${filepath}`,
+    content,
+  }));
 }
