@@ -8,6 +8,7 @@ import { ignoreRefusal } from './support/drive.ts';
 import { paceOf } from './support/pace.ts';
 import { CURRENT_SHOWN } from './support/premises.ts';
 import { currentDeployment } from './support/requests.ts';
+import type { Wait } from './support/waits.ts';
 
 const failed = requirement({
   id: 'device.deployment.failed',
@@ -32,7 +33,7 @@ const failedCheck = check(
         t,
         'the failed deployment to leave',
         async () => (await activeState(t, id)) === undefined,
-        { must: false },
+        { within: t.patienceMs / 2 },
       );
       t.should(left, {
         expected: `the failed deployment ${id} archived, or not shown as current any more`,
@@ -104,11 +105,12 @@ async function expectInactive(t: Device, id: string, files: ConfigFile[], what: 
   if (!t.capabilities.has('files')) return;
   const root = configRoot(t);
   let left: ConfigFile | undefined;
-  const clean = await happens(t, `the files of the ${what} deployment to go`, async () => {
+  const gone = async (): Promise<boolean> => {
     left = undefined;
     for (const file of files) if ((await findConfigFile(t, root, file)).length > 0) left ??= file;
     return left === undefined;
-  });
+  };
+  const clean = await happens(t, `the files of the ${what} deployment to go`, gone, { wait: 'files' });
   t.must(clean, {
     expected: `no config file of the ${what} deployment ${id} on the device`,
     actual: `${left?.filepath} is still there`,
@@ -122,19 +124,24 @@ async function activeState(t: Device, id: string): Promise<string | undefined> {
   return `activity_status ${body['activity_status']}, error_status ${body['error_status']}`;
 }
 
-/** Whether it happens in time. A vain wait for what `must` happen makes later ones short. */
+interface Happening {
+  wait?: Wait;
+  /** Milliseconds. Default: by what the target has shown of such waits. */
+  within?: number;
+}
+
+/** Whether it happens in time. A vain wait makes later ones of its kind short, unless it was given its own time. */
 async function happens(
   t: Device,
   what: string,
   happened: () => Promise<boolean> | boolean,
-  { must = true } = {},
+  { wait = 'state', within }: Happening = {},
 ): Promise<boolean> {
-  const within = must ? timeoutMs(t, 'state') : t.patienceMs / 2;
-  const wait = { timeoutMs: within, firstPauseMs: 5, growth: 2, longestPauseMs: 100, signal: t.signal };
+  const times = { timeoutMs: within ?? timeoutMs(t, wait), firstPauseMs: 5, growth: 2, longestPauseMs: 100 };
   const started = performance.now();
-  const found = await pollWithin(what, async () => (await happened()) || undefined, wait);
-  if (found === true) paceOf(t).waits.succeeded('state', performance.now() - started);
-  else if (must) recordTimeout(t, 'state');
+  const found = await pollWithin(what, async () => (await happened()) || undefined, { ...times, signal: t.signal });
+  if (found === true) paceOf(t).waits.succeeded(wait, performance.now() - started);
+  else if (within === undefined) recordTimeout(t, wait);
   return found ?? false;
 }
 

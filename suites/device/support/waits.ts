@@ -2,9 +2,9 @@
 
 /**
  * What a check waits for: an answer, the head of a stream, the next event of a stream, a replay that goes on, the end of a stream, a
- * state that a deployment is to reach, or an answer to a request that no careful client sends.
+ * state that a deployment is to reach, files that are to go with it, or an answer to a request that no careful client sends.
  */
-export type Wait = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'odd';
+export type Wait = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'odd';
 
 interface Experience {
   successes: number;
@@ -23,16 +23,20 @@ const FACTOR_AFTER_TIMEOUT = 5;
 const FACTOR_WHERE_SLOW = 3;
 const SHORTEST_MS = 1000;
 
+/** Of the patience: a deployment is shown as archived before its files are waited for. */
+const SHARES: { [wait in Wait]?: number } = { files: 0.5 };
+
 /** What one target has shown of each kind. */
 export class Waits {
   readonly #experiences = new Map<Wait, Experience>();
 
   /**
-   * Milliseconds. `patienceMs` at first; half of it at least where the target has been much quicker many times. Once a wait was in
+   * Milliseconds. The patience at first; half of it at least where the target has been much quicker many times. Once a wait was in
    * vain, the next ones of its kind are short, by the slowest success: each slower success makes them longer again. A vain wait in a
    * `lenient` check, one of a SHOULD, shortens no wait of a MUST.
    */
-  within(wait: Wait, patienceMs: number, lenient = false): number {
+  within(wait: Wait, patience: number, lenient = false): number {
+    const patienceMs = (SHARES[wait] ?? 1) * patience;
     const seen = this.#experiences.get(wait);
     if (seen === undefined) return patienceMs;
     const { successes, slowestMs, timedOut } = seen;
