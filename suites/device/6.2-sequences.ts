@@ -22,7 +22,6 @@ const historiesCheck = check(
     sharing: 'disruptive',
     premises: [
       sequencesCheck.id,
-      'device.log.restart',
       'device.log.compaction',
       'device.events.expired.410',
       'device.events.expired.boundary',

@@ -105,6 +105,26 @@ export const defects = [
     },
   ),
   defect(
+    'expired-header-wins',
+    'Answers 410 when Last-Event-ID is expired, though after is not.',
+    ['device.events.after-wins.expired'],
+    () => {
+      let header: number | undefined;
+      return {
+        stream: ({ chooseCursor, resolveCursor }) => ({
+          chooseCursor: (request) => {
+            header = request.lastEventId === undefined ? undefined : Number(request.lastEventId);
+            return chooseCursor(request);
+          },
+          resolveCursor: (cursor, retained) =>
+            header !== undefined && resolveCursor(header, retained) === 'expired'
+              ? 'expired'
+              : resolveCursor(cursor, retained),
+        }),
+      };
+    },
+  ),
+  defect(
     'boundary-off-by-one',
     'Answers 410 for the id of the earliest retained event.',
     ['device.events.expired.boundary'],
