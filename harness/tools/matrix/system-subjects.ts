@@ -12,6 +12,7 @@ import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versio
 import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
+import type { SystemContext } from '../../targets/opened.ts';
 import { KEY, startWorkspace } from './simulated.ts';
 import { type Narrowed, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
 
@@ -56,17 +57,26 @@ async function runOnSystem(choice: System, narrowed: Narrowed): Promise<Report> 
   const target = {
     description: { ...device.description, kind: 'system', capabilities: [...capabilities] },
     unreachable: undefined,
-    context: (...[recorder, signal]: Parameters<typeof device.context>) => ({
-      device: device.context(recorder, signal),
-      platform: platform.context(recorder, signal),
-      deviceId,
-      offline: async () => {
-        for (const link of links) link.cut();
-      },
-      online: async () => {
+    context: (...[recorder, signal]: Parameters<typeof device.context>): SystemContext => {
+      const ofDevice = device.context(recorder, signal);
+      const online = async (): Promise<void> => {
         for (const link of links) link.restore();
-      },
-    }),
+      };
+      return {
+        device: ofDevice,
+        platform: platform.context(recorder, signal),
+        deviceId,
+        offline: async () => {
+          for (const link of links) link.cut();
+        },
+        online,
+        prepare: async (requirement) => {
+          await online();
+          await ofDevice.prepare?.(requirement);
+        },
+        reconsider: async (error) => (ofDevice.reconsider === undefined ? error : await ofDevice.reconsider(error)),
+      };
+    },
   };
   return await runOn(systemSuite, target, { redactor, capabilities, narrowed });
 }
