@@ -1,4 +1,5 @@
 /** Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that reads it. */
+import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Endpoint, HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { LIST_LIMITS, type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
 import type { Platform } from './context.ts';
@@ -43,22 +44,38 @@ export async function servedCollections(t: Platform, http: HttpClient = t.http):
   return found;
 }
 
+/** What became of asking for one collection. */
+interface Tried {
+  collection: Collection;
+  response?: HttpResponse;
+  error?: NoAnswer;
+}
+
 /** Beyond the end of any list. */
 const FAR = 1_000_000;
 
 /** The same, whatever the run has found out so far. */
 export async function findCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
-  const answers = await Promise.all(
+  const tried: Tried[] = await Promise.all(
     COLLECTIONS.map(async (collection) => {
-      const [response, last] = await Promise.all([
-        getList(t, collection, { limit: 1 }, http),
-        getList(t, collection, { limit: 1, offset: FAR }, http),
-      ]);
-      // The first and the last page differ in `has_more`. Another requirement decides about a refusal beyond the end.
-      const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
-      return { collection, response: response.status === 200 && isBroken ? last : response };
+      try {
+        const [response, last] = await Promise.all([
+          getList(t, collection, { limit: 1 }, http),
+          getList(t, collection, { limit: 1, offset: FAR }, http),
+        ]);
+        // The first and the last page differ in `has_more`. Another requirement decides about a refusal beyond the end.
+        const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
+        return { collection, response: response.status === 200 && isBroken ? last : response };
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        return { collection, error };
+      }
     }),
   );
+  const answers = tried.flatMap(({ collection, response }) =>
+    response === undefined ? [] : [{ collection, response }],
+  );
+  if (answers.length === 0) throw tried[0]?.error;
   if (answers.every(({ response }) => response.status === 401 || response.status === 403)) {
     t.blocked('every collection answered 401 or 403: the platform does not accept the API key');
   }

@@ -1,0 +1,57 @@
+/** A platform that hangs on some requests only: the others are judged, and what they have in common is one finding. */
+import { createServer, type IncomingMessage, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { leadsFirst } from '../../harness/runner/causes.ts';
+import { lines, runPlatformSuite, type TestTarget } from './testing/run.ts';
+import { simulated } from './testing/simulated.ts';
+
+/** In front of the platform: never answers the requests that `hangs` names. */
+async function hanging(
+  target: TestTarget,
+  hangs: (request: IncomingMessage) => boolean,
+): Promise<{ target: TestTarget } & AsyncDisposable> {
+  const { origin, pathname } = new URL(target.url);
+  const server = createServer((request, response) => {
+    if (hangs(request)) return;
+    const { method, headers } = request;
+    const onward = send(new URL(request.url ?? '/', origin), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    target: { ...target, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}` },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+it('fails only the envelope of a collection that hangs', async () => {
+  await using platform = await simulated();
+  await using front = await hanging(platform.target, ({ url }) => url?.startsWith('/beta/git_commits') === true);
+  const report = await runPlatformSuite(front.target, { only: ['platform.list', 'platform.auth'], patienceMs: 1500 });
+  expect(lines(report, ['fail'])).toEqual([
+    expect.stringMatching(/^platform\.list\.envelope fail: .*git_commits.*: no answer within/),
+  ]);
+  expect(lines(report, ['blocked'])).toEqual([]);
+});
+
+it('reports one finding for a platform that hangs on every creation', async () => {
+  await using platform = await simulated();
+  await using front = await hanging(
+    platform.target,
+    ({ method, url }) => method === 'POST' && url?.startsWith('/beta/config_types') === true,
+  );
+  const only = ['platform.schema.slots', 'platform.config-type.slug', 'platform.config-instance.yaml'];
+  const report = await runPlatformSuite(front.target, { only, patienceMs: 1500 });
+  expect(lines(report, ['fail']).length).toBeGreaterThan(3);
+  expect(leadsFirst(report.checks).map(({ actual }) => actual)).toEqual([
+    expect.stringMatching(/^POST .*\/beta\/config_types: no answer within/),
+  ]);
+});
