@@ -7,6 +7,7 @@
 import './node22.ts';
 import { randomInt } from 'node:crypto';
 import { Redactor } from '../client/redact.ts';
+import type { Demands } from '../runner/coverage.ts';
 import { makePlan, type PlanOptions } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Report, Suite } from '../runner/types.ts';
@@ -21,6 +22,7 @@ export { deviceSuite } from '../../suites/device/index.ts';
 export { platformSuite } from '../../suites/platform/index.ts';
 export { prettyText } from '../reports/pretty.ts';
 export { applyBaseline, type Baseline, type BaselineEntry } from '../runner/baseline.ts';
+export type { Demands } from '../runner/coverage.ts';
 export { checks, requirement, suite } from '../runner/define.ts';
 export type * from '../runner/types.ts';
 export { type Control, ControlError } from '../targets/control/control.ts';
@@ -56,6 +58,8 @@ export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
   /** Multiplies the runs of every property. */
   runs?: number;
   signal?: AbortSignal;
+  /** What has to be decided at least, for the exit code not to be 2. */
+  demands?: Demands;
 }
 
 /** Opens the target, runs the suite, closes the target. The report's `exit_code` is that of `muster check`. */
@@ -64,7 +68,7 @@ export async function check<Context>(
   open: () => Promise<OpenedTarget<Context>>,
   options: CheckOptions = {},
 ): Promise<Report> {
-  const { seed = randomInt(2 ** 31), runs = 1, signal, ...plan } = options;
+  const { seed = randomInt(2 ** 31), runs = 1, signal, demands, ...plan } = options;
   await using target = await open();
   // Awaited here: the target must not be closed before the run has ended.
   return await runSuite(suite, {
@@ -81,6 +85,7 @@ export async function check<Context>(
       return results;
     },
     ...(signal === undefined ? {} : { signal }),
+    ...(demands === undefined ? {} : { demands }),
     ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
   });
 }
