@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { types } from './4.1-types.ts';
 import { expectSameEvents } from './support/assertions.ts';
 import { check, type Device, restart, waitFor } from './support/check.ts';
 import { compactAway, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
@@ -30,7 +31,7 @@ const gone = requirement({
 
 const goneCheck = check(
   gone,
-  { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core', premises: LASTING },
+  { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core', premises: [...LASTING, types.id] },
   (t: Device) =>
     withStreams(t, async (streams) => {
       const { lost } = await compactAway(t, streams);
@@ -126,7 +127,7 @@ const boundaryCheck = check(
     needs: ['drive', 'compact'],
     sharing: 'disruptive',
     profile: 'core',
-    premises: [...LASTING, 'device.events.replay.seam.whole'],
+    premises: [...LASTING, types.id, 'device.events.replay.seam.whole'],
   },
   (t: Device) =>
     withStreams(t, async (streams) => {

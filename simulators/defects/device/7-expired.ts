@@ -139,7 +139,7 @@ export const defects = [
   defect(
     'boundary-by-types',
     'Treats a cursor as expired when none of the listed types is retained after it.',
-    ['device.events.expired.boundary'],
+    ['device.events.expired.boundary', 'device.events.types'],
     () => {
       let listed = '';
       return {
