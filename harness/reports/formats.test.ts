@@ -166,6 +166,13 @@ test('HTML: consequences stand in the card of their lead, and the banner says wh
   expect(page).toMatch(/1 needs restart: add <code>--command, or /);
 });
 
+test('HTML: a script is there to be copied, and out of the way', () => {
+  const { curl: _, ...driven } = sampleFailure({ script: '#!/bin/sh\necho "$a" <b>\n' });
+  const page = htmlFormat.document(sampleReport([driven]));
+  expect(page).toMatch(/<details class="script"><summary>Drive and ask again: a script of 2 lines<\/summary>/);
+  expect(page).toContain('<pre>#!/bin/sh\necho &quot;$a&quot; &lt;b&gt;</pre><button class="copy"');
+});
+
 test('HTML, GitHub: a target that was not reached is why, not a list of all checks', () => {
   const unreachable = 'unix:/run/agent.sock: cannot connect (no such socket)';
   const checks = Array.from({ length: 80 }, (_, index) =>

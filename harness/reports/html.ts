@@ -141,18 +141,26 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
   const exchanges = result.exchanges ?? [];
-  const line = tryLine(result) ?? scriptLines(result)?.join('\n');
+  const line = tryLine(result);
   const again = result.replay_command;
   return html`<details class="finding ${result.outcome}" id="${result.id}" ${open ? html`open` : NOTHING}>
 <summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}</span><span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body"><p>${printable(result.requirement)}</p>
 <dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : html`<p class="soft">Smallest counterexample</p><pre>${printable(smallest)}</pre>`}
-${line === undefined ? NOTHING : html`<p class="soft">${result.script === undefined ? 'Try it' : 'Drive and ask again'}</p>${copied(line)}`}
+${line === undefined ? NOTHING : html`<p class="soft">Try it</p>${copied(line)}`}
+${scripted(result)}
 ${exchanges.length === 0 ? NOTHING : html`<p class="soft">Exchanges</p><pre>${exchanges.map(exchange).join('\n\n')}</pre>`}
 ${again === undefined ? NOTHING : html`<p class="soft">Run it again</p>${copied(again)}`}
 ${followers(consequences)}${held(blocked)}</div></details>
 `;
+}
+
+/** The script that drives the target, which few readers need at once. */
+function scripted(result: CheckResult): Markup {
+  const lines = scriptLines(result);
+  if (lines === undefined) return NOTHING;
+  return html`<details class="script"><summary>Drive and ask again: a script of ${lines.length} lines</summary><div class="body">${copied(lines.join('\n'))}</div></details>`;
 }
 
 /** Checks that show the same cause, a line each, with their own finding behind it. */
