@@ -143,6 +143,7 @@ export class CheckControl implements Control, TargetHooks {
     }
     if (!(error instanceof Violation)) return error;
     if (this.#failure !== undefined) return this.#failure;
+    if (this.#control.seesDevice === true) return error;
     const confirmation = new DriveConfirmation(this.#control.bound(this.#signal), this.#agent, this.#signal);
     const untrue = await confirmation.contradiction(this.#drives);
     if (untrue === undefined) return error;

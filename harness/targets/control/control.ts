@@ -44,6 +44,8 @@ export type ControlCall =
 export interface Control {
   /** In words, e.g. `http unix:/run/control.sock`. */
   readonly kind: string;
+  /** It answers with what it has seen on the device itself, so that nothing of it needs to be confirmed. */
+  readonly seesDevice?: boolean;
   /** What this control can do, and the limits and paths of the agent. */
   info(): Promise<ControlInfo>;
   /** Creates a deployment in the state asked for; default: deployed, no error. */

@@ -46,6 +46,7 @@ interface Shared {
 /** Drives one device of a platform. */
 export class PlatformControl implements Control {
   readonly kind = 'platform';
+  readonly seesDevice = true;
   readonly #options: PlatformControlOptions;
   readonly #platform: PlatformClient;
   readonly #device: HttpClient;

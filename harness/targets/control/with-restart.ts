@@ -18,6 +18,7 @@ export function withRestart(inner: Control, restarter: Restarter): Control {
 
 class Restartable implements Control {
   readonly kind: string;
+  readonly seesDevice: boolean;
   readonly #inner: Control;
   readonly #restarter: Restarter;
   /** Whether the control inside restarts; shared by all that are bound to a signal. */
@@ -26,6 +27,7 @@ class Restartable implements Control {
 
   constructor(inner: Control, restarter: Restarter, restarts: { inside: boolean }, signal?: AbortSignal) {
     this.kind = inner.kind === 'none' ? 'process' : `${inner.kind} + process`;
+    this.seesDevice = inner.seesDevice ?? false;
     this.#inner = inner;
     this.#restarter = restarter;
     this.#restarts = restarts;
