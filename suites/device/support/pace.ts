@@ -84,11 +84,12 @@ export class Pace {
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
     const each = this.typicalMs(what);
     const needed = each * count;
-    const mostMs = this.isSlow(what) ? this.#startedAt + SLOW_RUN_MS - this.#now() : Number.POSITIVE_INFINITY;
-    const left = Math.max(0, Math.min(remainingMs, mostMs));
+    const slowMs = this.isSlow(what) ? this.#startedAt + SLOW_RUN_MS - this.#now() : Number.POSITIVE_INFINITY;
+    const left = Math.max(0, Math.min(remainingMs, slowMs));
     if (needed < SMALL_MS || needed <= left) return undefined;
+    const whose = slowMs < remainingMs ? `the ${seconds(SLOW_RUN_MS)} that a slow target gets` : '--max-time';
     const amount = `${count.toLocaleString('en')} ${NAMES[what]}${count === 1 ? '' : 's'}`;
-    return `not decided: ${amount} at ${seconds(each)} each take ${seconds(needed)}, and ${seconds(left)} of the run are left`;
+    return `not decided: ${amount} at ${seconds(each)} each take ${seconds(needed)}, and ${seconds(left)} of ${whose} are left`;
   }
 }
 
@@ -101,7 +102,7 @@ const NAMES: Record<Measure, string> = {
 };
 
 const seconds = (ms: number): string =>
-  ms < 100 ? `${Math.ceil(ms)} ms` : `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
+  ms > 0 && ms < 100 ? `${Math.ceil(ms)} ms` : `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
 
 /** `info` is one object for all checks of a target, however their contexts are copied and wherever the agent moves. */
 const byTarget = new WeakMap<ControlInfo, Pace>();
