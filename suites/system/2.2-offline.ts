@@ -2,6 +2,7 @@
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type System } from './support/check.ts';
 import { EventFollower } from './support/event-follower.ts';
+import { whileOffline } from './support/offline.ts';
 import { platformSide, readItem } from './support/platform-side.ts';
 import { rollOut, statuses, untilActivity, untilCurrent } from './support/roll-out.ts';
 
@@ -21,8 +22,7 @@ const queuedCheck = check(queued, options, async (t: System) => {
   const before = await rollOut(t);
   await events.until('deployment.deployed', before.id);
   await untilActivity(t, before.id, 'deployed');
-  await t.offline();
-  try {
+  await whileOffline(t, async () => {
     const waiting = await rollOut(t);
     await untilActivity(t, waiting.id, 'queued');
     const still = await readItem(platformSide(t), 'deployments', waiting.id);
@@ -42,9 +42,7 @@ const queuedCheck = check(queued, options, async (t: System) => {
       expected: `one deployment.deployed of ${waiting.id}, which was queued while the device was offline`,
       actual: `${times} of them, with different ids`,
     });
-  } finally {
-    await t.online();
-  }
+  });
 });
 
 const newest = requirement({
@@ -59,8 +57,7 @@ const newestCheck = check(newest, { ...options, premises: [...options.premises, 
   await t.online();
   await using events = await EventFollower.open(t);
   await events.until('deployment.deployed', (await rollOut(t)).id);
-  await t.offline();
-  try {
+  await whileOffline(t, async () => {
     const older = await rollOut(t);
     const newer = await rollOut(t);
     await t.online();
@@ -68,9 +65,7 @@ const newestCheck = check(newest, { ...options, premises: [...options.premises, 
     await untilCurrent(t, newer.id);
     await untilActivity(t, newer.id, 'deployed');
     await untilActivity(t, older.id, 'archived');
-  } finally {
-    await t.online();
-  }
+  });
 });
 
 export default [queuedCheck, newestCheck];

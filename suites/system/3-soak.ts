@@ -5,6 +5,7 @@ import { describeCommands } from '../../harness/runner/property.ts';
 import { type OutageModel, outageCommands } from './models/outages.ts';
 import { check, type System } from './support/check.ts';
 import { EventFollower } from './support/event-follower.ts';
+import { onlineAfterwards } from './support/offline.ts';
 import { rollOut, untilActivity, untilCurrent } from './support/roll-out.ts';
 
 const agreement = requirement({
@@ -27,11 +28,7 @@ const agreementCheck = check(
         const first = await rollOut(t);
         await events.until('deployment.deployed', first.id);
         const model: OutageModel = { online: true, rollOuts: [first] };
-        try {
-          await fc.asyncModelRun(() => ({ model, real: { t, events } }), commands);
-        } finally {
-          await t.online();
-        }
+        await onlineAfterwards(t, () => fc.asyncModelRun(() => ({ model, real: { t, events } }), commands));
         await mustAgree(t, events, model);
       },
       { runs: 4, describe: describeCommands },

@@ -2,6 +2,7 @@
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type System } from './support/check.ts';
+import { whileOffline } from './support/offline.ts';
 import {
   blockIfForbidden,
   type HttpResponse,
@@ -63,17 +64,14 @@ const offlineCheck = check(
     const tookMs = await mustReach(t, 'from the device while it is online');
     // Offline it gets more time than it took when it was online.
     const longer = Math.round(TIMES_LONGER * tookMs * MILLISECOND_NANOS);
-    await t.offline();
-    try {
+    await whileOffline(t, async () => {
       const timeout_nanos = Math.min(LONGEST_NANOS, Math.max(FIRST_NANOS, longer));
       const response = await ping(platformSide(t), t.deviceId, { timeout_nanos });
       t.must(pingCode(response) !== 'success', {
         expected: 'no success from a device that is offline',
         actual: summary(response),
       });
-    } finally {
-      await t.online();
-    }
+    });
     await mustReach(t, 'from the device, which is back online');
   },
 );

@@ -1,0 +1,35 @@
+/** What is thrown when the device was offline. */
+import { describe, expect, it } from 'vitest';
+import { Blocked, Violation } from '../../../harness/runner/violation.ts';
+import type { System } from './check.ts';
+import { whileOffline } from './offline.ts';
+
+const violation = new Violation({ expected: 'queued', actual: 'deployed' });
+
+function systemThat(online: () => Promise<void>) {
+  const calls: string[] = [];
+  const t = {
+    offline: async () => void calls.push('offline'),
+    online: () => {
+      calls.push('online');
+      return online();
+    },
+  } as unknown as System;
+  return { t, calls };
+}
+const refusing = () => Promise.reject(new Blocked('control refused'));
+
+describe('after a check of an offline device', () => {
+  it('the device is connected again, whether the check failed or not', async () => {
+    const { t, calls } = systemThat(async () => {});
+    await whileOffline(t, async () => void calls.push('check'));
+    await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
+    expect(calls).toEqual(['offline', 'check', 'online', 'offline', 'online']);
+  });
+
+  it('a control that refuses hides no violation, and blocks a check that found none', async () => {
+    const { t } = systemThat(refusing);
+    await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
+    await expect(whileOffline(t, async () => {})).rejects.toThrow('control refused');
+  });
+});
