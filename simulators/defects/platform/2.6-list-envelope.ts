@@ -1,10 +1,16 @@
-import { defect, resources, variant } from '../define-platform.ts';
+import { answers, defect, resources, variant } from '../define-platform.ts';
 
 /** The same moment two hours further east. */
 const withOffset = (text: string): string =>
   new Date(Date.parse(text) + 2 * 3_600_000).toISOString().replace('Z', '000+02:00');
 
 export const defects = [
+  defect(
+    'releases-without-envelope',
+    'Answers the list of releases with its items alone.',
+    ['platform.list.envelope'],
+    answers('listReleases', (body, status) => (status === 200 ? body['data'] : body)),
+  ),
   defect('objects-in-plural', 'Names the collection in object, not the type.', ['platform.list.items'], {
     resource: (_kind, resource) => ({ ...resource, object: `${resource['object']}s` }),
   }),
