@@ -141,9 +141,9 @@ export class Subscription {
         break;
       }
       const seen = { frames: looked, comments: stream.comments.length };
-      await stream
-        .activity(seen, { within: patience.leftMs, atMost: patience.leftMs, for: 'the rest of the stream' })
-        .catch(() => {});
+      const left = patience.leftMs;
+      const wait = { within: left, for: 'the rest of the stream', ...(last === undefined ? { atMost: left } : {}) };
+      await stream.activity(seen, wait).catch(() => {});
     }
     await this.close();
     return eventsOf(this.#t, { frames: came });
