@@ -140,12 +140,21 @@ const typesNearCheck = check(
     withStreams(t, async (streams) => {
       const { cursor, live, events } = await recordEveryType(t, streams);
       const known = typesOf(events);
-      const listed = known.flatMap(similarTypes).filter((type) => !known.includes(type));
-      const filtered = await streams.try({ after: cursor, types: listed });
+      const near = known.flatMap(similarTypes).filter((type) => !known.includes(type));
+      const filtered = await streams.try({ after: cursor, types: near });
       if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
       await readUpTo(live, await publish(t, 1));
       await filtered.idle(QUIET_MS, { within: 1000, for: 'what a filter lets through' });
-      expectOnlyTypes(t, eventsOf(t, filtered), listed, describeOpen({ after: cursor, types: listed }));
+      expectOnlyTypes(t, eventsOf(t, filtered), near, describeOpen({ after: cursor, types: near }));
+      // Beside a type that is sent, its last event shows that all before it would have come.
+      for (const type of known) {
+        const last = events.findLast((event) => event.type === type);
+        const opening = { after: cursor, types: [...near, type] };
+        const beside = await streams.open(opening);
+        await beside.reach(last?.id ?? cursor, `event ${last?.id} (${type}) for ${describeOpen(opening)}`);
+        expectOnlyTypes(t, beside.events, opening.types, describeOpen(opening));
+        await beside.close();
+      }
     }),
 );
 
