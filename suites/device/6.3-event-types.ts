@@ -108,6 +108,8 @@ async function deployAndCompare(
   // A deployment that control refuses brings no event: it ends the wait.
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
   for (;;) {
+    // The time of the event begins with the answer of control, which may be slow itself.
+    if (made === undefined) await Promise.race([pending, anyEvent(t, live)]);
     const next = live.next('deployment.deployed of a deployment with config files');
     const event = await Promise.race([next, refused]);
     const id = payloadOf(event)['deployment_id'];
@@ -119,6 +121,16 @@ async function deployAndCompare(
     if (made !== undefined && differences !== undefined) return { id: made.id, ...differences };
   }
 }
+
+/** Resolves when an event has come that was not read yet, or none will. */
+async function anyEvent(t: Device, { stream }: Subscription): Promise<void> {
+  const read = stream.frames.length - stream.unread;
+  const seen = { frames: read, comments: Number.POSITIVE_INFINITY };
+  await stream.activity(seen, { within: LONGEST_CONTROL_MS, for: 'an event' }).catch(() => t.signal.throwIfAborted());
+}
+
+/** Control answers within a minute. */
+const LONGEST_CONTROL_MS = 60_000;
 
 async function compare(t: Device, root: string, files: readonly ConfigFile[]): Promise<Differences> {
   const differences: Differences = { lost: [], altered: [] };
