@@ -36,7 +36,7 @@ const STARVED: readonly Starved[] = [
   descriptors('device', 32),
   { ...descriptors('device', 48), codes: [EXIT.conformant, EXIT.incomplete] },
   descriptors('platform', 24),
-  { ...descriptors('platform', 32), codes: [EXIT.conformant, EXIT.incomplete] },
+  { ...descriptors('platform', 44), codes: [EXIT.conformant, EXIT.incomplete] },
   {
     ...{ api: 'device', name: 'small-heap', summary: 'The command has a heap of 64 MiB.' },
     ...{ node: ['--max-old-space-size=64'], codes: [EXIT.conformant] },
