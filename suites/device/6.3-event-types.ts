@@ -110,7 +110,7 @@ async function deployAndCompare(
   for (;;) {
     // The time of the event begins with the answer of control, which may be slow itself.
     if (made === undefined) await Promise.race([pending, anyEvent(t, live)]);
-    const next = live.next('deployment.deployed of a deployment with config files');
+    const next = live.next('deployment.deployed of a deployment with config files', 'deployed');
     const event = await Promise.race([next, refused]);
     const id = payloadOf(event)['deployment_id'];
     if (event.type === 'deployment.deployed' && !differencesAt.has(id))

@@ -72,7 +72,12 @@ export function readUpToDeployed(
   const t: Device = subscription.device;
   // The event of a deployment that is not deployed yet may come much later.
   const question = activity_status === 'deployed' ? oneMore(t, t.patienceMs / 4) : undefined;
-  return subscription.until((event) => isDeployedEvent(event, id), `deployment.deployed of ${id}`, question);
+  return subscription.until(
+    (event) => isDeployedEvent(event, id),
+    `deployment.deployed of ${id}`,
+    question,
+    'deployed',
+  );
 }
 
 function oneMore(t: Device, graceMs = 0): Question {

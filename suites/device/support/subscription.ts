@@ -5,6 +5,7 @@ import { Patience } from '../../../harness/common/patience.ts';
 import { type Device, recordTimeout, timeoutMs } from './check.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 import { paceOf } from './pace.ts';
+import type { Wait } from './waits.ts';
 
 /** Opens the stream again after that event, or where it began; undefined when that is not served, or there is no cursor. */
 export type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
@@ -41,6 +42,7 @@ const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigin
 /** A wait for an event. */
 interface EventWait {
   what: string;
+  kind: Wait;
   patience: Patience;
   question: Question | undefined;
   /** Begins once the event of the question has come: the stream goes on without what is waited for. */
@@ -85,16 +87,21 @@ export class Subscription {
   }
 
   /** The next event; blocks that carry none are skipped, and do not give it more time. */
-  next(what: string): Promise<SeenEvent> {
-    return this.#next(this.#wait(what));
+  next(what: string, kind: Wait = 'event'): Promise<SeenEvent> {
+    return this.#next(this.#wait(what, undefined, kind));
   }
 
   /**
    * Events up to and including the first that fits. Others may lie between: a real agent emits its own. The time starts again with
    * each event that is newer than those before it.
    */
-  async until(fits: (event: SeenEvent) => boolean, what: string, question?: Question): Promise<SeenEvent[]> {
-    const wait = this.#wait(what, question);
+  async until(
+    fits: (event: SeenEvent) => boolean,
+    what: string,
+    question?: Question,
+    kind: Wait = 'event',
+  ): Promise<SeenEvent[]> {
+    const wait = this.#wait(what, question, kind);
     const { taken, patience } = wait;
     for (let newest: bigint | undefined; ; ) {
       const event = await this.#next(wait);
@@ -158,9 +165,9 @@ export class Subscription {
     return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
   }
 
-  #wait(what: string, question?: Question): EventWait {
-    const within = timeoutMs(this.#t, 'event');
-    return { what, patience: new Patience(within, LONGEST_MS), question, hurry: undefined, taken: [] };
+  #wait(what: string, question: Question | undefined, kind: Wait): EventWait {
+    const within = timeoutMs(this.#t, kind);
+    return { what, kind, patience: new Patience(within, LONGEST_MS), question, hurry: undefined, taken: [] };
   }
 
   async #next(wait: EventWait): Promise<SeenEvent> {
@@ -186,7 +193,7 @@ export class Subscription {
     try {
       const frame = await this.#nextInTime(wait);
       // What came once it was asked for says nothing about how long others take.
-      if (question?.asked !== true) waits.succeeded('event', performance.now() - started);
+      if (question?.asked !== true) waits.succeeded(wait.kind, performance.now() - started);
       return frame;
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
@@ -216,7 +223,7 @@ export class Subscription {
         if (left > LOOK_MS || leftMs(wait) > 0) continue;
         if (wait.hurry === undefined && wait.patience.bound === 'endless')
           this.#t.blocked(`${wait.what}: other events kept coming for ${LONGEST_MS / 1000} s`);
-        recordTimeout(this.#t, 'event');
+        recordTimeout(this.#t, wait.kind);
         const { frames, comments } = stream;
         const ms = Math.round(performance.now() - started);
         throw new StreamTimeout(

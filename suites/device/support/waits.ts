@@ -2,9 +2,9 @@
 
 /**
  * What a check waits for: an answer, the head of a stream, the next event of a stream, a replay that goes on, the end of a stream, a
- * state that a deployment is to reach, files that are to go with it, or an answer to a request that no careful client sends.
+ * state that a deployment is to reach, files that are to go with it, the event of a deployment, or an answer to a request that no careful client sends.
  */
-export type Wait = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'odd';
+export type Wait = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
 
 interface Experience {
   successes: number;
@@ -43,7 +43,10 @@ export class Waits {
     const most = Math.max(patienceMs, FACTOR_WHERE_SLOW * slowestMs);
     if (timedOut || (lenient && seen.lenient))
       return Math.min(most, Math.max(Math.min(SHORTEST_MS, patienceMs / 2), FACTOR_AFTER_TIMEOUT * slowestMs));
-    return successes < KNOWN_AFTER ? most : Math.min(most, Math.max(patienceMs / 2, KNOWN_FACTOR * slowestMs));
+    // One deployment may take far longer than another.
+    return successes < KNOWN_AFTER || wait === 'deployed'
+      ? most
+      : Math.min(most, Math.max(patienceMs / 2, KNOWN_FACTOR * slowestMs));
   }
 
   /** Whether something of that kind did not come in time. */
