@@ -107,6 +107,8 @@ async function deployAndCompare(
   });
   // A deployment that control refuses brings no event: it ends the wait.
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
+  // The refusal may end the wait below before anything waits for this one.
+  refused.catch(() => {});
   for (;;) {
     // The time of the event begins with the answer of control, which may be slow itself.
     if (made === undefined) await Promise.race([pending, anyEvent(t, live)]);
