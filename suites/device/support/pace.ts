@@ -13,8 +13,10 @@ type Measure = 'answer' | 'event' | 'publish' | 'deployment' | 'restart';
 const KEPT = 5;
 /** Milliseconds from which a target is slow: with its answers, say, a run that takes seconds would take minutes. */
 const SLOW: Record<Measure, number> = { answer: 150, event: 150, publish: 150, deployment: 1500, restart: 5000 };
-/** A slow target gets this long; then what needs more events, deployments or restarts is blocked. */
-const SLOW_RUN_MS = 140_000;
+/** The share of `--max-time` that a slow target gets; then what needs more events, deployments or restarts is blocked. */
+const SHARE_OF_SLOW = 1 / 4;
+/** Milliseconds of which it is a share where the run has no limit. */
+const UNLIMITED_MS = 600_000;
 /** All checks together take less than this on a target that is quick: what is left gets by with less. */
 const LATE_MS = 80_000;
 /** What takes less is never refused. */
@@ -84,10 +86,13 @@ export class Pace {
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
     const each = this.typicalMs(what);
     const needed = each * count;
-    const slowMs = this.isSlow(what) ? this.#startedAt + SLOW_RUN_MS - this.#now() : Number.POSITIVE_INFINITY;
+    const sinceStart = this.#now() - this.#startedAt;
+    const share = SHARE_OF_SLOW * (Number.isFinite(remainingMs) ? remainingMs + sinceStart : UNLIMITED_MS);
+    const slowMs = this.isSlow(what) ? share - sinceStart : Number.POSITIVE_INFINITY;
     const left = Math.max(0, Math.min(remainingMs, slowMs));
     if (needed < SMALL_MS || needed <= left) return undefined;
-    const whose = slowMs < remainingMs ? `the ${seconds(SLOW_RUN_MS)} that a slow target gets` : '--max-time';
+    const whose =
+      slowMs < remainingMs ? `the ${seconds(share)} that a slow target gets, a quarter of --max-time,` : '--max-time';
     const amount = `${count.toLocaleString('en')} ${NAMES[what]}${count === 1 ? '' : 's'}`;
     return `not decided: ${amount} at ${seconds(each)} each take ${seconds(needed)}, and ${seconds(left)} of ${whose} are left`;
   }
