@@ -20,7 +20,10 @@ export class NoAnswerInTime extends NoAnswer {
   override name = 'NoAnswerInTime';
 }
 
-/** The answer still came when the time for the whole of it was up: slow is not wrong, so nothing was decided about the target. */
+/**
+ * The answer still came when the time for the whole of it was up, or when it was larger than Muster reads. Neither is wrong, so nothing
+ * was decided about the target.
+ */
 export class Unfinished extends Error {
   override name = 'Unfinished';
 }

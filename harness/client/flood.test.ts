@@ -3,9 +3,10 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { socketsRead } from '../common/patience.ts';
 import { poll } from '../common/waiting.ts';
+import { Unfinished } from './errors.ts';
 import { EventSourceClient } from './eventsource.ts';
 import { HttpClient } from './http.ts';
-import { type EventStream, openEvents, StreamEnded } from './sse.ts';
+import { type EventStream, openEvents } from './sse.ts';
 
 const within = 20_000;
 const MIB = 1024 * 1024;
@@ -102,7 +103,7 @@ describe('of a stream', () => {
     ['a comment', () => `: ${'x'.repeat(8000)}`],
   ])('%s without end is the end of the stream', async (_, piece) => {
     const stream = await poured(piece);
-    await expect(stream.next({ within, for: 'an event' })).rejects.toBeInstanceOf(StreamEnded);
+    await expect(stream.next({ within, for: 'an event' })).rejects.toBeInstanceOf(Unfinished);
     expect(stream.ended?.reason).toMatch(/^a (line|block) larger than 2097152 bytes$/);
     expect(stream.framing.unknownFields.size).toBeLessThanOrEqual(100);
     await stream.close();

@@ -2,11 +2,19 @@
 import { runningMs } from '../common/patience.ts';
 import { Changes } from '../common/waiting.ts';
 import { Bytes } from './bytes.ts';
-import { describe } from './errors.ts';
+import { describe, Unfinished } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import { Recent } from './recent.ts';
 import { eventsQuery } from './request-parts.ts';
-import { commentBytes, frameBytes, type SseComment, type SseFrame, type SseFraming, SseParser } from './sse-parser.ts';
+import {
+  BlockTooLarge,
+  commentBytes,
+  frameBytes,
+  type SseComment,
+  type SseFrame,
+  type SseFraming,
+  SseParser,
+} from './sse-parser.ts';
 import { type Wait, waitFor } from './stream-wait.ts';
 
 export { StreamEnded, StreamTimeout, type Wait } from './stream-wait.ts';
@@ -30,8 +38,8 @@ export interface OpenEvents {
   cutAfterBytes?: number;
 }
 
-/** Who ended a stream: the server, a broken connection, `close()`, or a cut after a number of bytes. */
-export type StreamEnd = 'server' | 'error' | 'closed' | 'cut';
+/** Who ended a stream: the server, a broken connection, `close()`, a cut after a number of bytes, or a block too large to be read. */
+export type StreamEnd = 'server' | 'error' | 'closed' | 'cut' | 'too large';
 
 const MIB = 1024 * 1024;
 /** Reading stops while frames that take more than this were neither given out nor looked at. */
@@ -211,7 +219,7 @@ export class EventStream {
       }
       this.#end('server', 'the server ended the stream');
     } catch (error) {
-      this.#end('error', describe(error));
+      this.#end(error instanceof BlockTooLarge ? 'too large' : 'error', describe(error));
     }
   }
 
@@ -261,7 +269,12 @@ export class EventStream {
     return waitFor(ready, wait, {
       progress,
       changes: this.#changes,
-      ended: () => this.#ended?.reason,
+      ended: () => {
+        const { by, reason } = this.#ended ?? {};
+        // The server did not end it: this client stopped reading.
+        if (by === 'too large') throw new Unfinished(this.#describe(wait, `${reason}, which Muster does not read`));
+        return reason;
+      },
       describe: (reason) => this.#describe(wait, reason),
     });
   }

@@ -142,7 +142,11 @@ export class Subscription {
       }
       newest = risen;
       if (fresh.length > 0) continue;
-      if (stream.ended !== undefined || bytes > MOST_BYTES) break;
+      if (stream.ended?.by === 'too large' || bytes > MOST_BYTES) {
+        await this.close();
+        this.#t.blocked(`the stream holds more than Muster reads: ${stream.ended?.reason ?? `${bytes} bytes`}`);
+      }
+      if (stream.ended !== undefined) break;
       if (patience.leftMs <= 0) {
         if (last !== undefined) recordTimeout(this.#t, 'replay');
         break;
