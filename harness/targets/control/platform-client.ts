@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
 import type { Deployment } from '../../contract/deployment.ts';
-import { ControlError } from './control.ts';
+import { ControlError, ControlRefused } from './control.ts';
 
 /** A config file with its path on the device. */
 export interface ConfigFile {
@@ -106,5 +106,7 @@ export class PlatformClient {
   }
 }
 
-const refusal = (what: string, { status, text }: { status: number; text: string }): ControlError =>
-  new ControlError(`control: ${what} answered ${status}: ${cut(text, 300)}`);
+function refusal(what: string, { status, text }: { status: number; text: string }): ControlError {
+  const words = `control: ${what} answered ${status}: ${cut(text, 300)}`;
+  return status >= 400 && status <= 499 ? new ControlRefused(words) : new ControlError(words);
+}

@@ -56,14 +56,18 @@ function resultOf(file: string, id: string): CheckResult {
   return found;
 }
 
+/** A request shows the ids of what its own run created. */
+const withoutIds = (text: string): string => text.replaceAll(/\b([a-z]+_)[a-z0-9]{20}\b/g, '$1…');
+
 function expectTheSame(found: CheckResult, again: CheckResult): void {
   expect(found.counterexample, found.actual).toBeDefined();
-  expect([again.outcome, again.counterexample, again.seed, again.path]).toEqual([
-    found.outcome,
-    found.counterexample,
-    found.seed,
-    found.path,
-  ]);
+  const shown = ({ outcome, counterexample, seed, path }: CheckResult) => [
+    outcome,
+    withoutIds(String(counterexample)),
+    seed,
+    path,
+  ];
+  expect(shown(again)).toEqual(shown(found));
   expect(again.replay_path).toBe(found.replay_path);
 }
 
