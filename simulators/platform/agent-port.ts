@@ -32,9 +32,7 @@ export function agentPort(core: Core): AgentPort {
     },
     setConnected: (id, connected) => setConnected(core, id, connected),
     deployments: (deviceId, { activity, limit, offset, expand }) => {
-      const all = collections.deployment
-        .where({ device_id: deviceId })
-        .filter((row) => activity.length === 0 || activity.includes(lastReported(row)));
+      const all = listedTo(core, deviceId, activity);
       const told = tell(core, all.slice(offset, offset + limit));
       return { items: told.map((row) => agentDeployment(core, row, expand)), total: all.length };
     },
@@ -46,7 +44,8 @@ export function agentPort(core: Core): AgentPort {
     configInstance: (id) => agentConfigInstance(core, id),
     content: (deviceId, id) => {
       const row = find(core, 'config_instance', id);
-      const uses = collections.deployment.where({ device_id: deviceId });
+      // A device asks for what was deployed to it last.
+      const uses = collections.deployment.newest('device_id = ?', [deviceId]);
       if (!uses.some((each) => (JSON.parse(each.config_instance_ids) as string[]).includes(id))) {
         throw new PlatformError(403, 'not_for_this_device', 'no deployment of this device has that config instance');
       }
@@ -55,6 +54,18 @@ export function agentPort(core: Core): AgentPort {
     release: (id) => agentRelease(core, find(core, 'release', id), false),
     gitCommit: (id) => agentGitCommit(core, id),
   };
+}
+
+/** What an agent keeps as archived is most of a device's deployments after a while, and hardly ever asked for. */
+const NOT_ARCHIVED = `device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')`;
+
+function listedTo({ store }: Core, deviceId: string, activity: readonly string[]): DeploymentRow[] {
+  const { deployment } = store.collections;
+  if (activity.length === 0) return deployment.where({ device_id: deviceId });
+  const rows = activity.includes('archived')
+    ? deployment.where({ device_id: deviceId })
+    : [...deployment.newest(NOT_ARCHIVED, [deviceId])].reverse();
+  return rows.filter((row) => activity.includes(lastReported(row)));
 }
 
 /** Online and offline follow the broker's connections. */

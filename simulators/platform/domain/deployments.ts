@@ -103,8 +103,9 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
 
 /** Other staged deployments of the device were staged against another configuration, so they drift. */
 export function drift(core: Core, cause: DeploymentRow): void {
-  for (const other of core.store.collections.deployment.where({ device_id: cause.device_id })) {
-    if (other.activity_status === 'staged' && other.id !== cause.id) advance(core, other, { activity: 'drifted' });
+  const staged = { device_id: cause.device_id, activity_status: 'staged' } as const;
+  for (const other of core.store.collections.deployment.where(staged)) {
+    if (other.id !== cause.id) advance(core, other, { activity: 'drifted' });
   }
 }
 
