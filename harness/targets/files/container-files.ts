@@ -163,8 +163,11 @@ export class ContainerFiles implements TargetFiles {
   async #listInside(folder: string, deep: boolean): Promise<FileEntry[]> {
     const found = await this.#lookInside(folder);
     if (found?.kind !== 'folder') return [];
+    const listed: Pick<TarEntry, 'name' | 'kind' | 'size'>[] = [];
+    for await (const { name, kind, size } of this.#archive(found.path, () => false)) listed.push({ name, kind, size });
     const entries: FileEntry[] = [];
-    for await (const { name, kind, size } of this.#archive(found.path, () => false)) {
+    // Not before the archive has ended: Docker answers no other question about a container that it is still sending.
+    for (const { name, kind, size } of listed) {
       // The archive's names begin with that of the folder.
       const [, ...below] = partsOf(name);
       if (below.length === 0 || (!deep && below.length > 1)) continue;
