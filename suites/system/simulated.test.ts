@@ -1,7 +1,6 @@
 /** The suite against Muster's own platform with one of its own devices. */
 import { describe, expect, it } from 'vitest';
 import type { CheckResult, Report } from '../../harness/runner/types.ts';
-import { agentDefects } from '../../simulators/defects/agents.ts';
 import { nullServer } from '../../simulators/defects/null.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 import { referenceBehaviour } from '../../simulators/platform/index.ts';
@@ -9,7 +8,6 @@ import { simulatePair } from '../../simulators/platform/testing/pair.ts';
 import { lines } from '../platform/testing/run.ts';
 import { systemSuite } from './index.ts';
 import { runSystemSuite } from './testing/run.ts';
-import { startSystem } from './testing/system.ts';
 
 describe('the reference platform with the reference device', () => {
   it('passes everything in the newest version', async () => {
@@ -34,7 +32,6 @@ const TELLS: Record<string, RegExp> = {
   'queued-is-deployed': /to be queued on the platform.*activity deployed/,
   'ping-not-sent': /code "success" from the device, which is online.*"code":"timeout"/,
   'ping-answered-in-its-place': /no success from a device that is offline.*"code":"success"/,
-  'deaf-after-reconnect': /from the device, which is back online.*"code":"timeout"/,
 };
 
 const isRed = ({ outcome, level }: CheckResult): boolean =>
@@ -43,12 +40,9 @@ const isRed = ({ outcome, level }: CheckResult): boolean =>
 describe('the suite', () => {
   const caught = new Map<string, Report>();
 
-  const defects = [
-    ...systemDefects.map(({ name, breaks, behaviour }) => {
-      return { name, breaks, start: () => simulatePair({ platform: behaviour(referenceBehaviour) }) };
-    }),
-    ...agentDefects.map(({ name, breaks, habits }) => ({ name, breaks, start: () => startSystem({ habits }) })),
-  ];
+  const defects = systemDefects.map(({ name, breaks, behaviour }) => {
+    return { name, breaks, start: () => simulatePair({ platform: behaviour(referenceBehaviour) }) };
+  });
 
   describe.concurrent('against a platform or an agent that', () => {
     it.for(defects)('has the defect $name fails what it breaks, and the report says why', async (defect) => {
@@ -86,6 +80,7 @@ describe('the suite', () => {
 
   it('has no check that passes on all of these defects', () => {
     const red = new Set([...caught.values()].flatMap(({ checks }) => checks.filter(isRed)).map(({ id }) => id));
-    expect(systemSuite.checks.map(({ id }) => id).filter((id) => !red.has(id))).toEqual([]);
+    // What only an agent breaks is among the long tests.
+    expect(systemSuite.checks.map(({ id }) => id).filter((id) => !red.has(id))).toEqual(['system.soak']);
   });
 });
