@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { Patience } from '../common/patience.ts';
 import { Bytes } from './bytes.ts';
-import { Unfinished } from './errors.ts';
+import { NoAnswer } from './errors.ts';
 
 const MIB = 1024 * 1024;
 /** More than a hundred items of a list take, each with a config of 150 KiB. */
@@ -17,7 +17,7 @@ const MOST_VALUES = 250_000;
 export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** All of the body. `patience` is renewed by every piece. Throws Unfinished when it is too large, and what the body throws. */
+  /** All of the body. `patience` is renewed by every piece. Throws NoAnswer when it is too large, and what the body throws. */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
     const over = Promise.withResolvers<void>();
@@ -29,8 +29,7 @@ export class BodyReader {
           await patience.hold(this.#takeTurn(over.promise));
         }
         patience.renew();
-        if (!bytes.append(piece as Buffer))
-          throw new Unfinished(`a body larger than ${LARGEST_BODY / MIB} MiB, which Muster does not read`);
+        if (!bytes.append(piece as Buffer)) throw new NoAnswer(`a body larger than ${LARGEST_BODY / MIB} MiB`);
       }
       return bytes.view();
     } catch (error) {

@@ -6,7 +6,7 @@ import { type OutOfPatience, Patience } from '../common/patience.ts';
 import { BodyReader, parseJson } from './body.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
 import { curlLine } from './curl.ts';
-import { classify, Unfinished } from './errors.ts';
+import { classify, NoAnswer } from './errors.ts';
 import { LONGEST_ANSWER, type Pending, timedOut, unlessAborted } from './pending.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, flatten, mergeHeaders, type Query, queryText } from './request-parts.ts';
@@ -273,8 +273,8 @@ export class HttpClient {
     if (this.#signal?.aborted === true) return error instanceof Error ? error : new Error(String(error));
     const failure = over.signal.aborted
       ? timedOut(what, stage, over.signal.reason as OutOfPatience, timeoutMs)
-      : error instanceof Unfinished
-        ? new Unfinished(`${what}: ${error.message}`, { cause: error })
+      : error instanceof NoAnswer
+        ? new NoAnswer(`${what}: ${error.message}`, { cause: error })
         : classify(error, what);
     recorded.error = this.recorder.error(failure.message);
     return failure;
