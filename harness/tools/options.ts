@@ -3,10 +3,17 @@ import process from 'node:process';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { EXIT } from '../common/usage.ts';
 
-/** The values of the options. `--help` prints `help` and ends the process; a usage error ends it with 64. */
-export function toolOptions<const T extends ParseArgsOptionsConfig>(help: string, options: T) {
+/**
+ * The values of the options, in the words of the command line unless others are given. `--help` prints `help` and ends the process; a
+ * usage error ends it with 64.
+ */
+export function toolOptions<const T extends ParseArgsOptionsConfig>(
+  help: string,
+  options: T,
+  words: readonly string[] = process.argv.slice(2),
+) {
   try {
-    const { values } = parseArgs({ options: { ...options, help: { type: 'boolean' } } as T });
+    const { values } = parseArgs({ args: [...words], options: { ...options, help: { type: 'boolean' } } as T });
     if ((values as { help?: boolean }).help !== true) return values;
     process.stdout.write(help);
   } catch (error) {

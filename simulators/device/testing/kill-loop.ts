@@ -1,8 +1,7 @@
 /**
- * Kills a real agent process under load, again and again, and compares what clients saw with what it has afterwards. Started by
- * path, it kills 200 times or as often as the first argument says, and exits with 1 when anything was lost.
+ * Kills a real agent process under load, again and again, and compares what clients saw with what it has afterwards:
+ * `npm run soak -- kills`.
  */
-import process from 'node:process';
 import { random } from '../../common/random.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
 import { ask, scratch } from './robot.ts';
@@ -107,12 +106,4 @@ async function earliest(socket: string): Promise<number> {
 /** Opens a stream after `id`, or live when that is expired. */
 async function open(socket: string, id: number): Promise<EventStream> {
   return await EventStream.open(socket, `?after=${id}`).catch(() => EventStream.open(socket));
-}
-
-if (import.meta.main) {
-  const rounds = Number(process.argv[2] ?? 200);
-  const seed = process.argv[3] ?? String(Date.now());
-  const result = await killLoop({ rounds, seed });
-  process.stdout.write(`${JSON.stringify({ seed, ...result })}\n`);
-  process.exitCode = result.problems.length > 0 || result.acknowledged === 0 ? 1 : 0;
 }
