@@ -54,6 +54,8 @@ describe('the options of simulate platform', () => {
     [{ 'api-key': ['k=devices:read,'] }, '--api-key: unknown scope ""; accepted are '],
     [{ 'api-key': ['k', 'k=devices:read'] }, '--api-key: an API key is given twice'],
     [{ mqtt: 'none', 'mqtt-port': 1883 }, '--mqtt and --mqtt-port: '],
+    [{ 'control-token': 'file' }, '--control-token: needs --control PORT'],
+    [{ control: 0, 'control-token': '/' }, '--control-token: '],
     [
       { defect: ['limit-unbounded', 'limit-low-negative'] },
       'limit-unbounded and limit-low-negative both decide clampLimit',

@@ -1,11 +1,11 @@
 /** `muster simulate platform`, as its user runs it. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -34,7 +34,15 @@ function run(...options: string[]): Run {
   return { child, stderr: () => stderr, exited: once(child, 'exit').then(([code]) => code as number | null) };
 }
 
-type Ready = { ready: boolean; url: string; agent_url: string; mqtt?: string; api_key?: string };
+type Ready = {
+  ready: boolean;
+  url: string;
+  agent_url: string;
+  mqtt?: string;
+  api_key?: string;
+  control?: string;
+  control_token?: string;
+};
 
 async function ready({ child }: Run): Promise<Ready> {
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
@@ -80,6 +88,23 @@ describe('muster simulate platform', () => {
     started.child.kill('SIGINT');
     expect(await started.exited).toBe(0);
     expect(started.stderr()).not.toMatch(/secret|viewer/);
+  });
+
+  it('tells the token of its control API, unless the user has it in a file', async () => {
+    const told = await ready(run('--control', '0', '--mqtt', 'none'));
+    const authorized = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+    expect((await fetch(told.control ?? '', authorized(told.control_token ?? ''))).status).toBe(200);
+    const file = join(mkdtempSync(join(tmpdir(), 'muster-')), 'token');
+    const started = run('--control', '0', '--mqtt', 'none', '--control-token', file);
+    const answer = await ready(started);
+    expect(answer).not.toHaveProperty('control_token');
+    const token = readFileSync(file, 'utf8').trim();
+    expect((await fetch(answer.control ?? '', authorized(token))).status).toBe(200);
+    expect((await fetch(answer.control ?? '', authorized(`${told.control_token}`))).status).toBe(401);
+    started.child.kill('SIGTERM');
+    expect(await started.exited).toBe(0);
+    expect(started.stderr()).not.toContain(token);
+    rmSync(dirname(file), { recursive: true });
   });
 
   it('has a defect when asked to', async () => {

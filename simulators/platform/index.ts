@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { DIALECT_NAMES } from '../../harness/contract/versions.ts';
 import { systemClock } from '../common/clock.ts';
+import { newControlToken } from '../common/control-guard.ts';
 import { type AgentSide, createAgentSide } from './agent/index.ts';
 import { agentPort } from './agent-port.ts';
 import { PlatformControl } from './control/control.ts';
@@ -37,6 +38,8 @@ export interface SimulatedPlatform extends AsyncDisposable {
   readonly apiKey: string;
   /** Address of the control API; `undefined` without `control`. */
   readonly controlUrl: string | undefined;
+  /** What its requests carry as `Authorization: Bearer TOKEN`. */
+  readonly controlToken: string | undefined;
   /** The store as the agent side sees it. */
   readonly port: AgentPort;
   /** Changes for which the published API has no operation. Throws PlatformError for an unknown id. */
@@ -85,7 +88,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
     if (options.control && plans) {
       const info = { ...addressesOf(app, tls, agentSide), dialect };
-      controlSide = await openControl(new PlatformControl(core, renderer, plans), core, info, options.control.port);
+      controlSide = await openControl(new PlatformControl(core, renderer, plans), core, info, options.control);
     }
   } catch (error) {
     await stop().catch(() => {});
@@ -97,6 +100,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     agentUrl,
     mqttUrl: agentSide?.mqttUrl,
     controlUrl: controlSide?.url,
+    controlToken: controlSide?.token,
     apiKey: keys[0]?.key ?? '',
     port,
     archiveDevice: (id) => void archiveDevice(core, id),
@@ -114,8 +118,13 @@ function addressesOf(app: FastifyInstance, tls: PlatformOptions['tls'], agentSid
 }
 
 /** Serves `control`, and ends it with the server. */
-async function openControl(control: PlatformControl, core: Core, info: PlatformInfo, port: number) {
-  const server = await serveControl(control, core, info, port).catch((error: unknown) => {
+async function openControl(
+  control: PlatformControl,
+  core: Core,
+  info: PlatformInfo,
+  { port, token = newControlToken() }: NonNullable<PlatformOptions['control']>,
+) {
+  const server = await serveControl(control, core, info, { port, token }).catch((error: unknown) => {
     control[Symbol.dispose]();
     throw error;
   });
@@ -123,7 +132,7 @@ async function openControl(control: PlatformControl, core: Core, info: PlatformI
     await server.close();
     control[Symbol.dispose]();
   };
-  return { url: server.url, close };
+  return { url: server.url, token, close };
 }
 
 const generatedKey = (): KeyOption => ({

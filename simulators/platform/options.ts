@@ -27,8 +27,11 @@ export interface PlatformOptions {
   /** Default: the reference. Defects and variants pass another. */
   behaviour?: PlatformBehaviour;
   faults?: PlatformFaults;
-  /** Serves the control API on this loopback port (0 for a free one), and keeps the state at the start for its `reset`. */
-  control?: { port: number };
+  /**
+   * Serves the control API on this loopback port (0 for a free one), and keeps the state at the start for its `reset`. Default
+   * token: a new one.
+   */
+  control?: { port: number; token?: string };
   clock?: Clock;
   log?: Logger;
 }

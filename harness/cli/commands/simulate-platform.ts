@@ -37,6 +37,12 @@ export const platformOptionTable = {
     describe: 'Serve the control API on this port: reset, snapshots, planned answers, devices',
     group: API,
   },
+  'control-token': {
+    type: 'string',
+    describe: 'File with the token of the control API; made if it is missing',
+    defaultText: 'a new token, in the ready line',
+    group: API,
+  },
   dialect: {
     type: 'string',
     choices: DIALECTS,
@@ -94,7 +100,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
     ...(args.db !== undefined && { db: args.db }),
     ...(args.devices !== undefined && { devices: args.devices }),
     ...(args.seed !== undefined && { seed: args.seed }),
-    ...(args.control !== undefined && { control: { port: args.control } }),
+    ...(await controlOf(args)),
     ...mqttOf(args),
     ...(tls && { tls }),
     ...(args['min-key-bits'] !== undefined && { minKeyBits: args['min-key-bits'] }),
@@ -102,6 +108,16 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
     ...(args.fault && {
       faults: usage('--fault', () => Object.assign({}, ...(args.fault ?? []).map(parseFaults))),
     }),
+  };
+}
+
+async function controlOf(args: SimulatePlatformArguments): Promise<Pick<PlatformOptions, 'control'>> {
+  const { control: port, 'control-token': file } = args;
+  if (port === undefined && file !== undefined) throw new UsageError('--control-token: needs --control PORT');
+  if (port === undefined) return {};
+  const { controlTokenIn } = await import('../../../simulators/common/control-guard.ts');
+  return {
+    control: { port, ...(file !== undefined && { token: usage('--control-token', () => controlTokenIn(file)) }) },
   };
 }
 
@@ -202,7 +218,8 @@ export const simulatePlatformCommand = command({
       agent_url: platform.agentUrl,
       ...(platform.mqttUrl !== undefined && { mqtt: platform.mqttUrl }),
       ...(platform.controlUrl !== undefined && { control: platform.controlUrl }),
-      // A key that the user chose is known to the user; a generated one is known to nobody else.
+      // What the user chose is known to the user; what was generated is known to nobody else.
+      ...(options.control && options.control.token === undefined && { control_token: platform.controlToken }),
       ...(options.keys === undefined && { api_key: platform.apiKey }),
     };
     process.stdout.write(`${JSON.stringify(ready)}\n`);

@@ -23,14 +23,18 @@ async function control(
   const { hostname, port } = new URL(platform.controlUrl ?? '');
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   return await new Promise((resolve, reject) => {
+    const authorization = { authorization: `Bearer ${platform.controlToken}` };
     const type: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
-    const request = http.request({ hostname, port, method, path, headers: { ...type, ...headers } }, (response) => {
-      let received = '';
-      response.on('data', (part) => (received += part));
-      response.once('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: received === '' ? {} : JSON.parse(received) }),
-      );
-    });
+    const request = http.request(
+      { hostname, port, method, path, headers: { ...authorization, ...type, ...headers } },
+      (response) => {
+        let received = '';
+        response.on('data', (part) => (received += part));
+        response.once('end', () =>
+          resolve({ status: response.statusCode ?? 0, body: received === '' ? {} : JSON.parse(received) }),
+        );
+      },
+    );
     request.once('error', reject);
     request.end(text);
   });
@@ -53,7 +57,8 @@ it('tells where the platform is, broker and dialect included', async () => {
     ...{ snapshots: [], plans: [] },
   });
   await using withBroker = await startPlatform({ mqtt: {}, control: { port: 0 } });
-  const info = await (await fetch(withBroker.controlUrl ?? '')).json();
+  const authorization = `Bearer ${withBroker.controlToken}`;
+  const info = await (await fetch(withBroker.controlUrl ?? '', { headers: { authorization } })).json();
   expect(info).toMatchObject({ mqtt: withBroker.mqttUrl });
 });
 
@@ -183,6 +188,18 @@ it('refuses what a web page could send', async () => {
   expect(await control('POST', '/reset', undefined, { origin: 'http://evil.example' })).toMatchObject({ status: 403 });
   expect(await control('GET', '/', undefined, { host: 'evil.example' })).toMatchObject({ status: 403 });
   expect(await control('GET', '/', undefined, { host: 'localhost:1234' })).toMatchObject({ status: 200 });
+  const form = { 'content-type': 'text/plain' };
+  expect(await control('POST', '/plans', '{"path":"/x","fault":"429"}', form)).toMatchObject({ status: 415 });
+  expect((await control('GET', '/plans')).body).toEqual({ data: [] });
+});
+
+it('refuses whoever does not know its token, also what it would not know', async () => {
+  for (const path of ['/', '/reset', '/nonsense']) {
+    const refused = await control('POST', path, undefined, { authorization: 'Bearer wrong-token-of-someone' });
+    expect(refused).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
+  }
+  const { status, headers } = await fetch(platform.controlUrl ?? '');
+  expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
 });
 
 it('takes a request that names the type of a body which it does not have', async () => {

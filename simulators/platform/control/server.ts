@@ -1,8 +1,9 @@
 /** The platform's control API (`fixtures/platform-control.md`): JSON over HTTP on a loopback port of its own. */
 import type { AddressInfo } from 'node:net';
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
+import { controlRefusal } from '../../common/control-guard.ts';
 import type { Core } from '../core.ts';
 import { answerError } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
@@ -52,11 +53,11 @@ export async function serveControl(
   control: PlatformControl,
   core: Core,
   info: PlatformInfo,
-  port: number,
+  { port, token }: { port: number; token: string },
 ): Promise<PlatformControlServer> {
   const app = fastify({ forceCloseConnections: true }) as unknown as FastifyInstance;
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, () => {}));
-  app.addHook('onRequest', async (request) => refuseForeign(request));
+  app.addHook('onRequest', async (request, reply) => refuseOthers(request, reply, token));
   // Many clients name the type of a body that they do not send.
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => parseJson(text, done));
   app.setNotFoundHandler((request) => {
@@ -124,11 +125,12 @@ function parseJson(text: string | Buffer, done: (error: Error | null, body?: unk
   }
 }
 
-/** A web page that the user has open must not reach this port, neither by a form nor under a name that points here. */
-function refuseForeign({ headers }: FastifyRequest): void {
-  const host = headers.host?.replace(/:\d+$/, '') ?? '';
-  if (headers.origin !== undefined || !['127.0.0.1', 'localhost', '[::1]'].includes(host))
-    throw new PlatformError(403, 'foreign_request', 'only programs on this machine may use the control API');
+/** Throws PlatformError. */
+function refuseOthers(request: FastifyRequest, reply: FastifyReply, token: string): void {
+  const refusal = controlRefusal(request.raw, token);
+  if (refusal === undefined) return;
+  reply.headers(refusal.headers ?? {});
+  throw new PlatformError(refusal.status, refusal.code, refusal.message);
 }
 
 /** Throws PlatformError 400 for a body that is not of this shape. */

@@ -1,0 +1,108 @@
+/** What a web page, another user of the machine or a careless script may send to a control API on a TCP port. */
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controlRefusal, controlTokenIn, newControlToken } from './control-guard.ts';
+import { scratch } from './testing/scratch.ts';
+
+const token = newControlToken();
+const server = http.createServer((request, response) => {
+  const refusal = controlRefusal(request, token);
+  response.writeHead(refusal?.status ?? 204, refusal?.headers).end(refusal?.message);
+});
+let port = 0;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+afterAll(() => server.close());
+
+/** The status of the answer to these header lines, sent as they are. */
+function statusOf(lines: readonly string[], body = ''): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (part) => (text += part));
+    socket.once('error', reject);
+    socket.once('close', () => resolve(Number(text.slice(9, 12))));
+    socket.write(`POST /reset HTTP/1.1\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n${body}`);
+  });
+}
+
+const HOST = 'Host: 127.0.0.1:8081';
+const AUTHORIZED = `Authorization: Bearer ${token}`;
+
+describe('a request', () => {
+  it.for([
+    [HOST],
+    ['Host: localhost'],
+    ['Host: [::1]:1'],
+    ['HOST: LOCALHOST:99'],
+    [HOST, 'Content-Length: 0', 'Content-Type: text/plain'],
+  ])('of a program that knows the token is served: %j', async (lines) => {
+    expect(await statusOf([...lines, AUTHORIZED])).toBe(204);
+  });
+
+  it.for<[string[], number]>([
+    [[HOST], 401],
+    [[HOST, 'Authorization: Bearer'], 401],
+    [[HOST, `Authorization: Bearer ${token}x`], 401],
+    [[HOST, `Authorization: Bearer ${token.slice(1)}`], 401],
+    [[HOST, `Authorization: Basic ${btoa(token)}`], 401],
+    [['Host: evil.example', AUTHORIZED], 403],
+    [['Host: 127.0.0.1.evil.example', AUTHORIZED], 403],
+    [['Host: 127.0.0.1@evil.example', AUTHORIZED], 403],
+    [['Host: 0.0.0.0', AUTHORIZED], 403],
+    [['Host:', AUTHORIZED], 403],
+    [[HOST, 'Host: evil.example', AUTHORIZED], 400],
+    [[HOST, 'Origin: http://evil.example', AUTHORIZED], 403],
+    [[HOST, 'Origin: null', AUTHORIZED], 403],
+    [[HOST, 'Origin: http://127.0.0.1:8081', AUTHORIZED], 403],
+    [[HOST, 'Sec-Fetch-Site: cross-site', AUTHORIZED], 403],
+  ])('of anyone else is not: %j', async ([lines, status]) => {
+    expect(await statusOf(lines)).toBe(status);
+  });
+
+  it.for<[string[], number]>([
+    [['Content-Type: application/json'], 204],
+    [['Content-Type: Application/JSON; charset=utf-8'], 204],
+    [['Content-Type: text/plain'], 415],
+    [['Content-Type: application/x-www-form-urlencoded'], 415],
+    [['Content-Type: application/jsonx'], 415],
+    [[], 415],
+  ])('with a body names JSON as its type: %j', async ([lines, status]) => {
+    const of = [HOST, AUTHORIZED, ...lines];
+    expect(await statusOf([...of, 'Content-Length: 2'], '{}')).toBe(status);
+    expect(await statusOf([...of, 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n')).toBe(status);
+  });
+});
+
+describe('a token file', () => {
+  it('is made for its owner alone, and read the next time', () => {
+    using folder = scratch();
+    const file = join(folder.path, 'token');
+    const before = process.umask(0);
+    const first = controlTokenIn(file);
+    process.umask(before);
+    expect(first).toMatch(/^[\w-]{43}$/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(controlTokenIn(file)).toBe(first);
+    expect(readFileSync(file, 'utf8')).toBe(`${first}\n`);
+  });
+
+  it('that is a link into nothing is not followed', () => {
+    using folder = scratch();
+    const victim = join(folder.path, 'victim');
+    symlinkSync(victim, join(folder.path, 'token'));
+    expect(() => controlTokenIn(join(folder.path, 'token'))).toThrow(/ENOENT/);
+    expect(statSync(victim, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  it.for(['', 'short', 'two words in one token', `${'x'.repeat(513)}`])('without a token is refused: %j', (text) => {
+    using folder = scratch();
+    writeFileSync(join(folder.path, 'token'), text);
+    expect(() => controlTokenIn(join(folder.path, 'token'))).toThrow(/token holds no token: 16 to 512 characters/);
+  });
+});

@@ -1,0 +1,95 @@
+/**
+ * Who may use a control API on a TCP port: programs that know its token. Every user of the machine can open a loopback port, and so
+ * can every web page that one of them looks at. A unix socket needs none of this, because its mode says who may open it.
+ */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { readInputText } from '../../harness/common/user-files.ts';
+
+/** Why a request is not served. `headers` belong to the answer. */
+export interface ControlRefusal {
+  status: 400 | 401 | 403 | 415;
+  code: string;
+  message: string;
+  headers?: Record<string, string>;
+}
+
+/** A token that nobody can guess. */
+export const newControlToken = (): string => randomBytes(32).toString('base64url');
+
+const TOKEN = /^[\w.~+/=-]{16,512}$/;
+
+/**
+ * The token in a file that the user names. A file that is not there is made, for its owner alone, with a new token in it.
+ * Throws Error with the reason.
+ */
+export function controlTokenIn(file: string): string {
+  const token = made(file) ?? readInputText(file).trim();
+  if (!TOKEN.test(token)) throw new Error(`${file} holds no token: 16 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -`);
+  return token;
+}
+
+/** O_EXCL: neither a file nor a link of another is ever written to. */
+function made(file: string): string | undefined {
+  const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_WRONLY } = constants;
+  let opened: number;
+  try {
+    opened = openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
+    throw error;
+  }
+  try {
+    const token = newControlToken();
+    writeSync(opened, `${token}\n`);
+    return token;
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/** What is wrong with a request, before its body is read; undefined when it may be served. */
+export function controlRefusal(request: IncomingMessage, token: string): ControlRefusal | undefined {
+  return foreign(request) ?? unauthorized(request, token) ?? untyped(request);
+}
+
+/** The names under which a program on this machine reaches a loopback port. A web page can make its own name point here. */
+const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
+
+function foreign({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
+  if ((headersDistinct['host']?.length ?? 0) !== 1)
+    return { status: 400, code: 'invalid_request', message: 'a request has one Host header' };
+  const host = (headers.host ?? '').toLowerCase().replace(/:\d+$/, '');
+  const byPage = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+  if (!byPage && HOSTS.includes(host)) return undefined;
+  const why = byPage ? 'not a web page' : `under the name ${HOSTS.join(', ')}`;
+  return {
+    status: 403,
+    code: 'foreign_request',
+    message: `only programs on this machine may use the control API, ${why}`,
+  };
+}
+
+function unauthorized({ headers }: IncomingMessage, token: string): ControlRefusal | undefined {
+  const [, given] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
+  if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return undefined;
+  const problem =
+    given === undefined ? 'the header Authorization: Bearer TOKEN is missing' : 'the token is not this one';
+  return {
+    status: 401,
+    code: 'unauthorized',
+    message: `${problem}: the ready line has the token as control_token, or the file of --control-token`,
+    headers: { 'WWW-Authenticate': 'Bearer' },
+  };
+}
+
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
+
+/** A form of a web page can send a body of any other type. */
+function untyped({ headers }: IncomingMessage): ControlRefusal | undefined {
+  const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+  const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  if (none || type === 'application/json') return undefined;
+  return { status: 415, code: 'unsupported_media_type', message: 'a body is sent with Content-Type: application/json' };
+}
