@@ -1,4 +1,5 @@
 /** `--command LINE`: started, waited for until it serves, restarted on request, ended with its children. */
+import type { StopSignal } from '../../contract/control.ts';
 import { acceptsControl } from '../control/http-control.ts';
 import { addressesIn, fieldsOf, fieldValues } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
@@ -36,13 +37,22 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
     throw error;
   }
   const { at, control } = ready;
+  let told = false;
+  const stop = async (signal?: StopSignal): Promise<void> => {
+    await group.stop(signal);
+    if (!group.leftBehind || told) return;
+    told = true;
+    options.notify(
+      `${group.label} has ended, but something that it started in a session of its own still runs and holds its output`,
+    );
+  };
   return {
     kind: 'command',
     at,
     ran,
     ...(control === undefined ? {} : { control }),
     restart: {
-      stop: (signal) => group.stop(signal),
+      stop,
       start: async (signal) => {
         if (!group.running) group = await launch(options);
         const again = signal === undefined ? options : { ...options, signal };
@@ -55,7 +65,7 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
       },
     },
     diagnostics: () => (group.running ? group.stderr : `${group.label} ${group.how}${lastLines(outputOf(group))}`),
-    close: () => group.stop(),
+    close: () => stop(),
   };
 }
 

@@ -60,11 +60,13 @@ test('waits for a command until its socket serves, and ends it', async () => {
 test('ends the children of a command with it', async () => {
   const path = socket('b.sock');
   const command = `sleep 600 & echo $! > ${folder}/child; node ${AGENT} ${path} & wait`;
-  const target = await openDeviceTarget({ ...base(), socket: path, command });
+  const said: string[] = [];
+  const target = await openDeviceTarget({ ...base(), socket: path, command, notify: (text) => said.push(text) });
   const child = Number(readFileSync(join(folder, 'child'), 'utf8'));
   expect(alive(child)).toBe(true);
   await target.close();
   expect(alive(child)).toBe(false);
+  expect(said.join('\n')).not.toContain('still runs');
 });
 
 test('kills a command that ignores SIGTERM', async () => {
@@ -73,6 +75,26 @@ test('kills a command that ignores SIGTERM', async () => {
   await group.stop();
   expect(group.how).toBe('was ended by SIGKILL');
   expect(alive(Number(group.stdout))).toBe(false);
+});
+
+test('ends although something outside the group holds its output, and says so once', async () => {
+  const path = socket('orphan.sock');
+  const child = join(folder, 'orphan');
+  const said: string[] = [];
+  // As an agent that leaves a helper in a session of its own, with its own standard output and error.
+  const command = `setsid sh -c 'echo $$ > ${child}; exec sleep 600' & exec node ${AGENT} ${path}`;
+  const notify = (text: string) => void said.push(text);
+  const target = await openDeviceTarget({ ...base(), socket: path, command, notify });
+  const pid = Number(await appears(() => existsSync(child) && readFileSync(child, 'utf8').trim()));
+  try {
+    await target.control.stop('SIGKILL');
+    await target.control.start();
+    await target.close();
+    expect(alive(pid)).toBe(true);
+    expect(said.filter((text) => text.includes('still runs and holds its output'))).toHaveLength(1);
+  } finally {
+    process.kill(pid, 'SIGKILL');
+  }
 });
 
 test('does not wait for an agent that is ready and says no place, and names the placeholder', async () => {

@@ -1,7 +1,6 @@
 /** A command in a process group of its own, so that it is ended with everything it started. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import { ReadyLine } from './ready-line.ts';
@@ -9,6 +8,8 @@ import { OutputTail } from './started.ts';
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
+/** How long the pipes of a dead group may stay open, for what is still in them. */
+const DRAIN_MS = 1000;
 
 /** One run of a shell line. What it writes is always read, so that it never waits for Muster; the end of it is kept. */
 export class ProcessGroup {
@@ -21,6 +22,7 @@ export class ProcessGroup {
   readonly #stderr = new OutputTail();
   #how: string | undefined;
   #stopping: Promise<void> | undefined;
+  #leftBehind = false;
 
   /** `graceMs`: how long the group may take to end by itself after a signal; then it is killed. */
   constructor(line: string, env: Record<string, string | undefined>, cwd?: string, graceMs: number = GRACE_MS) {
@@ -71,6 +73,11 @@ export class ProcessGroup {
     return this.#stopping === undefined ? this.#how : undefined;
   }
 
+  /** Whether something that it started outlived the group and still holds its output. Known when `stop` has resolved. */
+  get leftBehind(): boolean {
+    return this.#leftBehind;
+  }
+
   /** The line by which it said that it serves; undefined until then. */
   get ready(): Readonly<Record<string, unknown>> | undefined {
     return this.#ready.found;
@@ -97,9 +104,17 @@ export class ProcessGroup {
       await this.#gone(Number.POSITIVE_INFINITY);
     }
     // A process that left the group may hold the pipes open, and `close` would never come.
-    await Promise.race([this.#ended, sleep(1000)]);
+    this.#leftBehind = !(await this.#endedWithin(DRAIN_MS));
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
+  }
+
+  async #endedWithin(ms: number): Promise<boolean> {
+    const { promise: late, resolve } = Promise.withResolvers<false>();
+    const timer = setTimeout(resolve, ms, false);
+    const ended = await Promise.race([this.#ended.then(() => true), late]);
+    clearTimeout(timer);
+    return ended;
   }
 
   #gone(timeoutMs: number): Promise<true | undefined> {
