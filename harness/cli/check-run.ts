@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { Redactor } from '../client/redact.ts';
 import { DURATION_WORDS, durationMs } from '../common/durations.ts';
+import { printable } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
@@ -35,7 +36,7 @@ export async function runAndReport<T extends CheckTable, Context>(
 ): Promise<Ran> {
   const args = options as unknown as PlanArguments;
   const redactor = new Redactor();
-  const say = (text: string): void => void process.stderr.write(`${redactor.text(text)}\n`);
+  const say = (text: string): void => void process.stderr.write(`${printable(redactor.text(text))}\n`);
   const maxTimeMs = maxTime(args['max-time']);
   const demands = demandsOf(checked.api, args);
   const suite = await checked.suite();
@@ -86,7 +87,8 @@ export async function runAndReport<T extends CheckTable, Context>(
     });
     if (report.exit_code !== 0) {
       const written = (await target.diagnostics()).trim();
-      if (written !== '') process.stderr.write(`\nThe target wrote:\n${written.split('\n').slice(-20).join('\n')}\n`);
+      const last = printable(written.split('\n').slice(-20).join('\n'));
+      if (last !== '') process.stderr.write(`\nThe target wrote:\n${last}\n`);
     }
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);

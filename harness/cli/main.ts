@@ -4,6 +4,7 @@ import './npm-folder.ts';
 import './node22.ts';
 import process from 'node:process';
 import { LimitReached } from '../client/errors.ts';
+import { printable } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
 import { watchForFaults } from './faults.ts';
@@ -24,7 +25,7 @@ try {
 } catch (error) {
   if (error instanceof UsageError) {
     const path = commandPath(words).map((word) => `${word} `);
-    process.stderr.write(`muster: ${error.message}\nTry: muster ${path.join('')}--help\n`);
+    process.stderr.write(`muster: ${printable(error.message)}\nTry: muster ${path.join('')}--help\n`);
     process.exitCode = EXIT.usage;
   } else {
     report(error);
@@ -48,5 +49,6 @@ async function parseOrPrint(all: readonly string[]): Promise<ParsedCommand | und
 
 function report(error: unknown): void {
   const words = error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined;
-  process.stderr.write(`muster: ${words ?? String(error)}\n`);
+  // A message may repeat what a target sent.
+  process.stderr.write(`muster: ${printable(words ?? String(error))}\n`);
 }

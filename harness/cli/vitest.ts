@@ -9,6 +9,7 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, type TestContext, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
+import { printable } from '../common/terminal.ts';
 import { findingText } from '../reports/finding-text.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
 import { presentable } from '../runner/presentable.ts';
@@ -33,7 +34,7 @@ export function describeSuite<Context>(
     let target: OpenedTarget<Context> | undefined;
     beforeAll(async () => {
       target = await open();
-      if (target.unreachable !== undefined) throw new Error(target.unreachable);
+      if (target.unreachable !== undefined) throw new Error(printable(target.unreachable));
     }, CHECK_LIMIT_MS);
     afterAll(() => target?.[Symbol.asyncDispose]());
 
@@ -73,10 +74,10 @@ async function decide<Context>(
   const context = (signal: AbortSignal): Context => target.context(recorder, signal);
   const ended = await runCheck({ ...run, check, context, recorder, limitMs: CHECK_LIMIT_MS });
   const result = presentable(redactor.value(ended));
-  for (const observation of result.observations ?? []) await test.annotate(observation, 'observed');
+  for (const observation of result.observations ?? []) await test.annotate(printable(observation), 'observed');
   switch (result.outcome) {
     case 'not_applicable':
-      return test.skip(result.reason);
+      return test.skip(printable(result.reason ?? ''));
     case 'warn':
       await test.annotate(findingText(result), 'warning');
       return;

@@ -1,4 +1,5 @@
 /** A template tag that escapes interpolated values unless they are markup already. */
+import { printable } from './terminal.ts';
 
 /** Text that is safe to write into a page as it is. */
 export interface Markup {
@@ -29,7 +30,7 @@ export const NOTHING: Markup = { markup: '' };
 function render(part: Part): string {
   if (part === undefined) return '';
   if (isMarkup(part)) return part.markup;
-  return typeof part === 'object' ? part.map(render).join('') : escapeAttribute(String(part));
+  return typeof part === 'object' ? part.map(render).join('') : escapeAttribute(printable(String(part)));
 }
 
 const isMarkup = (part: unknown): part is Markup => typeof part === 'object' && part !== null && 'markup' in part;

@@ -62,12 +62,28 @@ export function cutTo(text: string, columns: number): string {
   return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
 }
 
-/** The text with control characters spelled out, since a target could write to the reader's terminal with them. */
-export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what has to be made visible
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g, (character) =>
-    character === '\r' ? '␍' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+/**
+ * What could command a terminal, break a line or show text in another order than it has: every control character but tab and line
+ * feed (C0, DEL, C1), the separators of lines and paragraphs, and the controls of writing direction. All are of the basic plane.
+ */
+const UNPRINTABLE = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+const spelled = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** The text with such characters spelled out. Text of a target goes through here on its way to a person, whatever the format. */
+export const printable = (text: string): string =>
+  text.replaceAll(UNPRINTABLE, (character) => (character === '\r' ? '␍' : spelled(character)));
+
+/** A value as JSON that any terminal can show; parsed, it is the same value. `indent`: spaces a level. */
+export const printableJson = (value: unknown, indent = 0): string =>
+  JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, spelled);
+
+/** The same for every string in a value, keys included. */
+export function printableValue<T>(value: T): T {
+  if (typeof value === 'string') return printable(value) as T;
+  if (Array.isArray(value)) return value.map((item) => printableValue(item)) as T;
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [printable(key), printableValue(item)])) as T;
 }
 
 /** How much of something is done, as a bar that can be read without colours: `█████░░░░░`. */

@@ -1,5 +1,6 @@
 /** Common Test Report Format (ctrf.io), specification 0.0. */
 import { createHash } from 'node:crypto';
+import { printableJson } from '../common/terminal.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { findingText } from './finding-text.ts';
@@ -22,7 +23,7 @@ const STATUS: Record<Outcome, Status> = {
 /** `--report ctrf`. */
 export const ctrfFormat: DocumentFormat = {
   name: 'ctrf',
-  document: (report) => `${JSON.stringify(documentOf(report), null, 2)}\n`,
+  document: (report) => `${printableJson(documentOf(report), 2)}\n`,
 };
 
 function documentOf(report: Report): Record<string, unknown> {

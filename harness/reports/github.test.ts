@@ -36,7 +36,7 @@ test('no more than ten of a kind are written; the tenth counts the rest', () => 
 test('what a target says cannot start a command of its own', () => {
   const lines = annotations(sampleReport([sampleFailure({ actual: 'x\n::error::fake\r\n%0A::set-output' })]));
   for (const line of lines) expect(line.split('\n')).toHaveLength(2);
-  expect(lines[0]).toContain('x%0A::error::fake%0D%0A%250A');
+  expect(lines[0]).toContain('x%0A::error::fake␍%0A%250A');
 });
 
 test('the summary is added to what the step wrote before', async () => {

@@ -1,5 +1,6 @@
 /** GitHub Actions: annotations on standard output, and the summary of the job. */
 import { appendFileSync } from 'node:fs';
+import { printable } from '../common/terminal.ts';
 import { writeWhole } from '../common/user-files.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { tryLine } from './finding-text.ts';
@@ -78,7 +79,7 @@ function notice(report: Report): string {
 
 /** A workflow command, with data and properties escaped as the runner expects. */
 function command(kind: string, title: string, message: string): string {
-  const data = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const data = (text: string): string => printable(text).replaceAll('%', '%25').replaceAll('\n', '%0A');
   const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
   return `::${kind} title=${property(title)}::${data(message)}\n`;
 }

@@ -1,5 +1,6 @@
 /** The JSON report: the run's own data, unchanged. Its shape is published as `fixtures/schemas/report.schema.json`. */
 import Type from 'typebox';
+import { printableJson } from '../common/terminal.ts';
 import { oneOf, shape, Timestamp } from '../contract/shape.ts';
 import { APIS, CAPABILITIES, LEVELS, OUTCOMES } from '../runner/types.ts';
 import type { DocumentFormat } from './format.ts';
@@ -7,7 +8,7 @@ import type { DocumentFormat } from './format.ts';
 /** `--report json`. */
 export const jsonFormat: DocumentFormat = {
   name: 'json',
-  document: (report) => `${JSON.stringify(report, null, 2)}\n`,
+  document: (report) => `${printableJson(report, 2)}\n`,
 };
 
 const text = Type.String();

@@ -32,7 +32,7 @@ export function markdownReport(report: Report): string {
   const groups = findingGroups(report.checks);
   const { unreachable } = report;
   const how = coverageLine(report);
-  const text = [
+  const lines = [
     `## ${good ? '✅' : '❌'} ${word}: ${report.api} at ${code(cutTo(report.target.address, BRIEF))}`,
     '',
     `${tally(report)} in ${readableDuration(report.duration_ms)} · seed ${report.seed}. ${cell(sentence(meaning))}.`,
@@ -52,7 +52,8 @@ export function markdownReport(report: Report): string {
     ...(unreachable === undefined ? sections(report) : []),
     ...(unreachable === undefined ? grouped('Not applicable', report.checks, 'not_applicable') : []),
     ...grouped('Known', report.checks, 'known'),
-  ].join('\n');
+  ];
+  const text = printable(lines.join('\n'));
   return text.length <= LIMIT ? `${text}\n` : `${text.slice(0, LIMIT)}\n\n… cut: see the other reports of this run.\n`;
 }
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { readableDuration } from '../common/durations.ts';
-import { cutTo, hanging, type Output, painter, printable, wrap } from '../common/terminal.ts';
+import { cutTo, hanging, type Output, painter, printable, printableValue, wrap } from '../common/terminal.ts';
 import { writeWhole } from '../common/user-files.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
@@ -77,13 +77,24 @@ export function prettyReporter(
 }
 
 /** The finished report as text. */
-export function prettyText(report: Report, options: PrettyOptions): string {
+export function prettyText(given: Report, options: PrettyOptions): string {
+  const report = printableReport(given);
   const blocks = report.unreachable === undefined ? decidedBlocks(report, options) : unreachableBlocks(report, options);
   return [...blocks, closing(report, options)]
     .filter((block) => block.length > 0)
     .map((block) => `${block.join('\n')}\n`)
     .join('\n');
 }
+
+/** Bodies and counterexamples stay as they are: what shows them spells out more than control characters. */
+const printableReport = ({ checks, ...report }: Report): Report => ({
+  ...printableValue(report),
+  checks: checks.map(({ exchanges, counterexample, ...result }) => ({
+    ...printableValue(result),
+    ...(exchanges === undefined ? {} : { exchanges }),
+    ...(counterexample === undefined ? {} : { counterexample }),
+  })),
+});
 
 function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
   const { checks } = report;

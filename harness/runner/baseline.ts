@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import Type from 'typebox';
 import { LineCounter, parseDocument, stringify } from 'yaml';
+import { printable } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot, writeWhole } from '../common/user-files.ts';
 import { shape } from '../contract/shape.ts';
@@ -118,7 +119,9 @@ export function updatedBaseline(
     .filter((result) => result.outcome === 'fail' && !named.has(result.id))
     .map((result) => ({
       check: result.id,
-      reason: `found on ${today}: expected ${result.expected ?? 'the requirement to hold'}; actual: ${result.actual ?? 'it does not'}`,
+      reason: printable(
+        `found on ${today}: expected ${result.expected ?? 'the requirement to hold'}; actual: ${result.actual ?? 'it does not'}`,
+      ),
       expires: daysAfter(today, EXCUSED_DAYS),
     }));
   return { known: [...kept, ...added].sort((a, b) => a.check.localeCompare(b.check, 'en')) };

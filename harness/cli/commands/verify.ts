@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { type Paint, painter, wrap } from '../../common/terminal.ts';
+import { type Paint, painter, printable, printableJson, printableValue, wrap } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import { claimsOf } from '../../reports/certificate/claims.ts';
@@ -42,13 +42,20 @@ export const verify = command({
       });
       process.stdout.write(
         json
-          ? `${JSON.stringify(statement, null, 2)}\n`
-          : claimsText(claimsOf(statement, own), keyId(publicKey), statement.predicate.result !== 'FAILED', paint),
+          ? `${printableJson(statement, 2)}\n`
+          : claimsText(
+              printableValue(claimsOf(statement, own)),
+              keyId(publicKey),
+              statement.predicate.result !== 'FAILED',
+              paint,
+            ),
       );
       return statement.predicate.result === 'FAILED' ? EXIT.nonconformant : EXIT.conformant;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      process.stdout.write(`${paint(['bold', 'red'], 'REFUSED')}  ${file}: ${error.message}\nIt certifies nothing.\n`);
+      process.stdout.write(
+        `${paint(['bold', 'red'], 'REFUSED')}  ${printable(`${file}: ${error.message}`)}\nIt certifies nothing.\n`,
+      );
       return EXIT.incomplete;
     }
   },

@@ -1,0 +1,116 @@
+/** What a target says reaches no reader raw: in no format is there a character that could command a terminal or disguise text. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { anyCharacter } from '../../simulators/common/testing/text.ts';
+import { Redactor } from '../client/redact.ts';
+import type { Report } from '../runner/types.ts';
+import { createReporters, REPORT_FORMATS } from './create.ts';
+import { annotations } from './github.ts';
+import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './samples.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-unprintable-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Listed one by one, since the code that is tested names them by their properties. */
+const FORBIDDEN = [
+  ...Array.from({ length: 0x20 }, (_, code) => code).filter((code) => code !== 9 && code !== 10),
+  ...Array.from({ length: 0x21 }, (_, index) => 0x7f + index),
+  ...[0x061c, 0x200e, 0x200f, 0x2028, 0x2029],
+  ...[0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069],
+].map((code) => String.fromCharCode(code));
+const forbiddenIn = (text: string): string[] => FORBIDDEN.filter((character) => text.includes(character));
+
+const nasty = fc.oneof(
+  fc.constantFrom(...FORBIDDEN),
+  fc.constantFrom('\u001b[2J', '\u001b]0;title\u0007', '\u009b31m', '\r\n', '\u202egpj.exe'),
+  fc.string({ unit: anyCharacter, maxLength: 8 }),
+);
+
+/** What a report itself says, in words of its own. */
+const OWN = new Set([
+  'level',
+  'outcome',
+  'api',
+  'started_at',
+  'needs',
+  'capabilities',
+  'requirements_version',
+  'method',
+]);
+
+/** The value with `text` in every string, and in the names of headers. */
+function poisoned(value: unknown, text: () => string, inHeaders = false): unknown {
+  if (typeof value === 'string') return `${value.slice(0, 3)}${text()}${value.slice(3)}`;
+  if (Array.isArray(value)) return value.map((item) => poisoned(item, text));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [
+      inHeaders ? name + text() : name,
+      OWN.has(name) ? item : poisoned(item, text, name.endsWith('_headers')),
+    ]),
+  );
+}
+
+/** Reports in which every field is there, of a target that was reached, of one that was not, and of findings run again. */
+const reports = (): Report[] => {
+  const full = [
+    ...sampleChecks(),
+    sampleFailure({ id: 'device.a', curl: 'curl x', exchanges: [sampleExchange({ error: 'reset' })] }),
+    sampleFailure({ id: 'device.b', script: '#!/bin/sh\ncurl x\n', consequence_of: 'device.a' }),
+    sampleResult({ id: 'device.c', outcome: 'blocked', reason: 'no', blocked_by: 'device.a' }),
+    sampleResult({ id: 'device.d', observations: ['first', 'second'] }),
+  ];
+  const change = { unmet: ['--require drive'], narrowed_by: ['--fast'], options: { socket: '/a' } };
+  return [
+    sampleReport(full, change),
+    sampleReport(full, { unreachable: 'cannot connect. Try: curl' }),
+    sampleReport(full, { replay_of: { file: 'run.json', outcomes: { 'device.a': 'fail', 'device.z': 'warn' } } }),
+    sampleReport([sampleResult()], { unmet: ['--require drive: it does not'], exit_code: 2, complete: false }),
+  ];
+};
+
+/** Everything that a format writes for a report: to the terminal, and to its file. */
+async function written(format: string, report: Report): Promise<string> {
+  let said = '';
+  const output = { write: (text: string) => (said += text) };
+  const options = { redactor: new Redactor(), stdout: output, stderr: output, env: { NO_COLOR: '1' }, verbose: true };
+  const file = join(folder, format);
+  const { target, seed } = report;
+  const start = { checks: [], suite: { api: 'device', checks: [] }, requirements: '2026-11-21', target, seed } as never;
+  for (const reporter of createReporters([format, `${format}=${file}`], options)) {
+    reporter.onStart?.(start);
+    await reporter.onEnd?.(report);
+  }
+  return said + readFileSync(file, 'utf8');
+}
+
+test.each(REPORT_FORMATS)('%s shows no raw control character of a target', async (format) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(nasty, { minLength: 1, maxLength: 20 }), async (texts) => {
+      let next = 0;
+      const text = (): string => texts[next++ % texts.length] ?? '';
+      for (const report of reports()) {
+        const shown = await written(format, poisoned(report, text) as Report);
+        expect(forbiddenIn(shown), format).toEqual([]);
+      }
+    }),
+    { numRuns: 12, endOnFailure: true },
+  );
+});
+
+test.each(['json', 'ctrf'])('%s still holds what the target said, to the character', async (format) => {
+  const actual = FORBIDDEN.join('');
+  const shown = await written(format, sampleReport([sampleFailure({ actual })]));
+  expect(shown).toContain('\\u009b');
+  const [stdout = ''] = shown.split('\n}\n');
+  expect(JSON.stringify(JSON.parse(`${stdout}\n}`))).toContain(JSON.stringify(actual).slice(1, -1));
+});
+
+test('an annotation stays one line, whatever breaks lines elsewhere', () => {
+  const text = FORBIDDEN.join('x');
+  for (const line of annotations(sampleReport([sampleFailure({ actual: text })])))
+    expect(line.trimEnd().split(/[\r\n\u0085\u2028\u2029]/)).toHaveLength(1);
+});
