@@ -13,12 +13,12 @@ import {
   readFileSync,
   readSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { besideName, NEW_FILE, replaceWith } from './new-file.ts';
 import { UsageError } from './usage.ts';
 
 /**
@@ -37,8 +37,8 @@ export function prepareFile(option: string, path: string): string {
     if (there?.isDirectory() === true) throw new Error(`${file} is a folder`);
     // Tried for real: some file systems (/proc) refuse new files in folders that they call writable.
     if (there === undefined || there.isFile()) {
-      const beside = `${there === undefined ? file : realpathSync(file)}.${process.pid}.tmp`;
-      closeSync(openSync(beside, 'w'));
+      const beside = besideName(there === undefined ? file : realpathSync(file));
+      closeSync(openSync(beside, NEW_FILE));
       rmSync(beside);
     } else accessSync(file, constants.W_OK);
   } catch (error) {
@@ -66,15 +66,7 @@ export function writeWhole(file: string, text: string): void {
     writeFileSync(file, text);
     return;
   }
-  const place = there === undefined ? file : realpathSync(file);
-  const beside = `${place}.${process.pid}.tmp`;
-  try {
-    writeFileSync(beside, text, { mode: 0o644 });
-    renameSync(beside, place);
-  } catch (error) {
-    rmSync(beside, { force: true });
-    throw error;
-  }
+  replaceWith(there === undefined ? file : realpathSync(file), text);
 }
 
 const PIECE = 65_536;

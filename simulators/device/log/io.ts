@@ -8,6 +8,7 @@
 import fs from 'node:fs';
 import process from 'node:process';
 import { promisify } from 'node:util';
+import { besideName, isBesideName, NEW_FILE } from '../../../harness/common/new-file.ts';
 
 export interface DiskIo {
   open(path: string, flags: string | number, mode?: number): number;
@@ -120,14 +121,46 @@ export async function replaceFile(
   durable: boolean,
   mode?: number,
 ): Promise<void> {
-  const beside = `${directory}/${name}.new`;
-  const fd = io.open(beside, 'w', mode);
-  try {
+  await putInPlace(io, `${directory}/${name}`, mode, async (fd) => {
     io.write(fd, typeof content === 'string' ? Buffer.from(content) : content, 0);
     if (durable) await io.sync(fd);
-  } finally {
-    io.close(fd);
-  }
-  io.rename(beside, `${directory}/${name}`);
+  });
   if (durable) await io.syncDirectory(directory);
+}
+
+/** Makes a new file beside `path`, has it filled, and renames it into place. A failure leaves `path` as it was, and nothing beside it. */
+export async function putInPlace(
+  io: DiskIo,
+  path: string,
+  mode: number | undefined,
+  fill: (fd: number) => Promise<void>,
+): Promise<void> {
+  const beside = besideName(path);
+  try {
+    const fd = io.open(beside, NEW_FILE, mode);
+    try {
+      await fill(fd);
+    } finally {
+      io.close(fd);
+    }
+    io.rename(beside, path);
+  } catch (error) {
+    discard(io, beside);
+    throw error;
+  }
+}
+
+/** After a failure that is told already: an agent that was killed cannot remove anything any more, its next start does. */
+function discard(io: DiskIo, path: string): void {
+  try {
+    io.remove(path);
+  } catch {}
+}
+
+/** Removes files and links that a crash has left before they were put in place, in a directory that nobody else uses. */
+export function removeUnfinished(io: DiskIo, directory: string): void {
+  for (const name of ifPresent(directory, () => fs.readdirSync(directory)) ?? []) {
+    const path = `${directory}/${name}`;
+    if (isBesideName(name) && !fs.lstatSync(path).isDirectory()) io.remove(path);
+  }
 }

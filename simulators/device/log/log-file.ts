@@ -4,7 +4,7 @@ import type { LogBehaviour } from '../behaviour.ts';
 import { compactedName, copyTail } from './compaction.ts';
 import { type Generation, NO_GAPS, SparseIndex } from './generation.ts';
 import { LogHandle } from './handles.ts';
-import { type DiskIo, DURABLE, ifPresent, isUnwritable } from './io.ts';
+import { type DiskIo, DURABLE, ifPresent, isUnwritable, removeUnfinished } from './io.ts';
 import { type Mark, nextBlock, readMark, writeMark } from './mark.ts';
 import { recover } from './recover.ts';
 
@@ -141,6 +141,7 @@ export class LogFile {
     const { io, directory } = this.#options;
     const beside = `${directory}/${compactedName(LOG_FILE)}`;
     if (existsSync(beside)) io.remove(beside);
+    removeUnfinished(io, directory);
     if (!this.#unended) return;
     const fd = io.open(this.path, 'r+');
     try {

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, normalize } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { isBesideName } from '../../../harness/common/new-file.ts';
 import { anyCharacter } from '../../common/testing/text.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import { DeployError } from '../ports.ts';
@@ -110,7 +111,7 @@ test('any set of paths is written as a whole below the root, or not at all', asy
         expect(below(files.root)).toEqual(['/before']);
       }
       expect(readdirSync(home.path)).toEqual(['robot']);
-      expect(existsSync(`${home.path}/robot/root.new`)).toBe(false);
+      expect(readdirSync(`${home.path}/robot`).filter(isBesideName)).toEqual([]);
     }),
     { numRuns: 200 },
   );

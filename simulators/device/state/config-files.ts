@@ -4,6 +4,7 @@
  */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { besideName } from '../../../harness/common/new-file.ts';
 import { type DiskIo, errorCode, ifPresent } from '../log/io.ts';
 import { type ConfigFile, DeployError } from '../ports.ts';
 
@@ -55,8 +56,7 @@ export class ConfigFiles {
 
   /** Puts a set in place, in one step. */
   async swap(name: string): Promise<void> {
-    const beside = `${this.root}.new`;
-    this.#io.remove(beside);
+    const beside = besideName(this.root);
     this.#adopt();
     this.#io.link(name, beside);
     this.#io.rename(beside, this.root);
@@ -72,7 +72,7 @@ export class ConfigFiles {
     this.prune();
   }
 
-  /** Removes all sets except the one in place. */
+  /** Removes all sets except the one in place; what else a user has put beside them stays. */
   prune(): void {
     const keep = this.current;
     for (const set of this.#sets()) {
@@ -118,11 +118,11 @@ export class ConfigFiles {
 
   #sets(): string[] {
     const path = `${this.#directory}/${SETS}`;
-    return ifPresent(path, () => readdirSync(path)) ?? [];
+    return (ifPresent(path, () => readdirSync(path)) ?? []).filter((name) => /^\d+$/.test(name));
   }
 
   #newest(): number {
-    return this.#sets().reduce((highest, set) => Math.max(highest, Number.parseInt(set, 10) || 0), 0);
+    return this.#sets().reduce((highest, set) => Math.max(highest, Number(set)), 0);
   }
 }
 

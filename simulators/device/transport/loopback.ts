@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
+import { SECRET_MODE } from '../../../harness/common/new-file.ts';
 import { UsageError } from '../../../harness/common/usage.ts';
 import { disk, ifPresent, replaceFile } from '../log/io.ts';
 import {
@@ -69,7 +70,7 @@ class LoopbackEndpoint implements Endpoint {
     const content = `${JSON.stringify(rules.discovery({ port, token }))}\n`;
     try {
       check();
-      await replaceFile(disk, dirname(discovery), basename(discovery), content, false, 0o600);
+      await replaceFile(disk, dirname(discovery), basename(discovery), content, false, SECRET_MODE);
     } catch (error) {
       server.close();
       const why = error instanceof Error ? error.message : String(error);

@@ -11,14 +11,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Type, { type Static } from 'typebox';
+import { SECRET_MODE } from '../../../harness/common/new-file.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import type { Clock } from '../../common/clock.ts';
 import { signRs512 } from '../../common/jwt.ts';
-import { type DiskIo, disk, replaceFile } from '../log/io.ts';
+import { type DiskIo, disk, removeUnfinished, replaceFile } from '../log/io.ts';
 
 const KEY_FILE = 'private-key.pem';
 const DEVICE_FILE = 'device.json';
-const PRIVATE = 0o600;
 const PRIVATE_DIRECTORY = 0o700;
 /** Seconds: the platform accepts `exp` = `iat` + 2 minutes. */
 const DEVICE_JWT_LIFETIME = 120;
@@ -96,5 +96,6 @@ async function readIfThere(path: string): Promise<string | undefined> {
 /** Writes a file that only the owner can read, in one step. */
 async function writeWhole(io: DiskIo, directory: string, name: string, text: string): Promise<void> {
   io.makeDirectory(directory, PRIVATE_DIRECTORY);
-  await replaceFile(io, directory, name, text, false, PRIVATE);
+  removeUnfinished(io, directory);
+  await replaceFile(io, directory, name, text, false, SECRET_MODE);
 }
