@@ -93,6 +93,11 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     async () => (await import('./commands/replay.ts')).replay,
   ),
   entry(
+    'report <file>',
+    'Write the JSON of a run or a fleet once more, as a page or in any other format',
+    async () => (await import('./commands/report.ts')).report,
+  ),
+  entry(
     'verify <file>',
     'Check a certificate, and show what it claims and what it does not',
     async () => (await import('./commands/verify.ts')).verify,

@@ -2,10 +2,19 @@
 
 import { randomUUID } from 'node:crypto';
 import { readableDuration } from '../common/durations.ts';
-import { cutTo, hanging, type Output, painter, printable, printableValue, wrap } from '../common/terminal.ts';
+import {
+  cutTo,
+  hanging,
+  type Output,
+  type Paint,
+  painter,
+  printable,
+  printableValue,
+  wrap,
+} from '../common/terminal.ts';
 import { writeWhole } from '../common/user-files.ts';
 import { summarise } from '../runner/summary.ts';
-import type { CheckResult, Report } from '../runner/types.ts';
+import type { Api, CheckResult, Report, TargetDescription } from '../runner/types.ts';
 import type { LiveFormat, Reporter, ReporterOptions } from './format.ts';
 import {
   blockedOtherwise,
@@ -59,21 +68,32 @@ export function prettyReporter(
 ): Reporter {
   const paint = painter(output, env);
   const progress = new Progress(output, paint);
+  let begun = false;
   return {
     onStart({ checks, suite, requirements, target, seed }) {
+      begun = true;
       const planned = checks.filter((planned) => planned.skip === undefined).length;
-      const line = `control ${shown(target.control)} · ${target.capabilities.join(' ') || 'no capabilities'} · seed ${seed} · requirements of ${requirements} · ${planned} of ${checks.length} checks`;
-      output.write(`${paint('bold', `check ${suite.api}`)}  ${shown(target.address)}\n${paint('dim', line)}\n\n`);
+      const about = [`seed ${seed}`, `requirements of ${requirements}`, `${planned} of ${checks.length} checks`];
+      output.write(head(suite.api, target, about, paint));
       progress.start(checks.length);
     },
     onCheckStart: (check) => progress.begin(check.id),
     onCheckEnd: (result) => progress.end(result),
     onEnd(report) {
       progress.stop();
-      const text = prettyText(report, { verbose, paint, columns: columnsOf(output) });
+      // A report that is written once more was not followed from its start.
+      const about = [`seed ${report.seed}`, `requirements of ${report.requirements_version}`, report.started_at];
+      const first = begun ? '' : head(report.api, report.target, about, paint);
+      const text = first + prettyText(report, { verbose, paint, columns: columnsOf(output) });
       output.write(env['GITHUB_ACTIONS'] === 'true' ? inert(text) : text);
     },
   };
+}
+
+/** What is checked, and how. */
+function head(api: Api, target: TargetDescription, about: readonly string[], paint: Paint): string {
+  const line = [`control ${shown(target.control)}`, target.capabilities.join(' ') || 'no capabilities', ...about];
+  return `${paint('bold', `check ${api}`)}  ${shown(target.address)}\n${paint('dim', line.join(' · '))}\n\n`;
 }
 
 /** The finished report as text. */

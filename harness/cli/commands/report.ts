@@ -1,0 +1,89 @@
+/** `muster report`: writes a result that was kept as JSON once more, in other formats. */
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { reportHtml } from '../../../simulators/fleet/report/report.ts';
+import { exitCode, type FleetResult, fleetResult } from '../../../simulators/fleet/result/result.ts';
+import { Redactor } from '../../client/redact.ts';
+import { painter } from '../../common/terminal.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
+import { prepareFile, writeWhole } from '../../common/user-files.ts';
+import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
+import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/read.ts';
+import { summaryText } from '../fleet-summary.ts';
+import { command } from '../options.ts';
+
+export const report = command({
+  options: {
+    file: {
+      type: 'string',
+      positional: true,
+      required: true,
+      describe: "A report of `muster check` in JSON, or a fleet's result.json",
+    },
+    report: {
+      type: 'string',
+      array: true,
+      describe: `Report: ${REPORT_FORMATS_TEXT}; of a fleet, pretty or html`,
+      defaultText: 'pretty',
+    },
+    verbose: { type: 'boolean', describe: 'Show a line for each check that passed, too' },
+  },
+  examples: [
+    ['muster report run.json --report html=run.html', 'a page to send to somebody'],
+    ['muster report run.json', 'what the run printed, once more'],
+    ['muster report muster-report/fleet/result.json --report html=fleet.html', 'the page of a fleet'],
+  ],
+  epilogue: 'The exit code is 0 whatever the report says: nothing is judged again.',
+  async run({ file, report: formats, verbose }) {
+    const value = readJson(file);
+    if (looksLikeReport(value)) await renderCheck(value, file, formats ?? [], verbose);
+    else if (isFleet(value)) renderFleet(fleetFrom(value, file), file, formats ?? ['pretty']);
+    else {
+      throw new UsageError(
+        `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE) nor the result.json of a fleet`,
+      );
+    }
+    return EXIT.conformant;
+  },
+});
+
+async function renderCheck(
+  value: OldReport,
+  file: string,
+  formats: readonly string[],
+  verbose: boolean,
+): Promise<void> {
+  const run = reportFrom(value, file);
+  const { stdout, stderr, env } = process;
+  // Secrets were masked when the report was written.
+  const reporters = createReporters(formats, { redactor: new Redactor(), stdout, stderr, env, verbose });
+  for (const reporter of reporters) await reporter.onEnd?.(run);
+}
+
+const isFleet = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && 'robots' in value && 'verdict' in value;
+
+/** Throws UsageError that names what is wrong. */
+function fleetFrom(value: object, file: string): FleetResult {
+  if (fleetResult.is(value)) return value;
+  const [problem] = fleetResult.problems(value);
+  throw new UsageError(`${file}: is not the result of a fleet: ${problem?.path ?? ''} ${problem?.message ?? ''}`);
+}
+
+function renderFleet(result: FleetResult, file: string, formats: readonly string[]): void {
+  for (const spec of formats) {
+    const [name, ...rest] = spec.split('=');
+    const place = rest.length === 0 ? undefined : rest.join('=');
+    if (place === '') throw new UsageError(`--report ${spec}: the file after = is missing`);
+    const text = fleetText(name ?? '', result, file, place === undefined);
+    if (place === undefined) process.stdout.write(text);
+    else writeWhole(prepareFile(`--report ${spec}`, place), text);
+  }
+}
+
+function fleetText(format: string, result: FleetResult, file: string, terminal: boolean): string {
+  if (format === 'html') return reportHtml(result);
+  if (format !== 'pretty') throw new UsageError(`--report ${format}: of a fleet, accepted are pretty and html`);
+  const paint = painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' });
+  return summaryText(result, { out: dirname(file), code: exitCode(result) }, paint);
+}

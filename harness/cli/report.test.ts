@@ -1,0 +1,87 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { reportHtml } from '../../simulators/fleet/report/report.ts';
+import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
+import { htmlFormat } from '../reports/html.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
+import { refusal, runCommand } from './testing/in-process.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-report-again-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const place = (name: string): string => join(folder, name);
+const left = (name: string, value: unknown): string => {
+  writeFileSync(place(name), JSON.stringify(value));
+  return place(name);
+};
+
+/** What the command prints. */
+async function printed(...words: string[]): Promise<string> {
+  let text = '';
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
+    text += String(part);
+    return true;
+  });
+  try {
+    expect(await runCommand(['report', ...words])).toBe(0);
+  } finally {
+    spy.mockRestore();
+  }
+  return text;
+}
+
+describe('muster report', () => {
+  const run = sampleReport([sampleResult(), sampleFailure()]);
+
+  it('writes every format from the JSON of a run, as the run would have', async () => {
+    const file = left('run.json', run);
+    await printed(file, '--report', `html=${place('run.html')}`, `json=${place('again.json')}`);
+    expect(readFileSync(place('run.html'), 'utf8')).toBe(htmlFormat.document(run));
+    expect(JSON.parse(readFileSync(place('again.json'), 'utf8'))).toEqual(run);
+  });
+
+  it('says what was checked and what came of it, with exit code 0 for a failure', async () => {
+    const text = await printed(left('run.json', run));
+    expect(text).toMatch(/^check device {2}unix:/);
+    expect(text).toMatch(/NOT CONFORMANT[\s\S]*exit 1: a MUST does not hold/);
+  });
+
+  it('reads a report without the members that older versions did not write', async () => {
+    const {
+      coverage: _,
+      requirements_digest: __,
+      options: ___,
+      api: ____,
+      complete: _____,
+      ...old
+    } = run as typeof run & Record<string, unknown>;
+    const checks = run.checks.map(({ requirement_id: _, ...check }) => check);
+    const text = await printed(left('old.json', { ...old, checks }));
+    expect(text).toMatch(/2 of 2 checks decided/);
+    expect(text).toContain('device.events.replay.exclusive');
+  });
+
+  it('writes the page of a fleet again', async () => {
+    const result = resultWith();
+    const file = left('result.json', result);
+    await printed(file, '--report', `html=${place('fleet.html')}`);
+    expect(readFileSync(place('fleet.html'), 'utf8')).toBe(reportHtml(result));
+    expect(await printed(file)).toContain(result.scenario);
+  });
+
+  it.each([
+    [[join(folder, 'none.json')], /none\.json: cannot be read/],
+    [[left('text.json', 'a text')], /neither a report of `muster check` in JSON .* nor the result\.json of a fleet/],
+    [
+      [left('half.json', { checks: [{ id: 'device.x', outcome: 'odd' }] })],
+      /half\.json: is not a report of `muster check`/,
+    ],
+    [[left('nothing.json', { checks: [] })], /does not say which API was checked/],
+    [[left('f.json', resultWith()), '--report', 'junit'], /--report junit: of a fleet, accepted are pretty and html/],
+    [[left('f.json', resultWith()), '--report', 'html='], /the file after = is missing/],
+    [[left('fleet-half.json', { robots: 1, verdict: 'valid' })], /is not the result of a fleet/],
+  ])('refuses %j', async (words, message) => {
+    expect(await refusal(['report', ...words])).toMatch(message);
+  });
+});
