@@ -39,11 +39,15 @@ export function storesEvent(line: LogLine, id: bigint): boolean {
   return line.json && line.text.includes(String(id)) && containsId(line.value, id);
 }
 
-function containsId(value: unknown, id: bigint): boolean {
-  if (typeof value === 'number') return value === Number(id);
-  if (typeof value === 'string') return value === String(id);
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).some((item) => containsId(item, id));
+/** Without recursion: a target's log may hold a line of any depth. */
+function containsId(line: unknown, id: bigint): boolean {
+  const left = [line];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === 'number' ? value === Number(id) : value === String(id)) return true;
+    if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) left.push(item);
+  }
+  return false;
 }
 
 /** The files of the log, oldest first: one, or the `.jsonl` files of the directory that control names. */

@@ -1,0 +1,69 @@
+/** Bytes as inputs: strings of characters up to U+00FF, in pieces, damaged in the ways that bytes get damaged. */
+import fc from 'fast-check';
+
+/** The bytes of such a string. */
+export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+/** Text as such a string, in UTF-8. */
+export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+
+/** Any bytes. */
+export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
+  fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
+
+/** Where to cut bytes, as parts of 2^16. */
+export const cuts = fc.array(fc.nat(0xffff), { maxLength: 12 });
+
+/** The bytes in pieces; none is empty. */
+export function pieces(bytes: Buffer, at: readonly number[]): Buffer[] {
+  const edges = [...new Set(at.map((part) => Math.floor((part * bytes.length) / 0x10000)))].toSorted((a, b) => a - b);
+  return [0, ...edges]
+    .map((start, index) => bytes.subarray(start, edges[index] ?? bytes.length))
+    .filter(({ length }) => length > 0);
+}
+
+/** One damage; `at` is a part of 2^16 of the text. */
+export type Damage =
+  | { do: 'cut' | 'remove' | 'double' | 'swap'; at: number; length: number }
+  | { do: 'insert' | 'replace'; at: number; text: string };
+
+const at = fc.nat(0xffff);
+
+/** Damages of which some put in one of the words. */
+export const damageWith = (words: readonly string[]): fc.Arbitrary<Damage> =>
+  fc.oneof(
+    fc.record({
+      do: fc.constantFrom('cut' as const, 'remove' as const, 'double' as const, 'swap' as const),
+      at,
+      length: fc.oneof(fc.constant(1), fc.nat(64)),
+    }),
+    fc.record({
+      do: fc.constantFrom('insert' as const, 'replace' as const),
+      at,
+      text: fc.oneof(fc.constantFrom(...words), anyBytes(4)),
+    }),
+  );
+
+/** The text after one damage after the other. */
+export function damaged(text: string, damages: readonly Damage[]): string {
+  return damages.reduce((all, damage) => {
+    const start = Math.floor((damage.at * (all.length + 1)) / 0x10000);
+    const before = all.slice(0, start);
+    switch (damage.do) {
+      case 'cut':
+        return before;
+      case 'remove':
+        return before + all.slice(start + damage.length);
+      case 'double':
+        return before + all.slice(start, start + damage.length) + all.slice(start);
+      case 'swap': {
+        const [one, two] = [start + damage.length, start + 2 * damage.length];
+        return before + all.slice(one, two) + all.slice(start, one) + all.slice(two);
+      }
+      case 'insert':
+        return before + damage.text + all.slice(start);
+      default:
+        return before + damage.text + all.slice(start + damage.text.length);
+    }
+  }, text);
+}

@@ -1,0 +1,82 @@
+/** The suite's reader of a target's log: whatever is in the files, it reads the whole lines, and finds the events that they hold. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { scratch } from '../../../../simulators/common/testing/scratch.ts';
+import type { Device } from '../../../../suites/device/support/check.ts';
+import { readLog, storesEvent } from '../../../../suites/device/support/disk.ts';
+import { hostFiles } from '../../../targets/files/host-files.ts';
+import { anyBytes, bytesOf, type Damage, damaged, damageWith, utf8 } from '../bytes.ts';
+import { type Fuzzer, fuzzer } from '../fuzzer.ts';
+
+interface LinesInput {
+  /** Files of the log, oldest first; one is a file, several are a folder of segments. */
+  files: string[];
+  damages: Damage[];
+  id: number;
+}
+
+const line = fc.oneof(
+  { weight: 6, arbitrary: fc.nat(99).map((id) => `{"object":"event","id":${id},"type":"x","data":{}}`) },
+  { weight: 2, arbitrary: fc.json({ maxDepth: 4 }).map(utf8) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('', '[]', '7', '"7"', '{"id":"7"}', '{"a":[{"b":7}]}', '{"__proto__":7}', 'null'),
+  },
+  { weight: 1, arbitrary: fc.nat(20_000).map((depth) => `${'['.repeat(depth)}7${']'.repeat(depth)}`) },
+  { weight: 1, arbitrary: anyBytes(20) },
+);
+const file = fc.array(line, { maxLength: 12 }).map((lines) => lines.map((text) => `${text}\n`).join(''));
+
+const inputs: fc.Arbitrary<LinesInput> = fc.record({
+  files: fc.array(file, { minLength: 1, maxLength: 3 }),
+  damages: fc.array(damageWith(['\n', '\r\n', '\0', '{', '7', '\u00ef\u00bb\u00bf']), { maxLength: 3 }),
+  id: fc.nat(99),
+});
+
+async function attack(path: string, { files, damages, id }: LinesInput): Promise<string | undefined> {
+  rmSync(path, { recursive: true, force: true });
+  const written = files.map((text, index) => (index === files.length - 1 ? damaged(text, damages) : text));
+  if (written.length > 1) mkdirSync(path);
+  const nameOf = (index: number): string => (written.length > 1 ? join(path, `${index + 1}.jsonl`) : path);
+  for (const [index, text] of written.entries()) writeFileSync(nameOf(index), bytesOf(text));
+  const target = { info: { event_log: path }, files: hostFiles } as unknown as Device;
+  const lines = await readLog(target);
+  const expected = written
+    .map((text) => bytesOf(text).toString('utf8'))
+    .join('')
+    .split('\n');
+  const tail = expected.pop() ?? '';
+  if (tail !== '' && isJson(tail)) expected.push(tail);
+  if (lines.map(({ text }) => text).join('\n') !== expected.join('\n')) return 'the reader gives other lines';
+  for (const found of lines) {
+    if (found.json !== isJson(found.text)) return 'a line is taken for JSON, or is not';
+    const plain = found.text.startsWith(`{"object":"event","id":${id},"type":"x"`);
+    if (storesEvent(found, BigInt(id)) !== plain && found.json && plain) return 'an event is not found in its line';
+  }
+  return undefined;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const it: Fuzzer<LinesInput> = {
+  name: 'log-lines',
+  about: "anything in the files of a target's log, against the suite's reader",
+  inputs,
+  open: async () => {
+    const home = scratch();
+    return {
+      attack: (input) => attack(join(home.path, 'log'), input),
+      [Symbol.asyncDispose]: async () => home[Symbol.dispose](),
+    };
+  },
+};
+
+export const logLines = fuzzer(it);
