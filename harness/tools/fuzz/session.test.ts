@@ -7,7 +7,7 @@ import { keep, kept } from './finds.ts';
 import { fuzzer } from './fuzzer.ts';
 import { session } from './session.ts';
 
-/** Fails on numbers from 100 on, and dies of numbers that end with 7. */
+/** Fails on numbers from 100 on, in another way on the largest, and dies of numbers that end with 7. */
 function brittle() {
   const opened = { subjects: 0, closed: 0 };
   const it = fuzzer<number>({
@@ -19,6 +19,7 @@ function brittle() {
       return {
         attack: (input) => {
           if (input % 10 === 7) throw new Error(`died of ${input}`);
+          if (input === 1_000) return 'the largest';
           return input >= 100 ? `too large by ${input - 100}` : undefined;
         },
         [Symbol.asyncDispose]: async () => {
@@ -36,12 +37,13 @@ it('shrinks each kind of find once, goes on with a fresh subject, and counts the
   const { tried, again } = await session(subject, {
     seed: 1,
     ms: 60_000,
-    finds: 2,
+    finds: 3,
     onFind: (find) => finds.push(find),
   });
   expect(finds.toSorted((a, b) => Number(a.input) - Number(b.input))).toEqual([
     { wrong: 'the attack ended with Error: died of 7', input: 7 },
     { wrong: 'too large by 0', input: 100 },
+    { wrong: 'the largest', input: 1_000 },
   ]);
   expect(again).toBeGreaterThan(0);
   expect(tried).toBeGreaterThan(again);
