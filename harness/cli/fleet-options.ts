@@ -64,6 +64,11 @@ export const fleetOptions = {
     defaultText: 'in memory',
     group: FLEET,
   },
+  keep: {
+    type: 'boolean',
+    describe: 'Leave the event logs and config files of robots when the run ends',
+    group: FLEET,
+  },
   force: { type: 'boolean', describe: 'Continue even if the preflight check fails', group: FLEET },
   defect: {
     type: 'string',

@@ -28,7 +28,7 @@ const SHOWN = ['ping.ms', 'http.ms', 'sync.ms', 'reconnect.ms'];
 
 const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
   valid: ['✓', 'green', 'the generator kept up'],
-  suspect: ['!', 'yellow', 'the generator was late at times: read the figures with care'],
+  suspect: ['!', 'yellow', 'read the figures with care'],
   invalid: ['✗', 'red', 'the generator saturated: the figures are its own'],
 };
 

@@ -74,6 +74,7 @@ async function fleetRun(args: FleetArguments): Promise<Omit<RunOptions, 'screen'
     thresholds: thresholdsFrom(args.threshold),
     version: VERSION,
     force: args.force,
+    keep: args.keep,
     ...(args.dir === undefined ? {} : { dir: resolve(args.dir) }),
     ...(workers === undefined ? {} : { workers }),
     ...(shard === undefined ? {} : { shard }),

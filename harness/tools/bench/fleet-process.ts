@@ -125,7 +125,7 @@ async function robots(
       trace: false,
       defects: {},
     },
-    { onTick: () => {}, onKeys: () => {}, onViolation: () => {} },
+    { onTick: () => {}, onKeys: () => {}, onViolation: () => {}, onDisturbance: () => {} },
   );
   mkdirSync(join(place, name, 'r'), { recursive: true });
   await host.prepare();

@@ -148,11 +148,13 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     });
   }
 
-  onClose(connection: MqttConnection): void {
+  onClose(connection: MqttConnection, reason: Error): void {
     if (connection !== this.#connection) return;
     this.#connection = undefined;
     this.disconnectedAt = this.#hub.time.now();
-    if (!this.signal.aborted) this.#connectLater();
+    if (this.signal.aborted) return;
+    this.onLost(new BrokerError(this.#hub.mqtt, reason));
+    this.#connectLater();
   }
 
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void {
@@ -179,6 +181,9 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
 
   /** Enrolling or connecting failed and will be tried again. A fleet replaces this method. */
   onUnreachable(_error: Error): void {}
+
+  /** The connection to the broker ended, and not by this robot. A fleet replaces this method. */
+  onLost(_error: Error): void {}
 
   override onSynced(): void {
     // A new connection since the sync began means that a request to sync may have been missed.

@@ -2,6 +2,7 @@
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import type { PlatformAddress, ReleaseFixture } from '../platform/client.ts';
+import type { Disturbance } from '../result/disturbances.ts';
 import type { Violation } from '../result/result.ts';
 import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';
@@ -53,6 +54,8 @@ export interface HostConfig {
   /** Events that a robot keeps. */
   retain: number;
   durability: 'os' | 'sync';
+  /** Leaves the files of robots when the host ends. */
+  keep?: boolean;
   /** Lists every action in `PhaseOutcome.trace`. */
   trace: boolean;
   /** Robots with a planted defect: names of `simulators/defects/device` by index. */
@@ -63,6 +66,8 @@ export interface HostEvents {
   onTick(tick: HostTick): void;
   onKeys(done: number): void;
   onViolation(violation: Violation): void;
+  /** The first trouble of each kind. */
+  onDisturbance(disturbance: Disturbance): void;
 }
 
 /** Sent about once a second. */

@@ -7,6 +7,7 @@ import { referenceBehaviour } from '../../device/behaviour.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
 import { masked, PlatformClient } from '../platform/client.ts';
+import type { DisturbanceKind } from '../result/disturbances.ts';
 import { ensureKeys, type KeyStore } from '../robot/keys.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { type FleetUplinks, fleetUplinks } from '../robot/uplinks.ts';
@@ -37,6 +38,9 @@ export class RobotHost implements Host {
   #canary: Canary | undefined;
   /** The robot that was last in trouble. */
   #trouble: Robot | undefined;
+
+  /** Kinds of trouble that the coordinator has heard of. */
+  readonly #disturbed = new Set<DisturbanceKind>();
 
   constructor(config: HostConfig, events: HostEvents) {
     this.name = config.name;
@@ -166,8 +170,8 @@ export class RobotHost implements Host {
 
   /** Call after `stop`. The last host of the fleet also removes the fleet's folder. */
   removeFiles(): void {
-    const { robotsDir, socketsDir } = this.#config;
-    for (const own of [robotsDir, socketsDir]) {
+    const { robotsDir, socketsDir, keep } = this.#config;
+    for (const own of keep ? [socketsDir] : [robotsDir, socketsDir]) {
       rmSync(own, { recursive: true, force: true, maxRetries: 3 });
       for (const above of [dirname(own), dirname(dirname(own))]) removeIfEmpty(above);
     }
@@ -214,6 +218,12 @@ export class RobotHost implements Host {
     trouble: (robot, error) => {
       this.#trouble = robot;
       this.#canary?.failed(error);
+    },
+    disturbed: (kind, error) => {
+      this.#metrics.current.count(kind);
+      if (!this.#metrics.measuring || this.#disturbed.has(kind)) return;
+      this.#disturbed.add(kind);
+      this.#events.onDisturbance({ kind, message: masked(error.message, this.#config.platform) });
     },
     progress: (deploymentId, timing) => this.#actions?.rollouts.progress(deploymentId, timing),
   };

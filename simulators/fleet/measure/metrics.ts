@@ -34,6 +34,8 @@ export const COUNTERS = [
   'http.errors',
   'list.errors',
   'sync.errors',
+  'uplink.lost',
+  'connect.errors',
   'sse.events',
   'start.errors',
   'storm.errors',

@@ -29,7 +29,7 @@ it('starts hosts one by one, and no further ones after a stop', async () => {
     }),
   );
   try {
-    const events = { onTick: () => {}, onKeys: () => {}, onViolation: () => {} };
+    const events = { onTick: () => {}, onKeys: () => {}, onViolation: () => {}, onDisturbance: () => {} };
     const hosts = new Hosts({ configs, processes: false, eventsOf: () => events, onLost: () => {} });
     expect(hosts.names).toEqual([]);
     const starting = hosts.start();

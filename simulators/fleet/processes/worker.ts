@@ -12,6 +12,7 @@ class Worker {
         onTick: (value) => this.#send({ notice: 'onTick', value }),
         onKeys: (value) => this.#send({ notice: 'onKeys', value }),
         onViolation: (value) => this.#send({ notice: 'onViolation', value }),
+        onDisturbance: (value) => this.#send({ notice: 'onDisturbance', value }),
       });
     },
     runCanary: (robot: number) => this.#host?.runCanary(robot),

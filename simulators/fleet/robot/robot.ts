@@ -2,6 +2,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
 import type { Recorder } from '../measure/metrics.ts';
+import type { DisturbanceKind } from '../result/disturbances.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 import { type DeploymentTiming, DeploymentTimings } from './deployment-timings.ts';
 import type { StreamFault } from './subscriber.ts';
@@ -19,6 +20,8 @@ export interface RobotListener {
   fault(robot: Robot, fault: StreamFault): void;
   /** Why the robot is not online. */
   trouble(robot: Robot, error: Error): void;
+  /** Something came between robot and platform, and not the scenario. */
+  disturbed(kind: DisturbanceKind, error: Error): void;
   /** The first subscriber has read `deployment.deployed`, or the platform has the robot's report. */
   progress(deploymentId: string, timing: DeploymentTiming): void;
 }
@@ -137,7 +140,7 @@ export class Robot implements UplinkListener {
   refused(error: Error): void {
     this.state = 'refused';
     this.#listener.count('connect.refused');
-    this.unreachable(error);
+    this.#troubled(error);
     this.#online.reject(error);
   }
 
@@ -152,11 +155,20 @@ export class Robot implements UplinkListener {
   }
 
   syncFailed(error: Error): void {
-    this.#listener.count('sync.errors');
-    if (this.state !== 'online') this.unreachable(error);
+    this.#listener.disturbed('sync.errors', error);
+    if (this.state !== 'online') this.#troubled(error);
   }
 
   unreachable(error: Error): void {
+    this.#listener.disturbed('connect.errors', error);
+    this.#troubled(error);
+  }
+
+  lost(error: Error): void {
+    this.#listener.disturbed('uplink.lost', error);
+  }
+
+  #troubled(error: Error): void {
     this.trouble = error.message;
     this.#listener.trouble(this, error);
   }

@@ -74,6 +74,8 @@ export interface UplinkListener {
   syncFailed(error: Error): void;
   /** Enrolling or connecting failed; it will be retried. */
   unreachable(error: Error): void;
+  /** The connection to the broker ended, and not by the robot; it connects again. */
+  lost(error: Error): void;
   connecting(): void;
   online(): void;
   /** Enrolling or connecting failed and will not be retried. */
@@ -87,7 +89,8 @@ export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listen
 export const observedUplinks =
   (factory: UplinkFactory): MakeUplink =>
   (port, identity, listener) => {
-    const uplink = factory(port, identity) as Uplink & SyncEvents & { onUnreachable?(error: Error): void };
+    const uplink = factory(port, identity) as Uplink &
+      SyncEvents & { onUnreachable?(error: Error): void; onLost?(error: Error): void };
     const { onSyncStarted, onSynced, onSyncFailed } = uplink;
     uplink.onSyncStarted = () => {
       listener.syncStarted();
@@ -102,6 +105,7 @@ export const observedUplinks =
       listener.syncFailed(error);
     };
     uplink.onUnreachable = (error) => listener.unreachable(error);
+    uplink.onLost = (error) => listener.lost(error);
     return uplink;
   };
 

@@ -2,8 +2,9 @@
 import type { HostTick, PhaseOutcome } from '../host/host.ts';
 import { decode, histogram, merge, type Snapshot, type Summary, summariesOf, summary } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
+import { type Disturbance, type DisturbanceKind, gradeDisturbances } from '../result/disturbances.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
-import { gradeRun } from '../result/verdict.ts';
+import { gradeRun, worst } from '../result/verdict.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 
@@ -138,6 +139,7 @@ export class FleetRecord {
   rssBytesPerRobot = 0;
   /** The current phase, `preparing` or `finishing`. */
   phase: string = 'preparing';
+  readonly #disturbances = new Map<DisturbanceKind, string>();
   readonly #began = monotonicMs();
   #phaseEpoch: number | undefined;
 
@@ -181,6 +183,10 @@ export class FleetRecord {
     if (this.violations.length < MAX_LISTED) this.violations.push(violation);
   }
 
+  addDisturbance({ kind, message }: Disturbance): void {
+    if (!this.#disturbances.has(kind)) this.#disturbances.set(kind, message);
+  }
+
   /** Closes a second. */
   second(robots: number): Tick {
     return this.progress.second(this.elapsedMs, this.phase, robots);
@@ -190,11 +196,14 @@ export class FleetRecord {
   measured(snapshot: Snapshot = { histograms: {}, counters: this.progress.counters }): Measured {
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
-    const { verdict, reasons } = gradeRun({
+    const generator = gradeRun({
       lateness: metrics['schedule.lateness.ms'],
       samples: this.progress.samples,
       exhausted: counters['exhausted'] ?? 0,
     });
+    const disturbed = gradeDisturbances(counters, this.#disturbances);
+    const verdict = worst([generator.verdict, disturbed.verdict]);
+    const reasons = [...generator.reasons, ...disturbed.reasons];
     const measured = this.phases.filter((phase) => phase.measured);
     const seconds = measured.reduce((sum, phase) => sum + phase.durationMs, 0) / 1000;
     return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds };

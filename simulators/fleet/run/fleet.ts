@@ -39,16 +39,21 @@ export class FleetLayout {
     return `${this.namePrefix}-${String(index).padStart(6, '0')}`;
   }
 
+  /** Holds the sockets of all robots. */
+  get socketsDir(): string {
+    return join(this.#dir, 's');
+  }
+
   /** Path of the Unix socket of a robot of this shard, even while the robot does not serve. Throws RangeError. */
   robotSocket(index: number): string {
     const position = this.members.indexOf(index);
     if (position < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.#options.robots} robots`);
-    return join(this.#socketsDir(position % this.#hosts), String(index));
+    return join(this.#socketsOf(position % this.#hosts), String(index));
   }
 
   hostConfigs(): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.#options;
-    const { retain = DEFAULT_RETAIN, durability = 'os', trace = false, defects = {} } = this.#options;
+    const { retain = DEFAULT_RETAIN, durability = 'os', trace = false, defects = {}, keep = false } = this.#options;
     return Array.from({ length: this.#hosts }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
       members: this.members.filter((_member, position) => position % this.#hosts === number),
@@ -60,11 +65,12 @@ export class FleetLayout {
       namePrefix: this.namePrefix,
       stateDir,
       robotsDir: join(this.#dir, 'r', String(number)),
-      socketsDir: this.#socketsDir(number),
+      socketsDir: this.#socketsOf(number),
       retain,
       durability,
       trace,
       defects,
+      ...(keep && { keep }),
     }));
   }
 
@@ -72,8 +78,8 @@ export class FleetLayout {
     return Math.max(this.#options.workers, 1);
   }
 
-  #socketsDir(host: number): string {
-    return join(this.#dir, 's', String(host));
+  #socketsOf(host: number): string {
+    return join(this.socketsDir, String(host));
   }
 }
 
@@ -86,7 +92,8 @@ export class Fleet implements AsyncDisposable {
   readonly options: FleetOptions;
   readonly layout: FleetLayout;
   readonly record = new FleetRecord();
-  readonly #dir: string;
+  /** The fleet's own folder. The robot of index I has its files in `r/HOST/I` of it. */
+  readonly dir: string;
   readonly #hosts: Hosts;
   readonly #client: PlatformClient | undefined;
   readonly #keysDone = new Map<string, number>();
@@ -98,8 +105,8 @@ export class Fleet implements AsyncDisposable {
     this.options = options;
     const { robots, scenario, shard, dir } = options;
     const share = Math.ceil(robots / (shard?.count ?? 1));
-    this.#dir = createWorkdir(baseDirFor(share * robotCost(scenario).diskBytes, dir));
-    this.layout = new FleetLayout(options, this.#dir);
+    this.dir = createWorkdir(baseDirFor(share * robotCost(scenario).diskBytes, dir));
+    this.layout = new FleetLayout(options, this.dir);
     this.#client = options.platform && new PlatformClient({ ...options.platform, connections: 8 });
     this.#hosts = new Hosts({
       configs: this.layout.hostConfigs(),
@@ -173,7 +180,7 @@ export class Fleet implements AsyncDisposable {
     return this.record.measured(await this.snapshot());
   }
 
-  /** Ends robots and workers, and removes the fleet's folder. Idempotent. */
+  /** Ends robots and workers, and removes the fleet's folder, or its sockets alone with `keep`. Idempotent. */
   stop(how: StopMode = 'orderly'): Promise<void> {
     this.#stopping ??= this.#stop(how);
     return this.#stopping;
@@ -187,7 +194,8 @@ export class Fleet implements AsyncDisposable {
     clearInterval(this.#clock);
     const results = await Promise.allSettled([this.#hosts.stop(how), this.#client?.close()]);
     // Synchronous, because an asynchronous removal of a hundred thousand files takes several times as long.
-    rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 });
+    const gone = this.options.keep === true ? this.layout.socketsDir : this.dir;
+    rmSync(gone, { recursive: true, force: true, maxRetries: 3 });
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0) throw new AggregateError(failures, 'the fleet did not stop cleanly');
   }
@@ -204,6 +212,7 @@ export class Fleet implements AsyncDisposable {
         this.record.addViolation(violation);
         this.options.onViolation?.(violation);
       },
+      onDisturbance: (disturbance) => this.record.addDisturbance(disturbance),
     };
   }
 

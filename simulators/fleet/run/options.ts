@@ -24,6 +24,8 @@ interface CommonOptions {
   stateDir: string;
   /** Folder for the robots' files while the fleet runs. Default: in memory (`/dev/shm`) when it has room, else `tmpdir()`. */
   dir?: string;
+  /** Leaves the robots' files (event logs, config files, identities) behind. */
+  keep?: boolean;
   /** Robots are called `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. Default: `robot`. */
   namePrefix?: string;
   /** Plants defects in robots, by index: names of `simulators/defects/device`. */

@@ -57,6 +57,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     },
   });
   fleet = running;
+  if (options.keep === true) screen.write(`files of robots: ${running.dir}\n`);
   void died?.then((how) => running.record.incomplete.push(how));
   const stop = (): Promise<void> => running.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);

@@ -62,8 +62,8 @@ export interface MqttEndpoint {
 export interface MqttListener {
   /** `payload` is valid during the call only. `retained`: stored before this connection subscribed. */
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void;
-  /** The connection ended, from whichever side. Called once, after `open` resolved. */
-  onClose(connection: MqttConnection): void;
+  /** The connection ended, from whichever side, for that reason. Called once, after `open` resolved. */
+  onClose(connection: MqttConnection, reason: Error): void;
 }
 
 /** Bytes are consumed before the next read of any connection, so all connections read into one buffer. Not with overlapped I/O. */
@@ -237,10 +237,11 @@ export class MqttConnection implements KeepAliveMember {
   };
 
   #closed(): void {
-    this.#step?.reject(this.#failure ?? new Error('the MQTT broker closed the connection'));
+    const reason = this.#failure ?? new Error('the MQTT broker closed the connection');
+    this.#step?.reject(reason);
     this.#step = undefined;
     if (this.#slot < 0) return;
     this.#keepAlive.delete(this, this.#slot);
-    this.#listener.onClose(this);
+    this.#listener.onClose(this, reason);
   }
 }
