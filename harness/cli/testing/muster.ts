@@ -19,8 +19,13 @@ export class Running implements AsyncDisposable {
   #stderr = '';
   readonly #waiters = new Set<() => void>();
 
-  constructor(words: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}) {
-    this.child = spawn(process.execPath, [CLI, ...words], {
+  /** `under`: a command that runs the rest of its words, such as `ip netns exec NAME`. */
+  constructor(
+    words: readonly string[],
+    options: { env?: Record<string, string>; cwd?: string; under?: readonly string[] } = {},
+  ) {
+    const [program = '', ...rest] = [...(options.under ?? []), process.execPath, CLI, ...words];
+    this.child = spawn(program, rest, {
       // Killed as one, with whatever it started.
       detached: true,
       env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: CACHE, ...options.env },

@@ -1,0 +1,97 @@
+/** A TCP proxy that a test makes worse: it can be gone, cut what is open, hold bytes back, and reset in the middle of an answer. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+export class FaultyProxy implements AsyncDisposable {
+  readonly #target: { host: string; port: number };
+  readonly #open = new Set<Socket>();
+  #server: Server | undefined;
+  #port = 0;
+  /** Milliseconds that each piece of an answer is held back. */
+  delayMs = 0;
+  /** Called for each piece of an answer; true resets the connection after the first half of it. */
+  resets: (piece: Buffer) => boolean = () => false;
+  /** Connections accepted so far, by the millisecond of `performance.now` in which they came. */
+  readonly arrivals: number[] = [];
+
+  private constructor(url: string) {
+    const { hostname, port } = new URL(url);
+    this.#target = { host: hostname, port: Number(port) };
+  }
+
+  /** `url`: what it passes everything on to. */
+  static async before(url: string): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(url);
+    await proxy.start();
+    return proxy;
+  }
+
+  /** `url` with the address of the proxy in place of its own. */
+  instead(url: string): string {
+    const { protocol, pathname } = new URL(url);
+    return `${protocol}//127.0.0.1:${this.#port}${pathname === '/' ? '' : pathname}`;
+  }
+
+  /** Listens, on the same port as before. */
+  async start(): Promise<void> {
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
+    server.listen({ host: '127.0.0.1', port: this.#port, backlog: 8192 });
+    await once(server, 'listening');
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  /** Listens no more, and resets every connection, as the kernel does for a process that is killed. */
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    const closed = once(server, 'close');
+    server.close();
+    this.cut();
+    await closed;
+  }
+
+  /** Resets every connection. */
+  cut(): void {
+    for (const socket of this.#open) socket.resetAndDestroy();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  #accept(client: Socket): void {
+    this.arrivals.push(performance.now());
+    const target = connect({ ...this.#target, allowHalfOpen: true });
+    for (const [from, to] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      this.#open.add(from);
+      from.setNoDelay(true);
+      from.on('error', () => {});
+      from.on('end', () => to.end());
+      from.once('close', () => {
+        this.#open.delete(from);
+        to.destroy();
+      });
+    }
+    client.on('data', (piece: Buffer) => target.write(piece));
+    target.on('data', (piece: Buffer) => this.#answer(client, target, piece));
+  }
+
+  #answer(client: Socket, target: Socket, piece: Buffer): void {
+    const pass = (): void => {
+      if (client.destroyed) return;
+      if (!this.resets(piece)) {
+        client.write(piece);
+        return;
+      }
+      client.write(piece.subarray(0, piece.length >> 1), () => client.resetAndDestroy());
+      target.destroy();
+    };
+    if (this.delayMs === 0) pass();
+    else setTimeout(pass, this.delayMs);
+  }
+}
