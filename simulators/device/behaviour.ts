@@ -51,8 +51,8 @@ export interface Refusal {
 
 /** Sections 5 and 9. */
 export interface TransportBehaviour {
-  /** Gives the socket its permissions before it appears under its name. */
-  permit(path: string, mode: number): void;
+  /** Gives the socket at `path` its permissions, before it appears in `folder`. */
+  permit(path: string, mode: number, folder: string): void;
   /** Address that the loopback transport binds to. */
   readonly host: string;
   /** Whether one more connection is taken when `open` of them are open. */
@@ -184,7 +184,7 @@ export type DeploymentChange =
 /** The behaviour that the specification asks for. */
 export const referenceBehaviour: DeviceBehaviour = {
   transport: {
-    permit: chmodSync,
+    permit: (path, mode) => chmodSync(path, mode),
     host: '127.0.0.1',
     accepts: () => true,
     connected: () => {},

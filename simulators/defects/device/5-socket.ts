@@ -1,5 +1,4 @@
 import { chmodSync, chownSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { defect } from '../define-device.ts';
 
 const NOBODY = 65_534;
@@ -11,10 +10,10 @@ export const defects = [
     ['device.socket.permissions'],
     {
       transport: ({ permit }) => ({
-        permit: (path, mode) => {
-          permit(path, mode);
+        permit: (path, mode, folder) => {
+          permit(path, mode, folder);
           chownSync(path, NOBODY, NOBODY);
-          chmodSync(dirname(path), 0o711);
+          chmodSync(folder, 0o711);
         },
       }),
     },

@@ -1,7 +1,21 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
+import { dirname } from 'node:path';
+import process from 'node:process';
 import { describe, expect, test } from 'vitest';
+import { referenceBehaviour } from '../behaviour.ts';
 import { simulateDevice } from '../index.ts';
 import { ask, robot, scratch } from '../testing/robot.ts';
 
@@ -46,10 +60,88 @@ describe('the unix socket', () => {
     expect(readFileSync(`${home.path}/file`, 'utf8')).toBe('precious');
   });
 
+  test('leaves what lies beside it alone, whatever its name, and nothing of its own', async () => {
+    using home = scratch();
+    mkdirSync(`${home.path}/s~/precious`, { recursive: true });
+    writeFileSync(`${home.path}/s~/precious/file`, 'keep');
+    writeFileSync(`${home.path}/c~`, 'keep');
+    const control = { path: `${home.path}/c` };
+    const device = await simulateDevice({ dir: `${home.path}/robot`, socket: `${home.path}/s`, control });
+    expect(readdirSync(home.path).toSorted()).toEqual(['c', 'c~', 's', 's~']);
+    await device[Symbol.asyncDispose]();
+    expect(readdirSync(home.path).toSorted()).toEqual(['c~', 's~']);
+    expect(readFileSync(`${home.path}/s~/precious/file`, 'utf8')).toBe('keep');
+    expect(readFileSync(`${home.path}/c~`, 'utf8')).toBe('keep');
+  });
+
+  test('is out of reach for others until it has its permissions, whatever the umask', async () => {
+    using home = scratch();
+    const seen: string[] = [];
+    const permit = (path: string, wanted: number) => {
+      seen.push(`${mode(dirname(path))} ${lstatSync(path).isSocket()} ${readdirSync(home.path).includes('s')}`);
+      chmodSync(path, wanted);
+    };
+    const { transport } = referenceBehaviour;
+    const behaviour = { ...referenceBehaviour, transport: { ...transport, permit } };
+    const before = process.umask(0);
+    try {
+      const options = { dir: `${home.path}/robot`, socket: `${home.path}/s`, control: { path: `${home.path}/c` } };
+      await using _device = await simulateDevice({ ...options, behaviour });
+      expect([mode(`${home.path}/s`), mode(`${home.path}/c`)]).toEqual(['660', '600']);
+    } finally {
+      process.umask(before);
+    }
+    expect(seen).toEqual(['700 true false']);
+  });
+
+  test('is in no other folder than its own for a moment: a watcher of it sees the finished socket only', async () => {
+    using home = scratch();
+    const before = process.umask(0);
+    const modes = new Set<string>();
+    const watcher = watch(home.path, () => {
+      for (const name of readdirSync(home.path)) {
+        const found = lstatSync(`${home.path}/${name}`, { throwIfNoEntry: false });
+        if (found?.isSocket()) modes.add(`${name} ${(found.mode & 0o777).toString(8)}`);
+      }
+    });
+    try {
+      for (let round = 0; round < 20; round += 1) {
+        const device = await simulateDevice({ dir: `${home.path}/r`, socket: { path: `${home.path}/s`, mode: 0o600 } });
+        await expect.poll(() => modes.size).toBeGreaterThan(0);
+        await device[Symbol.asyncDispose]();
+      }
+    } finally {
+      watcher.close();
+      process.umask(before);
+    }
+    expect([...modes]).toEqual(['s 600']);
+  });
+
+  test('may have the longest path that the kernel takes', async () => {
+    using home = scratch();
+    const path = `${home.path}/${'x'.repeat(107 - Buffer.byteLength(home.path) - 1)}`;
+    await using _device = await simulateDevice({ dir: `${home.path}/robot`, socket: path });
+    expect((await ask(path, '/health')).status).toBe(200);
+  });
+
+  test('goes to one of two agents that want it at the same moment', async () => {
+    using home = scratch();
+    const socket = `${home.path}/s`;
+    const starts = await Promise.allSettled(
+      [1, 2, 3].map((at) => simulateDevice({ dir: `${home.path}/r${at}`, socket })),
+    );
+    const [winner, ...others] = starts.toSorted((a, b) => a.status.localeCompare(b.status));
+    expect(winner?.status).toBe('fulfilled');
+    for (const other of others) expect(String(other.status === 'rejected' && other.reason)).toMatch(/is in use/);
+    expect((await ask(socket, '/health')).status).toBe(200);
+    if (winner?.status === 'fulfilled') await winner.value[Symbol.asyncDispose]();
+    expect(readdirSync(home.path)).toEqual([]);
+  });
+
   test('with a path that is too long, or in no directory, is refused with a clear message', async () => {
     using home = scratch();
     const long = `${home.path}/${'x'.repeat(120)}`;
-    await expect(simulateDevice({ dir: home.path, socket: long })).rejects.toThrow(/at most 106/);
+    await expect(simulateDevice({ dir: home.path, socket: long })).rejects.toThrow(/at most 107/);
     await expect(simulateDevice({ dir: home.path, socket: `${home.path}/no/a.sock` })).rejects.toThrow(/ENOENT|EACCES/);
   });
 });
@@ -91,6 +183,19 @@ describe('loopback', () => {
     expect(on.device.token).toBe(token);
     expect(token).toMatch(/^[0-9a-f]{64}$/);
     expect(mode(on.discovery)).toBe('600');
+  });
+
+  test('hands the token to nobody who has prepared a file or a link where the discovery file is made', async () => {
+    using home = scratch();
+    const discovery = `${home.path}/agent.json`;
+    writeFileSync(`${home.path}/victim`, 'precious');
+    for (const trap of ['agent.json', 'agent.json.new', 'agent.json~'])
+      symlinkSync(`${home.path}/victim`, `${home.path}/${trap}`);
+    await using device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
+    expect(readFileSync(`${home.path}/victim`, 'utf8')).toBe('precious');
+    expect(lstatSync(discovery).isFile()).toBe(true);
+    expect(mode(discovery)).toBe('600');
+    expect(readFileSync(discovery, 'utf8')).toContain(device.token);
   });
 
   test('needs the whole token; the unix socket needs none', async () => {

@@ -1,9 +1,22 @@
 /** The Device API on a unix socket (specification section 5). The permissions of the file decide who may connect; there is no token. */
-import { lstatSync, renameSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+} from 'node:fs';
 import net from 'node:net';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { besideName } from '../../../harness/common/new-file.ts';
 import { UsageError } from '../../../harness/common/usage.ts';
-import { disk } from '../log/io.ts';
+import { errorCode } from '../log/io.ts';
 import {
   type DeviceListener,
   type Endpoint,
@@ -15,8 +28,8 @@ import {
   type Transport,
 } from './transport.ts';
 
-/** The kernel's limit for the path of a socket (107 bytes), less one for the `~` of the name under which it is prepared. */
-const LONGEST_PATH = 106;
+/** The kernel's limit for the path of a socket, in bytes. */
+const LONGEST_PATH = 107;
 const BACKLOG = 4_096;
 const DEFAULT_MODE = 0o660;
 
@@ -73,15 +86,15 @@ class UnixEndpoint implements Endpoint {
   }
 
   listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
-    const permit = (path: string) => rules.permit(path, this.#mode);
+    const permit = (path: string) => rules.permit(path, this.#mode, dirname(this.#path));
     return listenUnix(this.#path, permit, (socket) => onConnection(socket, ENTRANCE), check);
   }
 }
 
 /**
  * Listens on `path`. A socket that a dead process left behind is taken over; when another agent answers on it, the result rejects.
- * The socket gets its permissions (`permit`) and accepts connections before it appears under its name. `check` throws when the
- * agent was killed meanwhile.
+ * The socket is made in a folder that only its owner can enter, gets its permissions (`permit`) there, and accepts connections
+ * before it appears under its name. `check` throws when the agent was killed meanwhile.
  */
 export async function listenUnix(
   path: string,
@@ -94,25 +107,26 @@ export async function listenUnix(
       `socket path ${path} is ${Buffer.byteLength(path)} bytes long; at most ${LONGEST_PATH} are possible`,
     );
   }
-  await claim(path);
+  const isNew = await claim(path);
   check();
-  const beside = `${path}~`;
-  disk.remove(beside);
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
-  await listening(server, { path: beside, backlog: BACKLOG });
+  using folder = privateFolder(dirname(path));
+  await listening(server, { path: folder.socket, backlog: BACKLOG });
   try {
     check();
-    permit(beside);
-    renameSync(beside, path);
+    permit(folder.socket);
+    // A link, unlike a rename, never replaces what has appeared meanwhile.
+    if (isNew) linkSync(folder.socket, path);
+    else renameSync(folder.socket, path);
   } catch (error) {
     server.close();
-    throw error;
+    throw errorCode(error) === 'EEXIST' ? new Error(`${path} is in use: another agent has just taken it`) : error;
   }
   const own = lstatSync(path).ino;
   return {
     close: () => {
       server.close();
-      if (lstatSync(path, { throwIfNoEntry: false })?.ino === own) disk.remove(path);
+      if (lstatSync(path, { throwIfNoEntry: false })?.ino === own) unlinkSync(path);
     },
     abandon: () => {
       server.close();
@@ -120,9 +134,36 @@ export async function listenUnix(
   };
 }
 
-async function claim(path: string): Promise<void> {
+/** A folder beside a socket's final place, for its owner only, and the name in it to bind to. Disposing of it removes both. */
+function privateFolder(parent: string): { socket: string } & Disposable {
+  const folder = besideName(join(parent, 'socket'));
+  mkdirSync(folder, { mode: 0o700 });
+  // The name says nothing to others, but Node removes it once more when the server is closed: it must stay ours alone.
+  const name = basename(besideName('socket'));
+  const { path, close } = reachable(folder);
+  return {
+    socket: `${path}/${name}`,
+    [Symbol.dispose]: () => {
+      rmSync(`${folder}/${name}`, { force: true });
+      rmdirSync(folder);
+      close();
+    },
+  };
+}
+
+const OPEN_FOLDERS = '/proc/self/fd';
+
+/** A short path of a folder, where the system has one: the kernel limits the length of what a socket is bound to. */
+function reachable(folder: string): { path: string; close(): void } {
+  if (!existsSync(OPEN_FOLDERS)) return { path: folder, close: () => {} };
+  const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  return { path: `${OPEN_FOLDERS}/${fd}`, close: () => closeSync(fd) };
+}
+
+/** Whether nothing is at `path`; otherwise it is the socket of a dead agent. */
+async function claim(path: string): Promise<boolean> {
   const existing = lstatSync(path, { throwIfNoEntry: false });
-  if (!existing) return;
+  if (!existing) return true;
   if (!existing.isSocket()) throw new Error(`${path} exists and is not a socket; name another path or remove it`);
   const answer = await new Promise<string>((resolve) => {
     const probe = net.connect(path);
@@ -135,4 +176,5 @@ async function claim(path: string): Promise<void> {
   if (answer === 'connected') throw new Error(`${path} is in use: another agent answers on it`);
   if (answer !== 'ECONNREFUSED' && answer !== 'ENOENT')
     throw new Error(`cannot take over the socket ${path}: ${answer}`);
+  return false;
 }
