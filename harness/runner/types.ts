@@ -33,7 +33,7 @@ export interface Requirement {
  * How a check shares the target with others.
  * `shared`: only reads, or tolerates whatever others do; runs beside everything.
  * `exclusive`: drives the target and needs to be the only one that does; runs one at a time, beside `shared` and waits.
- * `disruptive`: stops, kills or compacts the target; runs alone, after everything else has ended.
+ * `disruptive`: stops, kills, compacts or crowds the target; runs alone, after everything else has ended.
  */
 export type Sharing = 'shared' | 'exclusive' | 'disruptive';
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
-import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
+import type { HttpClient } from '../../harness/client/http.ts';
 import { discoveryFile } from '../../harness/contract/discovery.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
@@ -16,8 +16,8 @@ import {
   otherCase,
   usesBothCases,
 } from './support/odd-requests.ts';
-import { STREAM } from './support/premises.ts';
-import { CURRENT, isServed, mediaType, objectOf, request, summary } from './support/requests.ts';
+import { PREFIX, STREAM } from './support/premises.ts';
+import { CURRENT, isDeployment, isServed, mediaType, objectOf, request, summary } from './support/requests.ts';
 import { describeAnswer, withStreams } from './support/streams.ts';
 
 const noToken = requirement({
@@ -29,8 +29,10 @@ const noToken = requirement({
   text: 'Requests over the unix socket succeed without any credential.',
 });
 
-const noTokenCheck = check(noToken, { needs: ['unix'], sharing: 'shared', profile: 'core' }, (t: Device) =>
-  expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
+const noTokenCheck = check(
+  noToken,
+  { needs: ['unix'], sharing: 'shared', profile: 'core', premises: PREFIX },
+  (t: Device) => expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
 );
 
 /**
@@ -57,12 +59,6 @@ function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void
   });
 }
 
-/** As far as it takes to tell it from an answer that anything gets. */
-const isDeployment = (response: HttpResponse): boolean => {
-  const { id, activity_status } = objectOf(response) ?? {};
-  return response.status === 200 && typeof id === 'string' && typeof activity_status === 'string';
-};
-
 const discovery = requirement({
   id: 'device.loopback.discovery',
   level: 'MUST',
@@ -75,7 +71,7 @@ const discovery = requirement({
 
 const discoveryCheck = check(
   discovery,
-  { needs: ['loopback'], sharing: 'shared', profile: 'core', runsWhenUnreachable: true },
+  { needs: ['loopback'], sharing: 'shared', profile: 'core', premises: PREFIX, runsWhenUnreachable: true },
   async (t: Device) => {
     if (!(t.transport instanceof LoopbackConnection))
       return t.notApplicable('the target is not reached by a discovery file');

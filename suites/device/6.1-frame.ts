@@ -48,6 +48,8 @@ const contentTypeCheck = check(contentType, { sharing: 'shared', profile: 'core'
       expected: 'cache-control: no-store or no-cache',
       actual: stream.headers['cache-control'] ?? 'no cache-control',
     });
+    await stream.close();
+    await streams.open();
   }),
 );
 

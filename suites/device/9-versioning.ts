@@ -1,9 +1,12 @@
 /** Section 9: the version prefix of the path. */
+import type { HttpResponse } from '../../harness/client/http.ts';
+import type { EventStream } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { Violation } from '../../harness/runner/violation.ts';
 import { check, type Device } from './support/check.ts';
 import { STREAM } from './support/premises.ts';
-import { CURRENT, mediaType, objectOf, request } from './support/requests.ts';
-import { withStreams } from './support/streams.ts';
+import { CURRENT, isDeployment, mediaType, objectOf, request } from './support/requests.ts';
+import { type Streams, withStreams } from './support/streams.ts';
 
 const prefix = requirement({
   id: 'device.version.prefix',
@@ -14,24 +17,70 @@ const prefix = requirement({
   text: 'The Device API is served below /v0.2; the same paths without the prefix, or below another version, do not answer as v0.2.',
 });
 
-const prefixCheck = check(prefix, { sharing: 'shared', profile: 'core', premises: STREAM }, (t: Device) =>
+/** What serves nothing below the prefix answers 404 everywhere there; other refusals are for the checks of what is asked for. */
+const prefixCheck = check(prefix, { sharing: 'shared', profile: 'core' }, (t: Device) =>
   withStreams(t, async (streams) => {
-    // The stream and not the deployment: a device without a deployment may answer 404 there.
-    await streams.open();
-    const root = t.http.basePath.replace(/\/v0\.2$/, '');
-    for (const elsewhere of [root, `${root}/v9.9`]) {
-      const current = await request(t, { path: elsewhere + CURRENT, absolute: true });
-      t.should(!(current.status === 200 && objectOf(current)?.['object'] === 'deployment'), {
-        expected: `no v0.2 deployment at ${elsewhere}${CURRENT}`,
-        actual: `${current.status} with a deployment`,
-      });
-      const stream = await streams.try({}, t.http.with({ basePath: elsewhere }));
-      t.should(!(stream.status === 200 && mediaType(stream.headers) === 'text/event-stream'), {
-        expected: `no v0.2 event stream at ${elsewhere}/events`,
-        actual: '200 with an event stream',
-      });
-    }
+    const { basePath } = t.http;
+    const current = await answerAt(t, basePath);
+    if (isDeployment(current)) return;
+    // A device without a deployment may answer 404 there.
+    const stream = await streamAt(streams, t);
+    t.must(current?.status !== 404 || stream?.status !== 404, {
+      expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
+      actual: `404 for both${await whereItIs(t)}`,
+    });
+    // What answers everything with a stream shows nothing.
+    const other = isStream(stream) ? await streamAt(streams, t, `${rootOf(t)}/v9.9`) : undefined;
+    if (!isStream(stream) || isStream(other))
+      t.blocked(
+        `neither a deployment at ${basePath}${CURRENT} nor an event stream at ${basePath}/events shows what is served`,
+      );
   }),
 );
 
-export default [prefixCheck];
+const rootOf = ({ http }: Device): string => http.basePath.replace(/\/v0\.2$/, '');
+
+/** The current deployment at that prefix; undefined when no answer comes, which other checks report. */
+const answerAt = (t: Device, basePath: string): Promise<HttpResponse | undefined> =>
+  request(t, { path: basePath + CURRENT, absolute: true }).catch(unlessViolated);
+
+const streamAt = (streams: Streams, t: Device, basePath = t.http.basePath): Promise<EventStream | undefined> =>
+  streams.try({}, t.http.with({ basePath })).catch(unlessViolated);
+
+function unlessViolated(error: unknown): undefined {
+  if (!(error instanceof Violation)) throw error;
+}
+
+const isStream = (stream: EventStream | undefined): boolean =>
+  stream?.status === 200 && mediaType(stream.headers) === 'text/event-stream';
+
+/** Where a device may serve that took the prefix for something else: below none, the release, or a whole number. */
+async function whereItIs(t: Device): Promise<string> {
+  for (const elsewhere of ['', '/v0.2.2', '/v0'].map((prefix) => rootOf(t) + prefix))
+    if (isDeployment(await answerAt(t, elsewhere))) return `; there is a deployment at ${elsewhere}${CURRENT}`;
+  return '';
+}
+
+const elsewhereCheck = check(
+  prefix,
+  { aspect: 'elsewhere', sharing: 'shared', profile: 'core', premises: STREAM },
+  (t: Device) =>
+    withStreams(t, async (streams) => {
+      // The stream and not the deployment: a device without a deployment may answer 404 there.
+      await streams.open();
+      for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
+        const current = await request(t, { path: elsewhere + CURRENT, absolute: true });
+        t.should(!(current.status === 200 && objectOf(current)?.['object'] === 'deployment'), {
+          expected: `no v0.2 deployment at ${elsewhere}${CURRENT}`,
+          actual: `${current.status} with a deployment`,
+        });
+        const stream = await streams.try({}, t.http.with({ basePath: elsewhere }));
+        t.should(!isStream(stream), {
+          expected: `no v0.2 event stream at ${elsewhere}/events`,
+          actual: '200 with an event stream',
+        });
+      }
+    }),
+);
+
+export default [prefixCheck, elsewhereCheck];

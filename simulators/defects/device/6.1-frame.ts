@@ -1,5 +1,13 @@
 import type { StoredEvent } from '../../device/log/line.ts';
-import { type DeviceChanges, defect, type Envelope, envelopeText, rewritten, variant } from '../define-device.ts';
+import {
+  type DeviceChanges,
+  defect,
+  type Envelope,
+  envelopeText,
+  onSome,
+  rewritten,
+  variant,
+} from '../define-device.ts';
 
 const envelope = (change: (envelope: Envelope, event: StoredEvent) => Envelope): DeviceChanges => ({
   stream: ({ frame }) => ({ frame: (event) => frame(rewritten(event, (each) => change(each, event))) }),
@@ -17,6 +25,15 @@ export const defects = [
   defect('events-as-json', 'Sends the stream as application/json.', ['device.events.content-type'], {
     stream: ({ headers }) => ({ headers: { ...headers, 'Content-Type': 'application/json' } }),
   }),
+  defect(
+    'hangs-every-second-stream',
+    'Accepts every second request for events, and never answers it.',
+    ['device.events.content-type'],
+    () => {
+      let asked = 0;
+      return onSome(({ url }) => url?.includes('/events') === true && ++asked % 2 === 0);
+    },
+  ),
   defect('events-cached', 'Lets caches keep the stream.', ['device.events.content-type'], {
     stream: ({ headers }) => ({ headers: { ...headers, 'Cache-Control': 'max-age=3600' } }),
   }),

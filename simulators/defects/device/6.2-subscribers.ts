@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { LiveSubscriber } from '../../device/behaviour.ts';
-import { type DeviceChanges, defect, onSome, variant } from '../define-device.ts';
+import { type DeviceChanges, defect, variant } from '../define-device.ts';
 
 const servesAtOnce = (most: number, refusal: OutgoingHttpHeaders) => (): DeviceChanges => {
   let open = 0;
@@ -77,15 +77,6 @@ export const defects = [
       },
     };
   }),
-  defect(
-    'hangs-every-second-stream',
-    'Accepts every second request for events, and never answers it.',
-    ['device.events.concurrent'],
-    () => {
-      let asked = 0;
-      return onSome(({ url }) => url?.includes('/events') === true && ++asked % 2 === 0);
-    },
-  ),
   defect(
     'slow-reader-blocks',
     'Waits for the slowest subscriber before anyone gets the next event.',

@@ -1,4 +1,31 @@
-import { defect, onRequest, onSome, refusals, variant } from '../define-device.ts';
+import type { ServerResponse } from 'node:http';
+import { type DeviceChanges, defect, onRequest, onSome, refusals, variant } from '../define-device.ts';
+
+function noticesLeaversLate(): DeviceChanges {
+  let counted = 0;
+  const forgotten = new Set<ServerResponse>();
+  return {
+    ...onSome(({ url }, response) => {
+      if (url?.includes('/events') !== true) return false;
+      if (counted >= 64) {
+        response.writeHead(503, { 'Content-Length': 0 }).end();
+        return true;
+      }
+      counted += 1;
+      response.once('close', () => forgotten.add(response));
+      return false;
+    }),
+    log: {
+      publish: async ({ store, commit, deliver }) => {
+        counted -= forgotten.size;
+        forgotten.clear();
+        await store();
+        commit();
+        deliver();
+      },
+    },
+  };
+}
 
 export const defects = [
   defect(
@@ -37,22 +64,15 @@ export const defects = [
   }),
   defect(
     'few-connections',
-    'Accepts only twelve connections at once, so that a few silent clients shut out all others.',
+    'Accepts only 48 connections at once, so that a few silent clients shut out all others.',
     ['device.robust.requests.unfinished'],
-    { transport: { accepts: (open) => open < 12 } },
+    { transport: { accepts: (open) => open < 48 } },
   ),
   defect(
     'subscribers-leak',
-    'Counts subscribers that come but not those that leave, and refuses more after 64.',
+    'Notices that subscribers have left only when it has an event for them, and serves no more than 64.',
     ['device.robust.requests.come-and-go'],
-    () => {
-      let counted = 0;
-      return onSome(({ url }, response) => {
-        if (url?.includes('/events') !== true || ++counted <= 64) return false;
-        response.writeHead(503, { 'Content-Length': 0 }).end();
-        return true;
-      });
-    },
+    noticesLeaversLate,
   ),
 ];
 

@@ -3,10 +3,13 @@
  * quick, and fail for nothing but what they are about: one that follows replays does not fail for what is lost on live streams.
  */
 
+/** Paths are found below the version prefix. */
+export const PREFIX = ['device.version.prefix'];
+
 /** The device answers at all, with the credentials of its transport. */
 export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
 
-/** A stream opens. */
+/** A stream opens, and another one after it. */
 export const STREAM = ['device.events.content-type'];
 
 /** Retained events can be read, each with an id of its own; without control. */

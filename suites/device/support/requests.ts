@@ -50,6 +50,13 @@ export const meansNoDeployment = (response: HttpResponse): boolean =>
 /** Whether the deployment endpoint served the request, with a deployment or by saying that there is none. */
 export const isServed = (response: HttpResponse): boolean => response.status === 200 || meansNoDeployment(response);
 
+/** Whether it is a deployment, as far as it takes to tell it from an answer that anything gets. */
+export function isDeployment(response: HttpResponse | undefined): boolean {
+  if (response?.status !== 200) return false;
+  const { id, activity_status } = objectOf(response) ?? {};
+  return typeof id === 'string' && typeof activity_status === 'string';
+}
+
 /** The current deployment; undefined when the device has none. */
 export async function currentDeployment(t: Device): Promise<Record<string, unknown> | undefined> {
   const response = await request(t, { path: CURRENT }, 'an answer to GET /deployments/current');
