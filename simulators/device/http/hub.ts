@@ -2,8 +2,9 @@
  * One HTTP server for all devices of the process. A device listens on its own sockets and hands each connection over, so that an
  * idle device costs a listening socket and nothing else. What is kept here for the whole process belongs to connections.
  */
-import http from 'node:http';
+import type http from 'node:http';
 import type { Socket } from 'node:net';
+import { getBuiltinModule } from 'node:process';
 import { errorCode } from '../log/io.ts';
 import type { Entrance } from '../transport/transport.ts';
 
@@ -42,7 +43,9 @@ export function takeOver(socket: Socket): void {
 
 function hub(): http.Server {
   if (server) return server;
-  server = http.createServer({ headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 });
+  // An import would load the HTTP client and WebSocket of Node as well, a third of the time that an agent takes to start.
+  const { createServer } = getBuiltinModule('node:http');
+  server = createServer({ headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 });
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
     if (connection) connection.handler.handle(request, response, connection.entrance);

@@ -61,6 +61,7 @@ export interface Ready {
 
 /** What the agent process answers. */
 export type Reply =
+  | { kind: 'loaded' }
   | { kind: 'ready'; ready: Ready }
   | { kind: 'broken'; message: string; option?: PlaceOption }
   | { kind: 'result'; id: number; value: unknown }

@@ -55,13 +55,40 @@ const forkAgent = (): ChildProcess =>
     env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
   });
 
-function spareProcess(): ChildProcess {
-  const spare = forkAgent();
-  // One that cannot be started is never used, and one that waits keeps nobody from ending.
-  spare.on('error', () => {});
-  spare.unref();
-  spare.channel?.unref();
-  return spare;
+/** Spare processes. More would be loaded beside a suite that restarts the agent again and again, and take its processor time. */
+const MOST_SPARES = 2;
+
+/** Processes that have loaded everything and wait for their settings, so that an agent starts again at once. */
+class Spares implements Disposable {
+  #waiting: ChildProcess[] = [];
+
+  /** Begins to load what is missing, one process after the other. */
+  fill(): void {
+    this.#waiting = this.#waiting.filter(({ connected }) => connected);
+    if (this.#waiting.length >= MOST_SPARES) return;
+    const spare = forkAgent();
+    // One that cannot be started is never used, and one that waits keeps nobody from ending.
+    spare.on('error', () => {});
+    spare.once('message', () => {
+      if (this.#waiting.includes(spare)) this.fill();
+    });
+    spare.unref();
+    spare.channel?.unref();
+    this.#waiting.push(spare);
+  }
+
+  /** The oldest of them, or a new process. */
+  take(): ChildProcess {
+    const agent = this.#waiting.find(({ connected }) => connected) ?? forkAgent();
+    this.#waiting = this.#waiting.filter((spare) => spare !== agent);
+    agent.ref();
+    agent.channel?.ref();
+    return agent;
+  }
+
+  [Symbol.dispose](): void {
+    for (const spare of this.#waiting.splice(0)) spare.kill('SIGKILL');
+  }
 }
 
 /** A device whose agent is a child process, so that a kill is a real one. Dispose of it to end the process. */
@@ -73,8 +100,7 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   /** The agent's process from its start to its end. */
   #process: Child | undefined;
   #starting: Promise<Ready> | undefined;
-  /** A process that has loaded everything and waits: where an agent was started again, that happens more than once. */
-  #spare: ChildProcess | undefined;
+  readonly #spares = new Spares();
   #nextCall = 1;
   /** The ready line of the agent's last start. */
   ready: Ready | undefined;
@@ -96,16 +122,20 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   /** Resolves when the agent serves. Rejects with its error when it cannot start. Does nothing while it is up. */
   async start(): Promise<void> {
     if (this.#child) return;
-    const again = this.ready !== undefined;
     this.#starting ??= this.#launch().finally(() => {
       this.#starting = undefined;
     });
     this.ready = await this.#starting;
-    if (again) this.#spare ??= spareProcess();
   }
 
   /** Resolves when the process is gone; one that does not end is killed. Does nothing while none is up. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
+    // What is stopped is hardly ever left so.
+    if (this.#process !== undefined) this.#spares.fill();
+    await this.#end(signal);
+  }
+
+  async #end(signal: StopSignal): Promise<void> {
     await this.#inTime(this.#starting?.catch(() => undefined));
     const child = this.#process;
     if (child === undefined) return;
@@ -134,8 +164,8 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-    this.#spare?.kill('SIGKILL');
+    await this.#end('SIGTERM');
+    this.#spares[Symbol.dispose]();
   }
 
   get #patienceMs(): number {
@@ -155,15 +185,13 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
 
   #launch(): Promise<Ready> {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>();
-    const agent = this.#spare?.connected === true ? this.#spare : forkAgent();
-    this.#spare = undefined;
-    agent.ref();
-    agent.channel?.ref();
+    const agent = this.#spares.take();
     const ended = Promise.withResolvers<void>();
     const child: Child = { process: agent, calls: new Map(), ended: ended.promise };
     this.#process = child;
     agent.on('message', (message) => {
       const reply = message as Reply;
+      if (reply.kind === 'loaded') return;
       if (reply.kind === 'ready') {
         this.#child = child;
         resolve(reply.ready);
