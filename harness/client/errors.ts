@@ -5,7 +5,10 @@ export class Unreachable extends Error {
   override name = 'Unreachable';
 }
 
-/** A connection was made, and closed, reset or left silent before a whole answer came. Checks hold it against the target. */
+/**
+ * A connection was made, and closed, reset or left silent before a whole answer came, or the answer was no HTTP or had no end within
+ * 16 MiB. Checks hold it against the target.
+ */
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
 }
@@ -21,8 +24,8 @@ export class NoAnswerInTime extends NoAnswer {
 }
 
 /**
- * The answer still came when the time for the whole of it was up, or when it was larger than Muster reads. Neither is wrong, so nothing
- * was decided about the target.
+ * The answer still came when the time for the whole of it was up, or a block of an event stream was larger than Muster reads. Neither is
+ * wrong, so nothing was decided about the target. An answer that is larger than any answer of the API can be is NoAnswer.
  */
 export class Unfinished extends Error {
   override name = 'Unfinished';
