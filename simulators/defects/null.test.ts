@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import http from 'node:http';
+import { createGunzip } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { scratch } from '../device/testing/robot.ts';
 import { type NullServerName, nullServer } from './null.ts';
@@ -54,6 +56,27 @@ describe.for(['socket', 'port'] as const)('on a %s', (place) => {
   test('one nests arrays, which are JSON', async () => {
     const { text } = await ask('nested-json');
     expect(text).toMatch(/^\[{500000}\]{500000}$/);
+  });
+
+  test('one packs far more than it sends', async () => {
+    using home = scratch();
+    const at = place === 'port' ? { port: 0 } : { path: `${home.path}/null.sock` };
+    await using server = await nullServer('packed-body', at);
+    const address = place === 'port' ? { port: server.port } : { socketPath: server.address };
+    const request = http.get({ path: '/', agent: false, ...address });
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+    let packed = 0;
+    response.on('data', (piece: Buffer) => {
+      packed += piece.length;
+    });
+    let unpacked = 0;
+    for await (const piece of response.pipe(createGunzip())) {
+      unpacked += (piece as Buffer).length;
+      if (unpacked > 30_000_000) break;
+    }
+    expect(unpacked).toBeGreaterThan(30_000_000);
+    expect(packed).toBeLessThan(2_000_000);
+    request.destroy();
   });
 
   test('one never ends its head', async () => {

@@ -1,6 +1,7 @@
 /** Null servers implement nothing that the specification asks for: a check of a MUST that passes on one of them proves nothing. */
 import http from 'node:http';
 import net from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { listenAt, type Place, type StandIn } from './listening.ts';
 
 /** What each server does with its clients. */
@@ -14,6 +15,7 @@ export const NULL_SERVERS = {
   'floods-block': 'answers everything with an event stream of one block that never ends',
   'nested-json': 'answers everything with 1 MB of nested JSON arrays',
   'endless-body': 'answers everything with a JSON body that never ends',
+  'packed-body': 'answers everything with 1 MB that is 1 GB when it is unpacked',
   'endless-head': 'answers everything with header fields, for ever',
 } as const;
 export type NullServerName = keyof typeof NULL_SERVERS;
@@ -24,6 +26,7 @@ export const FLOODS: readonly NullServerName[] = [
   'floods-block',
   'nested-json',
   'endless-body',
+  'packed-body',
   'endless-head',
 ];
 
@@ -54,6 +57,16 @@ const flooding = (head: string, piece: string) => (): net.Server => {
   });
 };
 
+/** A file of gzip may have many members, so that no gigabyte has to be packed. */
+function packed(): http.Server {
+  const member = gzipSync(Buffer.alloc(2 ** 23));
+  const body = Buffer.concat(Array.from({ length: 128 }, () => member));
+  return http.createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }).end(body);
+  });
+}
+
 const head = (type: string): string => `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nConnection: close\r\n\r\n`;
 const DEPTH = 500_000;
 
@@ -67,5 +80,6 @@ const SERVERS: Record<NullServerName, () => net.Server> = {
   'floods-block': flooding(head('text/event-stream'), 'data: nothing\n'),
   'nested-json': () => answering(200, '['.repeat(DEPTH) + ']'.repeat(DEPTH)),
   'endless-body': flooding(`${head('application/json')}[0`, ',0'),
+  'packed-body': () => packed(),
   'endless-head': flooding('HTTP/1.1 200 OK\r\n', 'X-Nothing: nothing\r\n'),
 };
