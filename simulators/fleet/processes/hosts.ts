@@ -17,8 +17,15 @@ export interface HostsOptions {
   /** Whether each host is a separate process. */
   processes: boolean;
   eventsOf(config: HostConfig): HostEvents;
+  /** A worker that gives no sign of life for so many milliseconds is lost. */
+  silentMs?: number | undefined;
   /** Called when a host died or failed; it is left out from then on. */
   onLost(reason: string): void;
+}
+
+/** No host of the fleet is left. What each died of has been reported. */
+export class NoHostLeft extends Error {
+  override name = 'NoHostLeft';
 }
 
 export class Hosts {
@@ -26,6 +33,8 @@ export class Hosts {
   readonly #entries = new Map<string, Entry>();
   /** Measurements of hosts that were killed. */
   readonly pastSnapshots: Snapshot[] = [];
+  /** The ends of hosts that were lost. */
+  readonly #lost: Promise<void>[] = [];
   #stopping = false;
 
   constructor(options: HostsOptions) {
@@ -52,26 +61,28 @@ export class Hosts {
     return [...this.#entries.keys()];
   }
 
-  /** Calls every host; resolves with the answers. Rejects when no host is left. */
+  /** Calls every host; resolves with the answers. Rejects with NoHostLeft when all of them died or failed. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));
     const values: T[] = [];
-    let failure: unknown;
     for (const [position, result] of results.entries()) {
       if (result.status === 'fulfilled') {
         values.push(result.value);
         continue;
       }
-      failure = result.reason;
-      const [name, entry] = entries[position] ?? [];
-      if (this.#stopping || name === undefined || entry === undefined) continue;
-      entry.host.stop('abandon').catch(() => {});
-      this.#entries.delete(name);
-      this.#options.onLost(`${name} is lost: ${(result.reason as Error).message}`);
+      this.#lose(entries[position]?.[0], result.reason as Error);
     }
-    if (values.length === 0) throw failure;
+    if (values.length === 0) throw new NoHostLeft('no host of the fleet is left');
     return values;
+  }
+
+  #lose(name: string | undefined, why: Error): void {
+    const entry = name === undefined ? undefined : this.#entries.get(name);
+    if (this.#stopping || name === undefined || entry === undefined) return;
+    this.#lost.push(entry.host.stop('abandon').catch(() => {}));
+    this.#entries.delete(name);
+    this.#options.onLost(`${name} is lost: ${why.message}`);
   }
 
   /**
@@ -81,20 +92,25 @@ export class Hosts {
   async replace(name: string, downMs: number): Promise<boolean> {
     const entry = this.#entries.get(name);
     if (entry === undefined || !(entry.host instanceof ProcessHost)) return false;
-    const [snapshot, cursors] = await Promise.all([entry.host.snapshot(), entry.host.cursors()]);
-    this.pastSnapshots.push(snapshot);
-    await entry.host.kill();
-    await new Promise((resolve) => setTimeout(resolve, downMs));
-    if (this.#stopping) return true;
-    const host = this.#add({ ...entry.config, cursors });
-    await host.prepare();
-    await host.runPhase({ index: 0, phase: { do: 'ramp', over: '1s' }, epoch: monotonicMs() });
+    try {
+      const [snapshot, cursors] = await Promise.all([entry.host.snapshot(), entry.host.cursors()]);
+      this.pastSnapshots.push(snapshot);
+      await entry.host.kill();
+      await new Promise((resolve) => setTimeout(resolve, downMs));
+      if (this.#stopping) return true;
+      const host = this.#add({ ...entry.config, cursors });
+      await host.prepare();
+      await host.runPhase({ index: 0, phase: { do: 'ramp', over: '1s' }, epoch: monotonicMs() });
+    } catch (error) {
+      this.#lose(name, error as Error);
+    }
     return true;
   }
 
   /** Stops every host, then rejects with the failures, if any. */
   async stop(how: StopMode): Promise<void> {
     this.#stopping = true;
+    await Promise.all(this.#lost);
     const results = await Promise.allSettled([...this.#entries.values()].map(({ host }) => host.stop(how)));
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
@@ -103,7 +119,8 @@ export class Hosts {
   #add(config: HostConfig): Host {
     mkdirSync(config.robotsDir, { recursive: true, mode: 0o700 });
     const events = this.#options.eventsOf(config);
-    const host = this.#options.processes ? new ProcessHost(config, events) : new RobotHost(config, events);
+    const { processes, silentMs } = this.#options;
+    const host = processes ? new ProcessHost(config, events, silentMs) : new RobotHost(config, events);
     this.#entries.set(config.name, { host, config });
     return host;
   }

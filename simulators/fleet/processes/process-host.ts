@@ -1,5 +1,6 @@
 /** A host of robots in a worker process, and the calls and notices between the two over the IPC channel of forked processes. */
 import { type ChildProcess, fork } from 'node:child_process';
+import { Patience } from '../../../harness/common/patience.ts';
 import type {
   CanaryOutcome,
   Host,
@@ -36,6 +37,12 @@ export interface Call {
 }
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
 export type Notice = { [K in keyof HostEvents]: { notice: K; value: Parameters<HostEvents[K]>[0] } }[keyof HostEvents];
+/** Sent every second, whatever the worker does. */
+export const SIGN_OF_LIFE = { alive: true } as const;
+export const ALIVE_EVERY_MS = 1000;
+
+/** A worker that is silent for so long is stopped or stuck, and not merely busy. */
+const SILENT_MS = 60_000;
 
 /** The worker process ended before it answered. */
 class WorkerDied extends Error {
@@ -48,12 +55,19 @@ class HostChannel {
   readonly #name: string;
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   #calls = 0;
+  readonly #patience: Patience;
+  readonly #stopWatching: () => void;
   #died: WorkerDied | undefined;
 
-  constructor(child: ChildProcess, name: string, events: HostEvents) {
+  constructor(child: ChildProcess, name: string, events: HostEvents, silentMs: number) {
     this.#child = child;
     this.#name = name;
-    child.on('message', (message) => this.#receive(message as Reply | Notice, events));
+    this.#patience = new Patience(silentMs);
+    this.#stopWatching = this.#patience.watch(() => {
+      this.#end(`it gave no sign of life for ${silentMs / 1000} s`);
+      child.kill('SIGKILL');
+    });
+    child.on('message', (message) => this.#receive(message as Reply | Notice | typeof SIGN_OF_LIFE, events));
     child.on('error', (error) => this.#end(error.message));
     child.on('exit', (code, signal) => this.#end(signal === null ? `exit code ${code}` : signal));
   }
@@ -70,7 +84,9 @@ class HostChannel {
     });
   }
 
-  #receive(message: Reply | Notice, events: HostEvents): void {
+  #receive(message: Reply | Notice | typeof SIGN_OF_LIFE, events: HostEvents): void {
+    this.#patience.renew();
+    if ('alive' in message) return;
     if ('notice' in message) {
       (events[message.notice] as (value: unknown) => void)(message.value);
       return;
@@ -82,6 +98,7 @@ class HostChannel {
   }
 
   #end(how: string): void {
+    this.#stopWatching();
     this.#died ??= new WorkerDied(`${this.#name} (process ${this.#child.pid ?? '?'}) ended: ${how}`);
     for (const { reject } of this.#waiting.values()) reject(this.#died);
     this.#waiting.clear();
@@ -104,10 +121,11 @@ export class ProcessHost implements Host {
   readonly #channel: HostChannel;
   readonly #ready: Promise<unknown>;
 
-  constructor(config: HostConfig, events: HostEvents) {
+  /** `silentMs`: a worker that gives no sign of life for so long is killed, and has died. Default 60 000. */
+  constructor(config: HostConfig, events: HostEvents, silentMs = SILENT_MS) {
     this.name = config.name;
     this.#child = startProcess('worker', WORKER_FLAGS);
-    this.#channel = new HostChannel(this.#child, config.name, events);
+    this.#channel = new HostChannel(this.#child, config.name, events, silentMs);
     this.#ready = this.#channel.call('configure', [config]);
     this.#ready.catch(() => {}); // The first call rejects with it.
   }

@@ -1,7 +1,7 @@
 /** Entry of a worker process: hosts its part of the robots for the coordinator that forked it, and ends with it. */
 import type { HostConfig, PhaseRequest, StopMode } from '../host/host.ts';
 import { RobotHost } from '../host/robot-host.ts';
-import type { Call, HostMethod, Notice, Reply } from './process-host.ts';
+import { ALIVE_EVERY_MS, type Call, type HostMethod, type Notice, type Reply, SIGN_OF_LIFE } from './process-host.ts';
 
 class Worker {
   #host: RobotHost | undefined;
@@ -25,6 +25,10 @@ class Worker {
     stop: (how: StopMode) => this.#host?.stop(how),
   };
 
+  alive(): void {
+    this.#send(SIGN_OF_LIFE);
+  }
+
   async answer({ call, method, args }: Call): Promise<void> {
     try {
       const result = await (this.#methods[method] as (...given: unknown[]) => unknown)(...args);
@@ -41,13 +45,15 @@ class Worker {
     process.exit();
   }
 
-  #send(message: Reply | Notice): void {
+  #send(message: Reply | Notice | typeof SIGN_OF_LIFE): void {
     // The coordinator may have ended already.
     if (process.connected) process.send?.(message, () => {});
   }
 }
 
 const worker = new Worker();
+worker.alive();
+setInterval(() => worker.alive(), ALIVE_EVERY_MS).unref();
 process.on('message', (message) => void worker.answer(message as Call));
 process.on('disconnect', () => void worker.end());
 // A terminal sends its interrupt to every process; the coordinator decides what it means.

@@ -18,6 +18,8 @@ export const LIMITS = {
   /** Share of seconds in which the event loop of a process stalled for longer than `loopStallMs`. */
   stalled: [0.05, 0.25],
   loopStallMs: 250,
+  /** One stall of an event loop, milliseconds: the process was stopped, or starved. */
+  longestStallMs: 2000,
   /** Share of seconds in which a process used more than `busyCpu` of a core. */
   busy: [0.5, 0.9],
   busyCpu: 0.95,
@@ -74,7 +76,13 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
   const used = Math.max(
     ...taken.map((sample) => (sample.descriptor_limit === 0 ? 0 : sample.descriptors / sample.descriptor_limit)),
   );
+  const longest = Math.max(...taken.map((sample) => sample.loop_max_ms));
   return [
+    ...compared(
+      longest,
+      [LIMITS.longestStallMs, Number.POSITIVE_INFINITY],
+      `${worker}: it stood still for ${(longest / 1000).toFixed(1)} s (limit ${LIMITS.longestStallMs / 1000} s), stopped by someone or starved; its robots did nothing in that time`,
+    ),
     ...compared(
       stalled,
       LIMITS.stalled,

@@ -6,7 +6,7 @@ import { random } from '../../common/random.ts';
 import type { HostConfig, HostEvents, StopMode } from '../host/host.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
-import { Hosts } from '../processes/hosts.ts';
+import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { membersOf } from '../schedule/plan.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
@@ -111,6 +111,7 @@ export class Fleet implements AsyncDisposable {
     this.#hosts = new Hosts({
       configs: this.layout.hostConfigs(),
       processes: options.workers > 0,
+      silentMs: options.silentMs,
       eventsOf: (config) => this.#eventsOf(config),
       onLost: (reason) => this.record.incomplete.push(reason),
     });
@@ -177,7 +178,11 @@ export class Fleet implements AsyncDisposable {
 
   /** The grade and figures of what the hosts have measured so far. */
   async measured(): Promise<Measured> {
-    return this.record.measured(await this.snapshot());
+    const snapshot = await this.snapshot().catch((error: unknown) => {
+      if (error instanceof NoHostLeft) return undefined;
+      throw error;
+    });
+    return this.record.measured(snapshot);
   }
 
   /** Ends robots and workers, and removes the fleet's folder, or its sockets alone with `keep`. Idempotent. */

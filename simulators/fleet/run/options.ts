@@ -28,6 +28,8 @@ interface CommonOptions {
   keep?: boolean;
   /** Robots are called `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. Default: `robot`. */
   namePrefix?: string;
+  /** A worker that gives no sign of life for so many milliseconds is lost. Default 60 000. */
+  silentMs?: number;
   /** Plants defects in robots, by index: names of `simulators/defects/device`. */
   defects?: Record<number, string>;
 }

@@ -1,6 +1,7 @@
 /** One run of a scenario from preflight to result: the work of `muster fleet`. */
 import type { PlatformAddress } from '../platform/client.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
+import { NoHostLeft } from '../processes/hosts.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import type { Scenario } from '../scenario/scenario.ts';
@@ -62,7 +63,9 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const stop = (): Promise<void> => running.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
   if (options.shard !== undefined) outputs.signOfLife(options.shard, () => running.record.phase);
-  const interrupted = await interruptible(signal, running, () => carryOut(options, running, outputs, view));
+  const interrupted = await interruptible(signal, running, () =>
+    carryOut(options, running, outputs, view).catch(unlessHostsAreGone),
+  );
   view.end();
   const measured = interrupted ?? (await running.measured());
   const result = resultOf(options, running, measured, { startedAt, workers, interrupted: interrupted !== undefined });
@@ -125,6 +128,11 @@ async function carryOut(
     if (signal.aborted || nobodyLeft) return;
   }
   await fleet.finish();
+}
+
+/** The result says what became of the hosts. */
+function unlessHostsAreGone(error: unknown): void {
+  if (!(error instanceof NoHostLeft)) throw error;
 }
 
 /** Does `work`. An interrupt instead takes what was measured so far, ends everything at once, and resolves with it. */
