@@ -8,6 +8,8 @@ export interface Subject<T> extends AsyncDisposable {
    * throws counts as wrong too. It must end by itself, whatever the input is.
    */
   attack(input: T): Promise<string | undefined> | string | undefined;
+  /** Whether the last find has left it as good as before; a fresh one takes its place otherwise. */
+  readonly unharmed?: boolean;
 }
 
 /** A kind of inputs, and what they attack. */
@@ -16,6 +18,8 @@ export interface Fuzzer<T> {
   name: string;
   /** What is attacked with what, for the help. */
   about: string;
+  /** Whether a fresh subject takes seconds. */
+  slow?: boolean;
   /** JSON values, so that a find can be kept in a file. Bytes are strings of characters up to U+00FF. */
   inputs: Arbitrary<T>;
   /** A fresh subject. It is disposed of after a find, and at the end. */

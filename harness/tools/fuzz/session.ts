@@ -92,7 +92,7 @@ export class Attacker implements AsyncDisposable {
   async attack(input: unknown): Promise<string | undefined> {
     this.#note(input);
     const wrong = await this.#attacked(input);
-    if (wrong === undefined) return undefined;
+    if (wrong === undefined || this.#subject.unharmed === true) return wrong;
     await this.#subject[Symbol.asyncDispose]();
     this.#subject = await this.#fuzzer.open();
     return wrong;

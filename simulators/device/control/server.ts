@@ -3,6 +3,7 @@ import { chmodSync } from 'node:fs';
 import http from 'node:http';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
+import { percentDecoded } from '../../common/percent.ts';
 import { type Listener, listening } from '../transport/transport.ts';
 import { listenUnix } from '../transport/unix.ts';
 import { ControlError, type ControlTarget, controlError } from './target.ts';
@@ -24,7 +25,7 @@ type Action = (target: ControlTarget, request: http.IncomingMessage, id: string)
 const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['GET', /^\/$/, (target) => target.info()],
   ['POST', /^\/deployments$/, async (target, request) => target.deploy(await bodyOf(request, controlDeployment))],
-  ['POST', /^\/deployments\/([^/]+)\/remove$/, (target, _request, id) => target.remove(decodeURIComponent(id))],
+  ['POST', /^\/deployments\/([^/]+)\/remove$/, (target, _request, id) => target.remove(percentDecoded(id))],
   ['POST', /^\/events$/, async (target, request) => target.publish((await bodyOf(request, controlPublish)).count)],
   ['POST', /^\/compact$/, (target) => target.compact()],
   [

@@ -1,6 +1,7 @@
 /** The Device API's resources (specification section 4.1), and those that published agents serve beside them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import os from 'node:os';
+import { percentDecoded } from '../../common/percent.ts';
 import type { Refusal } from '../behaviour.ts';
 import type { Entrance } from '../transport/transport.ts';
 import { serveEvents } from './events.ts';
@@ -86,7 +87,7 @@ async function answer(
   const isHead = request.method === 'HEAD' && route.method === 'GET';
   if (request.method !== route.method && !isHead) return refused(notAllowed(route.method));
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-  const id = decoded(route.path.exec(path)?.[1]);
+  const id = percentDecoded(route.path.exec(path)?.[1] ?? '');
   await route.handle({ agent, request, response, query }, id);
 }
 
@@ -129,11 +130,3 @@ const missing = (resource: string, id: string): Refusal => ({
   code: `${resource}_not_found`,
   message: id === '' ? `the device has no current ${resource}` : `the device knows no such ${resource}`,
 });
-
-function decoded(id: string | undefined): string {
-  try {
-    return decodeURIComponent(id ?? '');
-  } catch {
-    return id ?? '';
-  }
-}

@@ -55,7 +55,12 @@ export async function serveControl(
   info: PlatformInfo,
   { port, token }: { port: number; token: string },
 ): Promise<PlatformControlServer> {
-  const app = fastify({ forceCloseConnections: true }) as unknown as FastifyInstance;
+  const app = fastify({
+    forceCloseConnections: true,
+    // A very long id in a path is an unknown device, not a failure of the framework.
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
+  }) as unknown as FastifyInstance;
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, () => {}));
   app.addHook('onRequest', async (request, reply) => refuseOthers(request, reply, token));
   // Many clients name the type of a body that they do not send.

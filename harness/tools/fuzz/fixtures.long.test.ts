@@ -1,0 +1,3 @@
+import { replayFinds } from './testing/replay.ts';
+
+replayFinds({ slow: true });

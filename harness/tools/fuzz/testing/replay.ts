@@ -1,0 +1,17 @@
+/** Attacks again with what fuzzers have found. For tests. */
+import { expect, it } from 'vitest';
+import { kept } from '../finds.ts';
+import { FUZZERS } from '../fuzzers/index.ts';
+import { Attacker } from '../session.ts';
+
+/** A test for each fuzzer that has found something; of those whose subjects take seconds, or of the others. */
+export function replayFinds({ slow }: { slow: boolean }): void {
+  for (const fuzzer of FUZZERS.filter((one) => (one.slow ?? false) === slow)) {
+    const finds = kept(fuzzer.name);
+    if (finds.length === 0) continue;
+    it(`what was found holds now: ${fuzzer.name}`, async () => {
+      await using attacker = await Attacker.of(fuzzer);
+      for (const { file, input } of finds) expect(await attacker.attack(input), file).toBeUndefined();
+    });
+  }
+}
