@@ -130,6 +130,30 @@ const limitBelowCheck = check(limitBelow, { premises: ['platform.list.page-size'
   );
 });
 
+const nearest = requirement({
+  id: 'platform.list.clamp.nearest',
+  level: 'MUST',
+  section: '8',
+  since: '2026-11-22',
+  clause: 'An invalid `limit` is replaced by the nearest valid value',
+  text: 'A limit below 1 takes effect as 1, which is valid, or as 0 where that is valid too: any other value is farther away.',
+});
+const nearestCheck = check(nearest, { premises: [limitBelow.id, 'platform.list.in-range'] }, async (t: Platform) => {
+  const collections = await servedCollections(t);
+  await t.property(
+    fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ max: -1 }) }),
+    async ({ collection, value }) => {
+      const { limit } = await mustKeepLimitInRange(t, collection, String(value));
+      t.must(limit <= LIST_LIMITS.limitMinimum, {
+        expected: `limit 1, or 0, with limit=${value}: the nearest valid value on a platform that serves a limit of 1`,
+        actual: `limit ${limit}`,
+        counterexample: `GET /${collection}?limit=${value}`,
+      });
+    },
+    { runs: collections.length + 5, examples: examplesOf(collections, [-5]), ...describedAs('limit') },
+  );
+});
+
 const negativeOffset = requirement({
   id: 'platform.list.clamp.offset',
   level: 'MUST',
@@ -159,4 +183,4 @@ const negativeOffsetCheck = check(
   },
 );
 
-export default [defaultsCheck, limitAboveCheck, limitObeyedCheck, limitBelowCheck, negativeOffsetCheck];
+export default [defaultsCheck, limitAboveCheck, limitObeyedCheck, limitBelowCheck, nearestCheck, negativeOffsetCheck];

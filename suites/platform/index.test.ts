@@ -9,7 +9,7 @@ import { ANY_LIST } from './support/check.ts';
 const CATALOGUE = {
   MUST: `platform.auth.key-required platform.auth.key-wrong platform.auth.scope platform.version.supported
     platform.list.envelope platform.list.items platform.timestamps platform.list.defaults platform.list.clamp.high
-    platform.list.clamp.offset platform.list.clamp.low platform.list.clamp.huge platform.list.clamp.nonsense
+    platform.list.clamp.offset platform.list.clamp.low platform.list.clamp.nearest platform.list.clamp.huge platform.list.clamp.nonsense
     platform.list.page-size platform.list.in-range platform.list.has-more platform.list.walk platform.list.beyond-end
     platform.list.total-count platform.ping.success platform.ping.timeout platform.ping.limit platform.deployment.shape
     platform.deployment.merge platform.deployment.parent platform.deployment.created

@@ -116,13 +116,18 @@ export const defects = [
   defect('limit-low-negative', 'Echoes a negative limit.', ['platform.list.clamp.low'], {
     clampLimit: (values) => clampInteger(values, { low: -1, high: 100, otherwise: 10 }),
   }),
+  defect(
+    'limit-low-to-default',
+    'Replaces a limit below 1 with the default.',
+    ['platform.list.clamp.nearest'],
+    ({ clampLimit }) => ({
+      clampLimit: (values) => (Number(values[0]) < 1 && values[0]?.trim() !== '' ? 10 : clampLimit(values)),
+    }),
+  ),
 ];
 
 export const variants = [
   variant('limit-low-to-0', 'Clamps a limit below 1 to 0.', {
     clampLimit: (values) => clampInteger(values, { low: 0, high: 100, otherwise: 10 }),
   }),
-  variant('limit-low-to-default', 'Replaces a limit below 1 with the default.', ({ clampLimit }) => ({
-    clampLimit: (values) => (Number(values[0]) < 1 && values[0]?.trim() !== '' ? 10 : clampLimit(values)),
-  })),
 ];
