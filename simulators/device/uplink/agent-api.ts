@@ -20,6 +20,8 @@ import type { DeploymentSource } from './sync.ts';
 const PAGE = 100;
 /** A token that expires within this is replaced before use. Milliseconds. */
 const EXPIRY_MARGIN = 30_000;
+/** A new token is used for so long, even if a clock says that it has expired: the platform refuses it when that is so. */
+const LEAST_USE = 5_000;
 
 const LIST_QUERY =
   `limit=${PAGE}&activity_status=${encodeURIComponent('queued|deployed')}` +
@@ -32,7 +34,8 @@ export class AgentApi implements DeploymentSource {
   readonly #io: DiskIo;
   device: StoredDevice | undefined;
   #token = '';
-  #expiresAt = 0;
+  /** On the steady clock. */
+  #useUntil = 0;
   #minting: Promise<string> | undefined;
 
   constructor(hub: AgentHub, dir: string, io = disk) {
@@ -52,9 +55,10 @@ export class AgentApi implements DeploymentSource {
     this.device = device;
   }
 
-  async #provision(name: string, signal: AbortSignal): Promise<StoredDevice> {
-    const { agentVersion, http } = this.#hub;
-    const token = typeof this.#hub.token === 'function' ? await this.#hub.token() : this.#hub.token;
+  /** `refused`: the token of the attempt before. */
+  async #provision(name: string, signal: AbortSignal, refused?: string): Promise<StoredDevice> {
+    const { agentVersion, http, token: given } = this.#hub;
+    const token = typeof given === 'function' ? await given(refused) : given;
     const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: agentVersion, name };
     try {
       if (token === undefined) throw new ApiError(401, 'unauthorized', 'no provisioning token was given');
@@ -65,6 +69,8 @@ export class AgentApi implements DeploymentSource {
       const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
       const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;
+      const outdated = error instanceof ApiError && error.status === 401 && refused === undefined;
+      if (outdated && typeof given === 'function') return await this.#provision(name, signal, token);
       throw error;
     }
   }
@@ -81,7 +87,7 @@ export class AgentApi implements DeploymentSource {
 
   /** A device token with time left. Calls at the same time share one request. */
   async token(signal: AbortSignal): Promise<string> {
-    if (this.#hub.time.now() < this.#expiresAt - EXPIRY_MARGIN) return this.#token;
+    if (this.#hub.time.elapsed() < this.#useUntil) return this.#token;
     this.#minting ??= this.#mint(signal).finally(() => {
       this.#minting = undefined;
     });
@@ -90,7 +96,7 @@ export class AgentApi implements DeploymentSource {
 
   /** The platform refused this token. */
   dropToken(token: string): void {
-    if (token === this.#token) this.#expiresAt = 0;
+    if (token === this.#token) this.#useUntil = 0;
   }
 
   async #mint(signal: AbortSignal): Promise<string> {
@@ -99,7 +105,8 @@ export class AgentApi implements DeploymentSource {
     const path = `${AGENT_BASE_PATH}/devices/token`;
     const answer = await http.json({ method: 'POST', path, headers, signal }, tokenResponse);
     this.#token = answer.token;
-    this.#expiresAt = Date.parse(answer.expires_at);
+    const lifetime = Date.parse(answer.expires_at) - time.now();
+    this.#useUntil = time.elapsed() + Math.max(lifetime - EXPIRY_MARGIN, LEAST_USE);
     return this.#token;
   }
 

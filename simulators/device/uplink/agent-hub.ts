@@ -12,9 +12,9 @@ export interface AgentUplinkOptions extends CommonOptions {
   platform: string;
   /**
    * Provisioning token, needed until the robot has an identity on disk. A function is called when one is needed, because tokens
-   * are valid for minutes only; `start` rejects with its rejection.
+   * are valid for minutes only, and once more with a token that the platform refused. `start` rejects with its rejection.
    */
-  token?: string | (() => string | Promise<string>);
+  token?: string | ((refused?: string) => string | Promise<string>);
   /** `mqtt://host:port` or `mqtts://…`. Default: the platform's host, with TLS at port 8883; without TLS at 1883 on a loopback address. */
   mqtt?: string;
   /** Size of the RSA key to make. Default 2048. */

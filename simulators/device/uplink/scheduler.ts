@@ -32,6 +32,7 @@ export class Scheduler {
   /** Failed syncs in a row: of the network, and of any other kind. */
   #unreachable = 0;
   #failures = 0;
+  /** On the steady clock; 0 for no cool-down. */
   #cooldownUntil = 0;
   /** Milliseconds since the epoch; 0 before the first. */
   syncedAt = 0;
@@ -48,9 +49,9 @@ export class Scheduler {
   sync(): Promise<SyncResult> {
     if (this.#running) return this.#running;
     if (this.#signal.aborted) return Promise.resolve(STOPPING);
-    const now = this.#time.now();
-    if (now >= this.#cooldownUntil) return this.#run();
-    const next = new Date(this.#cooldownUntil).toISOString();
+    const left = this.#cooldownUntil - this.#time.elapsed();
+    if (left <= 0) return this.#run();
+    const next = new Date(this.#time.now() + left).toISOString();
     return Promise.resolve({ code: 'in_cooldown', message: `syncing failed; the next attempt is at ${next}` });
   }
 
@@ -76,7 +77,7 @@ export class Scheduler {
     this.#running = this.#passes().finally(() => {
       this.#running = undefined;
       if (this.#signal.aborted) return;
-      this.#timer = this.#time.after(Math.max(0, this.#nextAt() - this.#time.now()), () => this.syncRequested());
+      this.#timer = this.#time.after(Math.max(0, this.#nextAt() - this.#time.elapsed()), () => this.#due());
     });
     return this.#running;
   }
@@ -108,13 +109,20 @@ export class Scheduler {
       return { code: 'network_connection_error', message: error.message };
     }
     this.#unreachable = 0;
-    this.#cooldownUntil = this.#time.now() + failureDelay(this.#failures);
+    this.#cooldownUntil = this.#time.elapsed() + failureDelay(this.#failures);
     this.#failures++;
     return { code: 'in_cooldown', message: error.message };
   }
 
+  /** Whatever the cool-down says: a timer may be early by a fraction of a millisecond, and nothing else would set it again. */
+  #due(): void {
+    if (this.#running) this.#again = true;
+    else if (!this.#signal.aborted) void this.#run();
+  }
+
+  /** On the steady clock. */
   #nextAt(): number {
-    const now = this.#time.now();
+    const now = this.#time.elapsed();
     if (this.#unreachable > 0) return now + Math.min(this.#pollMs, networkDelay(this.#unreachable - 1));
     return Math.min(this.#cooldownUntil || now + this.#pollMs, this.#syncer.nextAttemptAt ?? Number.POSITIVE_INFINITY);
   }

@@ -17,7 +17,7 @@ export interface DeploymentSource {
 
 interface BackOff {
   failures: number;
-  /** Milliseconds since the epoch. */
+  /** On the steady clock. */
   notBefore: number;
   /** Content that is held already, so that the next attempt need not download it again. */
   contents?: Uint8Array[];
@@ -39,7 +39,7 @@ export class Syncer {
     this.#time = time;
   }
 
-  /** When a deployment that failed may be tried again, in milliseconds since the epoch. */
+  /** When a deployment that failed may be tried again, on the steady clock. */
   get nextAttemptAt(): number | undefined {
     if (!this.#backOffs?.size) return undefined;
     return Math.min(...[...this.#backOffs.values()].map(({ notBefore }) => notBefore));
@@ -73,7 +73,7 @@ export class Syncer {
       if (!isReported) this.#restate(wanted.id, this.#deployed());
       return true;
     }
-    if (this.#time.now() < (this.#backOffs?.get(wanted.id)?.notBefore ?? 0)) return false;
+    if (this.#time.elapsed() < (this.#backOffs?.get(wanted.id)?.notBefore ?? 0)) return false;
     return await this.#deploy(wanted, signal);
   }
 
@@ -109,7 +109,7 @@ export class Syncer {
     this.#backOffs ??= new Map();
     this.#backOffs.set(wanted.id, {
       failures: failures + 1,
-      notBefore: this.#time.now() + failureDelay(failures),
+      notBefore: this.#time.elapsed() + failureDelay(failures),
       ...(contents && { contents }),
     });
     await this.#port.fail(wanted, 'retrying');

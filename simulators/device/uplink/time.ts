@@ -1,9 +1,11 @@
 /** Time as the uplinks use it: a clock, timers that tests can drive by hand, and the delays before another attempt. */
 import { backoffMs } from '../../../harness/common/waiting.ts';
-import { type Clock, systemClock } from '../../common/clock.ts';
+import { type Clock, steadyClock, systemClock } from '../../common/clock.ts';
 import type { Random } from '../../common/random.ts';
 
 export interface Time extends Clock {
+  /** Milliseconds on a clock that never jumps, for waits: `now` may be turned at any time. */
+  elapsed(): number;
   /** Runs `task` once, `ms` milliseconds from now. */
   after(ms: number, task: () => void): Timer;
   cancel(timer: Timer | undefined): void;
@@ -14,6 +16,7 @@ export type Timer = object;
 
 export const systemTime: Time = {
   ...systemClock,
+  elapsed: () => steadyClock.now(),
   after: (ms, task) => setTimeout(task, ms),
   cancel: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
 };

@@ -50,17 +50,24 @@ export function fleetUplinks(settings: UplinkSettings, client: PlatformClient | 
   return { make: observedUplinks(agent), needKeys: true };
 }
 
-/** Shares one token among all callers until it is due for renewal. */
-function renewed(issue: () => Promise<string>): () => Promise<string> {
+/** Shares one token among all callers until it is due for renewal, or was refused: a clock that is turned ends it early. */
+function renewed(issue: () => Promise<string>): (refused?: string) => Promise<string> {
   let token: Promise<string> | undefined;
+  let issued: string | undefined;
   let until = 0;
-  return () => {
-    if (token === undefined || performance.now() > until) {
+  return (refused) => {
+    const isRefused = refused !== undefined && refused === issued;
+    if (token === undefined || isRefused || performance.now() > until) {
       until = performance.now() + RENEW_MS;
       token = issue();
-      token.catch(() => {
-        token = undefined;
-      });
+      token.then(
+        (text) => {
+          issued = text;
+        },
+        () => {
+          token = undefined;
+        },
+      );
     }
     return token;
   };

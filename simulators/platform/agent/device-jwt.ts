@@ -1,6 +1,6 @@
 /** Verifies the JWT that a device signs with its own key to get a session token: RS512, found by `kid`, used once. */
 import { createPublicKey } from 'node:crypto';
-import type { Clock } from '../../common/clock.ts';
+import { type Clock, steadyClock } from '../../common/clock.ts';
 import { type JsonObject, parseJwt, verifiedRs512 } from '../../common/jwt.ts';
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 import { replayGuard } from './replay.ts';
@@ -23,9 +23,11 @@ export type DeviceJwtVerifier = (jwt: string) => AgentDeviceRecord;
 export function deviceJwtVerifier(options: {
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   clock: Clock;
+  /** For how long a JWT is remembered. Default: a clock that nobody can turn. */
+  steady?: Clock;
 }): DeviceJwtVerifier {
   const { clock, deviceByFingerprint } = options;
-  const used = replayGuard({ clock, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
+  const used = replayGuard({ clock: options.steady ?? steadyClock, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
 
   return (text) => {
     const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);

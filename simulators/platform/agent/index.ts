@@ -56,11 +56,11 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
   const { mqtt = {}, tls, log } = options;
   const broker =
     'url' in mqtt
-      ? await externalBroker(
-          mqtt,
-          { ...events, isDevice: (id) => port.deviceById(id) !== undefined, probe: messenger.probe },
-          clock,
-        )
+      ? await externalBroker(mqtt, {
+          ...events,
+          isDevice: (id) => port.deviceById(id) !== undefined,
+          probe: messenger.probe,
+        })
       : await embeddedBroker({
           ...events,
           host: mqtt.host ?? '127.0.0.1',

@@ -6,12 +6,14 @@
 import { randomUUID } from 'node:crypto';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { agentTopics, syncMessage } from '../../../harness/contract/agent.ts';
-import type { Clock } from '../../common/clock.ts';
+import { steadyClock } from '../../common/clock.ts';
 import type { Broker, BrokerEvents } from './broker.ts';
 import { presence } from './presence.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const RECONNECT_MS = 1_000;
+/** A connection whose other end is gone is found within one and a half of these. */
+const KEEP_ALIVE_S = 20;
 const SUBSCRIPTION_REFUSED = 128;
 
 export interface ExternalBrokerOptions {
@@ -36,17 +38,13 @@ interface ExternalBrokerEvents extends BrokerEvents {
 }
 
 /** Rejects with BrokerError when the broker cannot be reached within 10 s, or refuses. Reconnects by itself afterwards. */
-export async function externalBroker(
-  options: ExternalBrokerOptions,
-  events: ExternalBrokerEvents,
-  clock: Clock,
-): Promise<Broker> {
+export async function externalBroker(options: ExternalBrokerOptions, events: ExternalBrokerEvents): Promise<Broker> {
   const address = new URL(options.url);
   if (address.protocol !== 'mqtt:' && address.protocol !== 'mqtts:') {
     throw new BrokerError(`${address.protocol}//${address.host} is no MQTT address: mqtt:// and mqtts:// are accepted`);
   }
   const client = await open(options, address.host);
-  const devices = presence({ clock, onConnected: events.onConnected, probe: events.probe });
+  const devices = presence({ clock: steadyClock, onConnected: events.onConnected, probe: events.probe });
   client.on('message', (topic, payload, { retain }) => {
     const deviceId = topic.split('/').at(-2) ?? '';
     const pong = topic === agentTopics.pong(deviceId);
@@ -72,13 +70,16 @@ export async function externalBroker(
   };
 }
 
+/** A ping that was meant for the time of an outage is of no use after it. */
+const NOTHING_LATE = { queueQoSZero: false };
+
 /** Connected and subscribed; mqtt subscribes again by itself when it reconnects. */
 async function open({ url, ...credentials }: ExternalBrokerOptions, host: string): Promise<MqttClient> {
   let client: MqttClient | undefined;
   try {
     const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
-    const patience = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectPeriod: RECONNECT_MS };
-    client = await connectAsync(url, { ...credentials, ...protocol, ...patience }, false);
+    const patience = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectPeriod: RECONNECT_MS, keepalive: KEEP_ALIVE_S };
+    client = await connectAsync(url, { ...credentials, ...protocol, ...patience, ...NOTHING_LATE }, false);
     client.on('error', () => {});
     const granted = await client.subscribeAsync([agentTopics.pong('+'), agentTopics.sync('+')], { qos: 1 });
     if (granted.some(({ qos }) => qos === SUBSCRIPTION_REFUSED)) throw new Error('it refuses the subscriptions');

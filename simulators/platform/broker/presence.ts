@@ -20,6 +20,7 @@ export interface Presence {
 
 /** Starts watching; `stop` ends it. */
 export function presence(options: {
+  /** One that never jumps. */
   clock: Clock;
   onConnected(deviceId: string, connected: boolean): void;
   probe(deviceId: string): void;

@@ -8,7 +8,9 @@ interface Pending extends Timer {
 
 /** Time whose timers run in `advance`. */
 export class ManualTime implements Time {
+  /** Of the steady clock. */
   #now: number;
+  #turnedBy = 0;
   #pending: Pending[] = [];
 
   constructor(start = Date.UTC(2026, 0, 1)) {
@@ -21,7 +23,16 @@ export class ManualTime implements Time {
   }
 
   now(): number {
+    return this.#now + this.#turnedBy;
+  }
+
+  elapsed(): number {
     return this.#now;
+  }
+
+  /** Turns the wall clock by `ms`, back when negative; no time passes. */
+  turn(ms: number): void {
+    this.#turnedBy += ms;
   }
 
   after(ms: number, task: () => void): Timer {

@@ -1,0 +1,56 @@
+/** Wall clocks that are turned: what waits goes by another clock. */
+import { expect, it } from 'vitest';
+import { testRobot } from './testing/robot.ts';
+import type { Time } from './time.ts';
+
+const HOUR = 3_600_000;
+const YEAR = 365 * 24 * HOUR;
+const TOKEN = 'POST /devices/token';
+
+const count = (requests: string[], request: string): number => requests.filter((each) => each === request).length;
+
+it.each([-YEAR, -HOUR, HOUR, YEAR])(
+  'a robot and its platform go on when their clock is turned by %i ms',
+  async (by) => {
+    await using robot = await testRobot();
+    const { host, time, uplink, device } = robot;
+    await uplink.start();
+    time.turn(by);
+    const first = host.deploy(robot.id(), { '/a.json': '1' });
+    await robot.eventually(() => expect(host.platform.stored(first).status).toBe('deployed'));
+    time.turn(-by);
+    const second = host.deploy(robot.id(), { '/a.json': '2' });
+    await robot.eventually(() => expect(host.platform.stored(second).status).toBe('deployed'));
+    expect(device.files.get('/a.json')).toBe('2');
+    expect(count(robot.requests, TOKEN)).toBeLessThanOrEqual(3);
+    expect(uplink.status).toBe('online');
+  },
+);
+
+it('a robot whose clock is fast does not ask for a token with every request', async () => {
+  await using robot = await testRobot({ host: { tokenLifetimeMs: 40_000 } });
+  const { time } = robot;
+  const fast: Time = {
+    now: () => time.now() + 25_000,
+    elapsed: () => time.elapsed(),
+    after: (ms, task) => time.after(ms, task),
+    cancel: (timer) => time.cancel(timer),
+  };
+  await robot.anotherRun({ time: fast }).start();
+  expect(robot.requests.length).toBeGreaterThan(3);
+  expect(count(robot.requests, TOKEN)).toBe(1);
+});
+
+it('a robot whose provisioning token is refused asks for another, once', async () => {
+  await using robot = await testRobot();
+  const refused: (string | undefined)[] = [];
+  const uplink = robot.anotherRun({
+    token: (before) => {
+      refused.push(before);
+      return before === undefined ? 'expired' : robot.host.platform.provisioningToken();
+    },
+  });
+  await uplink.start();
+  expect(refused).toEqual([undefined, 'expired']);
+  await uplink.stop();
+});
