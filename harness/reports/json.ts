@@ -39,6 +39,11 @@ const check = Type.Object({
   duration_ms: Type.Number({ minimum: 0 }),
   reason: Type.Optional(Type.String({ description: 'Why it is not applicable, blocked, known or stale' })),
   observations: Type.Optional(Type.Array(text)),
+  observed: Type.Optional(
+    Type.Array(Type.Object({ name: text, value: text }), {
+      description: 'Choices where the specification is silent: what was asked, and what came of it',
+    }),
+  ),
   needs: Type.Optional(Type.Array(oneOf(CAPABILITIES))),
   expected: Type.Optional(Type.String({ description: 'Every acceptable answer' })),
   actual: optionalText,

@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { LimitReached, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
+import { distinct, inWords } from './observed.ts';
 import { findingOf, runProperty } from './property.ts';
 import { scriptOf } from './script.ts';
-import type { Check, CheckContext, CheckResult, Outcome, TargetHooks } from './types.ts';
+import type { Check, CheckContext, CheckResult, Observed, Outcome, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, show, Violation } from './violation.ts';
 
 /** A check, what it is given, and its limits. */
@@ -49,6 +50,7 @@ const SHOWN_EXCHANGES = 8;
 /** What a check recorded on its way. */
 interface Record {
   observations: string[];
+  observed: Observed[];
   /** The first SHOULD that did not hold. */
   warning?: Partial<CheckResult>;
 }
@@ -59,7 +61,7 @@ type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 /** The result of a check. Nothing that the check throws is thrown on. Secrets are masked in its exchanges and actual values only. */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
-  const record: Record = { observations: [] };
+  const record: Record = { observations: [], observed: [] };
   let ended: Partial<CheckResult> & { outcome: Outcome };
   try {
     await untilOver(run, async (signal) => {
@@ -87,8 +89,16 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     requirement_id: requirement.id,
     duration_ms: Math.round(performance.now() - started),
     ...ended,
-    ...(record.observations.length === 0 ? {} : { observations: [...new Set(record.observations)] }),
+    ...recorded(record),
     ...(needs === undefined ? {} : { needs: [...needs] }),
+  };
+}
+
+function recorded({ observations, observed }: Record): Pick<CheckResult, 'observations' | 'observed'> {
+  const [choices, words] = [distinct(observed), [...observations, ...inWords(observed)]];
+  return {
+    ...(words.length === 0 ? {} : { observations: [...new Set(words)] }),
+    ...(choices.length === 0 ? {} : { observed: choices }),
   };
 }
 
@@ -133,6 +143,7 @@ function toolsFor<Context>(
       record.observations.push(`should: expected ${expected}; actual: ${shown(actual, SHOWN_IN_OBSERVATION)}`);
     },
     note: (observation) => void record.observations.push(observation),
+    observe: (name, value) => void record.observed.push({ name, value: String(value) }),
     notApplicable(reason) {
       throw new NotApplicable(reason);
     },

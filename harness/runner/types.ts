@@ -118,8 +118,14 @@ export interface CheckContext {
   must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
   /** Records a convention that does not hold, and goes on. A check that passes otherwise ends as `warn`. */
   should(holds: unknown, finding: { expected: string; actual: unknown }): void;
-  /** Records what the target does where the specification is silent. Never changes the outcome. */
+  /** Records a remark about the run in one sentence. Never changes the outcome. */
   note(observation: string): void;
+  /**
+   * Records what the target does where the specification is silent, for `muster compare`. Never changes the outcome.
+   * @param name what was asked, e.g. `GET /devices?limit=0`; the same for every implementation
+   * @param value what came of it, e.g. `limit 10`; the same in every run
+   */
+  observe(name: string, value: string | number): void;
   /** Ends the check as `not_applicable`, with the reason. */
   notApplicable(reason: string): never;
   /** Ends the check as `blocked`: its set-up failed, so nothing is decided. */
@@ -175,11 +181,21 @@ export interface CheckResult extends Partial<Finding> {
   consequence_of?: string;
   /** Muster itself went wrong: blocked, and the run ends with exit code 3. */
   fault?: true;
-  /** What was recorded where the specification is silent, and SHOULDs noted on the way. */
+  /** What was recorded where the specification is silent, and SHOULDs noted on the way, in words. */
   observations?: string[];
+  /** The choices among them that can be compared with those of another implementation. */
+  observed?: Observed[];
   needs?: Capability[];
   /** Command line that runs this check alone again; absent where there is nothing to find that way. */
   replay_command?: string;
+}
+
+/** A choice of the target where the specification is silent. */
+export interface Observed {
+  /** What was asked, the same for every implementation. */
+  name: string;
+  /** What came of it. */
+  value: string;
 }
 
 /** Number of checks with each outcome. */

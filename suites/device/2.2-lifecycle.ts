@@ -79,7 +79,7 @@ const removedCheck = check(
     await t.control.remove(id);
     await expectInactive(t, id, files, 'removed');
     const after = await currentDeployment(t);
-    t.note(`after a removal the current deployment is ${after === undefined ? '404' : after['activity_status']}`);
+    t.observe('the current deployment after a removal', after === undefined ? '404' : String(after['activity_status']));
   },
 );
 

@@ -154,7 +154,7 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
 
 async function expectRefusal(t: Device, path: string, authorization: string | undefined): Promise<void> {
   const status = await statusFor(t, path, authorization);
-  if (status === undefined) return t.note('a request without the token is dropped without an answer');
+  if (status === undefined) return t.observe('a request without the token', 'dropped without an answer');
   const shown = authorization === undefined ? 'no Authorization' : 'a wrong Authorization';
   t.must(status >= 300, {
     expected: `nothing served for GET ${path} with ${shown} (401 is usual)`,

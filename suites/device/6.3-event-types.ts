@@ -218,12 +218,11 @@ const removedEventCheck = check(
       const event = seen.find(
         ({ type, envelope }) => type !== 'deployment.deployed' && JSON.stringify(envelope).includes(id),
       );
-      t.note(
-        event === undefined
-          ? 'removing a deployment emits no event that names it'
-          : `removing a deployment emits ${event.type} with ${Object.keys(payloadOf(event)).join(', ')}`,
-      );
+      const emitted = event === undefined ? 'no event that names it' : `${event.type} with ${membersOf(event)}`;
+      t.observe('removing a deployment emits', emitted);
     }),
 );
+
+const membersOf = (event: Parameters<typeof payloadOf>[0]): string => Object.keys(payloadOf(event)).sort().join(', ');
 
 export default [writtenFirstCheck, writtenContentCheck, onlyDeployedCheck, removedEventCheck];

@@ -56,6 +56,25 @@ const goneCheck = check(
 /** An answer that still comes after so many times the patience of the run does not end. */
 const ENDLESS = 6;
 
+/** The members of a JSON text, without values that differ from run to run. */
+function formOf(body: string): string {
+  if (body.trim() === '') return 'empty';
+  try {
+    return `JSON ${membersOf(JSON.parse(body))}`;
+  } catch {
+    return 'text';
+  }
+}
+
+function membersOf(value: unknown): string {
+  if (Array.isArray(value)) return '[…]';
+  if (typeof value !== 'object' || value === null) return typeof value;
+  const members = Object.entries(value).map(([name, item]) =>
+    typeof item === 'object' && item !== null ? `${name} ${membersOf(item)}` : name,
+  );
+  return `{${members.sort().join(', ')}}`;
+}
+
 async function expectGone(t: Device, streams: Streams, options: OpenEvents): Promise<void> {
   const stream = await streams.try(options);
   const expected = `410 and no stream for ${describeOpen(options)}, which lies before the earliest retained event`;
@@ -70,6 +89,7 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
     t.must(false, { expected: `${expected}; the answer ends`, actual: error.message });
     return '';
   });
+  t.observe('body of a 410', formOf(body));
   t.note(`body of a 410: ${body.slice(0, 120)}`);
   await stream.close();
 }
@@ -155,7 +175,7 @@ const boundaryCheck = check(
         for (const byHeader of [true, false])
           await expectNotGone(t, streams, { ...openAt(earliest, byHeader), ...filter }, 'the earliest retained event');
       const before = await streams.try({ after: earliest - 1n });
-      t.note(`the cursor one before the earliest retained event gets ${before.status}`);
+      t.observe('the cursor one before the earliest retained event', before.status ?? 'no answer');
     }),
 );
 
@@ -200,7 +220,7 @@ const zeroCheck = check(
     withStreams(t, async (streams) => {
       await compactAway(t, streams);
       const stream = await streams.try({ after: 0 });
-      t.note(`after=0 gets ${stream.status} once events have been compacted away`);
+      t.observe('after=0 once events have been compacted away', stream.status ?? 'no answer');
     }),
 );
 

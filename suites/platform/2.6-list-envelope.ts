@@ -148,12 +148,8 @@ const collections = requirement({
   text: 'The collections that the platform serves are recorded.',
 });
 const collectionsCheck = check(collections, {}, async (t: Platform) => {
-  t.note(`serves ${(await servedCollections(t)).join(', ')} in ${t.apiVersion}`);
-  t.note(
-    /(^|\/)beta(\/|$)/.test(t.http.basePath)
-      ? 'the base URL contains the segment beta'
-      : `the base URL ${t.http.describe()} does not contain the segment beta`,
-  );
+  t.observe(`collections in ${t.apiVersion}`, (await servedCollections(t)).join(', '));
+  t.observe('the segment beta in the base URL', /(^|\/)beta(\/|$)/.test(t.http.basePath) ? 'yes' : 'no');
 });
 
 export default [anyCheck, envelopeCheck, itemsCheck, timestampsCheck, collectionsCheck];

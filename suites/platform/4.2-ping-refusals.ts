@@ -59,7 +59,7 @@ const badBodyCheck = check(badBody, {}, async (t: Platform) => {
       actual: summary(response),
       counterexample: describeRequest('POST', `/devices/${device}/ping`, body),
     });
-    t.note(`${shown}: ${response.status}`);
+    t.observe(`a ping with ${shown}`, response.status);
   });
 });
 

@@ -104,7 +104,7 @@ async function expandedDevices(t: Platform, plain: readonly Item[], ...fields: s
   if (listed?.some(isExpanded)) return listed;
   const single = await Promise.all((listed ?? plain).slice(0, 10).map(({ id }) => readItem(t, 'devices', id, fields)));
   if (listed !== undefined && !single.some(isExpanded)) return listed;
-  t.note(`expand=${fields.join('&expand=')} takes effect on GET /devices/{device_id} only`);
+  t.observe('expand of devices', 'takes effect on GET /devices/{device_id} only');
   return single;
 }
 

@@ -66,6 +66,7 @@ const givenCheck = check(parent, { ...options, aspect: 'accepted' }, (t: Platfor
     const { deployment, answers } = await tryDeployment(everglades, fixtures, device, ofOtherDevice?.id);
     if (deployment !== undefined) created.add(deployment);
     t.note(`parent_id of a deployment of another device (current is ${current.id}): ${answers.at(-1)}`);
+    t.observe('parent_id of a deployment of another device', deployment === undefined ? 'refused' : 'accepted');
   }),
 );
 

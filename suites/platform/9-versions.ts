@@ -52,7 +52,7 @@ async function mustServeVersion(t: Platform, version: string): Promise<void> {
       counterexample: `GET /${collection}?limit=100 in ${version}`,
     });
   }
-  t.note(`${version} has ${collections.join(', ')}`);
+  t.observe(`collections in ${version}`, collections.join(', '));
 }
 
 const endOfLife = requirement({
@@ -145,7 +145,7 @@ const omittedCheck = check(omitted, {}, async (t: Platform) => {
   );
   const [collection] = await servedCollections(t);
   const response = await t.http.with({ headers }).get(`/${collection}`, { query: { limit: 1 } });
-  t.note(`without ${t.versionHeader}: ${summary(response)}`);
+  t.observe('a request without the version header', response.status);
   t.should(!serverError(response), {
     expected: `a list or a 4xx without ${t.versionHeader}, since the client omitted it`,
     actual: summary(response),

@@ -33,7 +33,7 @@ const malformedCheck = check(bodies, options, async (t: Platform) => {
       actual: summary(response),
       counterexample: `POST /config_types with ${what}`,
     });
-    t.note(`${what}: ${response.status}`);
+    t.observe(`POST /config_types with ${what}`, response.status);
   });
   await mustCreateNothingElse(t, mark, maybeCreated);
   await createConfigType(t);

@@ -19,7 +19,7 @@ const anyScriptCheck = check(
   { needs: ['write'], writes: true, sharing: 'exclusive' },
   async (t: Platform) => {
     await createConfigType(t);
-    const refusals: string[] = [];
+    const refusals: [name: string, status: string][] = [];
     await eachAtOnce(t, NAMES, async (prefix) => {
       const slug = uniqueName('name');
       const name = `${prefix} ${slug}`;
@@ -28,10 +28,10 @@ const anyScriptCheck = check(
         ['devices', { name }],
       ] as const) {
         const status = await mustKeepName(t, collection, body);
-        if (status !== 'kept') refusals.push(`${prefix} in ${collection}: ${status}`);
+        if (status !== 'kept') refusals.push([`a name with ${prefix} in ${collection}`, String(status)]);
       }
     });
-    if (refusals.length > 0) t.note(`refused: ${refusals.join('; ')}`);
+    for (const refusal of refusals) t.observe(...refusal);
   },
 );
 

@@ -72,7 +72,7 @@ const replacesCheck = check(
     const second = await rollOut(t);
     await events.until('deployment.deployed', second.id);
     const removed = await events.until('deployment.removed', first.id);
-    t.note(`payload of deployment.removed: ${Object.keys(removed.data).join(', ')}`);
+    t.observe('payload of deployment.removed', Object.keys(removed.data).sort().join(', '));
     await untilCurrent(t, second.id);
     await untilActivity(t, second.id, 'deployed');
     await untilActivity(t, first.id, 'archived');
