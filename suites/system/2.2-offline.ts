@@ -53,19 +53,23 @@ const newest = requirement({
   clause: 'deployed as soon as the device is online',
   text: 'After several deployments to an offline device, the newest is its current one when it is online again.',
 });
-const newestCheck = check(newest, { ...options, premises: [...options.premises, queued.id] }, async (t: System) => {
-  await t.online();
-  await using events = await EventFollower.open(t);
-  await events.until('deployment.deployed', (await rollOut(t)).id);
-  await whileOffline(t, async () => {
-    const older = await rollOut(t);
-    const newer = await rollOut(t);
+const newestCheck = check(
+  newest,
+  { ...options, premises: [...options.premises, 'system.replace', queued.id] },
+  async (t: System) => {
     await t.online();
-    await events.until('deployment.deployed', newer.id);
-    await untilCurrent(t, newer.id);
-    await untilActivity(t, newer.id, 'deployed');
-    await untilActivity(t, older.id, 'archived');
-  });
-});
+    await using events = await EventFollower.open(t);
+    await events.until('deployment.deployed', (await rollOut(t)).id);
+    await whileOffline(t, async () => {
+      const older = await rollOut(t);
+      const newer = await rollOut(t);
+      await t.online();
+      await events.until('deployment.deployed', newer.id);
+      await untilCurrent(t, newer.id);
+      await untilActivity(t, newer.id, 'deployed');
+      await untilActivity(t, older.id, 'archived');
+    });
+  },
+);
 
 export default [queuedCheck, newestCheck];

@@ -26,7 +26,9 @@ const onlineCheck = check(reachesDevice, { sharing: 'shared', profile: 'core' },
 });
 
 /** Of the first ping; each one that was not answered is followed by a longer one, up to what section 8 allows. */
-const FIRST_NANOS = SECOND_NANOS;
+const FIRST_NANOS = SECOND_NANOS / 4;
+/** The least that a device gets which must not answer. */
+const OFFLINE_NANOS = SECOND_NANOS;
 const TIMES_LONGER = 2;
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
@@ -65,7 +67,7 @@ const offlineCheck = check(
     // Offline it gets more time than it took when it was online.
     const longer = Math.round(TIMES_LONGER * tookMs * MILLISECOND_NANOS);
     await whileOffline(t, async () => {
-      const timeout_nanos = Math.min(LONGEST_NANOS, Math.max(FIRST_NANOS, longer));
+      const timeout_nanos = Math.min(LONGEST_NANOS, Math.max(OFFLINE_NANOS, longer));
       const response = await ping(platformSide(t), t.deviceId, { timeout_nanos });
       t.must(pingCode(response) !== 'success', {
         expected: 'no success from a device that is offline',

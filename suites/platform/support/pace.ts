@@ -3,8 +3,6 @@ import type { Endpoint } from '../../../harness/client/http.ts';
 
 /** No wait for an answer is shorter, milliseconds. */
 const SHORTEST_WAIT_MS = 1000;
-/** After a time-out, an answer to the same kind of request is waited for this many times the slowest answer so far. */
-const TIMES_SLOWEST = 5;
 /** Share of the newest answer in the usual duration of an answer. */
 const NEWEST_SHARE = 0.1;
 
@@ -21,10 +19,10 @@ export interface Pace {
 }
 
 /** Finds what this run has learnt about the platform at an endpoint: all clients of one run share the `endpoint` object. */
-export function paces(): (endpoint: Endpoint) => Pace {
+export function paces(manner?: Manner): (endpoint: Endpoint) => Pace {
   const known = new WeakMap<Endpoint, Pace>();
   return (endpoint) => {
-    const pace = known.get(endpoint) ?? createPace();
+    const pace = known.get(endpoint) ?? createPace(manner);
     known.set(endpoint, pace);
     return pace;
   };
@@ -33,20 +31,29 @@ export function paces(): (endpoint: Endpoint) => Pace {
 /** Of its answers. */
 export const paceOf = paces();
 
-export function createPace(): Pace {
+/** How it waits for what has failed to come once. */
+export interface Manner {
+  /** So many times the slowest of what came. */
+  timesSlowest: number;
+  /** Waits as long as at first again as soon as another of that kind comes. */
+  forgives: boolean;
+}
+const OF_ANSWERS: Manner = { timesSlowest: 5, forgives: true };
+
+export function createPace({ timesSlowest, forgives }: Manner = OF_ANSWERS): Pace {
   const silent = new Set<string>();
   let slowestMs = 0;
   let usualMs = 0;
   return {
     answered(kind, durationMs) {
-      silent.delete(kind);
+      if (forgives) silent.delete(kind);
       slowestMs = Math.max(slowestMs, durationMs);
       usualMs += (durationMs - usualMs) * (usualMs === 0 ? 1 : NEWEST_SHARE);
     },
     timedOut: (kind) => void silent.add(kind),
     waitMs(kind, patienceMs) {
       if (!silent.has(kind)) return patienceMs;
-      return Math.min(patienceMs, Math.max(SHORTEST_WAIT_MS, TIMES_SLOWEST * slowestMs));
+      return Math.min(patienceMs, Math.max(SHORTEST_WAIT_MS, timesSlowest * slowestMs));
     },
     requestsWithin: (durationMs) => Math.max(1, Math.floor(durationMs / Math.max(1, usualMs))),
   };
