@@ -17,7 +17,7 @@ import { KEY, startWorkspace } from './simulated.ts';
 import { type Narrowed, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
 
 /** The suite waits four times as long for an effect, which many defects suppress. */
-const DEFECT_PATIENCE_MS = 1500;
+const DEFECT_PATIENCE_MS = 1000;
 
 interface System {
   platform?(reference: PlatformBehaviour): PlatformBehaviour;

@@ -22,7 +22,7 @@ export const defects = [
       log: {
         publish: async ({ store, commit, deliver }) => {
           deliver();
-          await setTimeout(150);
+          await setTimeout(40);
           await store();
           commit();
         },

@@ -24,7 +24,7 @@ export const defects = [
       deployments: {
         enter: async ({ place, publish }) => {
           await publish();
-          await setTimeout(100);
+          await setTimeout(30);
           await place();
         },
       },
