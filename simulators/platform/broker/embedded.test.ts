@@ -190,3 +190,46 @@ describe('the embedded broker with a certificate', () => {
     await expect(connectClient(secure.mqttUrl.replace('mqtts:', 'mqtt:'), plain)).rejects.toThrow();
   });
 });
+
+describe('a packet that is too large', () => {
+  /** Remaining lengths of 256 MB and of 1 MB. */
+  const ENDLESS = [0xff, 0xff, 0xff, 0x7f];
+  const MEGABYTE = [0x80, 0x80, 0x40];
+
+  /** Bytes that were taken before the broker hung up. */
+  async function sendUntilClosed(first: readonly number[]): Promise<number> {
+    const { hostname, port } = new URL(host.mqttUrl);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    let open = true;
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve())).finally(() => (open = false));
+    socket.write(Buffer.from(first));
+    const piece = Buffer.alloc(65_536);
+    while (open) {
+      if (socket.write(piece)) await new Promise(setImmediate);
+      else await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+    }
+    return socket.bytesWritten;
+  }
+
+  it.for([
+    ['CONNECT', [0x10, ...ENDLESS]],
+    ['CONNECT of a megabyte', [0x10, ...MEGABYTE]],
+    ['PUBLISH before CONNECT', [0x30, ...ENDLESS]],
+  ] as const)('ends the connection at once: %s', async ([, first]) => {
+    expect(await sendUntilClosed(first)).toBeLessThan(8_000_000);
+  });
+
+  it('ends the connection of a device, and is not published', async () => {
+    await using client = await connectClient(host.mqttUrl, robot.credentials);
+    const closed = closeOf(client);
+    const topic = agentTopics.sync(robot.device.id);
+    client.mqtt.publish(topic, Buffer.alloc(1_000_000), { qos: 1, retain: true }, () => {});
+    await closed;
+    await using again = await connectClient(host.mqttUrl, robot.credentials);
+    await again.mqtt.subscribeAsync(topic, { qos: 1 });
+    await again.mqtt.publishAsync(topic, Buffer.alloc(60_000, 'x'), { qos: 1 });
+    await eventually(() => expect(again.received.map(({ text }) => text.length)).toEqual([60_000]));
+  });
+});

@@ -9,6 +9,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { Aedes, type AedesOptions, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import type { Broker, BrokerEvents } from './broker.ts';
+import { limitPackets } from './packet-limit.ts';
 import { installExactRetained } from './retained.ts';
 
 /** CONNACK return code 4 of MQTT 3.1.1: an agent refreshes its token on it. */
@@ -114,7 +115,7 @@ function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map
 
 /** Serves plain TCP or TLS; `sockets` holds the connections that are open. */
 async function listen(aedes: Aedes, sockets: Set<Socket>, options: EmbeddedBrokerOptions): Promise<Server> {
-  const accept = (socket: Socket) => void aedes.handle(socket.setNoDelay(true));
+  const accept = (socket: Socket) => limitPackets(aedes.handle(socket.setNoDelay(true)), options.onError);
   const server = options.tls ? createTlsServer(options.tls, accept) : createTcpServer(accept);
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
