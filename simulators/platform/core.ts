@@ -5,6 +5,7 @@ import { RESOURCES } from '../../harness/contract/platform/operations.ts';
 import type { DialectNames } from '../../harness/contract/versions.ts';
 import type { Clock } from '../common/clock.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
+import type { CheckPool } from './checking/pool.ts';
 import type { DeviceMessenger } from './ports.ts';
 import type { Store } from './store/store.ts';
 
@@ -13,6 +14,8 @@ export interface Core {
   behaviour: PlatformBehaviour;
   clock: Clock;
   names: DialectNames;
+  /** What users wrote is compiled and checked there. */
+  checks: CheckPool;
   /** The way to the devices; replaced once the agent side is up. */
   messenger: DeviceMessenger;
   /** The id of row `seq` of a collection: never the same twice. */

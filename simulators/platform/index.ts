@@ -7,6 +7,7 @@ import { systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
 import { type AgentSide, createAgentSide } from './agent/index.ts';
 import { agentPort } from './agent-port.ts';
+import { CheckPool, sharedPool } from './checking/pool.ts';
 import { PlatformControl } from './control/control.ts';
 import { Plans } from './control/plans.ts';
 import { type PlatformInfo, serveControl } from './control/server.ts';
@@ -57,7 +58,9 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const seed = String(options.seed ?? randomUUID());
   const store = new Store(options.db ?? ':memory:');
   const names = DIALECT_NAMES[dialect];
-  const core: Core = { store, behaviour, clock, names, messenger: noMessenger, newId: idsFrom(seed) };
+  const ownChecks = options.checks && new CheckPool(options.checks);
+  const checks = ownChecks ?? sharedPool;
+  const core: Core = { store, checks, behaviour, clock, names, messenger: noMessenger, newId: idsFrom(seed) };
   const port = agentPort(core);
   let agentSide: AgentSide | undefined;
   let app: FastifyInstance | undefined;
@@ -65,7 +68,13 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= stopAll([
-      ...[() => controlSide?.close(), () => agentSide?.stop(), () => app?.close(), () => store.close()],
+      ...[
+        () => controlSide?.close(),
+        () => agentSide?.stop(),
+        () => app?.close(),
+        () => ownChecks?.[Symbol.asyncDispose](),
+        () => store.close(),
+      ],
     ]);
     return stopping;
   };

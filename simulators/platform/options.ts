@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Dialect } from '../../harness/contract/versions.ts';
 import type { Clock } from '../common/clock.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
+import type { CheckLimits } from './checking/pool.ts';
 import type { PlatformFaults } from './faults.ts';
 import type { KeyOption } from './keys.ts';
 
@@ -26,6 +27,8 @@ export interface PlatformOptions {
   minKeyBits?: number;
   /** Default: the reference. Defects and variants pass another. */
   behaviour?: PlatformBehaviour;
+  /** Bounds of one check of a schema or of content. */
+  checks?: Partial<CheckLimits>;
   faults?: PlatformFaults;
   /**
    * Serves the control API on this loopback port (0 for a free one), and keeps the state at the start for its `reset`. Default

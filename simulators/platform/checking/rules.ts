@@ -1,64 +1,94 @@
-/** Content against its schema. JSON Schema is validated by ajv; cue is stored and accepted; opaque accepts anything. */
+/**
+ * Content against its schema: JSON Schema by ajv; cue is stored and accepted; opaque accepts anything. Both texts are a user's and may
+ * take any time and memory, so this runs in a worker (`pool.ts`).
+ */
 import { Ajv } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { parseDocument } from 'yaml';
-import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
-import type { PlatformError } from '../ports.ts';
-import type { ConfigSchemaRow } from '../store/rows.ts';
-import { parseJsonc } from './content.ts';
-import { invalid } from './find.ts';
+import type { CheckJob, ContentText, Refused, SchemaText } from './job.ts';
+import { parseJsonc } from './jsonc.ts';
 
-type Validate = ((value: unknown) => boolean) & { errors?: { instancePath: string; message?: string }[] | null };
+type Validate = ((value: unknown) => unknown) & {
+  errors?: { instancePath: string; message?: string }[] | null;
+  $async?: boolean;
+};
 
 /** Compiled schemas by digest: thousands of instances are checked against a few schemas. */
 const compiled = new Map<string, Validate>();
 const KEPT = 200;
 
-/** Refuses documents that are no JSON Schema. */
-export function checkSchema(format: string, documents: readonly { name: string; data: string }[]): void {
-  compile(format, documents);
+/** An answer tells at most so many problems, of at most so many characters each. */
+const TOLD = 20;
+const LONGEST = 300;
+
+class Refusal extends Error {
+  readonly refused: Refused;
+  constructor(code: Refused['code'], message: string, problems?: string[]) {
+    super(message);
+    this.refused = { code, message, ...(problems && { problems }) };
+  }
 }
 
-/** Refuses content that does not parse as its format, or departs from its schema. */
-export function checkContent(schema: ConfigSchemaRow, content: { format: InstanceFormat; data: string }): void {
+/** Undefined when there is nothing to refuse. */
+export function check(job: CheckJob): Refused | undefined {
+  try {
+    if (job.kind === 'schema') compile(job.schema);
+    else checkContent(job.content, job.schema);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.refused;
+    throw error;
+  }
+}
+
+function checkContent(content: ContentText, schema: (SchemaText & { digest: string }) | undefined): void {
   const value = parseContent(content);
-  if (schema.language !== 'jsonschema') return;
+  if (schema === undefined) return;
   if (content.format === 'xml' || content.format === 'text') {
-    throw invalid('invalid_content', `content: ${content.format} cannot be checked against a JSON Schema`);
+    throw new Refusal('invalid_content', `content: ${content.format} cannot be checked against a JSON Schema`);
   }
-  let validate = compiled.get(schema.digest);
-  if (validate === undefined) {
-    validate = compile(schema.format, JSON.parse(schema.documents));
-    if (compiled.size >= KEPT) compiled.clear();
-    compiled.set(schema.digest, validate);
-  }
-  let valid: boolean;
+  const validate = compiledOf(schema);
+  let valid: unknown;
   try {
     valid = validate(value);
   } catch {
-    throw invalid('invalid_content', 'content is nested too deeply to be checked');
+    throw new Refusal('invalid_content', 'content is nested too deeply to be checked');
   }
-  if (valid) return;
-  const problems = (validate.errors ?? []).map(
-    ({ instancePath, message }) => `${instancePath || '/'} ${message ?? ''}`,
-  );
-  throw invalid('invalid_content', `content does not satisfy its schema: ${problems.join('; ')}`, { problems });
+  if (valid === true) return;
+  const found = validate.errors ?? [];
+  // Kept with the compiled schema otherwise, until the next content is checked.
+  validate.errors = null;
+  const problems = found
+    .slice(0, TOLD)
+    .map(({ instancePath, message }) => cut(`${instancePath || '/'} ${message ?? ''}`));
+  const more = found.length > TOLD ? `; and ${found.length - TOLD} more` : '';
+  throw new Refusal('invalid_content', `content does not satisfy its schema: ${problems.join('; ')}${more}`, problems);
 }
 
-function compile(format: string, documents: readonly { name: string; data: string }[]): Validate {
+function compiledOf(schema: SchemaText & { digest: string }): Validate {
+  const known = compiled.get(schema.digest);
+  if (known !== undefined) return known;
+  const validate = compile(schema);
+  if (compiled.size >= KEPT) compiled.clear();
+  compiled.set(schema.digest, validate);
+  return validate;
+}
+
+function compile({ format, documents }: SchemaText): Validate {
   const [document, ...others] = documents;
   if (document === undefined || others.length > 0) {
-    throw invalid('invalid_schema', 'documents: a JSON Schema is exactly one document');
+    throw new Refusal('invalid_schema', 'documents: a JSON Schema is exactly one document');
   }
-  const refuse = (why: string): PlatformError => invalid('invalid_schema', `documents: ${document.name}: ${why}`);
+  const refuse = (why: string): Refusal => new Refusal('invalid_schema', cut(`documents: ${document.name}: ${why}`));
   const schema = parse(format === 'yaml' ? 'yaml' : 'json', document.data, refuse);
   if (typeof schema !== 'boolean' && (typeof schema !== 'object' || schema === null || Array.isArray(schema))) {
     throw refuse('a JSON Schema is an object or a boolean');
   }
   const dialect = typeof schema === 'object' ? String((schema as Record<string, unknown>)['$schema'] ?? '') : '';
   const options = { strict: false, allErrors: true, logger: false } as const;
+  let validate: Validate;
   try {
     const ajv = /draft-0[3-7]/.test(dialect)
       ? new Ajv(options)
@@ -66,18 +96,21 @@ function compile(format: string, documents: readonly { name: string; data: strin
         ? new Ajv2019(options)
         : new Ajv2020(options);
     formats.default(ajv);
-    return ajv.compile(schema) as Validate;
+    validate = ajv.compile(schema);
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error));
   }
+  // An extension of ajv: its verdict would be a promise.
+  if (validate.$async) throw refuse('$async is no keyword of JSON Schema');
+  return validate;
 }
 
-function parseContent({ format, data }: { format: InstanceFormat; data: string }): unknown {
+function parseContent({ format, data }: ContentText): unknown {
   if (format === 'xml' || format === 'text') return data;
-  return parse(format, data, (why) => invalid('invalid_content', `content: not valid ${format}: ${why}`));
+  return parse(format, data, (why) => new Refusal('invalid_content', cut(`content: not valid ${format}: ${why}`)));
 }
 
-function parse(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: string) => PlatformError): unknown {
+function parse(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: string) => Refusal): unknown {
   try {
     if (format === 'json') return JSON.parse(text);
     if (format === 'jsonc') return parseJsonc(text);
@@ -93,3 +126,5 @@ function parse(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: st
     throw refuse(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
   }
 }
+
+const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);

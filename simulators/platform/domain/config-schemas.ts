@@ -11,16 +11,29 @@ import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import type { ConfigSchemaRow, ConfigTypeRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions/rainier.ts';
+import { checkSchema } from './checks.ts';
 import { conflict, createdNow, find, insert, invalid } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
-import { checkSchema } from './validation.ts';
 
-/** Throws PlatformError for an unknown config type or commit, and for slots that collide. */
-export function createConfigSchema(
+/**
+ * Resolves to the write, once its documents have been checked. Rejects with PlatformError for documents that are no schema, for an
+ * unknown config type or commit, and for slots that collide.
+ */
+export async function newConfigSchema(
   core: Core,
   request: CreateConfigSchema,
   version: SupportedVersion,
-): ConfigSchemaRow {
+): Promise<() => ConfigSchemaRow> {
+  const { language, format, documents } = request;
+  const drafted = () => draft(core, request, version);
+  // What costs nothing to tell comes first. It may be otherwise once the documents are checked, so the write asks again.
+  drafted();
+  if (language === 'jsonschema') await checkSchema(core, { format, documents });
+  return () => insert(core, 'config_schema', drafted());
+}
+
+/** The row under the id that it gets. Throws PlatformError. */
+function draft(core: Core, request: CreateConfigSchema, version: SupportedVersion) {
   const { language, format, documents, git_commit } = request;
   const type = resolveType(core, request.config_type_ref);
   const commit = git_commit && resolveGitCommit(core, git_commit.commit_ref);
@@ -32,13 +45,12 @@ export function createConfigSchema(
   if (language === 'jsonschema' && format === 'cue') {
     throw invalid('invalid_request', 'format: a jsonschema schema has the format json or yaml');
   }
-  if (language === 'jsonschema') checkSchema(format, documents);
   const digest = createHash('sha256')
     .update(JSON.stringify([language, format, documents]))
     .digest('hex');
   const named = (id: string): SchemaDocument[] =>
     documents.map(({ name, data }, index) => ({ id: `${id}_doc_${index}`, name, data }));
-  return insert(core, 'config_schema', (id) => ({
+  return (id: string) => ({
     config_type_id: type.id,
     digest: `sha256:${digest}`,
     language,
@@ -48,7 +60,7 @@ export function createConfigSchema(
     documents: JSON.stringify(named(id)),
     git_commit: commit && git_commit ? JSON.stringify({ id: commit.id, paths: git_commit.schema_filepaths }) : null,
     ...createdNow(core),
-  }));
+  });
 }
 
 /** The slots as they are stored. */

@@ -3,12 +3,17 @@ import { isUtf8 } from 'node:buffer';
 import { PlatformError } from '../ports.ts';
 
 const DEEPEST = 64;
+/** Members and items of a body. What comes after would be looked at one by one, while every other client waits. */
+const MOST_VALUES = 10_000;
 
 const refuse = (message: string) => new PlatformError(400, 'invalid_json', message);
 
 /** Throws PlatformError 400. */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw refuse('the request body is not valid UTF-8');
+  if (values(bytes) > MOST_VALUES) {
+    throw new PlatformError(413, 'body_too_large', `the request body has more than ${MOST_VALUES} members and items`);
+  }
   const text = bytes.toString('utf8');
   let value: unknown;
   try {
@@ -19,6 +24,21 @@ export function readJson(bytes: Buffer): unknown {
   checkStructure(text);
   checkText(value);
   return value;
+}
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+
+/** The number of values in JSON, at most as many as it has members and items. One pass, without making anything. */
+function values(bytes: Buffer): number {
+  let count = 1;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === COMMA) count += 1;
+    else if (byte === QUOTE) {
+      for (at += 1; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at += 1;
+    }
+  }
+  return count;
 }
 
 /** One pass over valid JSON: nesting is bounded, and no object names a member twice (JSON.parse would keep the last). */

@@ -1,6 +1,6 @@
 import type { CreateConfigInstance, InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 import { DISPOSITIONS } from '../../../harness/contract/platform/config-instance.ts';
-import { createConfigInstance } from '../domain/config-instances.ts';
+import { newConfigInstance } from '../domain/config-instances.ts';
 import { contentOf } from '../domain/content.ts';
 import { find, invalid } from '../domain/find.ts';
 import { type Answered, type Call, created, get, type Handlers, param } from '../http/call.ts';
@@ -18,9 +18,11 @@ const MEDIA_TYPES: Record<InstanceFormat, string> = {
 export const configInstanceHandlers: Handlers = {
   listConfigInstances: (call) => list(call, 'config_instance'),
   getConfigInstance: (call) => get(call, 'config_instance'),
-  createConfigInstance: (call) =>
-    created(call, 'config_instance', (core) =>
-      createConfigInstance(core, call.body as CreateConfigInstance, call.version),
+  createConfigInstance: async (call) =>
+    created(
+      call,
+      'config_instance',
+      await newConfigInstance(call.core, call.body as CreateConfigInstance, call.version),
     ),
   getConfigInstanceContent: download,
 };

@@ -6,7 +6,7 @@ import type { CreateGitCommit } from '../../../harness/contract/platform/git-com
 import type { CreateGroup, MoveGroup, UpdateGroup } from '../../../harness/contract/platform/group.ts';
 import type { CreateRelease } from '../../../harness/contract/platform/release.ts';
 import { atLeast } from '../../../harness/contract/versions.ts';
-import { createConfigSchema } from '../domain/config-schemas.ts';
+import { newConfigSchema } from '../domain/config-schemas.ts';
 import { createConfigType, updateConfigType } from '../domain/config-types.ts';
 import { archiveDeployment, createDeployment, deployDeployment, driftsOf } from '../domain/deployments.ts';
 import { createGitCommit } from '../domain/git-commits.ts';
@@ -33,8 +33,8 @@ const configTypeHandlers: Handlers = {
 const configSchemaHandlers: Handlers = {
   listConfigSchemas: (call) => list(call, 'config_schema'),
   getConfigSchema: (call) => get(call, 'config_schema'),
-  createConfigSchema: (call) =>
-    created(call, 'config_schema', (core) => createConfigSchema(core, requestedSchema(call), call.version)),
+  createConfigSchema: async (call) =>
+    created(call, 'config_schema', await newConfigSchema(call.core, requestedSchema(call), call.version)),
 };
 
 /** The request in the newest vocabulary. */
