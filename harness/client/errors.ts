@@ -74,6 +74,8 @@ const TARGET_CODES = new Set([
   'UND_ERR_BODY_TIMEOUT',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  // What undici says of a status such as 000, and of 101 that nobody has asked for.
+  'ERR_ASSERTION',
 ]);
 
 /**
@@ -134,6 +136,8 @@ export function describe(error: unknown): string {
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
       return 'its certificate is signed by an authority that is not trusted here; --ca FILE names one to trust';
+    case 'ERR_ASSERTION':
+      return 'what came is no answer: its status is none, or it switches protocols unasked';
     case 'UND_ERR_HEADERS_TIMEOUT':
       return 'no answer in time';
     case 'UND_ERR_BODY_TIMEOUT':

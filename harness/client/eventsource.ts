@@ -130,19 +130,26 @@ function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: num
   const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(
     (async function* () {
-      let first = true;
+      // What may still become a byte order mark, which counts only where it stands first.
+      let mark: Buffer | undefined = Buffer.alloc(0);
       try {
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
           count(chunk.length);
-          const bom = first && chunk.subarray(0, 3).equals(BOM);
-          // A byte order mark counts only where it stands first.
-          if (first) yield bom ? Buffer.concat([BOM, block]) : block;
-          yield bom ? chunk.subarray(3) : chunk;
-          first = false;
+          if (mark === undefined) {
+            yield chunk;
+            continue;
+          }
+          const begun: Buffer = Buffer.concat([mark, chunk]);
+          const isMark = begun.subarray(0, BOM.length).equals(BOM);
+          mark = !isMark && BOM.subarray(0, begun.length).equals(begun) ? begun : undefined;
+          if (mark !== undefined) continue;
+          yield isMark ? Buffer.concat([BOM, block, begun.subarray(BOM.length)]) : Buffer.concat([block, begun]);
         }
       } catch {
         // A broken connection ends the body; the client takes it from there.
       }
+      // Nothing but a part of a mark: no event, and still the time to come back after.
+      if (mark !== undefined) yield block;
     })(),
     { objectMode: true },
   );

@@ -1,6 +1,6 @@
 /** Reads HTTP/1.1 answers out of bytes (RFC 9112), strictly: a wrong framing must not pass for an answer. */
 
-/** A whole answer. Header names are in lower case. */
+/** A whole answer. Header names are in lower case, repeated ones joined with `, `. */
 export interface RawResponse {
   status: number;
   headers: Record<string, string>;
@@ -36,7 +36,10 @@ function headersOf(lines: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const colon = line.indexOf(':');
-    if (colon > 0) headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
+    if (colon <= 0) continue;
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   }
   return headers;
 }
@@ -55,8 +58,15 @@ function bodyOf(
 ): Parsed<Body> {
   if (method === 'HEAD' || status < 200 || status === 204 || status === 304)
     return { content: Buffer.alloc(0), length: 0 };
-  if (/\bchunked\b/i.test(headers['transfer-encoding'] ?? '')) return dechunk(bytes);
   const written = headers['content-length'];
+  const coded = headers['transfer-encoding'];
+  if (coded !== undefined) {
+    const codings = coded.split(',').map((coding) => coding.trim().toLowerCase());
+    const chunked = codings.filter((coding) => coding === 'chunked').length;
+    if (written !== undefined || chunked > 1) return 'malformed';
+    if (codings.at(-1) === 'chunked') return dechunk(bytes);
+  }
+  // Without a length, and after a coding that does not end by itself.
   if (written === undefined) return closed ? { content: bytes, length: bytes.length } : undefined;
   const length = numberOf(written, DECIMAL);
   if (length === undefined) return 'malformed';
@@ -75,7 +85,9 @@ function dechunk(bytes: Buffer): Parsed<Body> {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {
     const end = bytes.indexOf(CRLF, at);
-    if (end === -1) return bytes.length - at > LONGEST_SIZE_LINE ? 'malformed' : undefined;
+    // As long as it is not there, the end is where the bytes end.
+    if ((end === -1 ? bytes.length : end) - at > LONGEST_SIZE_LINE) return 'malformed';
+    if (end === -1) return undefined;
     const [written = ''] = bytes.subarray(at, end).toString('latin1').split(';');
     const size = numberOf(written.trim(), HEXADECIMAL);
     if (size === undefined) return 'malformed';
