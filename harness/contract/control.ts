@@ -52,6 +52,23 @@ export const controlCompacted = shape(
 );
 export type ControlCompacted = Static<typeof controlCompacted.schema>;
 
+/** Answer of `GET /log`, which only Muster's own simulator has: what a reading of the whole log found. */
+export interface ControlLog {
+  bytes: number;
+  events: number;
+  earliest_id: number;
+  latest_id: number;
+  /** Lines that hold no event, and so are sent to nobody. */
+  skipped_lines: number;
+  skipped_bytes: number;
+  /** The first ten of them. */
+  skipped: { offset: number; bytes: number }[];
+  /** Ids that were given up after a crash, since clients may have seen them. */
+  unused_ids: { after: number; through: number }[];
+  /** What was found damaged when the agent started, in words. */
+  repairs: string[];
+}
+
 export const STOP_SIGNALS = ['SIGTERM', 'SIGKILL'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];
 /** Body of `POST /stop`; answered with 204 when the agent is down. `POST /start` is answered with 204 when it serves. */

@@ -3,6 +3,7 @@ import type {
   ControlCompacted,
   ControlDeployment,
   ControlInfo,
+  ControlLog,
   ControlPublished,
   StopSignal,
 } from '../../harness/contract/control.ts';
@@ -14,6 +15,7 @@ import type { ControlAddress, ControlServer } from './control/server.ts';
 import { ControlError, type ControlTarget, withControlErrors } from './control/target.ts';
 import { DeviceDirectory, KilledError } from './device-directory.ts';
 import { type Environment, withFaults } from './faults/apply.ts';
+import { inspect } from './log/inspection.ts';
 import { disk } from './log/io.ts';
 import { LOG_FILE } from './log/log-file.ts';
 import { type DeviceOptions, type Identity, type Settings, settle } from './options.ts';
@@ -166,6 +168,11 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     const { events } = this.#requireAgent();
     await events.compact();
     return { earliest_id: events.earliest, latest_id: events.latest };
+  }
+
+  /** Reads all of the event log, and tells what is in it and what of it is damaged. */
+  async log(): Promise<ControlLog> {
+    return await inspect(this.#requireAgent().events, this.#env.io);
   }
 
   stats(): DeviceStats {

@@ -65,7 +65,7 @@ export { ControlError, type ControlTarget } from './control/target.ts';
 export { type DeviceStats, SimulatedDevice } from './device.ts';
 export { FAULTS } from './faults/parse.ts';
 export { DirectoryInUseError } from './lock.ts';
-export { AgentDownError, EventLogError } from './log/event-log.ts';
+export { AgentDownError, EventLogError } from './log/errors.ts';
 export type { DeviceOptions, Identity, Logger } from './options.ts';
 export { type ConfigFile, DeployError, type DeploymentPort, type Uplink } from './ports.ts';
 export { type PlaceOption, StartError } from './start-error.ts';

@@ -8,8 +8,9 @@ import { systemClock } from '../../../simulators/common/clock.ts';
 import { referenceBehaviour, simulateDevice } from '../../../simulators/device/index.ts';
 import { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { disk } from '../../../simulators/device/log/io.ts';
-import { eventLine } from '../../../simulators/device/log/line.ts';
+import { eventLine, sealed } from '../../../simulators/device/log/line.ts';
 import { LOG_FILE } from '../../../simulators/device/log/log-file.ts';
+import { writeMark } from '../../../simulators/device/log/mark.ts';
 import { fillerEvents } from '../../../simulators/device/state/payloads.ts';
 import { delivering } from './device-delivery.ts';
 import { atMost, type Figure, inScratch, median, ofFloor } from './figure.ts';
@@ -112,7 +113,7 @@ const OPEN_ROUNDS = 5;
 async function opening(): Promise<Figure[]> {
   return await inScratch(async (directory) => {
     const path = `${directory}/${LOG_FILE}`;
-    writeLog(path);
+    await writeLog(directory);
     const floors: number[] = [];
     const values: number[] = [];
     for (let round = 0; round < OPEN_ROUNDS; round += 1) {
@@ -126,10 +127,13 @@ async function opening(): Promise<Figure[]> {
   });
 }
 
-function writeLog(path: string): void {
-  const fd = fs.openSync(path, 'w');
-  for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, fillerLines(id, PORTION));
+/** As after a clean stop. */
+async function writeLog(directory: string): Promise<void> {
+  const fd = fs.openSync(`${directory}/${LOG_FILE}`, 'w');
+  for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, sealed(fillerLines(id, PORTION)));
   fs.closeSync(fd);
+  const mark = { highest: LOG_EVENTS, from: LOG_EVENTS, clean: true, durable: true, gaps: [] };
+  await writeMark(disk, directory, mark, false);
 }
 
 function read(path: string): void {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -89,6 +89,23 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
     expect(controlCompacted.problems(compacted.json)).toEqual([]);
     expect(compacted.json).toEqual({ earliest_id: 4, latest_id: 12 });
     expect((await ask(socket(), '/events?after=2')).status).toBe(410);
+  });
+
+  test('tells what of its log is damaged, and sends it to nobody', async () => {
+    const { event_log = '' } = (await control('GET', '/')).json as ControlInfo;
+    await control('POST', '/events', { count: 5 });
+    await control('POST', '/stop', {});
+    writeFileSync(event_log, readFileSync(event_log, 'utf8').replace('"id":2,', '"id":92000,'));
+    await control('POST', '/start');
+    expect((await control('POST', '/events', { count: 1 })).json).toEqual({ first_id: 6, last_id: 6 });
+    const { status, json } = await control('GET', '/log');
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ events: 5, earliest_id: 1, latest_id: 6, skipped_lines: 1, unused_ids: [] });
+    expect((json as { repairs: string[] }).repairs.join()).toMatch(/1 unreadable lines/);
+    const stream = await EventStream.open(socket(), '?after=0');
+    await stream.count(5);
+    expect(stream.ids).toEqual([1, 3, 4, 5, 6]);
+    stream.close();
   });
 
   test.for(['SIGTERM', 'SIGKILL'])('stops by %s, stays reachable, starts again with its log', async (signal) => {

@@ -28,6 +28,7 @@ const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['POST', /^\/deployments\/([^/]+)\/remove$/, (target, _request, id) => target.remove(percentDecoded(id))],
   ['POST', /^\/events$/, async (target, request) => target.publish((await bodyOf(request, controlPublish)).count)],
   ['POST', /^\/compact$/, (target) => target.compact()],
+  ['GET', /^\/log$/, (target) => target.log()],
   [
     'POST',
     /^\/stop$/,

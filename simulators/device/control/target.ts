@@ -3,12 +3,13 @@ import type {
   ControlCompacted,
   ControlDeployment,
   ControlInfo,
+  ControlLog,
   ControlPublished,
   StopSignal,
 } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { KilledError } from '../device-directory.ts';
-import { AgentDownError, CompactionError, EventLogError } from '../log/event-log.ts';
+import { AgentDownError, CompactionError, EventLogError } from '../log/errors.ts';
 import { DeployError } from '../ports.ts';
 import { UnknownDeploymentError } from '../state/deployments.ts';
 
@@ -31,6 +32,7 @@ export interface ControlTarget {
   remove(id: string): Promise<Deployment>;
   publish(count: number): Promise<ControlPublished>;
   compact(): Promise<ControlCompacted>;
+  log(): Promise<ControlLog>;
   stop(signal: StopSignal): Promise<void>;
   start(): Promise<void>;
 }
@@ -64,6 +66,7 @@ export function withControlErrors(target: ControlTarget): ControlTarget {
     remove: (id) => translate(() => target.remove(id)),
     publish: (count) => translate(() => target.publish(count)),
     compact: () => translate(() => target.compact()),
+    log: () => translate(() => target.log()),
     stop: (signal) => translate(() => target.stop(signal)),
     start: () => translate(() => target.start()),
   };

@@ -1,5 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { isBesideName } from '../../../harness/common/new-file.ts';
 import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, disk } from './io.ts';
@@ -69,6 +71,7 @@ describe('compaction', () => {
       await first.log.append(drafts(10));
       await first.log.close();
       let armed = false;
+      let appended = false;
       const crash = () => {
         if (!armed) return;
         second.log.abandon();
@@ -77,7 +80,8 @@ describe('compaction', () => {
       const io: DiskIo = {
         ...disk,
         open: (path, flags, mode) => {
-          if (path.endsWith('.compact')) armed = true;
+          if (path.endsWith('events.jsonl') && flags !== 'r') appended = true;
+          if (appended && isBesideName(basename(path))) armed = true;
           if (armed && step === 'open') crash();
           return disk.open(path, flags, mode);
         },
@@ -102,7 +106,7 @@ describe('compaction', () => {
       const ids = idsIn(third.log, third.log.earliest - 1);
       expect(ids).toEqual(range(third.log.earliest, 11));
       expect(third.log.earliest).toBe(step === 'syncDirectory' ? 4 : 1);
-      expect(existsSync(`${home.path}/events.jsonl.compact`)).toBe(false);
+      expect(readdirSync(home.path).filter(isBesideName)).toEqual([]);
     },
   );
 
@@ -111,7 +115,7 @@ describe('compaction', () => {
     const io: DiskIo = {
       ...disk,
       rename: (from, to) => {
-        if (from.endsWith('.compact')) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+        if (to.endsWith('events.jsonl')) throw Object.assign(new Error('EIO'), { code: 'EIO' });
         disk.rename(from, to);
       },
     };
@@ -125,6 +129,44 @@ describe('compaction', () => {
     expect(idsIn(log)).toEqual(range(1, 13));
     await log.close();
   });
+
+  test.for([4_000, 100])(
+    'on a full disk keeps what there is room for, and frees the rest (room for %s bytes)',
+    async (room) => {
+      using home = scratch();
+      let left = Number.POSITIVE_INFINITY;
+      const io: DiskIo = {
+        ...disk,
+        store: async (fd, buffer, position) => {
+          const fits = Math.min(left, buffer.length);
+          left -= fits;
+          disk.write(fd, buffer.subarray(0, fits), position);
+          if (fits < buffer.length) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+        },
+        remove: (path) => {
+          left = room;
+          disk.remove(path);
+        },
+      };
+      const { log, notices } = open(home.path, { io, durable: true });
+      await log.append(drafts(200, 100));
+      left = room;
+      await expect(log.append(drafts(40, 100))).rejects.toThrow(/ENOSPC/);
+      left = room;
+      notices.splice(0);
+      if (room === 100) {
+        await expect(log.compact()).rejects.toThrow(/cannot compact .*ENOSPC.*no event is lost/);
+        expect(log.earliest).toBe(1);
+      } else {
+        await log.compact();
+        expect([log.earliest, log.latest]).toEqual([191, 200]);
+        expect(notices).toEqual([]);
+      }
+      expect(idsIn(log, log.earliest - 1)).toEqual(range(log.earliest, 200));
+      expect(readdirSync(home.path).filter(isBesideName)).toEqual([]);
+      await log.close();
+    },
+  );
 
   test('holds up no other robot, however slow its disk is', async () => {
     using home = scratch();

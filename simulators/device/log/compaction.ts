@@ -1,54 +1,53 @@
 /**
- * Compaction: the newest events are copied to a file beside the log, made durable, and renamed over the log. A crash before the
- * rename leaves the old log, a crash after it the new one; both are whole.
+ * Compaction: the newest events are copied to a new file, made durable, and renamed over the log. A crash before the rename leaves
+ * the old log, a crash after it the new one; both are whole.
  */
 import { type Generation, gapsWithin, SparseIndex } from './generation.ts';
 import type { DiskIo } from './io.ts';
-import { parseLine, scanLines } from './line.ts';
-
-/** Name of the copy while a compaction is under way. */
-export const compactedName = (name: string): string => `${name}.compact`;
+import { scanEvents } from './scan.ts';
 
 /** Bytes copied at once; other robots' disks get their turn between two portions. */
 const COPY_BYTES = 262_144;
 
-export interface Tail {
+export interface OpenLog {
   io: DiskIo;
-  directory: string;
-  name: string;
   fd: number;
   generation: Generation;
-  /** First event to keep, by id. */
-  from: number;
-  durable: boolean;
 }
 
-/** Copies the newest events beside the log. Resolves when the copy is durable, with undefined when no event would be left out. */
-export async function copyTail(tail: Tail): Promise<Generation | undefined> {
-  const { io, directory, name, generation, durable } = tail;
-  const cut = offsetOf(tail);
-  if (cut.offset === 0) return undefined;
-  const beside = `${directory}/${compactedName(name)}`;
-  const copy = io.open(beside, 'w');
-  try {
-    await copyBytes(tail, cut.offset, copy);
-    if (durable) await io.sync(copy);
-  } finally {
-    io.close(copy);
-  }
+/** Where a compaction cuts: the first event to keep, and its offset. */
+export interface Cut {
+  id: number | undefined;
+  offset: number;
+}
+
+/** The first event at or above `from`, and where it starts; the end of the log when there is none. */
+export function cutAt({ io, fd, generation }: OpenLog, from: number): Cut {
+  let cut: Cut = { id: undefined, offset: generation.bytes };
+  const start = generation.index.offsetBefore(from - 1);
+  scanEvents({ io, fd, from: start, to: generation.bytes, after: from - 1 }, ({ id }, offset) => {
+    cut = { id, offset };
+    return false;
+  });
+  return cut;
+}
+
+/** The log from `cut` on. */
+export function generationFrom(old: Generation, cut: Cut): Generation {
   const index = new SparseIndex();
   if (cut.id !== undefined) index.note(cut.id, 0);
-  index.takeOver(generation.index, cut.offset);
+  index.takeOver(old.index, cut.offset);
   return {
-    bytes: generation.bytes - cut.offset,
+    bytes: old.bytes - cut.offset,
     earliest: cut.id,
-    latest: generation.latest,
-    gaps: gapsWithin(generation.gaps, cut.id ?? generation.latest),
+    latest: old.latest,
+    gaps: gapsWithin(old.gaps, cut.id ?? old.latest),
     index,
   };
 }
 
-async function copyBytes({ io, fd, generation }: Tail, from: number, copy: number): Promise<void> {
+/** Copies the stored bytes from `from` on to the file `copy`. */
+export async function copyBytes({ io, fd, generation }: OpenLog, from: number, copy: number): Promise<void> {
   const bytes = generation.bytes - from;
   const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, bytes));
   for (let done = 0; done < bytes; ) {
@@ -57,16 +56,4 @@ async function copyBytes({ io, fd, generation }: Tail, from: number, copy: numbe
     await io.store(copy, buffer.subarray(0, got), done);
     done += got;
   }
-}
-
-/** Where the first event at or above `from` starts; the end of the log when there is none. */
-function offsetOf({ io, fd, generation, from }: Tail): { id: number | undefined; offset: number } {
-  let found: { id: number | undefined; offset: number } = { id: undefined, offset: generation.bytes };
-  scanLines(io, fd, generation.index.offsetBefore(from - 1), generation.bytes, (line, offset) => {
-    const event = parseLine(line);
-    if (!event || event.id < from) return true;
-    found = { id: event.id, offset };
-    return false;
-  });
-  return found;
 }

@@ -4,9 +4,11 @@
  */
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
+import { AgentDownError, CompactionError, EventLogError } from './errors.ts';
 import { type Generation, givenUp, lowestOf } from './generation.ts';
-import { type DiskIo, errorCode } from './io.ts';
-import { type EventDraft, eventLine, type StoredEvent } from './line.ts';
+import { Damage } from './inspection.ts';
+import { type DiskIo, errorCode, isFull } from './io.ts';
+import { type EventDraft, eventLine, type StoredEvent, sealed } from './line.ts';
 import { LogFile } from './log-file.ts';
 
 export interface EventLogOptions {
@@ -28,21 +30,6 @@ export interface EventLogOptions {
   onNotice(notice: string, error?: unknown): void;
 }
 
-/** The log cannot take events: the disk is full or not writable, or the robot is down. None of the events was delivered. */
-export class EventLogError extends Error {
-  override name = 'EventLogError';
-}
-
-/** The agent that should store the events has ended. */
-export class AgentDownError extends EventLogError {
-  override name = 'AgentDownError';
-}
-
-/** The log could not be compacted. Every event is still there. */
-export class CompactionError extends Error {
-  override name = 'CompactionError';
-}
-
 interface Pending {
   events: StoredEvent[];
   resolve(range: { first: number; last: number }): void;
@@ -57,7 +44,10 @@ const SHARE_KEPT = 0.8;
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #file: LogFile;
-  #next: number;
+  readonly #damage = new Damage();
+  /** What was found damaged when the log was opened, in words. */
+  readonly repairs: string[] = [];
+  #next = 0;
   #appends: Pending[] = [];
   #compactions: PromiseWithResolvers<void>[] = [];
   #working: Promise<void> | undefined;
@@ -66,7 +56,12 @@ export class EventLog {
   /** Opens the log in the directory, repairing what a crash left. Throws the system's error when it cannot be read. */
   constructor(options: EventLogOptions) {
     this.#options = options;
-    const { directory, io, durable, isNew = false, onNotice } = options;
+    const { directory, io, durable, isNew = false } = options;
+    const onNotice = (notice: string, error?: unknown): void => {
+      // Those of the opening are repairs; the file is known after it.
+      if (this.#next === 0) this.repairs.push(notice);
+      options.onNotice(notice, error);
+    };
     this.#file = new LogFile({ directory, io, durable, isNew, behaviour: options.behaviour.log, onNotice });
     this.#next = this.latest + this.#step;
   }
@@ -94,6 +89,12 @@ export class EventLog {
   get count(): number {
     const { earliest, latest, gaps } = this.generation;
     return earliest === undefined ? 0 : Math.floor((latest - earliest - givenUp(gaps, earliest)) / this.#step) + 1;
+  }
+
+  /** Called by readers for a line of the current file that holds no event. */
+  noteDamage(offset: number, bytes: number): void {
+    const notice = this.#damage.notice(this.generation, offset, bytes);
+    if (notice !== undefined) this.#options.onNotice(`${this.path}: ${notice}`);
   }
 
   /**
@@ -213,13 +214,13 @@ export class EventLog {
     const last = events.at(-1);
     if (last) {
       const rules = this.#options.behaviour.log;
-      const lines = Buffer.from(rules.lines(events));
+      const lines = sealed(rules.lines(events));
       await rules.publish({
         store: async () => {
           if (this.#down) throw killed();
           await file.reserve(last.id);
           if (this.#down) throw killed();
-          await file.write(lines);
+          await file.write(lines, last.id);
           if (this.#down) throw killed();
         },
         commit: () => this.#commit(events, lines.length),
@@ -269,7 +270,10 @@ export class EventLog {
     await this.#keep(Math.min(Math.floor(retain * SHARE_KEPT), Math.floor(count * share)));
   }
 
-  /** Resolves with the reason, which was noticed too, when it could not be done. */
+  /**
+   * Keeps so many events, or fewer when the disk has no room for them: a full disk is not freed otherwise. Resolves with the reason,
+   * which was noticed too, when it could not be done.
+   */
   async #keep(events: number): Promise<CompactionError | undefined> {
     const { earliest, latest } = this;
     if (this.#down || this.generation.earliest === undefined) return undefined;
@@ -279,6 +283,7 @@ export class EventLog {
       if (from > earliest) await this.#file.keep(from);
     } catch (error) {
       if (this.#down) return undefined;
+      if (isFull(error) && events > 1) return await this.#keep(Math.floor(events / 4));
       const reason = `cannot compact ${this.path} (${errorCode(error) ?? error}); no event is lost`;
       this.#options.onNotice(reason, error);
       return new CompactionError(reason, { cause: error });

@@ -95,6 +95,9 @@ export function errorCode(error: unknown): string | undefined {
 
 const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT']);
 
+/** Whether the disk, or the user's share of it, has no room. */
+export const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
+
 /** Whether the disk takes no writes now: it is full, read-only, or not ours. It can still be read. */
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE.has(errorCode(error) ?? '');
 
@@ -128,12 +131,16 @@ export async function replaceFile(
   if (durable) await io.syncDirectory(directory);
 }
 
-/** Makes a new file beside `path`, has it filled, and renames it into place. A failure leaves `path` as it was, and nothing beside it. */
+/**
+ * Makes a new file beside `path`, has it filled, and renames it into place; `placed` is called in the tick of the rename. A failure
+ * leaves `path` as it was, and nothing beside it.
+ */
 export async function putInPlace(
   io: DiskIo,
   path: string,
   mode: number | undefined,
   fill: (fd: number) => Promise<void>,
+  placed: () => void = () => {},
 ): Promise<void> {
   const beside = besideName(path);
   try {
@@ -144,6 +151,7 @@ export async function putInPlace(
       io.close(fd);
     }
     io.rename(beside, path);
+    placed();
   } catch (error) {
     discard(io, beside);
     throw error;

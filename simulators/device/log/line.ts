@@ -1,5 +1,8 @@
-/** The stored form of an event: its JSON envelope (specification section 2.3) on one line, keys in a fixed order. */
-import type { DiskIo } from './io.ts';
+/**
+ * The stored form of an event: its JSON envelope (specification section 2.3) on one line, with a checksum as the last member. The
+ * checksum is of the envelope without it, which is what clients get. So a line that a disk has changed is never taken for an event.
+ */
+import { crc32 } from 'node:zlib';
 
 /** An event that has no id yet. */
 export interface EventDraft {
@@ -13,81 +16,92 @@ export interface StoredEvent {
   readonly type: string;
   /** The envelope as JSON, without a line break. */
   readonly json: string;
+  /** Its line had no checksum: it was written by hand, or by an older version. */
+  readonly unsealed?: true;
 }
 
 const HEAD = '{"object":"event","id":';
-const PLAIN_TYPE = /^[\w.-]+$/;
 
-/** The stored form of a new event. */
+/** A new event. */
 export function eventLine(id: number, type: string, occurredAt: string, data: object): StoredEvent {
   const json = `${HEAD}${id},"type":${JSON.stringify(type)},"occurred_at":${JSON.stringify(occurredAt)},"data":${JSON.stringify(data)}}`;
   return { id, type, json };
 }
 
-/**
- * The event in a line of the log; undefined when it is not a whole event. Lines that this module wrote are recognised by their
- * form and not parsed. Any other line is parsed in full; it may be a torn one with the next one appended to it.
- */
-export function parseLine(line: string): StoredEvent | undefined {
-  const comma = line.startsWith(HEAD) ? line.indexOf(',', HEAD.length) : -1;
-  if (comma > 0 && line.startsWith('"type":"', comma + 1) && line.endsWith('}}')) {
-    const id = Number(line.slice(HEAD.length, comma));
-    const quote = line.indexOf('"', comma + 9);
-    const type = line.slice(comma + 9, quote);
-    const single = line.indexOf(HEAD, HEAD.length) < 0 && !line.includes('\0');
-    if (single && Number.isSafeInteger(id) && PLAIN_TYPE.test(type) && line.startsWith(',"occurred_at":"', quote + 1)) {
-      return { id, type, json: line };
-    }
-  }
-  return parseForeign(line);
+const SUM = ',"sum":"';
+const SUM_DIGITS = 8;
+/** Bytes of a line from its checksum on. */
+const SEAL_BYTES = SUM.length + SUM_DIGITS + 2;
+const SEAL = /^,"sum":"([0-9a-f]{8})"\}$/;
+
+/** Lines as they are written: those that hold an object get their checksum. */
+export const sealed = (lines: string): Buffer =>
+  Buffer.from(
+    lines
+      .split('\n')
+      .map((line) => (line.endsWith('}') ? seal(line) : line))
+      .join('\n'),
+  );
+
+function seal(json: string): string {
+  const sum = crc32(json).toString(16).padStart(SUM_DIGITS, '0');
+  return `${json.slice(0, -1)}${SUM}${sum}"}`;
 }
 
-function parseForeign(line: string): StoredEvent | undefined {
+/** The JSON in a line without its checksum; undefined when it has none, or not the right one. */
+export function unseal(line: string): string | undefined {
+  const at = line.length - SEAL_BYTES;
+  const [, sum] = SEAL.exec(line.slice(at)) ?? [];
+  const json = `${line.slice(0, at)}}`;
+  return sum !== undefined && crc32(json) === Number.parseInt(sum, 16) ? json : undefined;
+}
+
+/** What a line of ours may begin with. */
+const HEADS = [HEAD, '{"id":'].map((text) => Buffer.from(text));
+
+/**
+ * The event in the bytes of a line, from `start` to `end` without its line break; undefined when there is no whole event. Behind
+ * damage that has taken a line break away, the event at the end of the line is found.
+ */
+export function readLine(bytes: Buffer, start: number, end: number): StoredEvent | undefined {
+  const at = end - SEAL_BYTES;
+  const [, sum] = at > start ? (SEAL.exec(bytes.toString('latin1', at, end)) ?? []) : [];
+  if (sum === undefined) return unsealed(bytes.toString('utf8', start, end));
+  const whole = sealedEvent(bytes, start, at, sum);
+  if (whole) return whole;
+  for (const head of HEADS) {
+    const again = bytes.subarray(start, at).lastIndexOf(head);
+    const event = again > 0 ? sealedEvent(bytes, start + again, at, sum) : undefined;
+    if (event) return event;
+  }
+  return undefined;
+}
+
+const BEGINNING = /^\{(?:"object":"event",)?"id":(\d{1,16}),"type":"([\w.-]+)",/;
+
+function sealedEvent(bytes: Buffer, start: number, at: number, sum: string): StoredEvent | undefined {
+  if (crc32('}', crc32(bytes.subarray(start, at))) !== Number.parseInt(sum, 16)) return undefined;
+  const json = `${bytes.toString('utf8', start, at)}}`;
+  const [, id, type] = BEGINNING.exec(json) ?? [];
+  return id !== undefined && type !== undefined ? { id: Number(id), type, json } : parsed(json);
+}
+
+const MEMBERS = new Set(['object', 'id', 'type', 'occurred_at', 'data']);
+
+/** An event that has no checksum. With any other member it is a line of ours whose checksum was damaged. */
+function unsealed(text: string): StoredEvent | undefined {
+  const event = parsed(text);
+  if (event === undefined) return undefined;
+  const ours = Object.keys(JSON.parse(text) as object).every((member) => MEMBERS.has(member));
+  return ours ? { ...event, unsealed: true } : undefined;
+}
+
+function parsed(json: string): StoredEvent | undefined {
   try {
-    const { id, type, data } = JSON.parse(line) as Record<string, unknown>;
+    const { id, type, data } = JSON.parse(json) as Record<string, unknown>;
     const whole = Number.isSafeInteger(id) && typeof type === 'string' && typeof data === 'object';
-    return whole ? { id: id as number, type, json: line } : undefined;
+    return whole ? { id: id as number, type, json } : undefined;
   } catch {
     return undefined;
   }
-}
-
-const NEWLINE = 10;
-let shared: Buffer | undefined;
-
-/**
- * Calls `visit` for every whole line between the offsets `from` and `to`, with its text (without the line break) and its offset,
- * until `visit` returns false. Returns the offset after the last visited line. `visit` must not call `scanLines`: the process has
- * one buffer for all scans.
- */
-export function scanLines(
-  io: DiskIo,
-  fd: number,
-  from: number,
-  to: number,
-  visit: (line: string, offset: number) => unknown,
-  window = 65_536,
-): number {
-  let buffer = shared ?? Buffer.allocUnsafe(65_536);
-  shared = buffer;
-  let offset = from;
-  let size = Math.min(window, buffer.length);
-  while (offset < to) {
-    const got = io.read(fd, buffer, 0, Math.min(size, to - offset), offset);
-    let start = 0;
-    for (;;) {
-      const end = buffer.indexOf(NEWLINE, start);
-      if (end < 0 || end >= got) break;
-      const goOn = visit(buffer.toString('utf8', start, end), offset + start);
-      start = end + 1;
-      if (goOn === false) return offset + start;
-    }
-    offset += start;
-    if (start > 0) continue;
-    if (got < size) return offset;
-    // The line is longer than the buffer, so this scan gets a larger one.
-    size *= 2;
-    if (size > buffer.length) buffer = Buffer.allocUnsafe(size);
-  }
-  return offset;
 }

@@ -1,11 +1,11 @@
 /** The file of an event log: opened when needed, written at its durable end, replaced by compaction. */
-import { constants, existsSync } from 'node:fs';
+import { constants, lstatSync } from 'node:fs';
 import type { LogBehaviour } from '../behaviour.ts';
-import { compactedName, copyTail } from './compaction.ts';
+import { copyBytes, cutAt, generationFrom } from './compaction.ts';
 import { type Generation, NO_GAPS, SparseIndex } from './generation.ts';
 import { LogHandle } from './handles.ts';
-import { type DiskIo, DURABLE, ifPresent, isUnwritable, removeUnfinished } from './io.ts';
-import { type Mark, nextBlock, readMark, writeMark } from './mark.ts';
+import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
+import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from './mark.ts';
 import { recover } from './recover.ts';
 
 export const LOG_FILE = 'events.jsonl';
@@ -29,6 +29,10 @@ export class LogFile {
   #handle: LogHandle | undefined;
   #reserved = 0;
   #block = 0;
+  /** There is a mark already. */
+  #marked = false;
+  /** The last id could not be noted, and that was said. */
+  #unnoted = false;
   /** There may be more behind the last stored event: a torn line, or the rest of a failed write. */
   #uncut = false;
   /** The last stored event lacks its line break. */
@@ -46,7 +50,8 @@ export class LogFile {
       return;
     }
     const mark = readMark(directory);
-    const fd = ifPresent(this.path, () => io.open(this.path, 'r'));
+    this.#marked = mark !== undefined;
+    const fd = ifPresent(this.path, () => openLog(io, this.path));
     if (fd === undefined) {
       this.generation = emptyAfter(options.behaviour.highest(0, mark, true));
     } else {
@@ -70,13 +75,19 @@ export class LogFile {
     const { io, directory, durable } = this.#options;
     this.#block = nextBlock(this.#block);
     const { latest, gaps } = this.generation;
-    const mark = { highest: id + this.#block, from: latest, clean: false, gaps };
-    await writeMark(io, directory, mark, durable);
+    const mark = { highest: id + this.#block, from: latest, clean: false, durable, gaps };
+    if (this.#reserved === 0) await beginLast(io, directory, latest, durable);
+    // Only the first mark of a new robot may get lost with its machine: a later one must never be taken for the one before.
+    await writeMark(io, directory, mark, durable || this.#marked);
+    this.#marked = true;
     this.#reserved = mark.highest;
   }
 
-  /** Writes `lines` behind the stored events. Resolves when they are as durable as promised; readers do not see them yet. */
-  async write(lines: Buffer): Promise<void> {
+  /**
+   * Writes `lines`, up to the event `last`, behind the stored events. Resolves when they are as durable as promised; readers do not
+   * see them yet.
+   */
+  async write(lines: Buffer, last: number): Promise<void> {
     const fd = await this.#open();
     this.#repair(fd);
     this.#uncut = true;
@@ -84,6 +95,7 @@ export class LogFile {
     if (durable) await io.store(fd, lines, this.generation.bytes);
     else io.write(fd, lines, this.generation.bytes);
     this.#uncut = false;
+    if (durable) this.#noteLast(last);
   }
 
   /** Cuts off what a failed write has left. Throws when it cannot; the next write tries again first. */
@@ -93,16 +105,21 @@ export class LogFile {
 
   /** Compacts to the events from `from` on. */
   async keep(from: number): Promise<void> {
-    const { io, directory, durable } = this.#options;
+    const { io, durable } = this.#options;
     await this.reserve(this.generation.latest);
-    const fd = await this.#open();
-    const next = await copyTail({ io, directory, name: LOG_FILE, fd, generation: this.generation, from, durable });
-    if (!next) return;
-    io.rename(`${directory}/${compactedName(LOG_FILE)}`, this.path);
-    // In the same tick as the rename, so that a reader that opens the name next knows which file it leads to.
-    this.generation = next;
-    this.#unsynced = true;
-    this.release(); // the open file is the old one, which has no name any more
+    const log = { io, fd: await this.#open(), generation: this.generation };
+    const cut = cutAt(log, from);
+    if (cut.offset === 0) return;
+    const fill = async (copy: number): Promise<void> => {
+      await copyBytes(log, cut.offset, copy);
+      if (durable) await io.sync(copy);
+    };
+    await putInPlace(io, this.path, undefined, fill, () => {
+      // In the same tick as the rename, so that a reader that opens the name next knows which file it leads to.
+      this.generation = generationFrom(log.generation, cut);
+      this.#unsynced = true;
+      this.release(); // the open file is the old one, which has no name any more
+    });
     await this.#syncDirectory();
   }
 
@@ -112,13 +129,24 @@ export class LogFile {
     if (this.#reserved === 0) return;
     const { io, directory, durable } = this.#options;
     const { latest, gaps } = this.generation;
-    await writeMark(io, directory, { highest: latest, from: latest, clean: true, gaps }, durable);
+    await writeMark(io, directory, { highest: latest, from: latest, clean: true, durable, gaps }, durable);
     this.#reserved = 0;
   }
 
   release(): void {
     this.#handle?.close();
     this.#handle = undefined;
+  }
+
+  /** The events are stored, so a failure costs nothing but this sign of what may be lost later. */
+  #noteLast(id: number): void {
+    const { io, directory, onNotice } = this.#options;
+    try {
+      writeLast(io, directory, id);
+    } catch (error) {
+      if (!this.#unnoted) onNotice(`cannot note the last id of ${this.path} beside it`, error);
+      this.#unnoted = true;
+    }
   }
 
   #recover(fd: number, mark: Mark | undefined): Generation {
@@ -139,11 +167,9 @@ export class LogFile {
    */
   #tidy(): void {
     const { io, directory } = this.#options;
-    const beside = `${directory}/${compactedName(LOG_FILE)}`;
-    if (existsSync(beside)) io.remove(beside);
     removeUnfinished(io, directory);
     if (!this.#unended) return;
-    const fd = io.open(this.path, 'r+');
+    const fd = io.open(this.path, constants.O_RDWR | NO_LINK);
     try {
       this.#repair(fd);
     } finally {
@@ -164,9 +190,9 @@ export class LogFile {
   async #open(): Promise<number> {
     if (!this.#handle) {
       const { io, durable } = this.#options;
-      const flags = durable ? DURABLE : constants.O_RDWR;
+      const flags = (durable ? DURABLE : constants.O_RDWR) | NO_LINK;
       const existing = ifPresent(this.path, () => io.open(this.path, flags));
-      const fd = existing ?? io.open(this.path, flags | constants.O_CREAT | constants.O_TRUNC);
+      const fd = existing ?? io.open(this.path, flags | constants.O_CREAT | constants.O_EXCL);
       if (existing === undefined) this.#begin();
       this.#handle = new LogHandle(io, fd, () => this.#giveUp());
     }
@@ -199,6 +225,14 @@ export class LogFile {
     this.#handle = undefined;
     return true;
   }
+}
+
+/** A log is no link: what it leads to is not ours to cut or to write to. */
+const NO_LINK = constants.O_NOFOLLOW ?? 0;
+
+function openLog(io: DiskIo, path: string): number {
+  if (!lstatSync(path).isFile()) throw new Error(`${path} is not a file; remove it, or name another directory`);
+  return io.open(path, 'r');
 }
 
 const emptyAfter = (latest: number): Generation => {

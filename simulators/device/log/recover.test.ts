@@ -1,7 +1,25 @@
-import { appendFileSync, existsSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { besideName } from '../../../harness/common/new-file.ts';
 import { scratch } from '../testing/robot.ts';
+import { type DiskIo, disk } from './io.ts';
 import { drafts, idsIn, open, range } from './testing/logs.ts';
+
+/** Leaves the first `lines` lines of a file. */
+function cutLines(path: string, lines: number): void {
+  const text = readFileSync(path, 'utf8').split('\n').slice(0, lines);
+  writeFileSync(path, `${text.join('\n')}\n`);
+}
 
 describe('opening', () => {
   test('goes on after a clean stop without a gap', async () => {
@@ -13,9 +31,9 @@ describe('opening', () => {
     await expect(log.append(drafts(1))).resolves.toEqual({ first: 6, last: 6 });
   });
 
-  test('goes on after a crash without a gap when the log is whole', async () => {
+  test('goes on after a crash without a gap when a durable log is whole', async () => {
     using home = scratch();
-    const first = open(home.path);
+    const first = open(home.path, { durable: true });
     await first.log.append(drafts(5));
     first.log.abandon();
     const { log, notices } = open(home.path);
@@ -121,21 +139,84 @@ describe('opening', () => {
     expect(ids).toHaveLength(3);
   });
 
-  test('ignores a high-water mark that is garbage', async () => {
-    using home = scratch();
-    const first = open(home.path);
-    await first.log.append(drafts(2));
-    await first.log.close();
-    writeFileSync(`${home.path}/events.mark`, 'garbage');
-    const { log } = open(home.path);
-    await expect(log.append(drafts(1))).resolves.toEqual({ first: 3, last: 3 });
+  test.for([
+    'garbage',
+    '',
+    '{"highest":1365,"from":0,"clean":tru',
+    '{"highest":3,"from":0,"clean":true,"sun":"00000000"}',
+  ])('assigns no id again when the mark is unreadable (%s) and the log was cut at the end of a line', async (text) => {
+    for (const durable of [true, false]) {
+      using home = scratch();
+      const first = open(home.path, { durable });
+      await first.log.append(drafts(300));
+      first.log.abandon();
+      writeFileSync(`${home.path}/events.mark`, text);
+      cutLines(first.log.path, 100);
+      const { log } = open(home.path, { durable });
+      expect((await log.append(drafts(1))).first).toBeGreaterThan(300);
+      expect(idsIn(log).slice(0, 101)).toEqual([...range(1, 100), log.latest]);
+    }
   });
 
-  test('removes what an unfinished compaction has left', async () => {
+  test('gives the block up after a crash of a log that was not on the disk', async () => {
     using home = scratch();
-    writeFileSync(`${home.path}/events.jsonl.compact`, 'half');
+    const first = open(home.path);
+    await first.log.append(drafts(300));
+    first.log.abandon();
+    const { log, notices } = open(home.path);
+    expect(notices.join()).toMatch(/ids up to 1324 may have been given out/);
+    await expect(log.append(drafts(1))).resolves.toEqual({ first: 1325, last: 1325 });
+    expect(idsIn(log)).toEqual([...range(1, 300), 1325]);
+    expect(log.count).toBe(301);
+  });
+
+  test.for([true, false])(
+    'assigns no id again after a crash and the loss of whole lines (durable: %s)',
+    async (durable) => {
+      using home = scratch();
+      const first = open(home.path, { durable });
+      await first.log.append(drafts(300));
+      first.log.abandon();
+      cutLines(first.log.path, 176);
+      const { log } = open(home.path, { durable });
+      expect((await log.append(drafts(1))).first).toBeGreaterThan(300);
+    },
+  );
+
+  test('a disk that refuses the id of the last event costs no event, and is told of once', async () => {
+    using home = scratch();
+    const io: DiskIo = {
+      ...disk,
+      open: (path, flags, mode) => {
+        if (path.endsWith('events.last')) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+        return disk.open(path, flags, mode);
+      },
+    };
+    const { log, stored, notices } = open(home.path, { io, durable: true });
+    for (let at = 0; at < 3; at += 1) await log.append(drafts(1));
+    expect(stored).toEqual([1, 2, 3]);
+    expect(notices).toHaveLength(1);
+    await log.close();
+  });
+
+  test('removes what an unfinished compaction has left, and nothing else', async () => {
+    using home = scratch();
+    writeFileSync(besideName(`${home.path}/events.jsonl`), 'half');
+    symlinkSync('sets/1', besideName(`${home.path}/root`));
+    const others = ['events.jsonl.compact', 'events.mark.new', 'notes'];
+    for (const other of others) writeFileSync(`${home.path}/${other}`, 'mine');
+    mkdirSync(`${home.path}/.muster-0123456789abcdef01234567`);
     open(home.path);
-    expect(existsSync(`${home.path}/events.jsonl.compact`)).toBe(false);
+    expect(readdirSync(home.path).toSorted()).toEqual(['.muster-0123456789abcdef01234567', ...others]);
+  });
+
+  test('refuses a log that is a link, so that nothing elsewhere is cut or written', async () => {
+    using home = scratch();
+    writeFileSync(`${home.path}/victim`, 'precious');
+    mkdirSync(`${home.path}/robot`);
+    symlinkSync('../victim', `${home.path}/robot/events.jsonl`);
+    expect(() => open(`${home.path}/robot`)).toThrow(/events\.jsonl is not a file/);
+    expect(readFileSync(`${home.path}/victim`, 'utf8')).toBe('precious');
   });
 
   test('finds events behind lines that are longer than the buffer', async () => {

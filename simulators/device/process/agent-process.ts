@@ -80,6 +80,8 @@ function perform(call: Call): Promise<unknown> {
       return device.publish(call.count);
     case 'compact':
       return device.compact();
+    case 'log':
+      return device.log();
   }
 }
 

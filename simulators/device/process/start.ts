@@ -49,7 +49,8 @@ export type Call =
   | { id: number; op: 'deploy'; wanted: ControlDeployment }
   | { id: number; op: 'remove'; deployment: string }
   | { id: number; op: 'publish'; count: number }
-  | { id: number; op: 'compact' };
+  | { id: number; op: 'compact' }
+  | { id: number; op: 'log' };
 
 /** The ready line of a device. */
 export interface Ready {

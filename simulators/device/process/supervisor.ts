@@ -8,6 +8,7 @@ import type {
   ControlCompacted,
   ControlDeployment,
   ControlInfo,
+  ControlLog,
   ControlPublished,
   StopSignal,
 } from '../../../harness/contract/control.ts';
@@ -161,6 +162,10 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
 
   compact(): Promise<ControlCompacted> {
     return this.#call({ op: 'compact' });
+  }
+
+  log(): Promise<ControlLog> {
+    return this.#call({ op: 'log' });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

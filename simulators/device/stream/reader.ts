@@ -2,7 +2,8 @@
 import type { EventLog } from '../log/event-log.ts';
 import type { Generation } from '../log/generation.ts';
 import type { DiskIo } from '../log/io.ts';
-import { parseLine, type StoredEvent, scanLines } from '../log/line.ts';
+import type { StoredEvent } from '../log/line.ts';
+import { scanEvents } from '../log/scan.ts';
 
 const PORTION_BYTES = 65_536;
 
@@ -69,12 +70,11 @@ export class LogReader {
     if (this.#offset >= to) return events;
     this.#fd ??= this.#io.open(this.#log.path, 'r');
     const until = this.#offset + PORTION_BYTES;
-    const next = scanLines(this.#io, this.#fd, this.#offset, to, (line, offset) => {
-      const event = parseLine(line);
-      if (event && event.id > this.position) {
-        events.push(event);
-        this.position = event.id;
-      }
+    const scan = { io: this.#io, fd: this.#fd, from: this.#offset, to, after: this.position };
+    const onDamage = (offset: number, bytes: number) => this.#log.noteDamage(offset, bytes);
+    const next = scanEvents({ ...scan, onDamage }, (event, offset) => {
+      events.push(event);
+      this.position = event.id;
       return offset < until;
     });
     // A file that was cut from outside has no more lines.

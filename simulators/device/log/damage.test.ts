@@ -1,0 +1,158 @@
+/** A log whose bytes were changed: what is left of it is served, what is damaged is skipped and told of. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LogReader } from '../stream/reader.ts';
+import { scratch } from '../testing/robot.ts';
+import { inspect } from './inspection.ts';
+import { disk } from './io.ts';
+import { drafts, idsIn, open, range } from './testing/logs.ts';
+
+/** The JSON of every event that is read. */
+function textsIn(log: ReturnType<typeof open>['log'], after = 0): Map<number, string> {
+  const reader = new LogReader(log, disk, after);
+  const found = new Map<number, string>();
+  for (let portion = reader.read(); portion.length > 0; portion = reader.read()) {
+    if (portion === 'overtaken') throw new Error('overtaken');
+    for (const { id, json } of portion) found.set(id, json);
+  }
+  reader.close();
+  return found;
+}
+
+/** A log of so many events that was stopped or killed, with what it held. */
+async function written(directory: string, count: number, { kill = false, size = 30 } = {}) {
+  const { log } = open(directory, { durable: true });
+  await log.append(drafts(count, size));
+  const texts = textsIn(log);
+  if (kill) log.abandon();
+  else await log.close();
+  return { path: log.path, texts };
+}
+
+test('each stored line is JSON with a checksum, and what is sent is the envelope without it', async () => {
+  using home = scratch();
+  const { path, texts } = await written(home.path, 3);
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  for (const [at, line] of lines.entries()) {
+    const { sum, ...envelope } = JSON.parse(line);
+    expect(sum).toMatch(/^[0-9a-f]{8}$/);
+    expect(JSON.parse(texts.get(at + 1) ?? '')).toEqual(envelope);
+    expect(Object.keys(envelope)).toEqual(['object', 'id', 'type', 'occurred_at', 'data']);
+  }
+});
+
+describe.for(['a stop', 'a kill'])('after %s', (how) => {
+  const kill = how === 'a kill';
+
+  test('any changed bytes cost at most the lines that they are in, and are never sent', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.double({ min: 0, max: 0.999, noNaN: true }), fc.nat({ max: 255 })), {
+          minLength: 1,
+          maxLength: 4,
+        }),
+        async (flips) => {
+          using home = scratch();
+          const { path, texts } = await written(home.path, 40, { kill });
+          const bytes = readFileSync(path);
+          const hit = new Set<number>();
+          for (const [where, value] of flips) {
+            const at = Math.floor(where * bytes.length);
+            const line = bytes.subarray(0, at).filter((byte) => byte === 10).length + 1;
+            hit.add(line);
+            // A line break that is gone joins two lines.
+            if (bytes[at] === 10) hit.add(line + 1);
+            bytes[at] = value;
+          }
+          writeFileSync(path, bytes);
+          const { log } = open(home.path, { durable: true });
+          const { first } = await log.append(drafts(2));
+          expect(first).toBeGreaterThan(40);
+          const found = textsIn(log);
+          for (const [id, text] of texts) if (!hit.has(id)) expect(found.get(id)).toBe(text);
+          for (const [id, text] of found) if (id <= 40) expect(text).toBe(texts.get(id));
+          expect([...found.keys()].slice(-2)).toEqual([first, first + 1]);
+          await log.close();
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  test.for([1, 12, 39, 40])('an id made huge in line %s hides no other event', async (line) => {
+    using home = scratch();
+    const { path } = await written(home.path, 40, { kill });
+    changeLine(path, line, (text) => text.replace(`"id":${line},`, `"id":9${line}000,`));
+    const { log } = open(home.path, { durable: true });
+    const { first } = await log.append(drafts(3));
+    expect(first).toBeLessThan(3_000);
+    expect(idsIn(log)).toEqual([...range(1, 40).filter((id) => id !== line), first, first + 1, first + 2]);
+    await log.close();
+  });
+});
+
+test.for([2, 20, 39])(
+  'without checksums, an id that is out of order on both sides is the damaged one (line %s)',
+  async (line) => {
+    using home = scratch();
+    const { path } = await written(home.path, 40);
+    withoutSums(path);
+    changeLine(path, line, (text) => text.replace(`"id":${line},`, `"id":9${line}000,`));
+    const { log } = open(home.path, { durable: true });
+    const { first } = await log.append(drafts(3));
+    expect(first).toBe(41);
+    expect(idsIn(log)).toEqual([...range(1, 40).filter((id) => id !== line), 41, 42, 43]);
+    expect(idsIn(log, 38)).toEqual([39, 40, 41, 42, 43].filter((id) => id !== line));
+    await log.close();
+  },
+);
+
+test('a log of an older version, without checksums, is read and goes on', async () => {
+  using home = scratch();
+  const { path, texts } = await written(home.path, 500, { size: 300 });
+  withoutSums(path);
+  const { log, notices } = open(home.path, { durable: true, retain: 400 });
+  expect(notices).toEqual([]);
+  expect(textsIn(log)).toEqual(texts);
+  await log.append(drafts(1));
+  expect(idsIn(log, log.earliest - 1)).toEqual(range(182, 501));
+  await log.close();
+});
+
+test('a line that has lost its checksum’s name is not taken for one of an older version', async () => {
+  using home = scratch();
+  const { path } = await written(home.path, 5);
+  changeLine(path, 3, (text) => text.replace('"sum"', '"sun"'));
+  const { log } = open(home.path, { durable: true });
+  expect(idsIn(log)).toEqual([1, 2, 4, 5]);
+  await log.close();
+});
+
+test('what is skipped is told once when it is met, and counted on request', async () => {
+  using home = scratch();
+  const { path } = await written(home.path, 30);
+  for (let line = 3; line < 20; line += 1) changeLine(path, line, (text) => text.replace('xxx', 'xyx'));
+  const { log, notices } = open(home.path, { durable: true });
+  expect(notices.splice(0).join()).toMatch(/17 unreadable lines at the end of the log are skipped/);
+  idsIn(log);
+  idsIn(log);
+  expect(notices).toHaveLength(10);
+  expect(notices[0]).toMatch(/events\.jsonl: the line of \d+ bytes at offset \d+ is damaged, and skipped$/);
+  const { skipped, ...report } = await inspect(log, disk);
+  expect(report).toMatchObject({ events: 13, earliest_id: 1, latest_id: 30, skipped_lines: 17 });
+  expect(report.repairs.join()).toMatch(/17 unreadable lines/);
+  expect(skipped).toHaveLength(10);
+  await log.close();
+});
+
+function changeLine(path: string, line: number, change: (text: string) => string): void {
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const before = lines[line - 1] ?? '';
+  lines[line - 1] = change(before);
+  expect(lines[line - 1]).not.toBe(before);
+  writeFileSync(path, lines.join('\n'));
+}
+
+const withoutSums = (path: string): void =>
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/,"sum":"[0-9a-f]{8}"\}$/gm, '}'));

@@ -1,0 +1,101 @@
+/** Reads the lines of a log, and the events in them. */
+import type { DiskIo } from './io.ts';
+import { readLine, type StoredEvent } from './line.ts';
+
+/** A part of a log to read. */
+export interface Scan {
+  io: DiskIo;
+  fd: number;
+  /** First and last byte; a line that ends beyond is left out. */
+  from: number;
+  to: number;
+  /** Only events with higher ids are visited. */
+  after: number;
+  /** Bytes to read first. */
+  window?: number;
+  /** Called for each line that holds no event, with its place in the file. */
+  onDamage?(offset: number, bytes: number): void;
+  /** Called for each event that is out of order: it stands there a second time, or its id was damaged. */
+  onDisorder?(offset: number, bytes: number): void;
+}
+
+interface Found {
+  event: StoredEvent;
+  offset: number;
+  bytes: number;
+}
+
+/**
+ * Calls `visit` with each event in ascending order of ids, and its offset, until it returns false. Returns the offset of the line
+ * after the last one that was visited. An event without a checksum counts when the next one does not contradict it: an id that is
+ * out of order on both sides is the damaged one, and hides none of those after it.
+ */
+export function scanEvents(scan: Scan, visit: (event: StoredEvent, offset: number) => unknown): number {
+  let last = scan.after;
+  let held: Found | undefined;
+  let stop: number | undefined;
+  const deliver = ({ event, offset }: Found, next: number): boolean => {
+    last = event.id;
+    if (visit(event, offset) !== false) return true;
+    stop = next;
+    return false;
+  };
+  const end = scanLines(scan, (bytes, start, until, offset) => {
+    const length = until - start;
+    const event = readLine(bytes, start, until);
+    if (event === undefined) {
+      scan.onDamage?.(offset, length);
+      return true;
+    }
+    if (event.id <= last || event.id === held?.event.id) {
+      scan.onDisorder?.(offset, length);
+      return true;
+    }
+    const before = held;
+    held = undefined;
+    if (before && before.event.id > event.id) scan.onDisorder?.(before.offset, before.bytes);
+    else if (before && !deliver(before, offset)) return false;
+    const found = { event, offset, bytes: length };
+    if (!event.unsealed) return deliver(found, offset + length + 1);
+    held = found;
+    return true;
+  });
+  if (held && stop === undefined) deliver(held, end);
+  return stop ?? end;
+}
+
+const NEWLINE = 10;
+const BUFFER_BYTES = 65_536;
+let shared: Buffer | undefined;
+
+type LineVisitor = (bytes: Buffer, start: number, end: number, offset: number) => boolean;
+
+/**
+ * Calls `visit` for every whole line until it returns false: with a buffer, the bounds of the line in it without its line break,
+ * and its offset in the file. Returns the offset after the last visited line. `visit` must not call `scanLines`: the process has
+ * one buffer for all scans.
+ */
+function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: LineVisitor): number {
+  let buffer = shared ?? Buffer.allocUnsafe(BUFFER_BYTES);
+  shared = buffer;
+  let offset = from;
+  let size = Math.min(window, buffer.length);
+  while (offset < to) {
+    const got = io.read(fd, buffer, 0, Math.min(size, to - offset), offset);
+    let start = 0;
+    for (;;) {
+      const end = buffer.indexOf(NEWLINE, start);
+      if (end < 0 || end >= got) break;
+      const goOn = visit(buffer, start, end, offset + start);
+      start = end + 1;
+      if (!goOn) return offset + start;
+    }
+    offset += start;
+    if (start > 0) continue;
+    if (got < size) return offset;
+    // The line is longer than the buffer, so this scan gets a larger one.
+    size *= 2;
+    if (size > buffer.length) buffer = Buffer.allocUnsafe(size);
+  }
+  return offset;
+}
