@@ -69,7 +69,7 @@ export interface PlatformHttpOptions {
   /** Milliseconds without a byte of the answer after which a request fails. Default 30 000. */
   timeoutMs?: number;
   /** Waits before a request that met a network error is sent again, up to three times. Default: requests are sent once. */
-  beforeRetry?: (signal: AbortSignal | undefined) => Promise<void>;
+  beforeRetry?: (signal: AbortSignal | undefined, error: NetworkError) => Promise<void>;
 }
 
 /** Requests to one platform. They reject with ApiError, NetworkError, ProtocolError, or the reason of their signal. */
@@ -114,7 +114,7 @@ export class PlatformHttp {
         return await this.#once(request);
       } catch (error) {
         if (!(error instanceof NetworkError) || !this.#beforeRetry || attempt >= RETRIES) throw error;
-        await this.#beforeRetry(request.signal);
+        await this.#beforeRetry(request.signal, error);
       }
     }
   }

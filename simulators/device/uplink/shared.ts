@@ -1,6 +1,6 @@
 /** What uplinks of all kinds use: options, and the connections, time and randomness that robots of one process share. */
 import type { Clock } from '../../common/clock.ts';
-import { PlatformHttp } from '../../common/platform-http.ts';
+import { type NetworkError, PlatformHttp } from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
 import { pause, systemTime, type Time, timeOf, transientDelay } from './time.ts';
 
@@ -20,6 +20,8 @@ export interface CommonOptions {
   /** Clock and timers together, for tests. */
   time?: Time;
   random?: Random;
+  /** Called when a request met a network error and will be sent again. */
+  onRetry?: (error: NetworkError) => void;
   log?: UplinkLogger;
 }
 
@@ -36,10 +38,13 @@ export interface Shared {
 
 /** What the robots with these options share; connections are opened with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
-  const { ca, connections, log } = options;
+  const { ca, connections, log, onRetry } = options;
   const time = options.time ?? (options.clock ? timeOf(options.clock) : systemTime);
   const randomness = options.random ?? random('uplink');
-  const beforeRetry = (signal: AbortSignal | undefined) => pause(time, transientDelay(randomness), signal);
+  const beforeRetry = (signal: AbortSignal | undefined, error: NetworkError) => {
+    onRetry?.(error);
+    return pause(time, transientDelay(randomness), signal);
+  };
   let http: PlatformHttp | undefined;
   let users = 0;
   return {

@@ -79,7 +79,7 @@ export class RobotHost implements Host {
     if (this.#actions !== undefined) return this.#actions;
     this.#defects = await defectsOf(this.#config);
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
-    this.#uplinks = fleetUplinks(this.#config, this.#client);
+    this.#uplinks = fleetUplinks(this.#config, this.#client, (error) => this.#disturbance('request.retries', error));
     this.#actions = new Actions({
       config: this.#config,
       client: this.#client,
@@ -219,14 +219,16 @@ export class RobotHost implements Host {
       this.#trouble = robot;
       this.#canary?.failed(error);
     },
-    disturbed: (kind, error) => {
-      this.#metrics.current.count(kind);
-      if (!this.#metrics.measuring || this.#disturbed.has(kind)) return;
-      this.#disturbed.add(kind);
-      this.#events.onDisturbance({ kind, message: masked(error.message, this.#config.platform) });
-    },
+    disturbed: (kind, error) => this.#disturbance(kind, error),
     progress: (deploymentId, timing) => this.#actions?.rollouts.progress(deploymentId, timing),
   };
+
+  #disturbance(kind: DisturbanceKind, error: Error): void {
+    this.#metrics.current.count(kind);
+    if (!this.#metrics.measuring || this.#disturbed.has(kind)) return;
+    this.#disturbed.add(kind);
+    this.#events.onDisturbance({ kind, message: masked(error.message, this.#config.platform) });
+  }
 
   #tick(): void {
     const robots: Partial<Record<RobotState, number>> = {};

@@ -36,6 +36,7 @@ export const COUNTERS = [
   'sync.errors',
   'uplink.lost',
   'connect.errors',
+  'request.retries',
   'sse.events',
   'start.errors',
   'storm.errors',

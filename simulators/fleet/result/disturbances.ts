@@ -5,6 +5,7 @@ import type { Verdict } from './verdict.ts';
 const DISTURBANCES = {
   'uplink.lost': 'connections of robots to the broker were lost',
   'connect.errors': 'attempts of robots to come online failed',
+  'request.retries': 'requests of robots met a network error and were sent again',
   'sync.errors': 'syncs of robots failed',
 } as const;
 

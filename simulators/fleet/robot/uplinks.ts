@@ -29,11 +29,17 @@ export interface FleetUplinks {
   needKeys: boolean;
 }
 
-export function fleetUplinks(settings: UplinkSettings, client: PlatformClient | undefined): FleetUplinks {
+/** `onRetry`: a request of a robot met a network error and will be sent again. */
+export function fleetUplinks(
+  settings: UplinkSettings,
+  client: PlatformClient | undefined,
+  onRetry: (error: Error) => void = () => {},
+): FleetUplinks {
   const { platform, scenario, seed, keyBits } = settings;
   const kind = scenario.uplink ?? 'agent';
   if (platform === undefined || client === undefined || kind === 'none') return { make: undefined, needKeys: false };
-  const shared = { random: random(`${seed}/uplink`), dialect: platform.dialect ?? 'spec', connections: CONNECTIONS };
+  const names = { dialect: platform.dialect ?? 'spec' };
+  const shared = { random: random(`${seed}/uplink`), ...names, connections: CONNECTIONS, onRetry };
   if (kind === 'polling') {
     const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
     const polling = createUplink({ ...shared, kind, platform: platform.url, apiKey: platform.apiKey, intervalMs });

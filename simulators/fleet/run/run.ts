@@ -1,5 +1,5 @@
 /** One run of a scenario from preflight to result: the work of `muster fleet`. */
-import type { PlatformAddress } from '../platform/client.ts';
+import { type PlatformAddress, PlatformFailure } from '../platform/client.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
@@ -64,7 +64,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   stack.defer(stop);
   if (options.shard !== undefined) outputs.signOfLife(options.shard, () => running.record.phase);
   const interrupted = await interruptible(signal, running, () =>
-    carryOut(options, running, outputs, view).catch(unlessHostsAreGone),
+    carryOut(options, running, outputs, view).catch((error: unknown) => endEarly(running, error)),
   );
   view.end();
   const measured = interrupted ?? (await running.measured());
@@ -130,9 +130,11 @@ async function carryOut(
   await fleet.finish();
 }
 
-/** The result says what became of the hosts. */
-function unlessHostsAreGone(error: unknown): void {
-  if (!(error instanceof NoHostLeft)) throw error;
+/** What a platform or a lost worker does ends a run, with a result that says so. Throws any other error. */
+function endEarly({ record }: Fleet, error: unknown): void {
+  if (error instanceof NoHostLeft) return;
+  if (!(error instanceof PlatformFailure)) throw error;
+  record.incomplete.push(`the phase ${record.phase} could not begin: ${error.message}`);
 }
 
 /** Does `work`. An interrupt instead takes what was measured so far, ends everything at once, and resolves with it. */
