@@ -22,6 +22,13 @@ export interface Addresses {
   mqtt: string;
 }
 
+interface Event {
+  id: number;
+  type: string;
+  occurred_at: string;
+  data: { deployment_id: string };
+}
+
 interface Deployment {
   id: string;
   activity_status: string;
@@ -35,6 +42,9 @@ interface RobotFiles {
   deviceId: string;
   /** `deployment_id` of every `deployment.deployed` in its event log. */
   deployed: string[];
+  /** Ids of all events, and when they occurred. */
+  ids: number[];
+  occurredAt: string[];
   /** The deployment that it shows as current. */
   current: string | undefined;
 }
@@ -96,17 +106,20 @@ export class Scene implements AsyncDisposable {
 
   /**
    * The platform and every robot agree: no deployment was applied twice, none that the platform has is lost, and each robot's current
-   * deployment is the one that the platform takes for deployed. `each`: deployments of each robot.
+   * deployment is the one that the platform takes for deployed. `each`: deployments of each robot; `replaced`: so many of them may
+   have been replaced before the robot heard of them.
    */
-  async agree(url: string, each: number): Promise<void> {
+  async agree(url: string, each: number, replaced = 0): Promise<void> {
     const deployments = await deploymentsOf(url);
     const robots = this.robots();
     expect(deployments).toHaveLength(robots.length * each);
-    for (const { deviceId, deployed, current } of robots) {
+    for (const { deviceId, deployed, current, ids } of robots) {
       const own = deployments.filter(({ device_id }) => device_id === deviceId);
       const applied = own.filter(({ activity_status }) => ['deployed', 'archived'].includes(activity_status));
       expect(own, 'each robot has all of its deployments').toHaveLength(each);
       expect(applied, 'the platform waits for no robot').toHaveLength(each);
+      expect(deployed.length, 'no deployment is lost').toBeGreaterThanOrEqual(each - replaced);
+      expect(ids, 'ids of events ascend').toEqual([...new Set(ids)].sort((a, b) => a - b));
       expect(new Set(deployed).size, 'no deployment was applied twice').toBe(deployed.length);
       expect(own.map(({ id }) => id)).toEqual(expect.arrayContaining(deployed));
       const inService = own.filter(({ activity_status }) => activity_status === 'deployed');
@@ -169,10 +182,12 @@ function filesOf(folder: string): RobotFiles {
   const events = read('events.jsonl')
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as { type: string; data: { deployment_id: string } });
+    .map((line) => JSON.parse(line) as Event);
   return {
     deviceId: (JSON.parse(read('identity', 'device.json')) as { device_id: string }).device_id,
     deployed: events.filter(({ type }) => type === 'deployment.deployed').map(({ data }) => data.deployment_id),
+    ids: events.map(({ id }) => id),
+    occurredAt: events.map(({ occurred_at }) => occurred_at),
     current: (JSON.parse(read('state.json')) as { current?: string }).current,
   };
 }
