@@ -3,8 +3,9 @@
  * can every web page that one of them looks at. A unix socket needs none of this, because its mode says who may open it.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
+import { NEW_FILE, SECRET_MODE } from '../../harness/common/new-file.ts';
 import { readInputText } from '../../harness/common/user-files.ts';
 
 /** Why a request is not served. `headers` belong to the answer. */
@@ -30,12 +31,10 @@ export function controlTokenIn(file: string): string {
   return token;
 }
 
-/** O_EXCL: neither a file nor a link of another is ever written to. */
 function made(file: string): string | undefined {
-  const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_WRONLY } = constants;
   let opened: number;
   try {
-    opened = openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    opened = openSync(file, NEW_FILE, SECRET_MODE);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
     throw error;

@@ -1,5 +1,6 @@
 /** The HTTP server of the platform. */
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -11,6 +12,7 @@ import type { PlatformFaults } from '../faults.ts';
 import type { KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
+import { answerClientError } from './client-errors.ts';
 import { answerError } from './errors.ts';
 import { addFaults } from './faults.ts';
 import { serveDocuments } from './openapi.ts';
@@ -45,6 +47,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     forceCloseConnections: true,
     // Ends requests that never finish.
     requestTimeout: 60_000,
+    clientErrorHandler: (error, socket) => answerClientError(core, error, socket as Socket),
     ...(tls && { https: tls }),
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, onFailure),
   }) as unknown as FastifyInstance;
@@ -78,8 +81,11 @@ function addDelay(app: FastifyInstance, { behaviour }: Core): void {
   if (delayMs) app.addHook('onRequest', () => setTimeout(delayMs(), undefined, { ref: false }));
 }
 
-/** Answers before a body is read, which the router's own "not found" does not. */
+/** Answers before a body is read, which the router's own "not found" does not. That is left with methods that the router does not know. */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
+  app.setNotFoundHandler((request) => {
+    throw unknownRoute(request.method, request.raw.url ?? '', nothing);
+  });
   app.all('/*', {
     onRequest: (request, _reply, done) => done(unknownRoute(request.method, request.raw.url ?? '', nothing)),
     handler: () => {},

@@ -1,9 +1,12 @@
 /** The state of a platform: one SQLite database, and an index in memory that answers quickly. */
+import { closeSync, openSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { NEW_FILE, SECRET_MODE } from '../../../harness/common/new-file.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { Collection } from './collection.ts';
 import type { Rows } from './rows.ts';
 import { openDatabase } from './sqlite.ts';
+import { storageError } from './storage-error.ts';
 import { schemaStatements, TABLES } from './tables.ts';
 
 /** Kept in the file, so that a newer Muster refuses or migrates instead of misreading it. */
@@ -62,7 +65,7 @@ export class Store {
     } catch (error) {
       if (this.database.isTransaction) this.database.exec('ROLLBACK');
       for (const collection of Object.values(this.collections ?? {})) collection.forgetUncommitted();
-      throw error;
+      throw storageError(error);
     } finally {
       this.#pending = undefined;
     }
@@ -70,7 +73,11 @@ export class Store {
 
   /** Writes the whole state into a new SQLite file. Throws the error of the system or of SQLite. */
   saveTo(file: string): void {
-    this.database.prepare('VACUUM INTO ?').run(file);
+    try {
+      this.database.prepare('VACUUM INTO ?').run(file);
+    } catch (error) {
+      throw storageError(error);
+    }
   }
 
   /** Replaces the whole state by that of a file which `saveTo` wrote: all of it or nothing. */
@@ -105,10 +112,21 @@ export class Store {
   }
 }
 
+/** Its owner's alone from the first moment: it holds what devices are deployed and the keys that they are known by. */
+function makePrivate(path: string): void {
+  if (path === ':memory:') return;
+  try {
+    closeSync(openSync(path, NEW_FILE, SECRET_MODE));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
 /** Locks the database, because the index in memory would miss the writes of another process. */
 function openAlone(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
+    makePrivate(path);
     database = openDatabase(path);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 2000;');
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');

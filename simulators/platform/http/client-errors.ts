@@ -1,0 +1,36 @@
+/** Answers to what is no HTTP request: bad framing, headers that are too large, a request that never ends. */
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Core } from '../core.ts';
+
+const REFUSALS: Readonly<Record<string, { status: number; code: string; message: string }>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', message: 'the request headers are too large' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', message: 'the chunk extensions are too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
+};
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  431: 'Request Header Fields Too Large',
+};
+
+/** Answers and hangs up: after such bytes nobody knows where the next request begins. */
+export function answerClientError(core: Core, error: Error, socket: Socket): void {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const current = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
+  if (code === 'ECONNRESET' || !socket.writable || current?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  const facts = REFUSALS[code] ?? { status: 400, code: 'invalid_request', message: 'this is no HTTP/1.1 request' };
+  const { status, body } = core.behaviour.error({ ...facts, params: {} });
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${REASONS[status] ?? ''}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(text)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+}
