@@ -1,11 +1,12 @@
-/** The reference platform passes the suite in older versions, empty, and beside other clients; variants fail nothing. */
+/** The reference platform passes the suite in older versions, empty, unchanged, and beside other clients; variants fail nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import { platformVariants } from '../../simulators/defects/platform/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../simulators/platform/index.ts';
-import { lines, runPlatformSuite } from './testing/run.ts';
-import { post, simulated } from './testing/simulated.ts';
+import { COLLECTIONS } from './support/lists.ts';
+import { EVERYTHING, lines, runPlatformSuite } from './testing/run.ts';
+import { HEADERS, post, simulated } from './testing/simulated.ts';
 
 /** `npm run matrix` runs every variant; a sample is enough here. */
 const EVERY_NTH_VARIANT = 14;
@@ -22,6 +23,16 @@ describe('the reference platform', () => {
     const report = await runPlatformSuite({ ...platform.target, apiVersion });
     expect(lines(report, ['fail', 'warn', 'blocked', 'not_applicable'])).toEqual([]);
     expect(report.exit_code).toBe(0);
+  });
+
+  it('is not changed by a run that may only read', async () => {
+    await using platform = await simulated();
+    const before = await counts(platform.target.url);
+    const capabilities = EVERYTHING.filter((name) => name !== 'write');
+    const report = await runPlatformSuite({ ...platform.target, capabilities }, { readOnly: true });
+    expect(await counts(platform.target.url)).toEqual(before);
+    expect(lines(report, ['fail', 'warn', 'blocked'])).toEqual([]);
+    expect(report.summary.pass).toBeGreaterThan(30);
   });
 
   it('passes when it starts empty', async () => {
@@ -63,4 +74,13 @@ async function disturb(url: string, path: string, signal: AbortSignal): Promise<
     // Without a pause the list would double while it is read.
     await sleep(15);
   }
+}
+
+async function counts(url: string): Promise<unknown[]> {
+  return await Promise.all(
+    COLLECTIONS.map(async (collection) => {
+      const response = await fetch(`${url}/${collection}?limit=1&expand=total_count`, { headers: HEADERS });
+      return ((await response.json()) as { total_count: number }).total_count;
+    }),
+  );
 }

@@ -55,3 +55,21 @@ it('finds the one robot in five hundred whose stream has a gap', async () => {
   await using fleet = fleets.create('uplink: none\n', { robots: 500, platform: undefined });
   await findGap(fleet, 137);
 });
+
+describe('a worker process', () => {
+  it('carries out the same actions as this process, and survives a kill', async () => {
+    const phases = '  - { do: rollout, over: 50ms }\n  - { do: kill-worker, down: 50ms }\n  - { do: stop, over: 50ms }';
+    const trace = async (workers: number): Promise<Map<number, string[]>> => {
+      await using fleet = fleets.create(phases, { workers, robots: 3, trace: true });
+      await runAll(fleet);
+      expect(fleet.record.violations).toEqual([]);
+      expect(fleet.record.incomplete).toEqual(
+        workers === 0 ? ['there was no worker process to kill: use --workers 1 or more'] : [],
+      );
+      return actionsOf(fleet);
+    };
+    const [here, there] = await Promise.all([trace(0), trace(1)]);
+    expect(here.size).toBe(3);
+    expect(there).toEqual(here);
+  });
+});

@@ -4,7 +4,7 @@ import { eventually } from '../../common/testing/eventually.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { PlatformClient } from '../platform/client.ts';
 import type { FleetOptions } from './options.ts';
-import { actionsOf, findGap, runAll, useFleets } from './testing/fleets.ts';
+import { findGap, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 
@@ -97,24 +97,6 @@ describe('a scenario', () => {
   it('finds the one robot in ten whose stream has a gap, and names it and the ids', async () => {
     await using fleet = fleets.create('uplink: none\n', { robots: 10, platform: undefined });
     await findGap(fleet, 7);
-  });
-});
-
-describe('a worker process', () => {
-  it('carries out the same actions as this process, and survives a kill', async () => {
-    const phases = '  - { do: rollout, over: 50ms }\n  - { do: kill-worker, down: 50ms }\n  - { do: stop, over: 50ms }';
-    const trace = async (workers: number): Promise<Map<number, string[]>> => {
-      await using fleet = fleets.create(phases, { workers, robots: 3, trace: true });
-      await runAll(fleet);
-      expect(fleet.record.violations).toEqual([]);
-      expect(fleet.record.incomplete).toEqual(
-        workers === 0 ? ['there was no worker process to kill: use --workers 1 or more'] : [],
-      );
-      return actionsOf(fleet);
-    };
-    const [here, there] = await Promise.all([trace(0), trace(1)]);
-    expect(here.size).toBe(3);
-    expect(there).toEqual(here);
   });
 });
 
