@@ -188,7 +188,7 @@ describe('muster simulate device', () => {
       ['--socket', 'a', '--dir', 'file/x'],
       /^muster: --dir: .*file\/x is no directory, or lies below/,
     ],
-    ['a long socket', ['--socket', 'a'.repeat(110), '--dir', 'r'], /^muster: --socket: .* at most 106 are possible/],
+    ['a long socket', ['--socket', 'a'.repeat(110), '--dir', 'r'], /^muster: --socket: .* at most 107 are possible/],
     [
       'a discovery file that is a folder',
       ['--loopback', '--discovery', '.', '--dir', 'r'],
