@@ -2,13 +2,14 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import process from 'node:process';
+import { LimitReached } from '../client/errors.ts';
 import { Redactor } from '../client/redact.ts';
 import { DURATION_WORDS, durationMs } from '../common/durations.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
-import { runSuite } from '../runner/run.ts';
+import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
 import { replayCommand } from '../runner/summary.ts';
 import type { CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
@@ -64,7 +65,7 @@ export async function runAndReport<T extends CheckTable, Context>(
     evidence.opened(target.description);
     const description = again?.keep === true ? lasting(target.description) : target.description;
     const plan = makePlan(suite, { ...planned, capabilities: target.capabilities });
-    const report = await runSuite(suite, {
+    const { report, unwritten } = await ranWith(suite, {
       ...aboutRun(checked, options, again),
       plan: again === undefined ? plan : onlyChecks(plan, again),
       target: description,
@@ -85,6 +86,7 @@ export async function runAndReport<T extends CheckTable, Context>(
       },
       ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
     });
+    for (const { message } of unwritten) say(`muster: ${message}`);
     if (report.exit_code !== 0) {
       const written = (await target.diagnostics()).trim();
       const last = printable(written.split('\n').slice(-20).join('\n'));
@@ -92,7 +94,7 @@ export async function runAndReport<T extends CheckTable, Context>(
     }
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
-    return { code, report };
+    return { code: code === EXIT.conformant && unwritten.length > 0 ? EXIT.harness : code, report };
   } catch (error) {
     if (interrupt.signal.aborted && isAbort(error, interrupt.signal)) {
       process.stderr.write('muster: interrupted before anything was checked; nothing is left running\n');
@@ -102,6 +104,34 @@ export async function runAndReport<T extends CheckTable, Context>(
   } finally {
     interrupt.release();
   }
+}
+
+/** The report, although some of its files could not be written: a full disk costs no result. Rejects when anything else goes wrong. */
+async function ranWith<Context>(
+  suite: Suite<Context>,
+  options: RunOptions<Context>,
+): Promise<{ report: Report; unwritten: LimitReached[] }> {
+  let ended: Report | undefined;
+  const last: RunListener = {
+    onEnd(report) {
+      ended = report;
+    },
+  };
+  try {
+    const report = await runSuite(suite, { ...options, listeners: [...(options.listeners ?? []), last] });
+    return { report, unwritten: [] };
+  } catch (error) {
+    const unwritten = limitsReached(error);
+    if (ended === undefined || unwritten.length === 0) throw error;
+    return { report: ended, unwritten };
+  }
+}
+
+/** Why reports could not be written, if that is all that went wrong. */
+function limitsReached(error: unknown): LimitReached[] {
+  const all: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  const limits = all.filter((one) => one instanceof LimitReached);
+  return limits.length === all.length ? limits : [];
 }
 
 /** The target as it is when it stays up after the run. */

@@ -1,10 +1,9 @@
 /** From `--report FORMAT[=FILE]` to reporters. */
-import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage.ts';
-import { isOneFile, prepareFile, writeWhole } from '../common/user-files.ts';
+import { isOneFile, prepareFile } from '../common/user-files.ts';
 import { ctrfFormat } from './ctrf.ts';
-import type { DocumentFormat, Reporter, ReporterOptions, ReportFormat } from './format.ts';
+import { type DocumentFormat, type Reporter, type ReporterOptions, type ReportFormat, writeReport } from './format.ts';
 import { githubFormat } from './github.ts';
 import { htmlFormat } from './html.ts';
 import { jsonFormat } from './json.ts';
@@ -83,16 +82,6 @@ function documentReporter(format: DocumentFormat, path: string | undefined, { st
       else writeReport(path, text);
     },
   };
-}
-
-/** Throws LimitReached on a full disk; other reports are written all the same. */
-function writeReport(path: string, text: string): void {
-  try {
-    writeWhole(path, text);
-  } catch (error) {
-    const limit = classify(error, `--report: ${path} was not written`);
-    throw limit instanceof LimitReached ? limit : error;
-  }
 }
 
 /** Masks a report before it is formatted: escaping could hide a secret afterwards. */

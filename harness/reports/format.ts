@@ -1,6 +1,8 @@
 /** What a report format is. Each has a file of its own, and a line in the list of `create.ts`. */
+import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../client/redact.ts';
 import type { Output } from '../common/terminal.ts';
+import { writeWhole } from '../common/user-files.ts';
 import type { RunListener } from '../runner/run.ts';
 import type { Report } from '../runner/types.ts';
 
@@ -33,3 +35,13 @@ export interface LiveFormat {
 
 /** A value that `--report` takes. */
 export type ReportFormat = DocumentFormat | LiveFormat;
+
+/** Writes a report to its file, whole or not at all. Throws LimitReached on a full disk; other reports are written all the same. */
+export function writeReport(path: string, text: string, write: typeof writeWhole = writeWhole): void {
+  try {
+    write(path, text);
+  } catch (error) {
+    const limit = classify(error, `--report: ${path} was not written`);
+    throw limit instanceof LimitReached ? limit : error;
+  }
+}

@@ -1,10 +1,9 @@
 /** GitHub Actions: annotations on standard output, and the summary of the job. */
 import { appendFileSync } from 'node:fs';
 import { printable } from '../common/terminal.ts';
-import { writeWhole } from '../common/user-files.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { tryLine } from './finding-text.ts';
-import type { LiveFormat } from './format.ts';
+import { type LiveFormat, writeReport } from './format.ts';
 import { blockedOtherwise, type FindingGroup, findingGroups, plural } from './groups.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
@@ -19,8 +18,8 @@ export const githubFormat: LiveFormat = {
     onEnd(report) {
       stdout.write(annotations(report).join(''));
       const step = env['GITHUB_STEP_SUMMARY'];
-      if (file !== undefined) writeWhole(file, markdownReport(report));
-      else if (step !== undefined && step !== '') appendFileSync(step, markdownReport(report));
+      if (file !== undefined) writeReport(file, markdownReport(report));
+      else if (step !== undefined && step !== '') writeReport(step, markdownReport(report), appendFileSync);
     },
   }),
 };

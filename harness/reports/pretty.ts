@@ -12,10 +12,9 @@ import {
   printableValue,
   wrap,
 } from '../common/terminal.ts';
-import { writeWhole } from '../common/user-files.ts';
 import { summarise } from '../runner/summary.ts';
 import type { Api, CheckResult, Report, TargetDescription } from '../runner/types.ts';
-import type { LiveFormat, Reporter, ReporterOptions } from './format.ts';
+import { type LiveFormat, type Reporter, type ReporterOptions, writeReport } from './format.ts';
 import {
   blockedOtherwise,
   byReason,
@@ -55,7 +54,7 @@ export const prettyFormat: LiveFormat = {
       ...reporter,
       async onEnd(report) {
         await reporter.onEnd?.(report);
-        writeWhole(file, collected);
+        writeReport(file, collected);
       },
     };
   },
