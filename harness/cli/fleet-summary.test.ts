@@ -1,9 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { exitCode, type FleetResult } from '../../simulators/fleet/result/result.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { type Paint, width } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
-import { summaryText } from './fleet-summary.ts';
+import { endingText, summaryText } from './fleet-summary.ts';
 
 const plain: Paint = (_format, text) => text;
 const of = (p50: number) => ({
@@ -17,7 +19,8 @@ const of = (p50: number) => ({
 });
 const summaryOf = (change: Partial<FleetResult>, interrupted = false): string => {
   const result = resultWith({ metrics: { 'start.ms': of(1) }, ...change });
-  return summaryText(result, { out: 'out', code: interrupted ? EXIT.interrupted : exitCode(result) }, plain);
+  const code = interrupted ? EXIT.interrupted : exitCode(result);
+  return summaryText(result, plain) + endingText({ out: 'out', code }, plain);
 };
 
 describe('the summary of a fleet', () => {
@@ -41,7 +44,7 @@ describe('the summary of a fleet', () => {
   it('says that all is well, and nothing else', () => {
     const text = summaryOf({ thresholds: [{ expr: 'ping.ms.p99<1s', value: 12, ok: true }] });
     expect(text).toMatch(/✓ met {5}ping\.ms\.p99<1s +12 ms\n/);
-    expect(text).toMatch(/✓ verdict: valid \(/);
+    expect(text).toMatch(/✓ outcome: PASSED\n {2}✓ verdict: valid \(/);
     expect(text).not.toMatch(/exit \d/);
   });
 
@@ -52,7 +55,11 @@ describe('the summary of a fleet', () => {
       /✗ verdict: invalid .*\n {4}- late\n/,
       /exit 98: the generator/,
     ],
-    [{ complete: false, incomplete_reasons: ['shard 2/3 is missing'] }, /✗ incomplete \(verdict: valid/, /exit 2: /],
+    [
+      { complete: false, incomplete_reasons: ['shard 2/3 is missing'] },
+      /✗ outcome: INCOMPLETE\n {4}- shard 2\/3 is missing\n {2}· of the generator alone, valid: /,
+      /exit 2: /,
+    ],
     [
       { thresholds: [{ expr: 'x.ms.p99<1s', value: null, ok: false, reason: 'never' }] },
       /✗ missed .* never/,
@@ -79,8 +86,41 @@ describe('the summary of a fleet', () => {
     expect(cut).toMatch(/· not evaluated {2}rollout\.missed\.count==0 +0\n/);
     expect(cut).not.toMatch(/✓|met/);
     const empty = summaryOf({ complete: false, metrics: {} });
-    expect(empty).toContain('✗ incomplete (nothing was measured)');
+    expect(empty).toContain('✗ outcome: INCOMPLETE (nothing was measured)');
     expect(empty).not.toContain('valid');
+  });
+
+  it('lets no platform and no robot command the terminal', () => {
+    const nasty = fc.constantFrom('\u001b[2J', '\u009b31m', '\u202e', '\r', '\u007f', '\u0000', '\u2029');
+    fc.assert(
+      fc.property(nasty, (text) => {
+        const change: Partial<FleetResult> = {
+          scenario: text,
+          missed: [text],
+          violations: [{ robot: 1, name: text, kind: 'gap', message: text }],
+          thresholds: [{ expr: 'ping.ms.p99<1s', value: null, ok: false, reason: text }],
+          incomplete_reasons: [text],
+          verdict_reasons: [text],
+          notes: [text],
+          counters: { [`${text}.errors`]: 1 },
+          metrics: { 'ping.ms': of(1) },
+        };
+        const shown = [
+          summaryOf(change),
+          summaryOf({ ...change, complete: false }),
+          endingText({ unwritten: text, code: 2 }, plain),
+          reportHtml(resultWith(change)),
+        ];
+        for (const each of shown) expect(each.includes(text)).toBe(false);
+      }),
+    );
+  });
+
+  it('says where the result went that could not be written', () => {
+    const lines = endingText({ unwritten: '/out/result.json cannot be written (ENOSPC)', code: 2 }, plain);
+    expect(lines).toMatch(/✗ measured, and not written: \/out\/result\.json cannot be written/);
+    expect(lines).toMatch(/exit 2: the result is on the screen alone\n$/);
+    expect(lines).not.toContain('report:');
   });
 
   it('shows errors beside their attempts', () => {

@@ -1,13 +1,21 @@
 /** The result of a fleet on one screen: what was measured, what was wanted of it, and whether to believe it. */
 
 import { join, relative } from 'node:path';
+import process from 'node:process';
 import { ROLLOUT_LEGS } from '../../simulators/fleet/report/plots.ts';
 import { thresholdValue } from '../../simulators/fleet/report/report.ts';
-import { type exitCode, type FleetResult, measuredNothing } from '../../simulators/fleet/result/result.ts';
+import {
+  exitCode,
+  type FleetOutcome,
+  type FleetResult,
+  measuredNothing,
+  outcomeOf,
+} from '../../simulators/fleet/result/result.ts';
+import { OutputError } from '../../simulators/fleet/result/shards.ts';
 import type { Verdict } from '../../simulators/fleet/result/verdict.ts';
 import { readableDuration } from '../common/durations.ts';
-import { hanging, type Paint, wrap } from '../common/terminal.ts';
-import type { EXIT } from '../common/usage.ts';
+import { hanging, type Paint, painter, printable, printableValue, wrap } from '../common/terminal.ts';
+import { EXIT } from '../common/usage.ts';
 
 const NAME = 28;
 const CELL = 10;
@@ -45,22 +53,61 @@ const EXIT_WORDS: Record<Ending, string> = {
 
 const count = (value: number): string => value.toLocaleString('en');
 
-/** Lines for a terminal, ready to be written. `paint`: see `painter`. */
-export function summaryText(result: FleetResult, { out, code }: { out: string; code: Ending }, paint: Paint): string {
+/**
+ * Shows the result of `work` on standard output: what was measured before it is written, and then where it is. Resolves with the exit
+ * code. A result that could not be written is no success. Rejects with what `work` rejects with, but for an OutputError.
+ */
+export async function shown(
+  signal: AbortSignal,
+  work: (onResult: (result: FleetResult) => void) => Promise<{ out: string }>,
+): Promise<number> {
+  const paint = painter(process.stdout, process.env);
+  let code = EXIT.incomplete as Ending;
+  const onResult = (result: FleetResult): void => {
+    code = signal.aborted ? EXIT.interrupted : exitCode(result);
+    process.stdout.write(summaryText(result, paint));
+  };
+  try {
+    const { out } = await work(onResult);
+    process.stdout.write(endingText({ out, code }, paint));
+  } catch (error) {
+    if (!(error instanceof OutputError)) throw error;
+    if (code === EXIT.conformant) code = EXIT.incomplete;
+    process.stdout.write(endingText({ unwritten: error.message, code }, paint));
+  }
+  return code;
+}
+
+/** Lines for a terminal, ready to be written, also before the files of the run are. `paint`: see `painter`. */
+export function summaryText(given: FleetResult, paint: Paint): string {
+  // Platform and robots have a say in reasons and notes. What is left out here is not shown.
+  const result = printableValue({ ...given, histograms: {}, series: [] });
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
   const head = `${count(result.robots)} robots${shard} · seed ${result.seed} · ${readableDuration(result.duration_ms)}`;
-  const sections = [
+  return text([
     [`${paint('bold', result.scenario)} · ${head}`],
     figures(result, paint),
     [...thresholds(result, paint), ...wrong(result, paint)],
-    verdict(result, paint),
-    [`report: ${relative(process.cwd(), join(out, 'report.html')) || 'report.html'}`, ...ending(code, paint)],
-  ];
-  return `\n${sections
+    [...outcome(result, paint), ...verdict(result, paint)],
+  ]);
+}
+
+/** What closes the summary: where the report is, or why there is none, and what the exit code means. */
+export function endingText(of: { code: Ending } & ({ out: string } | { unwritten: string }), paint: Paint): string {
+  const { code } = of;
+  const words = 'unwritten' in of && code === EXIT.incomplete ? 'the result is on the screen alone' : EXIT_WORDS[code];
+  const where =
+    'out' in of
+      ? `report: ${relative(process.cwd(), join(of.out, 'report.html')) || 'report.html'}`
+      : `${paint('red', '✗')} measured, and not written: ${printable(of.unwritten)}`;
+  return text([[where, ...(code === 0 ? [] : [paint('red', `exit ${code}: ${words}`)])]]);
+}
+
+const text = (sections: readonly (readonly string[])[]): string =>
+  `\n${sections
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.map((line) => `  ${line}\n`).join(''))
-    .join('\n')}\n`;
-}
+    .join('\n')}`;
 
 function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
   const row = (label: string, name: string): string[] => {
@@ -114,19 +161,34 @@ function wrong(result: FleetResult, paint: Paint): string[] {
 const some = (names: readonly string[]): string =>
   names.length <= LISTED ? names.join(', ') : `${names.slice(0, LISTED).join(', ')} and others`;
 
-function verdict(result: FleetResult, paint: Paint): string[] {
-  const [mark, format, words] = VERDICT_WORDS[result.verdict];
-  const reasons = [...result.incomplete_reasons, ...result.verdict_reasons];
-  const verdictText = `verdict: ${result.verdict}`;
+const OUTCOME_MARKS: Record<FleetOutcome, [mark: string, format: 'green' | 'red']> = {
+  PASSED: ['✓', 'green'],
+  FAILED: ['✗', 'red'],
+  INCOMPLETE: ['✗', 'red'],
+};
+
+function outcome(result: FleetResult, paint: Paint): string[] {
+  const word = outcomeOf(result);
+  const [mark, format] = OUTCOME_MARKS[word];
+  const nothing = measuredNothing(result) ? ` ${paint('dim', '(nothing was measured)')}` : '';
   return [
-    result.complete
-      ? `${paint(format, mark)} ${paint(['bold', format], verdictText)} ${paint('dim', `(${words})`)}`
-      : `${paint('red', '✗')} ${paint(['bold', 'red'], 'incomplete')} ${paint('dim', `(${measuredNothing(result) ? 'nothing was measured' : `${verdictText}: ${words}`})`)}`,
-    ...reasons.flatMap((reason) => hanging('-', wrap(reason, COLUMNS), 2, 2)),
-    ...result.notes.flatMap((note) => hanging('·', wrap(note, COLUMNS), 2, 2)).map((line) => paint('dim', line)),
+    `${paint(format, mark)} ${paint(['bold', format], `outcome: ${word}`)}${nothing}`,
+    ...result.incomplete_reasons.flatMap((reason) => hanging('-', wrap(reason, COLUMNS), 2, 2)),
   ];
 }
 
-function ending(code: Ending, paint: Paint): string[] {
-  return code === 0 ? [] : [paint('red', `exit ${code}: ${EXIT_WORDS[code]}`)];
+/** Of the generator. A run that is not complete gets no good mark by it. */
+function verdict(result: FleetResult, paint: Paint): string[] {
+  const [mark, format, words] = VERDICT_WORDS[result.verdict];
+  return [
+    ...(result.complete
+      ? [
+          `${paint(format, mark)} ${paint(['bold', format], `verdict: ${result.verdict}`)} ${paint('dim', `(${words})`)}`,
+        ]
+      : measuredNothing(result)
+        ? []
+        : [paint('dim', `· of the generator alone, ${result.verdict}: ${words}`)]),
+    ...result.verdict_reasons.flatMap((reason) => hanging('-', wrap(reason, COLUMNS), 2, 2)),
+    ...result.notes.flatMap((note) => hanging('·', wrap(note, COLUMNS), 2, 2)).map((line) => paint('dim', line)),
+  ];
 }

@@ -1,5 +1,6 @@
 /** HTTP to one platform, as every simulated client of a platform uses it: one pool of connections, and one set of errors. */
 import { Pool } from 'undici';
+import { retryAfterMs } from '../../harness/common/retry-after.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -12,10 +13,13 @@ export class ApiError extends Error {
   readonly status: number;
   /** `error.code` of the answer; `unknown` when it has no error body. */
   readonly code: string;
-  constructor(status: number, code: string, message: string) {
+  /** Milliseconds that the platform asks to wait; undefined when it does not say. */
+  readonly retryAfterMs: number | undefined;
+  constructor(status: number, code: string, message: string, retryAfterMs?: number) {
     super(`HTTP ${status} ${code}: ${message}`);
     this.status = status;
     this.code = code;
+    this.retryAfterMs = retryAfterMs;
   }
   /** The platform does not (or no longer) know the client, or does not let it in. */
   get unauthorized(): boolean {
@@ -129,6 +133,7 @@ export class PlatformHttp {
     const headers = typeof given === 'function' ? await given() : given;
     let status: number;
     let bytes: Uint8Array;
+    let retryAfter: number | undefined;
     try {
       const response = await this.#pool.request({
         method,
@@ -138,22 +143,24 @@ export class PlatformHttp {
         ...(signal && { signal }),
       });
       status = response.statusCode;
+      const { 'retry-after': asked, date } = response.headers;
+      retryAfter = retryAfterMs({ 'retry-after': asked?.toString(), date: date?.toString() });
       bytes = new Uint8Array(await response.body.arrayBuffer());
     } catch (error) {
       signal?.throwIfAborted();
       throw new NetworkError(`${method} ${path}: ${networkErrorMessage(error as Error)}`, { cause: error });
     }
     if (status >= 200 && status < 300) return bytes;
-    throw apiError(`${method} ${path.replace(/\?.*/, '')}`, status, bytes);
+    throw apiError(`${method} ${path.replace(/\?.*/, '')}`, status, bytes, retryAfter);
   }
 }
 
 /** `request`: method and path, for the message. */
-function apiError(request: string, status: number, bytes: Uint8Array): ApiError {
+function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {
   try {
     const { error } = JSON.parse(Buffer.from(bytes).toString());
-    return new ApiError(status, String(error.code), `${error.message} (${request})`);
+    return new ApiError(status, String(error.code), `${error.message} (${request})`, retryAfter);
   } catch {
-    return new ApiError(status, 'unknown', `no error body (${request})`);
+    return new ApiError(status, 'unknown', `no error body (${request})`, retryAfter);
   }
 }

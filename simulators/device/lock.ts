@@ -13,6 +13,12 @@ import { errorCode } from './log/io.ts';
 /** A living device uses the directory. */
 export class DirectoryInUseError extends Error {
   override name = 'DirectoryInUseError';
+  /** The process that uses it. */
+  readonly pid: number;
+  constructor(message: string, pid: number) {
+    super(message);
+    this.pid = pid;
+  }
 }
 
 export interface Lock {
@@ -27,9 +33,12 @@ const held = new Set<string>();
 let locks = 0;
 const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
 
-/** Throws DirectoryInUseError, or the system's error when the directory cannot hold a lock. */
-export function lockDirectory(directory: string): Lock {
-  const path = `${directory}/lock`;
+/**
+ * `name`: of the link, for a directory with several locks. Throws DirectoryInUseError, or the system's error when the directory cannot
+ * hold a lock.
+ */
+export function lockDirectory(directory: string, name = 'lock'): Lock {
+  const path = `${directory}/${name}`;
   locks += 1;
   const owner = `${SELF}-${locks}`;
   held.add(owner);
@@ -59,7 +68,7 @@ function acquire(path: string, owner: string): void {
     if (other === undefined) continue;
     if (isAlive(other)) throw inUse(dirname(path), other);
     // Several processes may see that the owner is dead. Only the one that holds the lock for this takeover replaces the link.
-    const takeover = `${dirname(path)}/lock.${other}`;
+    const takeover = `${path}.${other}`;
     acquire(takeover, owner);
     if (ownerOf(path) === other) {
       renameSync(takeover, path);
@@ -72,7 +81,7 @@ function acquire(path: string, owner: string): void {
 function inUse(directory: string, owner: string): DirectoryInUseError {
   const pid = Number.parseInt(owner, 10);
   const user = pid === process.pid ? 'another device of this process' : `process ${pid}`;
-  return new DirectoryInUseError(`${directory} is in use by ${user}; give each device a directory of its own`);
+  return new DirectoryInUseError(`${directory} is in use by ${user}; give each device a directory of its own`, pid);
 }
 
 /** Undefined when there is no lock. */

@@ -2,9 +2,8 @@
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import type { PlatformAddress } from '../../../simulators/fleet/index.ts';
-import { exitCode } from '../../../simulators/fleet/result/result.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
-import { painter } from '../../common/terminal.ts';
+import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import {
   defectsFrom,
@@ -15,7 +14,7 @@ import {
   thresholdsFrom,
   urlFrom,
 } from '../fleet-options.ts';
-import { summaryText } from '../fleet-summary.ts';
+import { shown } from '../fleet-summary.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { command } from '../options.ts';
 import { VERSION } from '../version.ts';
@@ -31,19 +30,19 @@ export const fleet = command({
     const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
     const options = await fleetRun(args);
     const interrupt = interruptSignal();
+    const { signal } = interrupt;
     try {
-      const result = await runFleet({ ...options, screen: process.stderr, signal: interrupt.signal });
-      const code = interrupt.signal.aborted ? EXIT.interrupted : exitCode(result);
-      const out = resolve(args.out);
-      process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
-      return code;
+      return await shown(signal, async (onResult) => {
+        const { out } = options;
+        return { result: await runFleet({ ...options, screen: process.stderr, signal, onResult }), out };
+      });
     } catch (error) {
       if (error instanceof PreflightError) throw new UsageError(error.message);
       if (error instanceof UnreachableError) {
-        process.stderr.write(`muster: ${error.message}\n`);
+        process.stderr.write(`muster: ${printable(error.message)}\n`);
         return EXIT.incomplete;
       }
-      if (!interrupt.signal.aborted) throw error;
+      if (!signal.aborted) throw error;
       process.stderr.write('stopped before the fleet was up; nothing is left running\n');
       return EXIT.interrupted;
     } finally {

@@ -3,14 +3,12 @@
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { MergeError } from '../../../simulators/fleet/result/merge.ts';
-import { exitCode } from '../../../simulators/fleet/result/result.ts';
 import { ResultError } from '../../../simulators/fleet/result/shards.ts';
 import { mergeShards } from '../../../simulators/fleet/run/outputs.ts';
 import { durationMs } from '../../common/durations.ts';
-import { painter } from '../../common/terminal.ts';
-import { EXIT, UsageError } from '../../common/usage.ts';
+import { UsageError } from '../../common/usage.ts';
 import { thresholdsFrom } from '../fleet-options.ts';
-import { summaryText } from '../fleet-summary.ts';
+import { shown } from '../fleet-summary.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { command, type OptionsOf, type OptionTable } from '../options.ts';
 
@@ -77,10 +75,9 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
       ? { expect, deadAfterMs, timeoutMs, signal, onProgress: progressLines(expect) }
       : undefined;
   const dirs = args.dir.map((dir) => resolve(dir));
-  const { result, out } = await mergeShards({ dirs, expect, watch, thresholds, out: args.out, apart: APART });
-  const code = signal.aborted ? EXIT.interrupted : exitCode(result);
-  process.stdout.write(summaryText(result, { out, code }, painter(process.stdout, process.env)));
-  return code;
+  return await shown(signal, (onResult) =>
+    mergeShards({ dirs, expect, watch, thresholds, out: args.out, apart: APART, onResult }),
+  );
 }
 
 /** Writes a line whenever something has changed. */

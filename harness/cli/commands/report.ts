@@ -9,7 +9,7 @@ import { EXIT, UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
 import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/read.ts';
-import { summaryText } from '../fleet-summary.ts';
+import { endingText, summaryText } from '../fleet-summary.ts';
 import { command } from '../options.ts';
 
 export const report = command({
@@ -85,5 +85,5 @@ function fleetText(format: string, result: FleetResult, file: string, terminal: 
   if (format === 'html') return reportHtml(result);
   if (format !== 'pretty') throw new UsageError(`--report ${format}: of a fleet, accepted are pretty and html`);
   const paint = painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' });
-  return summaryText(result, { out: dirname(file), code: exitCode(result) }, paint);
+  return summaryText(result, paint) + endingText({ out: dirname(file), code: exitCode(result) }, paint);
 }

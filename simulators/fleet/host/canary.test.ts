@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NetworkError } from '../../common/platform-http.ts';
 import { BrokerError, MqttRefused, NotMqtt } from '../../device/uplink/mqtt/connection.ts';
-import { PlatformFailure } from '../platform/client.ts';
+import { PlatformFailure } from '../platform/failure.ts';
 import type { Robot } from '../robot/robot.ts';
 import { Deadlines } from '../schedule/scheduler.ts';
 import { Canary } from './canary.ts';

@@ -4,7 +4,8 @@
  */
 import { ApiError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt/connection.ts';
-import { masked, type PlatformAddress, PlatformFailure } from '../platform/client.ts';
+import { masked, type PlatformAddress } from '../platform/client.ts';
+import { isPassing, isPermanent as isPermanentFailure, PlatformFailure } from '../platform/failure.ts';
 import type { Robot } from '../robot/robot.ts';
 import type { Deadlines } from '../schedule/scheduler.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
@@ -13,9 +14,6 @@ import type { CanaryOutcome, CanaryStep } from './host.ts';
 const TIMEOUT_MS = 10_000;
 /** A single refused connection may be a restart of the server. */
 const ATTEMPTS = 2;
-/** Nobody listens, or the certificate names somebody else: waiting changes nothing. */
-const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;
-
 /** Decides from the failures of one robot whether others would come online. */
 export class Canary {
   readonly #platform: PlatformAddress | undefined;
@@ -68,17 +66,8 @@ function stepOf(error: Error): CanaryStep {
   return error.message.includes('/devices/provision') ? 'provisioning' : 'agent API';
 }
 
-/** A busy, throttling or restarting platform gives these answers. */
-function mayPass(error: Error): boolean {
-  if (!(error instanceof PlatformFailure)) return false;
-  return error.status === 0 || error.status >= 500 || [408, 425, 429].includes(error.status);
-}
+/** Of a set-up call alone: the agent's own requests are sent again by the agent. */
+const mayPass = (error: Error): boolean => error instanceof PlatformFailure && isPassing(error.status);
 
-function isPermanent(error: Error): boolean {
-  if (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) return true;
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    const each: unknown[] = at instanceof AggregateError ? at.errors : [at];
-    if (each.some((one) => PERMANENT.test(String((one as NodeJS.ErrnoException).code)))) return true;
-  }
-  return false;
-}
+const isPermanent = (error: Error): boolean =>
+  (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) || isPermanentFailure(error);

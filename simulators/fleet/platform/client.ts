@@ -1,9 +1,12 @@
 /** Where the platform of a fleet is, and the fleet's requests to it: releases, deployments, pings, list pages, provisioning tokens. */
 import Type from 'typebox';
+import { printable } from '../../../harness/common/terminal.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { ApiError, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
+import { PlatformFailure } from './failure.ts';
+import { type SetUpOptions, sendUntilTaken } from './set-up.ts';
 
 /** The API key travels over the channel between processes, never in arguments or the environment. */
 export interface PlatformAddress {
@@ -18,24 +21,15 @@ export interface PlatformAddress {
   dialect?: Dialect;
 }
 
-/** `text` without the API key: a platform may repeat in its answer what it was sent. */
+/** `text` of a platform as people may see it: without the API key, which it may repeat, and without control characters. */
 export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string =>
-  platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***');
-
-/** The platform gave no usable 2xx answer. The message does not contain the API key. */
-export class PlatformFailure extends Error {
-  override name = 'PlatformFailure';
-  /** HTTP status; 0 when no answer came. */
-  readonly status: number;
-  constructor(status: number, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.status = status;
-  }
-}
+  printable(platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***'));
 
 export interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect'> {
   /** Connections to the platform. Requests beyond them queue, and measured durations include that wait. Default 256. */
   connections?: number;
+  /** Milliseconds for a set-up call with all its attempts. Default: a minute. */
+  setUpMs?: number;
 }
 
 /** A release that can be deployed to any device. */
@@ -52,21 +46,27 @@ const devices = shape('list of devices', Type.Object({ data: Type.Array(Type.Obj
 const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 const token = shape('token', Type.Object({ token: Type.String() }));
 
-/** Every request rejects with PlatformFailure. */
+/**
+ * Every request rejects with PlatformFailure. Tokens and releases are set-up: they are sent again while the platform is busy, for up to a
+ * minute. Deployments, pings and pages are measured, and sent once.
+ */
 export class PlatformClient {
   readonly #http: PlatformHttp;
   readonly #headers: Record<string, string>;
   readonly #apiKey: string;
+  readonly #closed = new AbortController();
+  readonly #patience: SetUpOptions;
 
-  constructor({ url, apiKey, dialect = 'spec', connections = 256 }: PlatformClientOptions) {
+  constructor({ url, apiKey, dialect = 'spec', connections = 256, setUpMs }: PlatformClientOptions) {
     this.#http = new PlatformHttp({ baseUrl: new URL(url), connections, timeoutMs: REQUEST_TIMEOUT_MS });
     this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
     this.#apiKey = apiKey;
+    this.#patience = { signal: this.#closed.signal, ...(setUpMs !== undefined && { limitMs: setUpMs }) };
   }
 
   /** A provisioning token: `POST /provisioning_tokens`. */
   async provisioningToken(): Promise<string> {
-    return (await this.#post('/provisioning_tokens', {}, token)).token;
+    return (await this.#setUp(() => this.#post('/provisioning_tokens', {}, token))).token;
   }
 
   /**
@@ -75,10 +75,11 @@ export class PlatformClient {
    */
   async createReleaseFixture(label: string, content: string): Promise<ReleaseFixture> {
     const slug = 'muster-fleet';
-    const types = await this.#get(`/config_types?slug=${slug}&limit=1`, page);
+    const types = await this.#setUp(() => this.#get(`/config_types?slug=${slug}&limit=1`, page));
     if (types.data.length === 0) {
-      await this.#post('/config_types', { name: 'Muster fleet', slug }, resource).catch((error: unknown) => {
-        // Another shard may have created it in the meantime.
+      const type = { name: 'Muster fleet', slug };
+      await this.#setUp(() => this.#post('/config_types', type, resource)).catch((error: unknown) => {
+        // Another shard, or an attempt that was not answered, has created it.
         if (!(error instanceof PlatformFailure && error.status === 409)) throw error;
       });
     }
@@ -90,10 +91,14 @@ export class PlatformClient {
       documents: [{ name: 'muster-fleet.json', data: '{"type":"object"}' }],
       instance_slots: [{ key: 'default', name: 'Default', filepath: '/srv/configs/muster-fleet.json', required: true }],
     };
-    const { id: schemaId } = await this.#post('/config_schemas', schema, resource);
-    const release = await this.#post('/releases', { version: label, config_schema_ids: [schemaId] }, resource);
+    const { id: schemaId } = await this.#setUp(() => this.#post('/config_schemas', schema, resource));
+    // An attempt that was not answered may have used its version up.
+    const versionOf = (attempt: number): string => (attempt === 0 ? label : `${label} (${attempt + 1})`);
+    const release = await this.#setUp((attempt) =>
+      this.#post('/releases', { version: versionOf(attempt), config_schema_ids: [schemaId] }, resource),
+    );
     const instance = { config_schema_id: schemaId, content: { format: 'json', data: content } };
-    const { id: instanceId } = await this.#post('/config_instances', instance, resource);
+    const { id: instanceId } = await this.#setUp(() => this.#post('/config_instances', instance, resource));
     return { releaseId: release.id, configInstanceIds: [instanceId] };
   }
 
@@ -129,8 +134,14 @@ export class PlatformClient {
     return (await this.#get(`/devices?name=${encodeURIComponent(name)}&limit=1`, devices)).data[0]?.id;
   }
 
+  /** Requests under way, and waits between attempts, end. */
   close(): Promise<void> {
+    this.#closed.abort(new PlatformFailure(0, 'the fleet stopped before the platform took its set-up'));
     return this.#http.close();
+  }
+
+  #setUp<T>(send: (attempt: number) => Promise<T>): Promise<T> {
+    return sendUntilTaken(send, this.#patience);
   }
 
   #get<T>(path: string, answer: AnswerShape<T>): Promise<T> {
@@ -144,7 +155,8 @@ export class PlatformClient {
 
   #fail(error: Error): never {
     const status = error instanceof ApiError ? error.status : error instanceof NetworkError ? 0 : 200;
-    throw new PlatformFailure(status, masked(error.message, { apiKey: this.#apiKey }), { cause: error });
+    const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : undefined;
+    throw new PlatformFailure(status, masked(error.message, { apiKey: this.#apiKey }), { cause: error, retryAfterMs });
   }
 }
 

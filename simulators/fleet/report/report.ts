@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING, trusted } from '../../../harness/common/html.ts';
-import { type FleetResult, measuredNothing } from '../result/result.ts';
+import { printableJson } from '../../../harness/common/terminal.ts';
+import { type FleetResult, measuredNothing, outcomeOf } from '../result/result.ts';
 import { parseThreshold } from '../result/thresholds.ts';
 import { type Plot, plotsOf } from './plots.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from './report-page.ts';
@@ -16,7 +17,7 @@ export const REPORT_FILE = 'report.html';
 export function reportHtml(result: FleetResult): string {
   const plots = plotsOf(result);
   const { script, style } = uPlot();
-  const data = trusted(JSON.stringify(plots).replaceAll('<', '\\u003c'));
+  const data = trusted(printableJson(plots).replaceAll('<', '\\u003c'));
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
@@ -58,11 +59,10 @@ function plotted(result: FleetResult, plots: readonly Plot[]): Markup[] {
 const section = (title: string, body: readonly Markup[]): Markup =>
   body.every(({ markup }) => markup === '') ? NOTHING : html`<h2>${title}</h2>${body}`;
 
-/** A run that is not complete gets no good verdict. */
-function badge({ complete, verdict }: FleetResult): Markup {
-  return complete
-    ? html`<span class="badge ${tone(verdict)}">${verdict}</span>`
-    : html`<span class="badge bad">incomplete</span>`;
+/** The outcome; what the generator was like is a fact among others. */
+function badge(result: FleetResult): Markup {
+  const outcome = outcomeOf(result);
+  return html`<span class="badge ${outcome === 'PASSED' ? 'good' : 'bad'}">${outcome.toLowerCase()}</span>`;
 }
 
 function facts(result: FleetResult): string[] {
@@ -74,7 +74,7 @@ function facts(result: FleetResult): string[] {
     `uplink ${result.uplink}`,
     ...(result.uplink === 'agent' ? [`${result.key_bits}-bit keys`] : []),
     `platform ${result.platform}`,
-    ...(result.complete || measuredNothing(result) ? [] : [`generator ${result.verdict}`]),
+    ...(measuredNothing(result) ? [] : [`generator ${result.verdict}`]),
     result.started_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'),
     `Muster ${result.muster}`,
   ];

@@ -1,6 +1,6 @@
 /** One result from the shards of a fleet run: histograms added exactly, thresholds evaluated over all of it. */
 import { mergeSnapshots, summariesOf } from '../measure/metrics.ts';
-import type { FleetResult, Tick } from './result.ts';
+import { type FleetResult, outcomeOf, type Tick } from './result.ts';
 import { evaluate, parseThreshold } from './thresholds.ts';
 import { worst } from './verdict.ts';
 
@@ -49,8 +49,18 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   ];
   const sum = (of: (result: FleetResult) => number): number => results.reduce((total, result) => total + of(result), 0);
   const robots = sum((result) => result.robots);
+  const decisive = {
+    verdict: worst(results.map((result) => result.verdict)),
+    complete: incomplete.length === 0,
+    violations: results.flatMap((result) => result.violations).slice(0, 100),
+    thresholds: [...expressions].map((expr) =>
+      evaluate(parseThreshold(expr), { metrics, counters: whole.counters, measuredSeconds }),
+    ),
+  };
   return {
     ...first.result,
+    ...decisive,
+    outcome: outcomeOf(decisive),
     started_at: results.map((result) => result.started_at).sort()[0] ?? first.result.started_at,
     duration_ms: Math.max(...results.map((result) => result.duration_ms)),
     measured_seconds: measuredSeconds,
@@ -58,18 +68,12 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     workers: sum((result) => result.workers),
     shard: null,
     merged_from: parts.map(({ name }) => name),
-    verdict: worst(results.map((result) => result.verdict)),
     verdict_reasons: parts.flatMap(({ name, result }) => result.verdict_reasons.map((reason) => `${name}: ${reason}`)),
-    complete: incomplete.length === 0,
     incomplete_reasons: incomplete,
     start_ms: Math.max(...results.map((result) => result.start_ms)),
     rss_bytes_per_robot: robots === 0 ? 0 : sum((result) => result.rss_bytes_per_robot * result.robots) / robots,
     metrics,
     counters: whole.counters,
-    thresholds: [...expressions].map((expr) =>
-      evaluate(parseThreshold(expr), { metrics, counters: whole.counters, measuredSeconds }),
-    ),
-    violations: results.flatMap((result) => result.violations).slice(0, 100),
     missed: results.flatMap((result) => result.missed).slice(0, 100),
     phases: first.result.phases.map((phase, index) => ({
       ...phase,

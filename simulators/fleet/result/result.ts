@@ -29,6 +29,10 @@ export const violation = Type.Object({
 });
 export type Violation = Static<typeof violation>;
 
+export const OUTCOMES = ['PASSED', 'FAILED', 'INCOMPLETE'] as const;
+/** What a run says of the platform and the robots, apart from the verdict on the generator. */
+export type FleetOutcome = (typeof OUTCOMES)[number];
+
 const phaseResult = Type.Object({
   do: Type.String(),
   started_ms: Type.Number({ description: 'Milliseconds after the run began' }),
@@ -68,7 +72,7 @@ export const fleetResult = shape(
     uplink: Type.String(),
     key_bits: Type.Integer(),
     platform: Type.String({ description: 'embedded, or the URL' }),
-    verdict: oneOf(VERDICTS),
+    verdict: oneOf(VERDICTS, 'Of the load generator alone: whether it kept up'),
     verdict_reasons: Type.Array(Type.String()),
     complete: Type.Boolean({ description: 'False when interrupted, or when a shard or worker is missing' }),
     incomplete_reasons: Type.Array(Type.String()),
@@ -90,6 +94,7 @@ export const fleetResult = shape(
       Type.String({ description: 'base64 of a compressed HDR histogram, microseconds' }),
     ),
     notes: Type.Array(Type.String()),
+    outcome: Type.Optional(oneOf(OUTCOMES, 'Of the run; agrees with the exit code. Older results lack it')),
   }),
 );
 export type FleetResult = Static<typeof fleetResult.schema>;
@@ -98,14 +103,29 @@ export type FleetResult = Static<typeof fleetResult.schema>;
 export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): boolean =>
   Object.keys(metrics).length === 0;
 
+/** The parts of a result that decide how the run ended. */
+export type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds'>;
+
 /**
  * The exit code of `muster fleet`. 1: a subscriber saw a violation. 2: incomplete. 98: the generator saturated, so the figures mean
  * nothing. 99: a threshold was missed. Violations matter more than figures, and a saturated generator more than thresholds.
  */
-export function exitCode(result: FleetResult): 0 | 1 | 2 | 98 | 99 {
+export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.violations.length > 0) return 1;
   if (!result.complete) return 2;
   if (result.verdict === 'invalid') return 98;
   if (result.thresholds.some(({ ok }) => !ok)) return 99;
   return 0;
 }
+
+const OUTCOME_OF: Record<ReturnType<typeof exitCode>, FleetOutcome> = {
+  0: 'PASSED',
+  1: 'FAILED',
+  2: 'INCOMPLETE',
+  // Figures that mean nothing decide nothing.
+  98: 'INCOMPLETE',
+  99: 'FAILED',
+};
+
+/** The outcome, which agrees with the exit code. */
+export const outcomeOf = (result: Decisive): FleetOutcome => OUTCOME_OF[exitCode(result)];

@@ -1,7 +1,8 @@
 /** Shards on a shared disk: each renews `alive.json` while it runs, and leaves `result.json` when it ends. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeWhole } from '../../../harness/common/user-files.ts';
+import { printableJson } from '../../../harness/common/terminal.ts';
+import { whyNot, writeWhole } from '../../../harness/common/user-files.ts';
 import { PollTimeout, poll } from '../../../harness/common/waiting.ts';
 import type { Part } from './merge.ts';
 import { type FleetResult, fleetResult } from './result.ts';
@@ -14,15 +15,24 @@ export class ResultError extends Error {
   override name = 'ResultError';
 }
 
-/** Writes a file of a shard, or replaces it, and creates its folder. */
-export function writeFileIn(dir: string, name: string, content: string): void {
-  mkdirSync(dir, { recursive: true });
-  writeWhole(join(dir, name), content);
+/** Files of a run could not be written. The message names them, and says why. */
+export class OutputError extends Error {
+  override name = 'OutputError';
 }
 
-/** Writes `result.json` and ends the sign of life. */
+/** Writes a file of a shard whole, or replaces it, and creates its folder. Throws OutputError, and leaves no part of a file then. */
+export function writeFileIn(dir: string, name: string, content: string): void {
+  try {
+    mkdirSync(dir, { recursive: true });
+    writeWhole(join(dir, name), content);
+  } catch (error) {
+    throw new OutputError(`${join(dir, name)} cannot be written (${whyNot(error)})`, { cause: error });
+  }
+}
+
+/** Writes `result.json` and ends the sign of life. Throws OutputError. */
 export function writeResult(dir: string, result: FleetResult): void {
-  writeFileIn(dir, RESULT_FILE, `${JSON.stringify(result, null, 1)}\n`);
+  writeFileIn(dir, RESULT_FILE, `${printableJson(result, 1)}\n`);
   rmSync(join(dir, ALIVE_FILE), { force: true });
 }
 

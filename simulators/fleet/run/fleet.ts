@@ -103,11 +103,13 @@ export class Fleet implements AsyncDisposable {
 
   constructor(options: FleetOptions) {
     this.options = options;
-    const { robots, scenario, shard, dir } = options;
+    const { robots, scenario, shard, dir, setUpMs } = options;
     const share = Math.ceil(robots / (shard?.count ?? 1));
     this.dir = createWorkdir(baseDirFor(share * robotCost(scenario).diskBytes, dir));
     this.layout = new FleetLayout(options, this.dir);
-    this.#client = options.platform && new PlatformClient({ ...options.platform, connections: 8 });
+    this.#client =
+      options.platform &&
+      new PlatformClient({ ...options.platform, connections: 8, ...(setUpMs !== undefined && { setUpMs }) });
     this.#hosts = new Hosts({
       configs: this.layout.hostConfigs(),
       processes: options.workers > 0,

@@ -1,7 +1,7 @@
 /** Options of a fleet, and of a run of a scenario by one. */
 import type { Output } from '../../../harness/common/terminal.ts';
 import type { PlatformAddress } from '../platform/client.ts';
-import type { Tick, Violation } from '../result/result.ts';
+import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 
 /** Part `index`, from 1, of `count` parts of a fleet. */
@@ -30,6 +30,8 @@ interface CommonOptions {
   namePrefix?: string;
   /** A worker that gives no sign of life for so many milliseconds is lost. Default 60 000. */
   silentMs?: number;
+  /** Milliseconds for a call that prepares a phase, with all its attempts. Default: a minute. */
+  setUpMs?: number;
   /** Plants defects in robots, by index: names of `simulators/defects/device`. */
   defects?: Record<number, string>;
 }
@@ -65,6 +67,8 @@ export interface RunOptions extends CommonOptions {
   screen: Output;
   /** Version of Muster, for the result. */
   version: string;
+  /** Called with the result before anything is written, since a full disk must not cost it. */
+  onResult?(result: FleetResult): void;
   /** Interrupts the run. */
   signal: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { exitCode, outcomeOf } from '../result/result.ts';
 import { FleetRecord } from './fleet-record.ts';
 import type { RunOptions } from './options.ts';
 import { resultOf } from './outcome.ts';
@@ -41,9 +42,27 @@ const recordWith = ({ trouble }: { trouble: boolean }): FleetRecord => {
 };
 const resultFrom = (record: FleetRecord, interrupted: boolean) => {
   const fleet = { robots: 500, layout: { robotName: (index: number) => `robot-${index}` }, record };
-  const run = { startedAt: '2026-01-01T00:00:00Z', workers: 1, interrupted };
+  const run = { startedAt: '2026-01-01T00:00:00Z', workers: 1, interrupted, notes: [] };
   return resultOf(options, fleet, record.measured(), run);
 };
+
+it('begins with an outcome that agrees with the exit code, whatever the verdict on the generator', () => {
+  const record = recordWith({ trouble: false });
+  const passed = resultFrom(record, false);
+  expect(Object.keys(passed)[0]).toBe('outcome');
+  expect(passed).toMatchObject({ outcome: 'PASSED', verdict: 'valid', complete: true });
+  expect(resultFrom(record, true)).toMatchObject({ outcome: 'INCOMPLETE', verdict: 'valid', complete: false });
+  const missed = { ...passed, thresholds: [{ expr: 'x', value: 1, ok: false }] };
+  const violation = { robot: 1, name: 'robot-1', kind: 'gap' as const, message: 'id 2 missing' };
+  const outcomes = [passed, missed, { ...missed, verdict: 'invalid' as const }, { ...missed, complete: false }];
+  expect(outcomes.map((result) => [outcomeOf(result), exitCode(result)])).toEqual([
+    ['PASSED', 0],
+    ['FAILED', 99],
+    ['INCOMPLETE', 98],
+    ['INCOMPLETE', 2],
+  ]);
+  expect(outcomeOf({ ...missed, complete: false, violations: [violation] })).toBe('FAILED');
+});
 
 it('says why a robot stayed away, and notes other failures', () => {
   const record = recordWith({ trouble: true });

@@ -1,5 +1,5 @@
 /** Puts together the result of a run from its options, its record and its measurements. */
-import type { FleetResult } from '../result/result.ts';
+import { type FleetResult, outcomeOf } from '../result/result.ts';
 import { evaluate, parseThreshold } from '../result/thresholds.ts';
 import type { Fleet } from './fleet.ts';
 import type { Measured } from './fleet-record.ts';
@@ -16,6 +16,8 @@ export interface RunFacts {
   startedAt: string;
   workers: number;
   interrupted: boolean;
+  /** What there is to say of the files of the run. */
+  notes: readonly string[];
 }
 
 export function resultOf(options: RunOptions, fleet: FleetFacts, measured: Measured, run: RunFacts): FleetResult {
@@ -24,7 +26,16 @@ export function resultOf(options: RunOptions, fleet: FleetFacts, measured: Measu
   const whyNotStarted = record.notStarted > 0 ? record.errors.find((error) => error.startsWith(START)) : undefined;
   const incomplete = incompleteReasons(fleet, run, whyNotStarted);
   const { metrics, counters, measured_seconds: measuredSeconds } = measured;
+  const decisive = {
+    complete: incomplete.length === 0,
+    verdict: measured.verdict,
+    violations: record.violations,
+    thresholds: thresholdsOf(options).map((expr) =>
+      evaluate(parseThreshold(expr), { metrics, counters, measuredSeconds }),
+    ),
+  };
   return {
+    outcome: outcomeOf(decisive),
     muster: options.version,
     scenario: scenario.name,
     started_at: run.startedAt,
@@ -37,15 +48,11 @@ export function resultOf(options: RunOptions, fleet: FleetFacts, measured: Measu
     uplink: scenario.uplink ?? 'agent',
     key_bits: options.keyBits,
     platform: typeof platform === 'object' ? platform.url : (platform ?? 'none'),
-    complete: incomplete.length === 0,
     incomplete_reasons: incomplete,
     start_ms: record.startMs,
     rss_bytes_per_robot: Math.round(record.rssBytesPerRobot),
     ...measured,
-    thresholds: thresholdsOf(options).map((expr) =>
-      evaluate(parseThreshold(expr), { metrics, counters, measuredSeconds }),
-    ),
-    violations: record.violations,
+    ...decisive,
     missed: record.missed,
     phases: record.phases.map((phase) => ({
       do: phase.do,
@@ -58,6 +65,7 @@ export function resultOf(options: RunOptions, fleet: FleetFacts, measured: Measu
     notes: [
       ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
       ...notesOn(options, fleet),
+      ...run.notes,
     ],
   };
 }

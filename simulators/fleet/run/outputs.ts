@@ -1,6 +1,7 @@
 /** Writes the files of a run, and of shards that are merged. */
-import { closeSync, existsSync, openSync, realpathSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, ftruncateSync, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { whyNot } from '../../../harness/common/user-files.ts';
 import type { RolloutRow } from '../host/host.ts';
 import { REPORT_FILE, reportHtml } from '../report/report.ts';
 import { MergeError, mergeResults } from '../result/merge.ts';
@@ -8,6 +9,7 @@ import type { FleetResult } from '../result/result.ts';
 import {
   type Collected,
   findShards,
+  OutputError,
   RESULT_FILE,
   type WatchOptions,
   watchShards,
@@ -16,26 +18,45 @@ import {
   writeResult,
 } from '../result/shards.ts';
 import type { Shard } from './options.ts';
+import { PreflightError } from './readiness.ts';
 
 const SIGN_MS = 2000;
 
-/** Writes `result.json` and `report.html`, and ends a shard's sign of life. */
+/** Writes `result.json` and `report.html`, and ends a shard's sign of life. Each is tried; throws OutputError that names what failed. */
 export function writeOutputs(out: string, result: FleetResult): void {
-  writeResult(out, result);
-  writeFileIn(out, REPORT_FILE, reportHtml(result));
+  const problems: string[] = [];
+  const files = [() => writeResult(out, result), () => writeFileIn(out, REPORT_FILE, reportHtml(result))];
+  for (const write of files) {
+    try {
+      write();
+    } catch (error) {
+      if (!(error instanceof OutputError)) throw error;
+      problems.push(error.message);
+    }
+  }
+  if (problems.length > 0) throw new OutputError(problems.join('; '));
 }
+
+const ROLLOUTS_FILE = 'rollouts.jsonl';
 
 /** The files of one run in its `out` folder: result, report, a row per roll-out, and a shard's sign of life. */
 export class Outputs implements Disposable {
   readonly #out: string;
   readonly #rollouts: number;
+  /** Bytes of whole rows. */
+  #written = 0;
+  #rowsProblem: string | undefined;
   #signing: NodeJS.Timeout | undefined;
 
-  /** Removes the result of an earlier run, so that nobody takes it for the result of this one. */
+  /** Removes the result of an earlier run, so that nobody takes it for the result of this one. Throws PreflightError. */
   constructor(out: string) {
     this.#out = out;
-    for (const name of [RESULT_FILE, REPORT_FILE]) rmSync(join(out, name), { force: true });
-    this.#rollouts = openSync(join(out, 'rollouts.jsonl'), 'w');
+    try {
+      for (const name of [RESULT_FILE, REPORT_FILE]) rmSync(join(out, name), { force: true });
+      this.#rollouts = openSync(join(out, ROLLOUTS_FILE), 'w');
+    } catch (error) {
+      throw new PreflightError(`--out: cannot write to ${out} (${whyNot(error)}); accepted: a writable folder`);
+    }
   }
 
   /** Renews the sign of life that `muster merge --watch` looks for, until disposed. */
@@ -43,16 +64,37 @@ export class Outputs implements Disposable {
     let beat = 0;
     const sign = (): void => {
       beat += 1;
-      writeAlive(this.#out, { shard, beat, phase: phase() });
+      try {
+        writeAlive(this.#out, { shard, beat, phase: phase() });
+      } catch (error) {
+        // The disk may have room again at the next beat, and no sign is worth a run.
+        if (!(error instanceof OutputError)) throw error;
+      }
     };
     sign();
     this.#signing = setInterval(sign, SIGN_MS);
   }
 
+  /** Rows that the disk does not take are left out, with all later ones: the run goes on. */
   addRollouts(rows: readonly RolloutRow[]): void {
-    if (rows.length > 0) writeSync(this.#rollouts, `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
+    if (rows.length === 0 || this.#rowsProblem !== undefined) return;
+    const text = Buffer.from(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
+    try {
+      writeFileSync(this.#rollouts, text);
+      this.#written += text.length;
+    } catch (error) {
+      this.#rowsProblem = whyNot(error);
+      ftruncateSync(this.#rollouts, this.#written);
+    }
   }
 
+  /** What the result has to say of the other files. */
+  get notes(): string[] {
+    if (this.#rowsProblem === undefined) return [];
+    return [`${join(this.#out, ROLLOUTS_FILE)} lacks rows: it could not be written (${this.#rowsProblem}).`];
+  }
+
+  /** Throws OutputError when not everything could be written. */
   finish(result: FleetResult): void {
     clearInterval(this.#signing);
     writeOutputs(this.#out, result);
@@ -76,11 +118,16 @@ export interface MergeShardsOptions {
   /** Folder of the merged result. Default: the first of `dirs`, or `apart` when that is a shard's own. */
   out?: string | undefined;
   apart: string;
+  /** Called before anything is written. */
+  onResult?(result: FleetResult): void;
 }
 
 const LOOK_EVERY_MS = 1000;
 
-/** Resolves with the merged result and its folder. Rejects with MergeError or ResultError when the shards cannot be merged. */
+/**
+ * Resolves with the merged result and its folder. Rejects with MergeError or ResultError when the shards cannot be merged, and with
+ * OutputError when the result cannot be written.
+ */
 export async function mergeShards(options: MergeShardsOptions): Promise<{ result: FleetResult; out: string }> {
   const { dirs, expect, watch, thresholds, apart } = options;
   const wanted = options.out === undefined ? [dirs[0] ?? '.', apart] : [options.out];
@@ -91,6 +138,7 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
   const result = mergeResults(parts, { dead, thresholds, ...(expect !== undefined && { expect }) });
   // A shard may have begun to write there while others were awaited.
   folderApart(dirs, [out]);
+  options.onResult?.(result);
   writeOutputs(out, result);
   return { result, out };
 }

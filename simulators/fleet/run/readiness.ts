@@ -2,7 +2,9 @@
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PlatformAddress } from '../platform/client.ts';
-import { PlatformClient, PlatformFailure } from '../platform/client.ts';
+import { PlatformClient } from '../platform/client.ts';
+import { PlatformFailure } from '../platform/failure.ts';
+import { sendUntilTaken } from '../platform/set-up.ts';
 import { type Exposed, type Exposition, expose } from '../report/live.ts';
 import type { RunOptions } from './options.ts';
 
@@ -42,11 +44,14 @@ function missingFolders(folder: string): string[] {
   return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 }
 
+/** Time for a platform that resets connections or restarts. One that is merely busy shows later, in the result. */
+const REACH_MS = 3000;
+
 /** Checks that the platform answers and accepts the key, before minutes of generating keys. Missing scopes show later. */
-export async function reachPlatform(address: PlatformAddress): Promise<void> {
+export async function reachPlatform(address: PlatformAddress, signal: AbortSignal): Promise<void> {
   const client = new PlatformClient({ ...address, connections: 1 });
   try {
-    await client.listDevices(1, 0);
+    await sendUntilTaken(() => client.listDevices(1, 0), { signal, limitMs: REACH_MS });
   } catch (error) {
     if (!(error instanceof PlatformFailure)) throw error;
     if (error.status === 0)

@@ -1,5 +1,6 @@
 /** One run of a scenario from preflight to result: the work of `muster fleet`. */
-import { type PlatformAddress, PlatformFailure } from '../platform/client.ts';
+import type { PlatformAddress } from '../platform/client.ts';
+import { PlatformFailure } from '../platform/failure.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
@@ -8,12 +9,14 @@ import type { Scenario } from '../scenario/scenario.ts';
 import { membersOf, scheduleMs } from '../schedule/plan.ts';
 import { Fleet } from './fleet.ts';
 import type { Measured } from './fleet-record.ts';
+import { lockFolders } from './locks.ts';
 import type { RunOptions } from './options.ts';
 import { resultOf } from './outcome.ts';
 import { Outputs } from './outputs.ts';
 import { baseDirFor, capacityLine, machineLimits, preflight, robotCost, sensibleWorkers } from './preflight.ts';
 import { createFolders, PreflightError, reachPlatform, serveMetrics } from './readiness.ts';
 
+export { OutputError } from '../result/shards.ts';
 export type { RunOptions } from './options.ts';
 export { PreflightError, UnreachableError } from './readiness.ts';
 
@@ -22,7 +25,8 @@ const LAST_ANSWER_MS = 1000;
 
 /**
  * Runs a scenario; resolves with the result, which is then also in `out`. The result of an interrupted run is incomplete. Rejects
- * with PreflightError or UnreachableError when the run cannot begin, or with the signal's reason when it is interrupted before.
+ * with PreflightError or UnreachableError when the run cannot begin, with the signal's reason when it is interrupted before, and with
+ * OutputError when the result could not be written.
  */
 export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const { scenario, signal, screen } = options;
@@ -43,6 +47,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     screen.write(`metrics: http://${options.metrics.host}:${port}/metrics\n`);
   }
   createFolders(options);
+  stack.use(lockFolders(options));
   const outputs = stack.use(new Outputs(options.out));
   const { address, died } = await openPlatform(options, stack);
   signal.throwIfAborted();
@@ -68,9 +73,11 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   );
   view.end();
   const measured = interrupted ?? (await running.measured());
-  const result = resultOf(options, running, measured, { startedAt, workers, interrupted: interrupted !== undefined });
-  await stop();
-  outputs.finish(result);
+  const facts = { startedAt, workers, interrupted: interrupted !== undefined, notes: outputs.notes };
+  const result = resultOf(options, running, measured, facts);
+  options.onResult?.(result);
+  // Stopped first, because its files may be what fills the disk.
+  await stop().finally(() => outputs.finish(result));
   return result;
 }
 
@@ -102,7 +109,7 @@ async function openPlatform(
   }
   signal.throwIfAborted();
   const address = embedded?.address ?? (platform as PlatformAddress);
-  await reachPlatform(address);
+  await reachPlatform(address, signal);
   return { address, ...(embedded !== undefined && { died: embedded.died }) };
 }
 

@@ -1,6 +1,7 @@
 /** After a 429, all checks that run side by side pause together. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Endpoint } from '../../../harness/client/http.ts';
+import { retryAfterMs } from '../../../harness/common/retry-after.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 
 const SHORTEST_PAUSE_MS = 50;
@@ -43,11 +44,8 @@ function createGate(): Gate {
   };
 }
 
-/** RFC 9110 section 10.2.3: seconds, or a date, which is compared with the platform's own clock if it sends one. */
+/** As long as the headers of a 429 ask for, within limits. */
 export function pauseMs(headers: Readonly<Record<string, string>>, attempt: number): number {
-  const { 'retry-after': asked, date } = headers;
-  const now = Date.parse(date ?? '') || Date.now();
-  const named = /^\s*\d+(\.\d+)?\s*$/.test(asked ?? '') ? Number(asked) * 1000 : Date.parse(asked ?? '') - now;
-  const pause = Number.isFinite(named) ? named : backoffMs(UNNAMED_PAUSE, attempt);
+  const pause = retryAfterMs(headers) ?? backoffMs(UNNAMED_PAUSE, attempt);
   return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
 }

@@ -1,8 +1,8 @@
 /** A small result of a fleet, for tests. */
-import type { FleetResult } from '../result.ts';
+import { type FleetResult, outcomeOf } from '../result.ts';
 
 export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
-  return {
+  const result: Omit<FleetResult, 'outcome'> = {
     muster: '0.0.0',
     scenario: 'test',
     started_at: '2026-01-01T00:00:00.000Z',
@@ -33,4 +33,5 @@ export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
     notes: [],
     ...change,
   };
+  return { outcome: outcomeOf(result), ...result };
 }

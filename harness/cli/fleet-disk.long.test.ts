@@ -1,0 +1,86 @@
+/** `muster fleet` and `muster check` on a disk that is full: nothing that was measured is lost, and nothing is left half written. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { useFleetRuns } from './testing/fleet-runs.ts';
+import { muster } from './testing/muster.ts';
+
+/** Only root can mount a small disk. */
+const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mounts();
+const fleets = useFleetRuns();
+let small: string;
+
+function mounts(): boolean {
+  const place = mkdtempSync(join(tmpdir(), 'muster-mount-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', place], { stdio: 'ignore' });
+    execFileSync('umount', [place]);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(place, { recursive: true });
+  }
+}
+
+describe.skipIf(!canMount)('a full disk', () => {
+  beforeEach(() => {
+    small = mkdtempSync(join(tmpdir(), 'muster-small-'));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', small]);
+    writeFileSync(join(small, 'fill'), 'x'.repeat(12_000));
+  });
+  afterEach(() => {
+    execFileSync('umount', ['-l', small]);
+    rmSync(small, { recursive: true });
+  });
+
+  it('costs a fleet its files, and not its result', async () => {
+    const phases = '  - { do: rollout, over: 200ms }\n';
+    const { code, stdout, stderr } = await fleets.run(fleets.words(phases, { out: small }));
+    expect(stdout).toMatch(/rollout\.ms +8 /);
+    expect(stdout).toMatch(/outcome: (PASSED|INCOMPLETE)/);
+    expect(stdout.indexOf('outcome: ')).toBeLessThan(stdout.indexOf('measured, and not written'));
+    expect(stdout).toContain(`${join(small, 'report.html')} cannot be written (ENOSPC`);
+    expect(stdout).toMatch(/exit (2|98): /);
+    expect([2, 98]).toContain(code);
+    for (const text of [stdout, stderr]) expect(text).not.toMatch(/^ +at /m);
+    const left = readdirSync(small).filter((name) => name !== 'fill');
+    expect(left.filter((name) => !['rollouts.jsonl', 'result.json'].includes(name))).toEqual([]);
+    const rows = readFileSync(join(small, 'rollouts.jsonl'), 'utf8');
+    expect(rows === '' || rows.endsWith('}\n')).toBe(true);
+    if (left.includes('result.json')) JSON.parse(readFileSync(join(small, 'result.json'), 'utf8'));
+  });
+
+  it('that is to keep the keys of robots is named in a result', async () => {
+    writeFileSync(join(small, 'fill-2'), 'x'.repeat(4000));
+    const { code, stdout, stderr } = await fleets.run(fleets.words('', { state: small }));
+    expect(code).toBe(2);
+    expect(stdout).toContain('outcome: INCOMPLETE (nothing was measured)');
+    expect(stdout).toMatch(/worker 1 is lost: .*ENOSPC/s);
+    expect(stdout).toContain(`${small}/keys/`);
+    expect(readdirSync(small, { recursive: true }).join('\n')).not.toContain('.pem');
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect(fleets.result().outcome).toBe('INCOMPLETE');
+  });
+
+  it('costs a check that report alone', async () => {
+    mkdirSync(join(small, 'in'));
+    const formats = ['pretty', 'json', 'junit', 'html', 'ctrf', 'github'];
+    const reports = formats.flatMap((format) => ['--report', `${format}=${join(small, 'in', format)}`]);
+    const good = fleets.path('good.json');
+    const words = ['check', 'device', '--socket', '/nonexistent.sock', ...reports, '--report', `json=${good}`];
+    const { code, stdout, stderr } = await muster(...words, '--report', 'pretty');
+    expect(stdout).toContain('INCOMPLETE');
+    expect(JSON.parse(readFileSync(good, 'utf8'))).toMatchObject({ exit_code: 2 });
+    expect(stderr).toContain(`${join(small, 'in', 'html')} was not written: the disk is full (ENOSPC)`);
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect(code).toBe(2);
+    for (const name of readdirSync(join(small, 'in'))) {
+      expect(formats).toContain(name);
+      expect(existsSync(join(small, 'in', name))).toBe(true);
+    }
+  });
+});

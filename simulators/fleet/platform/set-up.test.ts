@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { PlatformClient } from './client.ts';
+import { PlatformFailure } from './failure.ts';
+import { sendUntilTaken } from './set-up.ts';
+
+interface Answer {
+  status: number;
+  body?: object;
+  retryAfter?: string;
+}
+
+/** A platform that answers its n-th request by `answer`, or closes the connection where that gives nothing. */
+async function platformWith(answer: (n: number, request: IncomingMessage, body: string) => Answer | undefined) {
+  const seen: { at: number; path: string; body: string }[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      seen.push({ at: performance.now(), path: `${request.method} ${request.url?.split('?')[0]}`, body });
+      const given = answer(seen.length - 1, request, body);
+      if (given === undefined) return void request.socket.destroy();
+      response.writeHead(given.status, given.retryAfter === undefined ? {} : { 'retry-after': given.retryAfter });
+      response.end(JSON.stringify(given.body ?? {}));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = (setUpMs?: number): PlatformClient =>
+    new PlatformClient({ url, apiKey: 'key-of-the-fleet', ...(setUpMs !== undefined && { setUpMs }) });
+  return {
+    seen,
+    client,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const TOKEN = { status: 201, body: { token: 'token' } };
+
+it.each([
+  [429, '0'],
+  [503, undefined],
+  [500, undefined],
+  [0, undefined],
+])('sends a set-up call again after %s', async (status, retryAfter) => {
+  await using platform = await platformWith((n) => {
+    if (n >= 2) return TOKEN;
+    return status === 0 ? undefined : { status, ...(retryAfter !== undefined && { retryAfter }) };
+  });
+  const client = platform.client();
+  expect(await client.provisioningToken()).toBe('token');
+  expect(platform.seen).toHaveLength(3);
+  await client.close();
+});
+
+it('waits as long as it is asked to', async () => {
+  await using platform = await platformWith((n) => (n === 0 ? { status: 429, retryAfter: '1' } : TOKEN));
+  const client = platform.client();
+  await client.provisioningToken();
+  const [first, second] = platform.seen;
+  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1000);
+  await client.close();
+});
+
+it.each([400, 401, 403, 404, 409, 501])('does not send again what was answered with %s', async (status) => {
+  await using platform = await platformWith(() => ({ status }));
+  const client = platform.client();
+  await expect(client.provisioningToken()).rejects.toMatchObject({ name: 'PlatformFailure', status });
+  expect(platform.seen).toHaveLength(1);
+  await client.close();
+});
+
+it('gives up at its limit, and says how often it tried', async () => {
+  await using platform = await platformWith(() => ({ status: 503 }));
+  const client = platform.client(600);
+  await expect(client.provisioningToken()).rejects.toThrow(/HTTP 503 .*; sent (\d times|once) within 0\.6 s$/);
+  expect(platform.seen.length).toBeLessThan(10);
+  await client.close();
+});
+
+it('does not begin to wait for longer than it may', async () => {
+  await using platform = await platformWith(() => ({ status: 429, retryAfter: '300' }));
+  const client = platform.client();
+  await expect(client.provisioningToken()).rejects.toThrow(/sent once within 60 s, and it asks to wait 300 s/);
+  await client.close();
+});
+
+it('stops waiting when the client is closed', async () => {
+  await using platform = await platformWith(() => ({ status: 429, retryAfter: '30' }));
+  const client = platform.client();
+  const token = client.provisioningToken();
+  token.catch(() => {});
+  await expect.poll(() => platform.seen.length, { timeout: 60_000 }).toBe(1);
+  await client.close();
+  await expect(token).rejects.toBeInstanceOf(PlatformFailure);
+});
+
+it('does not wait for an address where nobody listens', async () => {
+  let sent = 0;
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+  const send = () => {
+    sent += 1;
+    return Promise.reject(new PlatformFailure(0, `attempt ${sent}`, { cause: refused }));
+  };
+  await expect(sendUntilTaken(send, { signal: new AbortController().signal })).rejects.toThrow('attempt 1');
+});
+
+it('makes one release of a platform that loses answers to what it has done', async () => {
+  const versions = new Set<string>();
+  let types = 0;
+  await using platform = await platformWith((n, { method, url = '' }, body) => {
+    if (method === 'GET') return { status: 200, body: { data: [] } };
+    if (url === '/config_types') {
+      types += 1;
+      return types === 1 ? { status: 502 } : { status: 409 };
+    }
+    if (url !== '/releases') return { status: 201, body: { id: `id-${n}` } };
+    const { version } = JSON.parse(body) as { version: string };
+    if (versions.has(version)) return { status: 409 };
+    versions.add(version);
+    return versions.size === 1 ? undefined : { status: 201, body: { id: 'release' } };
+  });
+  const client = platform.client();
+  expect(await client.createReleaseFixture('one', '{}')).toMatchObject({ releaseId: 'release' });
+  expect([...versions]).toEqual(['one', 'one (2)']);
+  await client.close();
+});
+
+it('measures what it measures once', async () => {
+  await using platform = await platformWith(() => ({ status: 429, retryAfter: '0' }));
+  const client = platform.client();
+  const release = { releaseId: 'r', configInstanceIds: [] };
+  for (const call of [client.deploy('d', release, ''), client.ping('d'), client.listDevices(1, 0)])
+    await expect(call).rejects.toMatchObject({ status: 429 });
+  expect(platform.seen).toHaveLength(3);
+  await client.close();
+});

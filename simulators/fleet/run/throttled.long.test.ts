@@ -1,0 +1,99 @@
+/** Runs against a platform that throttles, or fails, the calls that prepare them. */
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { simulatePlatform } from '../../platform/index.ts';
+import { exitCode, type FleetResult } from '../result/result.ts';
+import { parseScenario } from '../scenario/scenario-file.ts';
+import type { RunOptions } from './options.ts';
+import { runFleet } from './run.ts';
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'muster-hostile-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const optionsWith = (phases: string, change: Partial<RunOptions>): RunOptions => ({
+  scenario: parseScenario(`name: test\nphases:\n  - { do: ramp, over: 0s }\n${phases}`, 'test.yaml'),
+  robots: 2,
+  workers: 0,
+  platform: undefined,
+  seed: 1,
+  keyBits: 1024,
+  stateDir: join(root, 'state'),
+  dir: join(root, 'robots'),
+  out: join(root, 'out'),
+  thresholds: [],
+  screen: { write: () => {} },
+  version: '0.0.0',
+  signal: new AbortController().signal,
+  ...change,
+});
+const written = (): FleetResult => JSON.parse(readFileSync(join(root, 'out', 'result.json'), 'utf8')) as FleetResult;
+
+describe('a platform that throttles', () => {
+  /** In front of a platform: answers by itself where `answer` gives a status, and passes on everything else. */
+  async function inFrontOf(url: string, answer: (path: string) => number | undefined) {
+    const front = createServer((asked, response) => {
+      const status = answer(asked.url ?? '');
+      if (status !== undefined) return void response.writeHead(status, { 'retry-after': '0' }).end('\u001b[2Jbusy');
+      const { method, headers, url: path } = asked;
+      const onward = request(new URL(path ?? '/', url), { method, headers }, (answered) => {
+        response.writeHead(answered.statusCode ?? 502, answered.headers);
+        answered.pipe(response);
+      });
+      asked.pipe(onward);
+    }).listen(0, '127.0.0.1');
+    await once(front, 'listening');
+    const { pathname } = new URL(url);
+    return {
+      url: `http://127.0.0.1:${(front.address() as AddressInfo).port}${pathname}`,
+      [Symbol.asyncDispose]: async () => {
+        front.closeAllConnections();
+        front.close();
+        await once(front, 'close');
+      },
+    };
+  }
+
+  it('delays the set-up of a run, and costs nothing', async () => {
+    await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
+    const { agentUrl, mqttUrl, apiKey } = platform;
+    const asked = new Map<string, number>();
+    const setUp = /provisioning_tokens|config_types|config_schemas|releases|config_instances/;
+    await using front = await inFrontOf(platform.url, (path) => {
+      const name = setUp.exec(path)?.[0];
+      if (name === undefined) return undefined;
+      const before = asked.get(name) ?? 0;
+      asked.set(name, before + 1);
+      return before === 0 ? 429 : before === 1 ? 503 : undefined;
+    });
+    const address = { url: front.url, agentUrl, mqttUrl, apiKey };
+    const result = await runFleet(optionsWith('  - { do: rollout, over: 50ms }\n', { platform: address }));
+    expect(result).toMatchObject({ complete: true, incomplete_reasons: [], missed: [] });
+    expect(result.metrics['rollout.ms']?.count).toBe(2);
+    for (const [name, times] of asked) expect(times, name).toBeGreaterThanOrEqual(3);
+  });
+
+  it('for good ends in an incomplete result that says so', async () => {
+    await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
+    const { agentUrl, mqttUrl, apiKey } = platform;
+    await using front = await inFrontOf(platform.url, (path) => (path.includes('config_types') ? 429 : undefined));
+    const address = { url: front.url, agentUrl, mqttUrl, apiKey };
+    const result = await runFleet(
+      optionsWith('  - { do: rollout, over: 50ms }\n', { platform: address, setUpMs: 400 }),
+    );
+    expect(exitCode(result)).toBe(2);
+    expect(result.incomplete_reasons).toEqual([
+      expect.stringMatching(/^the phase rollout could not begin: HTTP 429 .*; sent .* within 0\.4 s/),
+    ]);
+    expect(result.metrics['start.ms']?.count).toBe(2);
+    expect(written()).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
+    expect(existsSync(join(root, 'out', 'report.html'))).toBe(true);
+  });
+});
