@@ -1,11 +1,22 @@
 /** A TCP proxy that a test makes worse: it can be gone, cut what is open, hold bytes back, and reset in the middle of an answer. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, TLSSocket, Server as TlsServer } from 'node:tls';
+import type { Certificate } from './certificates.ts';
+
+export interface ProxyOptions {
+  /** Where it listens. Default 127.0.0.1. */
+  host?: string;
+  /** It speaks TLS with this certificate, and plain TCP to its target. Default: plain TCP. */
+  tls?: Certificate;
+}
 
 export class FaultyProxy implements AsyncDisposable {
   readonly #target: { host: string; port: number };
   readonly #open = new Set<Socket>();
   #server: Server | undefined;
+  readonly #host: string;
+  #tls: Certificate | undefined;
   #port = 0;
   /** Milliseconds that each piece of an answer is held back. */
   delayMs = 0;
@@ -14,14 +25,16 @@ export class FaultyProxy implements AsyncDisposable {
   /** Connections accepted so far, by the millisecond of `performance.now` in which they came. */
   readonly arrivals: number[] = [];
 
-  private constructor(url: string) {
+  private constructor(url: string, { host = '127.0.0.1', tls }: ProxyOptions) {
+    this.#host = host;
+    this.#tls = tls;
     const { hostname, port } = new URL(url);
     this.#target = { host: hostname, port: Number(port) };
   }
 
   /** `url`: what it passes everything on to. */
-  static async before(url: string): Promise<FaultyProxy> {
-    const proxy = new FaultyProxy(url);
+  static async before(url: string, options: ProxyOptions = {}): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(url, options);
     await proxy.start();
     return proxy;
   }
@@ -29,13 +42,17 @@ export class FaultyProxy implements AsyncDisposable {
   /** `url` with the address of the proxy in place of its own. */
   instead(url: string): string {
     const { protocol, pathname } = new URL(url);
-    return `${protocol}//127.0.0.1:${this.#port}${pathname === '/' ? '' : pathname}`;
+    const scheme = this.#tls === undefined ? protocol : protocol.replace(/s?:$/, 's:');
+    return `${scheme}//${this.#host}:${this.#port}${pathname === '/' ? '' : pathname}`;
   }
 
   /** Listens, on the same port as before. */
   async start(): Promise<void> {
-    const server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
-    server.listen({ host: '127.0.0.1', port: this.#port, backlog: 8192 });
+    const accept = (socket: Socket) => this.#accept(socket);
+    const server = this.#tls
+      ? createTlsServer({ ...this.#tls, allowHalfOpen: true }, accept)
+      : createServer({ allowHalfOpen: true }, accept);
+    server.listen({ host: this.#host, port: this.#port, backlog: 8192 });
     await once(server, 'listening');
     this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
@@ -52,9 +69,15 @@ export class FaultyProxy implements AsyncDisposable {
     await closed;
   }
 
+  /** Shows another certificate from now on, to new connections. */
+  renew(tls: Certificate): void {
+    this.#tls = tls;
+    if (this.#server instanceof TlsServer) this.#server.setSecureContext(tls);
+  }
+
   /** Resets every connection. */
   cut(): void {
-    for (const socket of this.#open) socket.resetAndDestroy();
+    for (const socket of this.#open) reset(socket);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -88,10 +111,14 @@ export class FaultyProxy implements AsyncDisposable {
         client.write(piece);
         return;
       }
-      client.write(piece.subarray(0, piece.length >> 1), () => client.resetAndDestroy());
+      client.write(piece.subarray(0, piece.length >> 1), () => reset(client));
       target.destroy();
     };
     if (this.delayMs === 0) pass();
     else setTimeout(pass, this.delayMs);
   }
 }
+
+/** Node resets no TLS connection; it is ended without its last words. */
+const reset = (socket: Socket): void =>
+  void (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy());
