@@ -3,10 +3,10 @@ import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { StreamTimeout } from '../../../harness/client/sse.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
+import { boundedProperty } from '../../../harness/runner/bounded-property.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { Capability, CheckContext } from '../../../harness/runner/types.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
-import { boundedProperty } from './bounded.ts';
 import { pacedControl, paceOf } from './pace.ts';
 import type { Wait } from './waits.ts';
 

@@ -1,7 +1,7 @@
 /** A property whose tries end in time, whatever an answer of the platform takes. */
-import { NoAnswer } from '../../../harness/client/errors.ts';
+import { boundedProperty as bound } from '../../../harness/runner/bounded-property.ts';
+import { findingOf } from '../../../harness/runner/property.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
-import { Violation } from '../../../harness/runner/violation.ts';
 
 type Property = CheckContext['property'];
 type Tools = Pick<CheckContext, 'property' | 'note' | 'signal'>;
@@ -18,48 +18,31 @@ const LEAST_RANDOM = 2;
 const EXAMPLES_AT_ONCE = 8;
 
 /** Whether an error says something against the platform. Any other, such as a rate limit, decides nothing. */
-const decides = (error: unknown): boolean => error instanceof Violation || error instanceof NoAnswer;
+const decides = (error: unknown): boolean => findingOf(error) !== undefined;
 
 /**
  * `property`, with bounds. Examples are tried eight at a time first, and those that failed once more by themselves, so that a finding
- * shows the requests of one try alone. While shrinking, an error that decides nothing counts as a pass, so it cannot replace the
- * counterexample that was found.
+ * shows the requests of one try alone.
  */
 export function boundedProperty(t: Tools, bounds: Partial<Bounds> = {}): Property {
   const { randomMs, shrinkMs } = { ...BOUNDS, ...bounds };
   return async (arbitrary, predicate, options = {}) => {
     const examples = (options.examples ?? []).map(([value]) => value);
     const { passed, failure } = await tryExamples(t.signal, examples, predicate as (value: unknown) => Promise<void>);
-    const started = performance.now();
-    let failedAt: number | undefined;
-    let random = 0;
-    let left = 0;
-    await t.property(
+    const bounded = bound(t.property, {
+      ...{ shrinkMs, tryMs: () => randomMs, least: LEAST_RANDOM },
+      isExempt: (value) => examples.includes(value),
+      onLeftOut: (tried, all) => t.note(`answers are slow: ${tried} of ${all} random values were tried`),
+    });
+    await bounded(
       arbitrary,
       async (value) => {
-        const now = performance.now();
-        if (passed.has(value)) return;
-        if (failedAt === undefined && !examples.includes(value)) {
-          if (random >= LEAST_RANDOM && now - started > randomMs) {
-            left += 1;
-            return;
-          }
-          random += 1;
-        }
-        if (failedAt !== undefined && now - failedAt > shrinkMs) return;
-        try {
-          await predicate(value);
-        } catch (error) {
-          if (!decides(error) && failedAt !== undefined) return;
-          if (decides(error)) failedAt ??= performance.now();
-          throw error;
-        }
+        if (!passed.has(value)) await predicate(value);
       },
       options,
     );
     // It failed beside others, and not by itself.
     if (failure !== undefined) throw failure;
-    if (left > 0) t.note(`answers are slow: ${random} of ${random + left} random values were tried`);
   };
 }
 
