@@ -65,7 +65,7 @@ export interface DeviceOptions extends TransportOptions {
   subscriberBytes?: number;
   /** First delay before a deployment that the disk did not take is tried again, default 15 000; it doubles. */
   retryMs?: number;
-  /** How long a deployment driven to `failed` stays in the state asked for before it is archived and removed, default 250. */
+  /** How long a deployment driven to `failed` stays in the state asked for before it is archived and removed, default 100. */
   failedMs?: number;
   /** Makes the uplink to a platform; called at each start. */
   uplink?: (port: DeploymentPort, identity: Identity) => Uplink;
@@ -107,7 +107,7 @@ export function settle(options: DeviceOptions): Settings {
     log: options.log ?? silent,
     subscriberBytes: within('subscriberBytes', options.subscriberBytes ?? 4_194_304, 0),
     retryMs: within('retryMs', options.retryMs ?? 15_000, 0, LONGEST_MS),
-    failedMs: within('failedMs', options.failedMs ?? 250, 0, LONGEST_MS),
+    failedMs: within('failedMs', options.failedMs ?? 100, 0, LONGEST_MS),
     deviceId: options.deviceId,
     name: options.name,
     uplink: options.uplink,

@@ -62,20 +62,29 @@ const MOST_SPARES = 2;
 /** Processes that have loaded everything and wait for their settings, so that an agent starts again at once. */
 class Spares implements Disposable {
   #waiting: ChildProcess[] = [];
+  #loading: ChildProcess | undefined;
+  #disposed = false;
 
   /** Begins to load what is missing, one process after the other. */
   fill(): void {
     this.#waiting = this.#waiting.filter(({ connected }) => connected);
-    if (this.#waiting.length >= MOST_SPARES) return;
+    if (this.#disposed || this.#loading !== undefined || this.#waiting.length >= MOST_SPARES) return;
     const spare = forkAgent();
-    // One that cannot be started is never used, and one that waits keeps nobody from ending.
-    spare.on('error', () => {});
-    spare.once('message', () => {
-      if (this.#waiting.includes(spare)) this.fill();
+    this.#loading = spare;
+    this.#waiting.push(spare);
+    const loaded = (): void => {
+      if (this.#loading !== spare) return;
+      this.#loading = undefined;
+      this.fill();
+    };
+    spare.once('message', loaded);
+    // One that cannot be loaded is never used, and one that waits keeps nobody from ending.
+    spare.once('exit', () => {
+      if (this.#loading === spare) this.#loading = undefined;
     });
+    spare.on('error', () => {});
     spare.unref();
     spare.channel?.unref();
-    this.#waiting.push(spare);
   }
 
   /** The oldest of them, or a new process. */
@@ -88,6 +97,7 @@ class Spares implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#disposed = true;
     for (const spare of this.#waiting.splice(0)) spare.kill('SIGKILL');
   }
 }
