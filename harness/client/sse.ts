@@ -159,19 +159,20 @@ export class EventStream {
 
   /**
    * Resolves when no frame has come for `quietMs`, the stream ended, or `within` is over. Silence proves nothing about what may still
-   * come: this is for taking a sample, never for deciding.
+   * come: this is for taking a sample, never for deciding. The function is asked again after each frame.
    */
-  async idle(quietMs: number, wait: Wait): Promise<void> {
+  async idle(quietMs: number | (() => number), wait: Wait): Promise<void> {
     const deadline = runningMs() + wait.within;
     while (this.#ended === undefined && runningMs() < deadline) {
       const seen = this.frames.length;
-      const sample = { within: quietMs, atMost: deadline - runningMs(), for: wait.for };
-      const quiet = await this.#until(
+      const quiet = typeof quietMs === 'number' ? quietMs : quietMs();
+      const sample = { within: quiet, atMost: deadline - runningMs(), for: wait.for };
+      const isOver = await this.#until(
         () => (this.frames.length > seen ? false : undefined),
         sample,
         this.#fieldBytes,
       ).catch(() => true);
-      if (quiet) return;
+      if (isOver) return;
     }
   }
 

@@ -45,7 +45,7 @@ const framingCheck = check(
           if (made.description !== value) t.note('control changed the description that it was given');
         },
         {
-          runs: 24,
+          runs: AWKWARD.length + 6,
           examples: AWKWARD.map((value): [unknown] => [value]),
           describe: (value) => `a description and a release_id that hold ${showText(value)}`,
         },
@@ -72,7 +72,6 @@ const AWKWARD: string[] = [
 ];
 
 const text: fc.Arbitrary<string> = fc.oneof(
-  fc.constantFrom(...AWKWARD),
   fc.string({ unit: codePoint, maxLength: 60 }),
   fc
     .array(fc.constantFrom('\n', '\r', 'data:', 'id: ', ':', ' ', '"', '\\', '\u2028', 'é', '😀'), { maxLength: 30 })

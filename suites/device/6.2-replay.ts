@@ -53,7 +53,7 @@ const exclusiveFutureCheck = check(
       const newest = all.at(-1)?.id ?? cursor;
       const replayFrom = async (beyond: bigint): Promise<void> => {
         const stream = await streams.try({ after: beyond });
-        await stream.idle(QUIET_MS, { within: 1000, for: 'the end of a replay' });
+        await stream.idle(paceOf(t).quietMs(QUIET_MS), { within: 1000, for: 'the end of a replay' });
         if (stream.status !== 200) t.note(`a cursor beyond the newest event gets ${stream.status}`);
         expectNothingReplayed(t, stream, newest, beyond);
       };

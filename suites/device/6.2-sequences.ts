@@ -11,7 +11,7 @@ import { withStreams } from './support/streams.ts';
 const sequencesCheck = check(
   complete,
   { aspect: 'sequences', needs: ['drive'], sharing: 'exclusive', premises: LIVE },
-  (t: Device) => expectModelFollowed(t, { disruptive: false, runs: 20 }),
+  (t: Device) => expectModelFollowed(t, { disruptive: false, runs: 14 }),
 );
 
 const historiesCheck = check(
@@ -27,7 +27,7 @@ const historiesCheck = check(
       'device.events.expired.boundary',
     ],
   },
-  (t: Device) => expectModelFollowed(t, { disruptive: true, runs: 12 }),
+  (t: Device) => expectModelFollowed(t, { disruptive: true, runs: 8 }),
 );
 
 function expectModelFollowed(t: Device, { disruptive, runs }: { disruptive: boolean; runs: number }): Promise<void> {
@@ -37,7 +37,15 @@ function expectModelFollowed(t: Device, { disruptive, runs }: { disruptive: bool
       withStreams(t, async (streams) => {
         const { cursor, live } = await subscribeAtKnownCursor(t, streams);
         const capacity = eventBudget(t, 200);
-        const model: LogModel = { origin: cursor, capacity, events: [], newest: cursor, gone: [], clients: [] };
+        const model: LogModel = {
+          origin: cursor,
+          capacity,
+          events: [],
+          newest: cursor,
+          gone: [],
+          clients: [],
+          restarts: 0,
+        };
         const real: LogReality = { t, streams, witness: live };
         await fc.asyncModelRun(() => ({ model, real }), commands);
       }),

@@ -32,7 +32,7 @@ const seamWholeCheck = check(
       const stretch = await fillLog(t, streams, Math.min(SEAM_EVENTS, retention / 2));
       if (stretch === undefined) return t.notApplicable(TOO_SOON);
       const { cursor } = stretch;
-      const portion = Math.ceil(eventBudget(t, SEAM_EVENTS / 4) / SEAM_STREAMS);
+      const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
       for (let round = 0; round < SEAM_STREAMS; round += 1) {
         const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
         const publishing = publishOneByOne(t, portion);
@@ -52,6 +52,7 @@ const seamWholeCheck = check(
 /** A replay this long takes a while, in which events are published. */
 const SEAM_EVENTS = 400;
 const SEAM_STREAMS = 6;
+const SEAM_PUBLISHED = 60;
 const ASSUMED_RETENTION = 300;
 
 async function publishOneByOne(t: Device, count: number): Promise<void> {

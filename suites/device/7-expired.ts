@@ -166,7 +166,7 @@ const boundaryCheck = check(
           await replay.close();
         },
         {
-          runs: 8,
+          runs: 5,
           examples: cursors.slice(0, 2).map((after): [unknown] => [after]),
           describe: (after) => `after=${after}`,
         },

@@ -23,6 +23,8 @@ const LATE_MS = 80_000;
 const SMALL_MS = 200;
 /** Far longer than an event usually takes. */
 const SILENCE_MS = 400;
+const LEAST_QUIET_MS = 50;
+const TIMES_THE_SLOWEST = 5;
 /** Milliseconds that one batch of events may take. */
 const BATCH_MS = 1500;
 /** Milliseconds that several streams may take which are read one after the other. */
@@ -63,6 +65,11 @@ export class Pace {
   /** Milliseconds without an event after which it is worth asking whether one was lost. */
   get silenceMs(): number {
     return Math.max(this.waits.wasInVain('event') ? SILENCE_MS / 2 : SILENCE_MS, 2 * this.waits.slowestMs('event'));
+  }
+
+  /** Milliseconds in which a target sends what it has: far more than any event has taken so far, at most `ms`. */
+  quietMs(ms: number): number {
+    return Math.min(ms, Math.max(LEAST_QUIET_MS, TIMES_THE_SLOWEST * this.waits.slowestMs('event')));
   }
 
   /** `count` where the target is quick; as many rounds as show something where it is slow. */

@@ -8,9 +8,20 @@ import { describeOpen, type Streams, Subscription } from './streams.ts';
 
 /** Silence that ends the sample. Only what came is checked: nothing follows from what did not come. */
 const QUIET_MS = 250;
+/** The same once as much has come as in a sample before. */
+const QUIET_AT_THE_END_MS = 40;
 const SAMPLE_MS = 3000;
 /** A stretch of a long log is enough. */
 const SAMPLE_BYTES = 500_000;
+
+/** What the last sample of a target held: the next one is found, and ends, sooner. */
+interface Extent {
+  earliest: bigint;
+  frames: number;
+}
+
+/** `info` is one object for all checks of a target. */
+const extents = new WeakMap<Device['info'], Extent>();
 
 /** The replay from the earliest cursor that is served. Ends the check as not applicable when there is none, or it is empty. */
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
@@ -19,16 +30,21 @@ export async function requireRetained(t: Device, streams: Streams): Promise<Subs
 
 /** The same; undefined when no cursor is served, or nothing is retained. */
 export async function sampleRetained(t: Device, streams: Streams): Promise<Subscription | undefined> {
-  const cursor = await earliestServed(streams);
+  const known = extents.get(t.info);
+  const cursor = await earliestServed(streams, known?.earliest);
   if (cursor === undefined) return undefined;
   const stream = await streams.try({ after: cursor, cutAfterBytes: SAMPLE_BYTES });
   if (stream.status !== 200) return undefined;
-  await stream.idle(QUIET_MS, { within: Math.min(SAMPLE_MS, t.patienceMs), for: 'the end of the replay' });
-  return stream.frames.length === 0 ? undefined : new Subscription(t, stream);
+  const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? QUIET_MS : QUIET_AT_THE_END_MS);
+  await stream.idle(quietMs, { within: Math.min(SAMPLE_MS, t.patienceMs), for: 'the end of the replay' });
+  const frames = stream.frames.length;
+  if (frames === 0) return undefined;
+  extents.set(t.info, { earliest: cursor, frames });
+  return new Subscription(t, stream);
 }
 
-/** 0, or where that is expired the smallest cursor that is not, by doubling and halving. */
-async function earliestServed(streams: Streams): Promise<bigint | undefined> {
+/** 0, or where that is expired the smallest cursor that is not, by doubling and halving. `known` was that before, and may still be. */
+async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
   const served = async (cursor: bigint): Promise<boolean | undefined> => {
     const stream = await streams.try({ after: cursor, cutAfterBytes: 1 });
     await stream.close();
@@ -36,14 +52,16 @@ async function earliestServed(streams: Streams): Promise<bigint | undefined> {
   };
   const zero = await served(0n);
   if (zero !== false) return zero === true ? 0n : undefined;
-  let low = 0n;
-  let high = 1n;
+  // Compaction only removes events, so what was expired is so still.
+  let low = known > 0n ? known - 1n : 0n;
+  let high = low + 1n;
   for (;;) {
     const answer = await served(high);
     if (answer === true) break;
     if (answer === undefined || high > 2n ** 62n) return undefined;
+    const step = high - low;
     low = high;
-    high *= 2n;
+    high += 2n * step;
   }
   while (high - low > 1n) {
     const middle = (low + high) / 2n;
@@ -71,22 +89,27 @@ const MOST_EVENTS = 1500;
 const MOST_WHERE_RETENTION_IS_UNKNOWN = 500;
 /** A log that is nearly full may be compacted at any moment, and then the stretch would be lost. */
 const SHARE_OF_RETENTION = 0.9;
-const PORTION = 50;
+const FIRST_PORTION = 50;
 /** A slow device gets fewer events. */
 const FILLING_MS = 6000;
 const ATTEMPTS = 4;
 
-/** Publishes `wanted` events, or as many as the log keeps, and reads them. Undefined when they were compacted away at once. */
-export async function fillLog(t: Device, streams: Streams, wanted = MOST_EVENTS): Promise<LogStretch | undefined> {
+/** Publishes `most` events, or as many as the log keeps, and reads them. Undefined when they were compacted away at once. */
+export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): Promise<LogStretch | undefined> {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
   const { retention } = t.info;
-  const most = retention === undefined ? MOST_WHERE_RETENTION_IS_UNKNOWN : Math.floor(retention * SHARE_OF_RETENTION);
-  const count = Math.min(wanted, most);
+  const kept = retention === undefined ? MOST_WHERE_RETENTION_IS_UNKNOWN : Math.floor(retention * SHARE_OF_RETENTION);
+  const count = Math.min(most, kept);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
-  while (stretch.events.length < count && performance.now() - started < FILLING_MS) {
-    const portion = Math.min(eventBudget(t, PORTION), count - stretch.events.length);
+  // The first portion is small, since it shows how slow the device is; each is twice the last.
+  for (
+    let wanted = FIRST_PORTION;
+    stretch.events.length < count && performance.now() - started < FILLING_MS;
+    wanted *= 2
+  ) {
+    const portion = Math.min(eventBudget(t, wanted), count - stretch.events.length);
     if (!(await extendStretch(t, streams, stretch, portion))) return undefined;
   }
   return stretch;
