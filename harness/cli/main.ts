@@ -2,7 +2,10 @@
 /** The command `muster`. Exit codes and messages for usage errors and for failures of Muster itself are decided here. */
 import './npm-folder.ts';
 import './node22.ts';
+import { enableCompileCache } from 'node:module';
+import { extname } from 'node:path';
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 import { LimitReached } from '../client/errors.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
@@ -16,6 +19,10 @@ for (const stream of [process.stdout, process.stderr]) {
     if (error.code !== 'EPIPE') throw error;
   });
 }
+
+// In a checkout the commands, which are loaded from here on, have their types stripped once. An installed Muster has none.
+if (extname(import.meta.url) === '.ts')
+  enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/muster', import.meta.url)));
 
 watchForFaults(report);
 

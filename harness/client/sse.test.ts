@@ -122,6 +122,15 @@ describe('waits', () => {
     expect(stream.frames).toHaveLength(1);
     expect(stream.comments).toHaveLength(1);
   });
+
+  it('ask after each frame how long the silence has to be', async () => {
+    const { stream, response } = await live();
+    setTimeout(() => response.write(event(1)), SHORT);
+    const started = performance.now();
+    await stream.idle(() => (stream.frames.length === 0 ? 60_000 : SHORT), { within: 60_000, for: 'quiet' });
+    expect(stream.frames).toHaveLength(1);
+    expect(performance.now() - started).toBeLessThan(60_000);
+  });
 });
 
 describe('a wait goes on', () => {

@@ -32,6 +32,15 @@ describe('a pace', () => {
     expect(pace.isSlow()).toBe(true);
   });
 
+  it('waits for silence as long as it takes where events are slow, and less where they are quick', () => {
+    const { pace } = paceAt();
+    expect(pace.quietMs(150)).toBe(50);
+    pace.waits.succeeded('event', 20);
+    expect(pace.quietMs(150)).toBe(100);
+    pace.waits.succeeded('event', 1000);
+    expect(pace.quietMs(150)).toBe(150);
+  });
+
   it('hurries when the run is late', () => {
     const { clock, pace } = paceAt();
     clock.ms = 90_000;
