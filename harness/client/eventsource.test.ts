@@ -48,7 +48,11 @@ it('gets typed events over a unix socket, and comes back with the last id after 
   };
   client = new EventSourceClient(http, { path: '/events', types: ['a.b'] });
   await client.until(({ data }) => data === 'x1', { within, for: 'x1' });
-  client.cut();
+  await client.cut(async () => {
+    // Several times as long as it waits by itself.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(client?.cursors).toEqual([undefined]);
+  });
   await client.until(({ data }) => data === 'x2', { within, for: 'x2' });
   expect(client.messages).toEqual([
     { type: 'a.b', lastEventId: '1', data: 'x1', connection: 1 },

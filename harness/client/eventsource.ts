@@ -38,11 +38,14 @@ export class EventSourceClient {
   readonly #source: EventSource;
   readonly #changes = new Changes();
   #open: OpenResponse | undefined;
+  /** The client may connect once it has settled. */
+  #mayConnect: Promise<void> | undefined;
   /** Bytes that came on all connections, and what the messages take beside them. */
   #bytes = 0;
 
   constructor(http: HttpClient, options: OpenClient) {
     const fetch: FetchLike = async (url, init) => {
+      await this.#mayConnect;
       const target = new URL(url);
       const { Accept: accept, ...rest } = init.headers;
       this.cursors.push(rest['Last-Event-ID']);
@@ -103,9 +106,19 @@ export class EventSourceClient {
     }
   }
 
-  /** Breaks the connection under the client, as a restart of the agent would. It reconnects by itself. */
-  cut(): void {
+  /**
+   * Breaks the connection under the client, as a restart of the agent would. It reconnects by itself, when `meanwhile` has ended. Throws
+   * what that throws.
+   */
+  async cut(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#mayConnect = promise;
     this.#open?.abort();
+    try {
+      await meanwhile();
+    } finally {
+      resolve();
+    }
   }
 
   /** Ends the client and its connection. */

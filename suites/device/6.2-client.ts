@@ -32,8 +32,7 @@ const clientCheck = check(
         const first = await firstMessage(t, source);
         await readUpTo(live, await publish(t, eventBudget(t, 5)));
         // What is published while the client is cut off has to be replayed.
-        source.cut();
-        await readUpTo(live, await publish(t, eventBudget(t, 10)));
+        await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
         await publishEveryEventKind(t);
         await readUpTo(live, await publish(t, 1));
         const due = distinct(live.events).filter(
