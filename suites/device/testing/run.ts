@@ -64,14 +64,17 @@ export async function passesWhereNothingHappens(kind: NullServerName): Promise<s
   return report.checks.filter(({ level, outcome }) => level !== 'INFO' && outcome === 'pass').map(({ id }) => id);
 }
 
-/** Runs the whole suite over one transport: nothing may be red, and nothing skipped but for the other transport, and what `fast` leaves out. */
-export async function expectPassesEverything(transport: TransportName, fast = false): Promise<void> {
+/** Runs the whole suite over one transport: nothing may be red, and nothing skipped but for the other transport, and what `choice` leaves out. */
+export async function expectPassesEverything(
+  transport: TransportName,
+  choice: Pick<TestRun, 'fast' | 'profile'> = {},
+): Promise<void> {
   await using started = await startDevice(transport);
-  const report = await runDeviceSuite({ ...started.address, control: started.control, fast });
+  const report = await runDeviceSuite({ ...started.address, control: started.control, ...choice });
   expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
   expect(report.exit_code).toBe(0);
   const skipped = report.checks
-    .filter(({ outcome, reason }) => outcome === 'not_applicable' && !(fast && reason?.startsWith('not run: ')))
+    .filter(({ outcome, reason }) => outcome === 'not_applicable' && reason?.startsWith('not run: ') !== true)
     .map(({ id }) => id);
   const other = transport === 'unix' ? 'device.loopback.' : 'device.socket.';
   // Besides the other transport, only checks that depend on how checks overlap, or on the machine.
