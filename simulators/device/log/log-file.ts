@@ -166,10 +166,10 @@ export class LogFile {
    * torn end shows that they were lost.
    */
   #tidy(): void {
-    const { io, directory } = this.#options;
+    const { io, directory, durable } = this.#options;
     removeUnfinished(io, directory);
     if (!this.#unended) return;
-    const fd = io.open(this.path, constants.O_RDWR | NO_LINK);
+    const fd = io.open(this.path, (durable ? DURABLE : constants.O_RDWR) | NO_LINK);
     try {
       this.#repair(fd);
     } finally {

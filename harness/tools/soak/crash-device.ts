@@ -1,0 +1,223 @@
+/**
+ * Crashes of the device's event log, its mark and its last id at every step of append, compaction and commit. A log is used on a
+ * recorded disk on which operations fail now and then; what a kill or a power loss after any step leaves is opened by the real code.
+ */
+import { constants, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../../simulators/common/clock.ts';
+import { type Random, random } from '../../../simulators/common/random.ts';
+import type { LogBehaviour } from '../../../simulators/device/behaviour.ts';
+import { referenceBehaviour } from '../../../simulators/device/index.ts';
+import { EventLog } from '../../../simulators/device/log/event-log.ts';
+import { type DiskIo, DURABLE, disk } from '../../../simulators/device/log/io.ts';
+import { type Failure, leave, RecordedDisk } from '../../../simulators/device/log/testing/recorded-disk.ts';
+import { LogReader } from '../../../simulators/device/stream/reader.ts';
+import type { CrashOptions, CrashResult } from './crash.ts';
+
+/** Points that share a history. */
+const POINTS_A_HISTORY = 50;
+const FAILURES: readonly Failure[] = ['ENOSPC', 'EIO', 'short write'];
+const RETAIN = 60;
+
+/** What clients know of a log when its disk has taken so many steps. */
+interface Delivered {
+  step: number;
+  id: number;
+  json: string;
+}
+
+interface History {
+  durable: boolean;
+  rules: LogBehaviour;
+  disk: RecordedDisk;
+  delivered: Delivered[];
+  /** Every text that was ever written under an id. */
+  written: Map<number, Set<string>>;
+  /** First ids that compactions wanted to keep, with the step at which they began. */
+  cuts: { step: number; from: number }[];
+  failures: Map<Failure, number>;
+}
+
+/** Resolves with what was tried and found; the same for the same seed. `rules`: of a log that is wrong, to see that it is found. */
+export async function crashMatrix(
+  { seed, points, dir }: CrashOptions,
+  rules: LogBehaviour = referenceBehaviour.log,
+): Promise<CrashResult> {
+  const injected: Record<string, number> = {};
+  const count = (kind: string, by = 1): void => {
+    injected[kind] = (injected[kind] ?? 0) + by;
+  };
+  const violations: string[] = [];
+  let lost = 0;
+  for (let done = 0, at = 0; done < points; at += 1) {
+    const source = random(`${seed}/${at}`);
+    const history = await live(source, join(dir, `history${at}`), rules);
+    for (const [failure, times] of history.failures) count(failure, times);
+    for (let point = 0; point < POINTS_A_HISTORY && done < points; point += 1, done += 1) {
+      const steps = source.integer(0, history.disk.steps.length);
+      const lottery = source.chance(0.7) ? source.fork(`power loss ${point}`) : undefined;
+      count(lottery ? 'power loss' : 'kill');
+      const folder = join(dir, `point${done}`);
+      mkdirSync(folder);
+      // What was answered was over.
+      const underWay = !history.delivered.some(({ step }) => step === steps);
+      leave(history.disk.steps, steps, folder, lottery && { lottery, underWay });
+      const found = await judge(history, steps, lottery !== undefined, folder);
+      lost += found.lost;
+      const how = `${lottery ? 'power loss' : 'kill'} after step ${steps} of ${history.disk.steps.length}`;
+      const mode = history.durable ? 'sync' : 'os';
+      violations.push(
+        ...found.problems.map((what) => `seed ${seed}, history ${at}, point ${point} (${mode}, ${how}): ${what}`),
+      );
+      rmSync(folder, { recursive: true });
+    }
+    rmSync(join(dir, `history${at}`), { recursive: true });
+  }
+  return { points, injected, lost, violations };
+}
+
+/** Uses a log: appends, compactions, stops and kills, while some operations fail. */
+async function live(source: Random, folder: string, rules: LogBehaviour): Promise<History> {
+  mkdirSync(folder);
+  const recorded = new RecordedDisk(folder);
+  const history: History = {
+    durable: source.chance(0.6),
+    rules,
+    disk: recorded,
+    delivered: [],
+    written: new Map(),
+    cuts: [],
+    failures: new Map(),
+  };
+  const risk = source.chance(0.6) ? 0.06 : 0;
+  recorded.fails = () => {
+    if (!source.chance(risk)) return undefined;
+    const failure = FAILURES[source.integer(0, FAILURES.length - 1)] ?? 'EIO';
+    history.failures.set(failure, (history.failures.get(failure) ?? 0) + 1);
+    return failure;
+  };
+  let log = openLog(folder, recorded.io, history);
+  for (let turn = source.integer(4, 25); turn > 0; turn -= 1) {
+    const choice = source.integer(0, 9);
+    if (choice < 7) await log.append(drafts(source)).catch(() => undefined);
+    else if (choice === 7) await log.compact().catch(() => undefined);
+    else {
+      if (choice === 8) await log.close();
+      else log.abandon();
+      log = openLog(folder, recorded.io, history);
+    }
+  }
+  if (source.chance(0.5)) await log.close();
+  else log.abandon();
+  return history;
+}
+
+const drafts = (source: Random) =>
+  Array.from({ length: source.integer(1, 12) }, () => ({
+    type: 'deployment.deployed',
+    data: { text: source.text(source.integer(1, 200)) },
+  }));
+
+/** The log of `history`, or one of what is left of it. */
+function openLog(directory: string, io: DiskIo, history: History): EventLog {
+  const log = history.rules;
+  const onTheWay = io === history.disk.io;
+  const step = (): number => history.disk.steps.length;
+  const behaviour = {
+    ...referenceBehaviour,
+    log: {
+      ...log,
+      lines: (events: Parameters<typeof log.lines>[0]) => {
+        if (!onTheWay) return log.lines(events);
+        for (const { id, json } of events) history.written.set(id, (history.written.get(id) ?? new Set()).add(json));
+        return log.lines(events);
+      },
+      keepFrom: (plan: Parameters<typeof log.keepFrom>[0]) => {
+        const from = log.keepFrom(plan);
+        if (onTheWay) history.cuts.push({ step: step(), from });
+        return from;
+      },
+    },
+  };
+  return new EventLog({
+    directory,
+    retain: RETAIN,
+    retainBytes: Number.MAX_SAFE_INTEGER,
+    durable: history.durable,
+    io,
+    clock: systemClock,
+    behaviour,
+    onStored: (events) => {
+      if (onTheWay) for (const { id, json } of events) history.delivered.push({ step: step(), id, json });
+    },
+    onNotice: () => {},
+  });
+}
+
+/** The real disk, without waiting for it: what it holds after the point is compared, not crashed again. */
+const HASTY: DiskIo = {
+  ...disk,
+  open: (path, flags, mode) =>
+    disk.open(path, typeof flags === 'number' ? flags & ~(DURABLE & ~constants.O_RDWR) : flags, mode),
+  store: async (fd, bytes, position) => disk.write(fd, bytes, position),
+  sync: async () => {},
+  syncDirectory: async () => {},
+};
+
+/** Opens what is left, goes on, and compares with what clients know. */
+async function judge(history: History, steps: number, powerLoss: boolean, folder: string) {
+  const problems: string[] = [];
+  const known = new Map<number, string>();
+  for (const { step, id, json } of history.delivered) if (step <= steps) known.set(id, json);
+  const highest = Math.max(0, ...known.keys());
+  let log: EventLog;
+  try {
+    log = openLog(folder, HASTY, history);
+  } catch (error) {
+    return { lost: 0, problems: [`does not open: ${error instanceof Error ? error.message : String(error)}`] };
+  }
+  const mayLose = powerLoss && !history.durable;
+  const found = readAll(log);
+  problems.push(...disorder(found));
+  for (const [id, json] of found) {
+    // What a failed write has left may outlive the event that took its place, where nothing waits for the disk.
+    const text = mayLose ? undefined : known.get(id);
+    if (text === undefined ? !history.written.get(id)?.has(json) : text !== json)
+      problems.push(`event ${id} is sent with other bytes`);
+  }
+  const floor = Math.max(0, ...history.cuts.filter(({ step }) => step <= steps).map(({ from }) => from));
+  const here = new Set(found.map(([id]) => id));
+  const missing = mayLose ? [] : [...known.keys()].filter((id) => id >= floor && !here.has(id));
+  if (missing.length > 0) problems.push(`events ${missing.join(', ')} were delivered and are lost`);
+  // Of a robot that is not durable nothing at all may be left: it is a new one then.
+  const anew = mayLose && log.latest === 0;
+  const { first, last } = await log.append([
+    { type: 'deployment.removed', data: {} },
+    { type: 'deployment.removed', data: {} },
+  ]);
+  if (!anew && first <= highest) problems.push(`id ${first} is given out again; clients know ids up to ${highest}`);
+  const after = readAll(log).map(([id]) => id);
+  if (!after.includes(first) || after.at(-1) !== last)
+    problems.push(`the new events ${first} and ${last} are not sent`);
+  await log.close();
+  const again = openLog(folder, HASTY, history);
+  if (again.latest !== last || readAll(again).length !== after.length)
+    problems.push('another start finds other events');
+  await again.close();
+  return { lost: missing.length, problems };
+}
+
+function readAll(log: EventLog): [id: number, json: string][] {
+  const reader = new LogReader(log, HASTY, log.earliest - 1);
+  const found: [number, string][] = [];
+  for (let portion = reader.read(); portion !== 'overtaken' && portion.length > 0; portion = reader.read()) {
+    for (const { id, json } of portion) found.push([id, json]);
+  }
+  reader.close();
+  return found;
+}
+
+function disorder(found: readonly [number, string][]): string[] {
+  const at = found.findIndex(([id], index) => index > 0 && id <= (found[index - 1]?.[0] ?? 0));
+  return at < 0 ? [] : [`event ${found[at]?.[0]} comes after ${found[at - 1]?.[0]}`];
+}
