@@ -88,7 +88,7 @@ describe('the documents', () => {
 
   it.each(inDocuments(npmCommands))('%s: %s is a script or a command of npm', (_file, command) => {
     const [, run, name = ''] = /npm (run (?:-s )?)?(\S+)/.exec(command) ?? [];
-    const own = ['ci', 'pack', 'install', 'i', 'publish'];
+    const own = ['ci', 'pack', 'install', 'i', 'publish', 'audit'];
     expect(run === undefined && own.includes(name) ? own : Object.keys(PACKAGE.scripts)).toContain(name);
   });
 

@@ -16,7 +16,6 @@ import { Outputs } from './outputs.ts';
 import { baseDirFor, capacityLine, machineLimits, preflight, robotCost, sensibleWorkers } from './preflight.ts';
 import { createFolders, PreflightError, reachPlatform, serveMetrics } from './readiness.ts';
 
-export { OutputError } from '../result/shards.ts';
 export type { RunOptions } from './options.ts';
 export { PreflightError, UnreachableError } from './readiness.ts';
 
