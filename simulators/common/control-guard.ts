@@ -56,7 +56,8 @@ export function controlRefusal(request: IncomingMessage, token: string): Control
 /** The names under which a program on this machine reaches a loopback port. A web page can make its own name point here. */
 const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
-function foreign({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
+/** Whether a web page, or a name that a page has pointed here, may have sent a request; undefined when none can have. */
+export function foreign({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
   if ((headersDistinct['host']?.length ?? 0) !== 1)
     return { status: 400, code: 'invalid_request', message: 'a request has one Host header' };
   const host = (headers.host ?? '').toLowerCase().replace(/:\d+$/, '');

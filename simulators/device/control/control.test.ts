@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -49,7 +50,6 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
   });
 
   async function control(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }> {
-    const { default: http } = await import('node:http');
     return await new Promise((resolve, reject) => {
       const request = http.request({ socketPath: `${home.path}/control.sock`, method, path }, (response) => {
         let text = '';
@@ -146,6 +146,38 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
       expect((answer.json as { error: { message: string } }).error.message, request).toMatch(reason);
     }
   });
+});
+
+test('a web page cannot drive a device over its control port', async () => {
+  using home = scratch();
+  await using device = await simulateDevice({
+    dir: `${home.path}/robot`,
+    socket: `${home.path}/s`,
+    control: { port: 0 },
+  });
+  const address = device.controlAddress;
+  const port = address !== undefined && 'port' in address ? address.port : 0;
+  const status = (headers: Record<string, string | string[]>): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const asked = { host: '127.0.0.1', port, path: '/stop', method: 'POST', headers, agent: false };
+      const request = http.request(asked, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      request.once('error', reject);
+      request.end();
+    });
+  for (const headers of [
+    { Origin: 'https://evil.example' },
+    { Origin: 'null' },
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { Host: 'evil.example' },
+    { Host: `evil.example:${port}` },
+  ])
+    expect(await status(headers)).toBe(403);
+  expect(device.running).toBe(true);
+  expect(await status({})).toBe(204);
+  expect(device.running).toBe(false);
 });
 
 test('an agent process that cannot start says why', async () => {

@@ -3,6 +3,7 @@ import { chmodSync } from 'node:fs';
 import http from 'node:http';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
+import { foreign } from '../../common/control-guard.ts';
 import { percentDecoded } from '../../common/percent.ts';
 import { type Listener, listening } from '../transport/transport.ts';
 import { listenUnix } from '../transport/unix.ts';
@@ -40,6 +41,12 @@ const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
 /** Serves until it is closed. Rejects with the system's error when the address cannot be used. */
 export async function serveControl(target: ControlTarget, where: ControlAddress): Promise<ControlServer> {
   const server = http.createServer((request, response) => {
+    const refusal = 'path' in where ? undefined : foreign(request);
+    if (refusal) {
+      const { status, code, message } = refusal;
+      send(response, status, { error: { code, params: {}, message } });
+      return;
+    }
     answer(target, request).then(
       ({ status, body }) => send(response, status, body),
       (error: unknown) => {

@@ -149,3 +149,18 @@ test('an error of ours is answered with 500, without its message', async () => {
   expect(answer.status).toBe(500);
   expect(answer.text).not.toContain('secret');
 });
+
+test('a request with two Host headers is refused, as HTTP asks for', async () => {
+  await using on = await robot();
+  const status = async (head: string): Promise<string> => {
+    const socket = net.connect(on.socket);
+    let text = '';
+    socket.on('data', (part) => (text += part));
+    socket.end(`GET /v0.2/health HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
+    await new Promise((resolve) => socket.once('close', resolve));
+    return text.slice(9, 12);
+  };
+  expect(await status('Host: a\r\n')).toBe('200');
+  expect(await status('Host: a\r\nHost: a\r\n')).toBe('400');
+  expect(await status('Host: a\r\nhost: b\r\n')).toBe('400');
+});

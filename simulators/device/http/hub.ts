@@ -48,7 +48,9 @@ function hub(): http.Server {
   server = createServer({ headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 });
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
-    if (connection) connection.handler.handle(request, response, connection.entrance);
+    // RFC 9112, section 3.2. Node keeps the first one, and another server may go by the second.
+    if (hostsIn(request.rawHeaders) > 1) response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
+    else if (connection) connection.handler.handle(request, response, connection.entrance);
     else request.socket.destroy();
   });
   server.on('clientError', (error, socket) => refuseMalformed(error, socket as Socket));
@@ -58,6 +60,13 @@ function hub(): http.Server {
   // This event starts the timeouts for slow requests; the server itself never listens.
   server.emit('listening');
   return server;
+}
+
+/** How many Host headers there are; names and values take turns. */
+function hostsIn(raw: readonly string[]): number {
+  let hosts = 0;
+  for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;
+  return hosts;
 }
 
 /** Answers with the error, and reads on for a moment: closing with unread bytes would take the answer away. */
