@@ -28,7 +28,7 @@ export type WorkerMessage = { tried: number; again: number } | { find: { wrong: 
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 /** Longer than any attack may take; only what blocks the process is left to this. */
-const SILENCE_MS = 120_000;
+const SILENCE_MS = 240_000;
 const LAST_WORDS = 2_000;
 
 /** Resolves when the process has ended: by itself, by what it found, or because it said nothing for too long. */
@@ -70,7 +70,9 @@ export async function runFuzzer({ name, seed, ms, out }: FuzzOptions): Promise<F
   if (child.pid !== undefined) endGroup(child.pid);
   if (end !== 'exit code 0') {
     const how = hangs ? 'it blocks the process for ever' : `it ends the process with ${end}: ${errors}`;
-    found(how, lastInput(current));
+    const input = lastInput(current);
+    if (input === undefined) throw new Error(`the fuzzer ${name} did not come to its first input: ${how}`);
+    found(how, input);
   }
   return result;
 }

@@ -13,6 +13,12 @@ const WATCH = fileURLToPath(new URL('watch.ts', import.meta.url));
 const LAST_WORDS = 2_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
+/** What is loaded into a server instead of the watch, and what else its environment holds. */
+export interface ServerOptions {
+  load?: string;
+  env?: Record<string, string>;
+}
+
 /** One `muster simulate …`. */
 export class Server implements AsyncDisposable {
   /** Its ready line. */
@@ -29,10 +35,10 @@ export class Server implements AsyncDisposable {
   }
 
   /** Resolves when it serves. Rejects with what it said when it ends before. */
-  static async start(words: readonly string[], tmp: string): Promise<Server> {
+  static async start(words: readonly string[], tmp: string, more: ServerOptions = {}): Promise<Server> {
     const child = spawn(process.execPath, [CLI, 'simulate', ...words, '--log-level', 'silent'], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NO_COLOR: '1', TMPDIR: tmp, NODE_OPTIONS: `--import=${WATCH}` },
+      env: { ...process.env, NO_COLOR: '1', TMPDIR: tmp, NODE_OPTIONS: `--import=${more.load ?? WATCH}`, ...more.env },
     });
     const said = { text: '' };
     child.stderr.setEncoding('utf8').on('data', (text: string) => {

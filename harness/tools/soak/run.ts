@@ -5,24 +5,29 @@ import process from 'node:process';
 import { refuse } from '../options.ts';
 import { runCrash } from './crash.ts';
 import { runKills } from './kills.ts';
+import { runMixed } from './mixed.ts';
 
-const HELP = `npm run soak -- [crash|kills] [options]
+const HELP = `npm run soak -- [mixed|crash|kills] [options]
 
+  mixed   simulators and harness under mixed load, 30 minutes long (what runs without a name)
   crash   power loss, full disks and torn writes at seeded points of every write
   kills   a device that is killed under load
 
-Each has its own --help. Exit codes: 0 nothing was lost, 1 something was, 64 usage error.
+Each has its own --help. Exit codes: 0 all held, 1 something was lost or grows, 64 usage error.
 `;
 
 const COURSES: Record<string, (words: readonly string[]) => Promise<boolean>> = {
+  mixed: runMixed,
   crash: runCrash,
   kills: runKills,
 };
 
-const [first = '', ...rest] = process.argv.slice(2);
-if (first === '--help' || first === '') {
+const words = process.argv.slice(2);
+const [first = ''] = words;
+if (first === '--help') {
   process.stdout.write(HELP);
 } else {
-  const course = COURSES[first] ?? refuse(`${first}: unknown`, HELP);
+  const [name, rest] = first === '' || first.startsWith('-') ? ['mixed', words] : [first, words.slice(1)];
+  const course = COURSES[name] ?? refuse(`${name}: unknown`, HELP);
   process.exitCode = (await course(rest)) ? 0 : 1;
 }

@@ -28,7 +28,9 @@ function firstOf(text: string): { method: string; rest: string | undefined } | u
   const codings = named('transfer-encoding');
   const after = text.slice(end + 4);
   if (codings.length > 0) {
-    if (lengths.length > 0 || codings.length > 1 || codings[0]?.toLowerCase() !== 'chunked') return undefined;
+    if (lengths.length > 0) return undefined;
+    // Where the body of an unknown coding ends is unknown too.
+    if (codings.length > 1 || codings[0]?.toLowerCase() !== 'chunked') return { method, rest: undefined };
     return { method, rest: afterChunks(after) };
   }
   if (lengths.length === 0) return { method, rest: after };

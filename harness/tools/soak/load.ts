@@ -1,0 +1,211 @@
+/** What a soak does to the simulators, over and over, until its signal aborts. Each kind of work counts what it did and what went wrong. */
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
+import { Recorder } from '../../client/recorder.ts';
+import { type EventStream, openEvents } from '../../client/sse.ts';
+
+/** What the work did, by name, and what it found wrong. */
+export interface Tally {
+  done: Map<string, number>;
+  problems: string[];
+}
+
+const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const PAUSE_MS = 100;
+
+export const count = ({ done }: Tally, what: string, times = 1): void =>
+  void done.set(what, (done.get(what) ?? 0) + times);
+
+/** Repeats the work until the signal aborts; what it throws is a problem, and it goes on after a pause. */
+export async function repeat(
+  tally: Tally,
+  what: string,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await work();
+    } catch (error) {
+      if (signal.aborted) return;
+      tally.problems.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      await delay(PAUSE_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+/** A client without a record that grows. */
+const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
+
+/** Publishes a few events at a time, and compacts now and then. `latest` is the last acknowledged id. */
+export function publish(
+  tally: Tally,
+  control: HttpClient,
+  state: { latest: number },
+  signal: AbortSignal,
+): Promise<void> {
+  let rounds = 0;
+  return repeat(tally, 'publish', signal, async () => {
+    rounds += 1;
+    const { status, json } = await fresh(control).post('/events', { count: 1 + (rounds % 20) });
+    // While it restarts, the agent says that it is down.
+    if (status === 200) {
+      state.latest = (json as { last_id: number }).last_id;
+      count(tally, 'events published', 1 + (rounds % 20));
+    } else if (status !== 409 && status !== 503) throw new Error(`answered ${status}`);
+    if (rounds % 200 === 0) {
+      await fresh(control).post('/compact');
+      count(tally, 'compactions');
+    }
+    await delay(PAUSE_MS, undefined, { signal });
+  });
+}
+
+/** Follows the stream, and comes back with its cursor. No id may be missing or come twice. */
+export function subscribe(tally: Tally, http: HttpClient, signal: AbortSignal): Promise<void> {
+  let last: number | undefined;
+  let connections = 0;
+  return repeat(tally, 'subscribe', signal, async () => {
+    let stream: EventStream;
+    try {
+      stream = await openEvents(fresh(http).with({ signal }), last === undefined ? {} : { after: last });
+    } catch {
+      await delay(PAUSE_MS, undefined, { signal });
+      return;
+    }
+    connections += 1;
+    count(tally, 'streams opened');
+    if (stream.status === 410) last = undefined;
+    try {
+      for (let frames = 0; stream.status === 200 && frames < 500 * (1 + (connections % 5)); frames += 1) {
+        const frame = await stream.next({ within: 3_600_000, for: 'an event' });
+        const id = Number(frame.id);
+        if (last !== undefined && id !== last + 1) tally.problems.push(`subscribe: event ${id} came after ${last}`);
+        last = id;
+        count(tally, 'events received');
+      }
+    } catch {
+      // The agent restarts.
+    } finally {
+      await stream.close();
+    }
+  });
+}
+
+/** Stops and starts the agent, with either signal; nothing acknowledged may be gone. */
+export function restart(
+  tally: Tally,
+  control: HttpClient,
+  state: { latest: number },
+  signal: AbortSignal,
+): Promise<void> {
+  let rounds = 0;
+  return repeat(tally, 'restart', signal, async () => {
+    await delay(20_000, undefined, { signal });
+    rounds += 1;
+    await fresh(control).post('/stop', { signal: rounds % 2 === 0 ? 'SIGTERM' : 'SIGKILL' });
+    const acknowledged = state.latest;
+    const { status, text } = await fresh(control).post('/start');
+    if (status !== 204) throw new Error(`start is answered ${status} ${text}`);
+    const { json } = await fresh(control).post('/events', { count: 1 });
+    const { first_id: next = 0 } = (json ?? {}) as { first_id?: number };
+    if (next <= acknowledged) throw new Error(`event ${next} was assigned after ${acknowledged} was acknowledged`);
+    count(tally, 'restarts');
+  });
+}
+
+/** Calls that leave the platform as it is: lists, resources, pings, changes of a name, and refused ones. */
+export function call(tally: Tally, http: HttpClient, signal: AbortSignal): Promise<void> {
+  let rounds = 0;
+  let id = '';
+  return repeat(tally, 'call', signal, async () => {
+    rounds += 1;
+    const expect = async (wanted: number, method: string, path: string, body?: object): Promise<unknown> => {
+      const answer = await fresh(http).request({ method, path, ...(body === undefined ? {} : { body }) });
+      if (answer.status !== wanted) throw new Error(`${method} ${path} is answered ${answer.status} ${answer.text}`);
+      count(tally, 'calls');
+      return answer.json;
+    };
+    const list = (await expect(200, 'GET', '/devices?limit=20&expand=current_deployment')) as {
+      data: { id: string }[];
+    };
+    id = list.data[rounds % list.data.length]?.id ?? id;
+    await expect(200, 'GET', `/devices/${id}`);
+    await expect(200, 'GET', '/deployments?limit=50&expand=release');
+    await expect(200, 'PATCH', `/devices/${id}`, { name: `${id}-${rounds % 7}` });
+    await expect(400, 'POST', '/devices', { name: '' });
+    await expect(404, 'GET', '/devices/dvc_none');
+    await delay(PAUSE_MS, undefined, { signal });
+  });
+}
+
+/** Runs a command of Muster to its end. Resolves with its exit code; rejects when the signal aborts. */
+export async function command(words: readonly string[], env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<number> {
+  const child = spawn(process.execPath, [CLI, ...words], {
+    stdio: 'ignore',
+    env: { ...process.env, ...env },
+    signal,
+    killSignal: 'SIGTERM',
+  });
+  return await new Promise((resolve, reject) =>
+    child.once('error', reject).once('exit', (code) => resolve(code ?? -1)),
+  );
+}
+
+/** The harness itself: its command, again and again, each time before a simulator that is as it was at first. */
+export function check(
+  tally: Tally,
+  words: readonly string[],
+  after: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const what = words.slice(0, 2).join(' ');
+  return repeat(tally, what, signal, async () => {
+    const code = await command([...words, '--fast'], { NO_COLOR: '1' }, signal);
+    if (code !== 0) tally.problems.push(`${what} ended with ${code}`);
+    count(tally, what);
+    await after();
+  });
+}
+
+/** A small fleet with two roll-outs, from start to end. */
+export function fleet(tally: Tally, folder: string, signal: AbortSignal): Promise<void> {
+  const scenario = join(folder, 'soak.yaml');
+  writeFileSync(scenario, SCENARIO);
+  return repeat(tally, 'fleet', signal, async () => {
+    const out = join(folder, 'fleet');
+    const code = await command(
+      ['fleet', '--robots', '20', '--platform', 'embedded', '--scenario', scenario, '--out', out],
+      {},
+      signal,
+    );
+    // 98: the machine is too busy for the figures. What was lost shows all the same.
+    if (code !== 0 && code !== 98)
+      tally.problems.push(`fleet ended with ${code}: ${readFileSync(join(out, 'result.json'), 'utf8').slice(0, 300)}`);
+    count(tally, 'fleets of 20 robots');
+  });
+}
+
+const SCENARIO = `name: soak
+description: A few robots and two roll-outs.
+robots: 20
+thresholds:
+  - rollout.missed.count==0
+phases:
+  - do: ramp
+    over: 5s
+    measure: false
+  - do: rollout
+    share: 50%
+    over: 5s
+  - do: rollout
+    share: 100%
+    over: 10s
+`;
+
+/** A client for a server. */
+export const clientFor = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
