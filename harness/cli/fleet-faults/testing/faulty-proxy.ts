@@ -22,8 +22,8 @@ export class FaultyProxy implements AsyncDisposable {
   delayMs = 0;
   /** Called for each piece of an answer; true resets the connection after the first half of it. */
   resets: (piece: Buffer) => boolean = () => false;
-  /** Connections accepted so far, by the millisecond of `performance.now` in which they came. */
-  readonly arrivals: number[] = [];
+  /** Connections that came so far, those whose TLS handshake fails among them. */
+  tries = 0;
 
   private constructor(url: string, { host = '127.0.0.1', tls }: ProxyOptions) {
     this.#host = host;
@@ -52,6 +52,9 @@ export class FaultyProxy implements AsyncDisposable {
     const server = this.#tls
       ? createTlsServer({ ...this.#tls, allowHalfOpen: true }, accept)
       : createServer({ allowHalfOpen: true }, accept);
+    server.on('connection', () => {
+      this.tries += 1;
+    });
     server.listen({ host: this.#host, port: this.#port, backlog: 8192 });
     await once(server, 'listening');
     this.#port = (server.address() as AddressInfo).port;
@@ -85,7 +88,6 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   #accept(client: Socket): void {
-    this.arrivals.push(performance.now());
     const target = connect({ ...this.#target, allowHalfOpen: true });
     for (const [from, to] of [
       [client, target],
