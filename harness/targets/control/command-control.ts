@@ -1,5 +1,4 @@
 /** Control by shell lines of a target file, for agents that can be scripted but have no control API. */
-import { spawn } from 'node:child_process';
 import { quote } from '../../client/curl.ts';
 import {
   type ControlCapability,
@@ -13,17 +12,8 @@ import {
 } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/deployment.ts';
 import type { Shape } from '../../contract/shape.ts';
-import { OutputTail } from '../launch/started.ts';
-import {
-  type Control,
-  type ControlCall,
-  ControlError,
-  ControlLate,
-  ControlRefused,
-  type Exact,
-  parseExact,
-  withDeclared,
-} from './control.ts';
+import { type Control, type ControlCall, ControlError, type Exact, parseExact, withDeclared } from './control.ts';
+import { runControlLine } from './shell-line.ts';
 
 /** The `control` of a target file, but for `http`. */
 export interface ControlCommands {
@@ -35,6 +25,7 @@ export interface ControlCommands {
   heartbeat_seconds?: number;
   event_log?: string;
   config_root?: string;
+  compact_restarts?: boolean;
 }
 
 /** Where and how long the lines run. */
@@ -46,8 +37,6 @@ export interface CommandControlOptions {
   /** Kills the lines that run. */
   signal?: AbortSignal;
 }
-
-const ERROR_TAIL = 2000;
 
 /** Runs the shell line for each call; a call without a line throws ControlError. */
 export class CommandControl implements Control {
@@ -116,18 +105,13 @@ export class CommandControl implements Control {
     const line = this.#commands[name];
     if (line === undefined) throw new ControlError(`control: the target file has no \`${name}\` command`);
     const { env, cwd, timeoutMs = 60_000, signal } = this.#options;
-    // A `start` line may leave the agent behind, which keeps the pipes open; a line that answers is read to its end.
-    const end = name === 'drive' || name === 'compact' ? 'close' : 'exit';
-    const late = AbortSignal.timeout(timeoutMs);
-    const over = signal === undefined ? late : AbortSignal.any([signal, late]);
-    const ran = await runLine({ line, end, cwd, env: { ...env, ...variables }, stdin: JSON.stringify(request), over });
-    const what = `control ${name}: \`${line}\``;
-    const wrote = ran.errors === '' ? '' : `: ${ran.errors.trim()}`;
-    if (late.aborted) throw new ControlLate(`${what} did not end within ${timeoutMs / 1000} s${wrote}`);
-    if (over.aborted) throw new ControlError(`${what} was ended with its check`);
-    if (ran.code === 0) return ran.out;
-    // A line that ends with an exit code has decided that it cannot do this.
-    throw new (ran.code === undefined ? ControlError : ControlRefused)(`${what} ${ran.how}${wrote}`);
+    return runControlLine(name, line, {
+      // A `start` line may leave the agent behind, which keeps the pipes open; a line that answers is read to its end.
+      end: name === 'drive' || name === 'compact' ? 'close' : 'exit',
+      ...{ cwd, timeoutMs, signal },
+      env: { ...env, ...variables },
+      stdin: JSON.stringify(request),
+    });
   }
 }
 
@@ -154,66 +138,6 @@ function lineOf(call: ControlCall): {
     case 'compact':
     case 'start':
       return { command: call.name, variables: {}, request: {} };
-  }
-}
-
-interface Line {
-  line: string;
-  /** The event of the shell after which all is said. */
-  end: 'close' | 'exit';
-  cwd: string | undefined;
-  env: Record<string, string | undefined>;
-  stdin: string;
-  /** Kills the line with everything that it started. */
-  over: AbortSignal;
-}
-
-interface Ran {
-  out: string;
-  /** The end of its standard error. */
-  errors: string;
-  /** Undefined when it was ended by a signal or could not be started. */
-  code: number | undefined;
-  /** How it ended, in words. */
-  how: string;
-}
-
-/** Runs a shell line in a process group of its own. Resolves however it ends. */
-function runLine({ line, end, cwd, env, stdin, over }: Line): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = spawn('/bin/sh', ['-c', line], {
-      env: env as NodeJS.ProcessEnv,
-      detached: true,
-      ...(cwd === undefined ? {} : { cwd }),
-    });
-    let out = '';
-    const errors = new OutputTail(ERROR_TAIL);
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => errors.add(text));
-    child.stdin.on('error', () => {});
-    child.stdin.end(stdin);
-    const kill = (): void => killGroup(child.pid);
-    const ended = (how: string, code?: number): void => {
-      over.removeEventListener('abort', kill);
-      child.stdout.destroy();
-      child.stderr.destroy();
-      resolve({ out, errors: errors.text, code, how });
-    };
-    child.once('error', (error) => ended(`could not be started (${error.message})`));
-    child.once(end, (code: number | null, signal: string | null) =>
-      signal === null ? ended(`ended with exit code ${code}`, code ?? undefined) : ended(`was ended by ${signal}`),
-    );
-    if (over.aborted) kill();
-    else over.addEventListener('abort', kill, { once: true });
-  });
-}
-
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has ended already.
   }
 }
 

@@ -50,6 +50,22 @@ describe('control by shell lines', () => {
     ]);
   });
 
+  test('shows what a line that failed wrote to both of its outputs', async () => {
+    const failing = control({ drive: 'echo no such robot; echo see above >&2; exit 4' });
+    await expect(failing.deploy()).rejects.toThrow(/ended with exit code 4: see above\nno such robot$/);
+  });
+
+  test('ends a line that prints without end, and keeps little of it', async () => {
+    const endless = control({ compact: 'yes', drive: 'yes >&2' }, 500);
+    await expect(endless.compact()).rejects.toThrow(/printed more than 1 MiB, and was ended$/);
+    const error: Error = await endless.publish(1).then(
+      () => expect.unreachable(),
+      (failure: Error) => failure,
+    );
+    expect(error.message).toContain('did not end within 0.5 s');
+    expect(error.message.length).toBeLessThan(3000);
+  });
+
   test('passes the signal to stop, and lets start leave the agent behind', async () => {
     const started = control({ stop: 'echo $MUSTER_SIGNAL > signal', start: 'sleep 600 & echo $! > pid' });
     await started.stop('SIGKILL');
