@@ -17,7 +17,12 @@ const agreement = requirement({
 });
 const agreementCheck = check(
   agreement,
-  { needs: ['write'], writes: true, sharing: 'disruptive', premises: ['system.deploy', 'system.replace'] },
+  {
+    needs: ['write'],
+    writes: true,
+    sharing: 'disruptive',
+    premises: ['system.deploy', 'system.replace', 'system.offline'],
+  },
   async (t: System) => {
     await t.property(
       outageCommands(t.device.capabilities.has('restart'), t.replayPath),

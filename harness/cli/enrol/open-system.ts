@@ -20,7 +20,7 @@ export async function openSystem(
   { readOnly, ...opening }: Opening & { readOnly: boolean },
 ): Promise<OpenedTarget<SystemContext>> {
   const { redactor, signal, patienceMs } = opening;
-  const target = deviceTarget(args, opening);
+  const target = deviceTarget(controlledBy(args), opening);
   const { started, file } =
     args.platform === undefined ? await agentSettings(target, redactor) : { started: true, file: undefined };
   if (args.platform !== undefined) refuseOwnPlatform(args, 'leave out --platform', ['dialect']);
@@ -78,6 +78,15 @@ export async function openSystem(
     await stack.disposeAsync();
     throw error;
   }
+}
+
+/** As for a device, `--control platform` means Muster's own, which is what an agent gets here anyway. Throws UsageError beside another. */
+function controlledBy(args: OptionsOf<typeof systemTargetOptions>): OptionsOf<typeof systemTargetOptions> {
+  if (args.control !== 'platform') return args;
+  if (args.platform !== undefined)
+    throw new UsageError("--control platform: that is Muster's own; leave out --platform");
+  const { control: _, ...rest } = args;
+  return rest;
 }
 
 interface Parts {
