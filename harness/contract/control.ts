@@ -15,6 +15,9 @@ export const controlInfo = shape(
     heartbeat_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 })),
     event_log: Type.Optional(Type.String({ description: 'Path of the JSONL event log' })),
     config_root: Type.Optional(Type.String({ description: 'Directory below which config files are written' })),
+    compact_restarts: Type.Optional(
+      Type.Boolean({ description: 'The agent is restarted to make it compact, so that its event streams end' }),
+    ),
   }),
 );
 export type ControlInfo = Static<typeof controlInfo.schema>;

@@ -38,6 +38,10 @@ const control = {
   http: text('Address of a control API: URL, port or socket path'),
   drive: text('Shell line; $MUSTER_ACTION is deploy, remove or publish, the request is on stdin, the answer on stdout'),
   compact: text('Shell line that compacts the event log and prints {"earliest_id","latest_id"}'),
+  compact_restarts: Type.Optional(
+    Type.Boolean({ description: '`compact` restarts the agent, so that its event streams end' }),
+  ),
+  fill: text('Shell line, run while the agent is stopped, that fills its event log: the next event makes it compact'),
   stop: text('Shell line that stops the agent; $MUSTER_SIGNAL is SIGTERM or SIGKILL'),
   start: text('Shell line that starts the agent and ends when it serves'),
   retention: Type.Optional(Type.Integer({ minimum: 1, description: 'Events the log keeps at most' })),
@@ -56,6 +60,12 @@ const control = {
         ),
         tls: Type.Optional(
           Type.Boolean({ description: 'Both over TLS, by an authority made for the run: {ca}, $MUSTER_CA_FILE' }),
+        ),
+        sync_path: Type.Optional(
+          Type.String({
+            pattern: '^/',
+            description: 'Path of the Device API that, posted to, makes the agent ask the platform at once',
+          }),
         ),
       },
       { ...closed, description: 'What the platform is like that the agent enrols in with --control platform' },

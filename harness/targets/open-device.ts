@@ -10,6 +10,7 @@ import { combinedControl } from './control/combined-control.ts';
 import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
 import { ControlledAgent } from './control/controlled-agent.ts';
+import { canFill, withCompaction, withFilling } from './control/filling-control.ts';
 import { HttpControl } from './control/http-control.ts';
 import { withRestart } from './control/with-restart.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
@@ -165,8 +166,15 @@ async function drive(reached: Reached): Promise<Driven> {
     const own = await controlFor(reached);
     control = started?.restart === undefined ? own : withRestart(own, started.restart);
     // A target file may name limits and paths that a control API does not.
-    const { http: _, platform, drive, compact, stop, start, ...declared } = settings.file.control ?? {};
-    const info = withDeclared(await control.info(), declared);
+    const { http: _, platform, drive, compact, fill, stop, start, ...declared } = settings.file.control ?? {};
+    let info = withDeclared(await control.info(), declared);
+    const fills = fill !== undefined && canFill(info) && !info.capabilities.includes('compact');
+    if (fills && info.event_log !== undefined) {
+      const { folder: cwd, startOptions } = settings;
+      const files = started?.files ?? hostFiles;
+      control = withFilling(control, info.event_log, { line: fill, env: startOptions.env, cwd, files });
+      info = withCompaction(info);
+    }
     if (started?.files === undefined) return { control, info, problem };
     const { capabilities, startOptions } = settings;
     const readable = await withReadablePaths(info, started.files, startOptions.notify);
@@ -193,7 +201,7 @@ async function controlFor({ settings, options, started, http }: Reached): Promis
 function ownControl(settings: DeviceSettings, started: Started | undefined): Control {
   const address = settings.control ?? started?.control;
   if (address !== undefined) return new HttpControl(address);
-  const { http: _, platform, ...commands } = settings.file.control ?? {};
+  const { http: _, platform, fill, ...commands } = settings.file.control ?? {};
   if (!['drive', 'compact', 'stop', 'start'].some((name) => name in commands)) return noControl;
   const { folder, startOptions } = settings;
   return new CommandControl(commands, { env: startOptions.env, ...(folder === undefined ? {} : { cwd: folder }) });

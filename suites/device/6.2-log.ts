@@ -17,7 +17,7 @@ import { eventsOf, type SeenEvent, showIds } from './support/events.ts';
 import { paceOf } from './support/pace.ts';
 import { LIVE, RETAINED } from './support/premises.ts';
 import { requireRetained } from './support/retained.ts';
-import { describeOpen, type Subscription, withStreams } from './support/streams.ts';
+import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 const jsonl = requirement({
   id: 'device.log.jsonl',
@@ -83,17 +83,9 @@ const compactionCheck = check(
       const { earliest: before } = await compactAway(t, streams);
       const { live, cursor } = await subscribeAtKnownCursor(t, streams);
       t.note(`compaction left the events from ${before} on`);
+      if (t.info.compact_restarts === true) return expectKeptOverRestart(t, streams, live);
       await expectDeliveryDuringCompaction(t, live);
-
-      const { earliest, latest } = await compact(t);
-      t.should(earliest <= latest, {
-        expected: 'an event that is left after compaction, so that a client that is a little behind can catch up',
-        actual: 'an empty log',
-      });
-      // With nothing retained, the next event is the earliest that is.
-      const retained = earliest > latest ? (await publish(t, 1)).last : earliest;
-      let from = cursor;
-      if (retained > from) from = retained;
+      const from = await compactFrom(t, cursor);
       const last = await publish(t, 1);
       await readUpTo(live, last);
       const replay = await streams.open({ after: from });
@@ -102,6 +94,32 @@ const compactionCheck = check(
       expectSameEvents(t, replay.events, due, `${describeOpen({ after: from })} after compaction`);
     }),
 );
+
+/** Compacts, and gives the first event at or after `cursor` that is retained: the next one when none is. */
+async function compactFrom(t: Device, cursor: bigint): Promise<bigint> {
+  const { earliest, latest } = await compact(t);
+  t.should(earliest <= latest, {
+    expected: 'an event that is left after compaction, so that a client that is a little behind can catch up',
+    actual: 'an empty log',
+  });
+  const retained = earliest > latest ? (await publish(t, 1)).last : earliest;
+  return retained > cursor ? retained : cursor;
+}
+
+/** A compaction that restarts the agent ends its streams, so that only a replay shows what is left. */
+async function expectKeptOverRestart(t: Device, streams: Streams, live: Subscription): Promise<void> {
+  await readUpTo(live, await publish(t, eventBudget(t, 8)));
+  const known = live.events;
+  await live.close();
+  const from = await compactFrom(t, known[0]?.id ?? 0n);
+  streams.use(t.http);
+  const replay = await streams.open({ after: from });
+  await readUpTo(replay, await publish(t, 1));
+  const newest = known.at(-1)?.id ?? 0n;
+  const came = replay.events.filter(({ id }) => id <= newest);
+  const due = known.filter(({ id }) => id > from);
+  expectSameEvents(t, came, due, `${describeOpen({ after: from })} after compaction`);
+}
 
 async function expectDeliveryDuringCompaction(t: Device, live: Subscription): Promise<void> {
   const portion = eventBudget(t, 8);
@@ -131,7 +149,8 @@ const boundedCheck = check(
   async (t: Device) => {
     const { retention } = t.info;
     if (retention === undefined) return t.notApplicable('control names no retention limit');
-    await publishUnread(t, Math.min(retention, 1000));
+    const isSlow = paceOf(t).isSlow('publish');
+    await publishUnread(t, isSlow ? eventBudget(t, 5) : Math.min(retention, 1000));
     const { logBytes, mean } = await measureLines(t);
     if (mean === 0) t.blocked('the event log holds nothing, though events have been published');
     const bound = Math.ceil(TIMES_THE_LIMIT * retention * mean + SLACK_BYTES);
@@ -141,7 +160,9 @@ const boundedCheck = check(
 
     const wanted = PUBLISHED_TIMES * retention;
     let highest = 0;
-    for (let published = 0; published < Math.min(wanted, MOST_EVENTS); published += retention) {
+    if (isSlow)
+      t.note(`events are published slowly: disk use was measured after a compaction alone, and not for ${wanted}`);
+    for (let published = 0; published < (isSlow ? 0 : Math.min(wanted, MOST_EVENTS)); published += retention) {
       await publishUnread(t, retention);
       highest = Math.max(highest, await size());
     }

@@ -4,6 +4,7 @@ import { complete } from './6.2-replay.ts';
 import { seam } from './6.2-seam.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish } from './support/drive.ts';
+import { paceOf } from './support/pace.ts';
 import { LIVE } from './support/premises.ts';
 import { expectReplay, expectStretchReplayed, extendStretch, fillLog } from './support/retained.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
@@ -33,7 +34,9 @@ const seamWholeCheck = check(
       if (stretch === undefined) return t.notApplicable(TOO_SOON);
       const { cursor } = stretch;
       const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
-      for (let round = 0; round < SEAM_STREAMS; round += 1) {
+      // With a cursor given by each of both ways.
+      const rounds = Math.max(2, paceOf(t).rounds(SEAM_STREAMS));
+      for (let round = 0; round < rounds; round += 1) {
         const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
         const publishing = publishOneByOne(t, portion);
         // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.

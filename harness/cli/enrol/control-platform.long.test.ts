@@ -118,6 +118,8 @@ test('an agent enrols over TLS in another dialect, and what a platform lacks com
 
 test('a system over TLS is one command as well', async () => {
   const words = ['--command', agentLine('spec'), '--platform-tls', '--only', 'system.deploy', '--only', 'system.ping'];
+  // As for a device, the word may be given.
+  words.push('--control', 'platform');
   const { code, stdout } = await muster('check', 'system', ...words);
   expect(stdout).toContain('NO FAILURE FOUND');
   expect(code).toBe(0);
@@ -138,28 +140,36 @@ test('a port that is taken is a usage error, and so is one without a platform of
   }
   const elsewhere = ['check', 'system', '--platform', 'http://127.0.0.1:1/beta', '--socket', '/x', '--mqtt-port', '1'];
   expect((await muster(...elsewhere)).stderr).toContain("--mqtt-port: is about Muster's own platform");
+  const both = ['check', 'system', '--platform', 'http://127.0.0.1:1/beta', '--socket', '/x', '--control', 'platform'];
+  expect((await muster(...both)).stderr).toContain("--control platform: that is Muster's own; leave out --platform");
 }, 60_000);
 
-const realAgent = process.env['MIRU_AGENT'];
-test.skipIf(realAgent === undefined || process.getuid?.() !== 0)(
-  'the published agent is driven, restarted and judged',
-  async () => {
-    const miru = join(import.meta.dirname, '../../../fixtures/targets/miru-agent.yaml');
-    const only = [
-      'device.deployment.shape.driven',
-      'device.deployment.restart',
-      'device.events.no-cursor.live',
-      'device.deployment.merge.driven',
-      'device.deployment.failed',
-    ];
-    const words = ['--target', miru, '--control', 'platform', ...only.flatMap((id) => ['--only', id])];
-    const { code, stdout } = await muster('check', 'device', ...words);
-    expect(stdout).toContain('4 passed');
-    // It retries for ever, as it may.
-    expect(stdout).toMatch(
-      /Not applicable 1(.|\n)*control cannot drive a deployment to failed\s+device.deployment.failed/,
-    );
-    expect(code).toBe(0);
-  },
-  300_000,
-);
+test('an agent that compacts by itself alone is made to by filling its log, and a kill leaves no call waiting', async () => {
+  const target = join(folder, 'fills.yaml');
+  const [socket, dir] = [join(folder, 'fills.sock'), join(folder, 'fills')];
+  const agent = `exec node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ${dir} --retain 60`;
+  const uplink = '--uplink agent --platform $MUSTER_PLATFORM_URL --mqtt $MUSTER_MQTT_URL --log-level warn';
+  const newest = `JSON.parse(log.trimEnd().split('\\n').at(-1))`;
+  const copies = `Array.from({ length: 60 }, (_, at) => JSON.stringify({ ...newest, id: newest.id + at + 1 }) + '\\n')`;
+  const script = `const fs = require('fs'); const path = '${dir}/events.jsonl'; const log = fs.readFileSync(path, 'utf8');
+    const newest = ${newest}; fs.appendFileSync(path, ${copies}.join(''))`;
+  writeFileSync(join(folder, 'fill.cjs'), script);
+  const control = { event_log: join(dir, 'events.jsonl'), retention: 60, heartbeat_seconds: 1, fill: 'node fill.cjs' };
+  writeFileSync(target, JSON.stringify({ name: 'fills', device: { command: `${agent} ${uplink}`, socket }, control }));
+  const only = [
+    'device.events.expired.410',
+    'device.log.compaction',
+    'device.log.bounded',
+    'device.log.crash',
+    'device.log.restart.compacted',
+    'device.events.replay.complete.histories',
+  ].flatMap((id) => ['--only', id]);
+  const file = join(folder, 'fills.json');
+  const words = ['check', 'device', '--target', target, '--control', 'platform', ...only, '--report', `json=${file}`];
+  const { code, stdout } = await muster(...words);
+  const { checks } = JSON.parse(readFileSync(file, 'utf8')) as Report;
+  const passed = checks.filter(({ outcome }) => outcome === 'pass').map(({ id }) => id);
+  expect(passed).toEqual(expect.arrayContaining(only.filter((word) => word !== '--only')));
+  expect(stdout).toContain('drive restart log compact');
+  expect(code).toBe(0);
+}, 400_000);

@@ -41,6 +41,9 @@ export interface ControlPlatform extends AsyncDisposable {
 
 const ENROL_MS = 240_000;
 const POLL_MS = 100;
+const WARM_UP_MS = 20_000;
+/** Some checks compare two retained events. */
+const FIRST_EVENTS = 3;
 
 export async function startControlPlatform(options: ControlPlatformOptions): Promise<ControlPlatform> {
   const { redactor, dialect = 'spec', relay } = options;
@@ -92,9 +95,28 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
     url: platform.url,
     apiKey: platform.apiKey,
     enrolled,
-    attach: async (device) => new PlatformControl({ platform: http, device, deviceId: await enrolled() }),
+    attach: async (device) => {
+      const control = new PlatformControl({
+        platform: http,
+        device,
+        deviceId: await enrolled(),
+        syncPath: options.syncPath,
+      });
+      await warmUp(control);
+      return control;
+    },
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** What has just been enrolled has neither a deployment nor an event. Whatever is wrong with its first ones, checks will find. */
+async function warmUp(control: Control): Promise<void> {
+  await control
+    .bound(AbortSignal.timeout(WARM_UP_MS))
+    .publish(FIRST_EVENTS)
+    .catch((error: unknown) => {
+      if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
+    });
 }
 
 /** What an agent needs to enrol. Throws ControlError, or what a relay throws. */

@@ -12,6 +12,8 @@ export interface OwnPlatform {
   mqttPort?: number;
   /** Both over TLS, by an authority made for the run. */
   tls?: boolean;
+  /** Path of the agent's Device API that makes it ask the platform at once. */
+  syncPath?: string;
 }
 
 /** The options as they were parsed. */
@@ -24,12 +26,13 @@ export interface OwnPlatformArguments {
 
 /** Options win over the target file. */
 export function ownPlatform(args: OwnPlatformArguments, file: Partial<TargetFile> | undefined): OwnPlatform {
-  const { dialect, port, mqtt_port: mqttPort, tls } = file?.control?.platform ?? {};
+  const { dialect, port, mqtt_port: mqttPort, tls, sync_path: syncPath } = file?.control?.platform ?? {};
   const chosen = {
     dialect: args.dialect ?? dialect,
     port: args['platform-port'] ?? port,
     mqttPort: args['mqtt-port'] ?? mqttPort,
     tls: args['platform-tls'] || tls,
+    syncPath,
   };
   return Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined)) as OwnPlatform;
 }

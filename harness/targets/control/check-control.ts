@@ -42,6 +42,8 @@ function inWords(call: ControlCall): string {
   }
 }
 
+const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
+
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
 
 /** The ids that an answer of control names, which later requests may be about. */
@@ -63,6 +65,8 @@ export class CheckControl implements Control, TargetHooks {
   #level: Level = 'MUST';
   /** The last call that failed, though control did not refuse it; a check may not have awaited it. */
   #failure: ControlError | undefined;
+  /** Ends the calls that would wait for an agent which is down. */
+  #stopped = new AbortController();
 
   /** `recorder` keeps what is driven, for a script that repeats it. */
   constructor(control: Control, agent: ControlledAgent, signal: AbortSignal, recorder: Recorder) {
@@ -94,7 +98,10 @@ export class CheckControl implements Control, TargetHooks {
     }));
   }
   async compact(): Promise<Exact<ControlCompacted>> {
+    // Some agents are restarted for it, and may be left stopped when it fails.
+    this.#agent.stopping();
     const compacted = await this.#call({ name: 'compact' }, (control) => control.compact());
+    this.#agent.started();
     this.#drives.compacted = BigInt(compacted.earliest_id);
     return compacted;
   }
@@ -102,6 +109,7 @@ export class CheckControl implements Control, TargetHooks {
     this.#drives.clear();
     this.#agent.stopping();
     await this.#call({ name: 'stop', signal }, (control) => control.stop(signal));
+    this.#endDrives();
     // It may have cut off calls that were under way.
     this.#failure = undefined;
     await this.#agent.expectDown(this.#signal);
@@ -170,7 +178,8 @@ export class CheckControl implements Control, TargetHooks {
     const { name } = call;
     const { calls } = this.#agent;
     const limit = calls.begin(name);
-    const signal = limit === undefined ? this.#signal : AbortSignal.any([this.#signal, limit]);
+    const stopped = DRIVES.has(name) ? this.#stopped.signal : undefined;
+    const signal = AbortSignal.any([this.#signal, limit, stopped].filter((one) => one !== undefined));
     const drive = this.#recorder.drove({ what: inWords(call), line: this.#control.line(call) });
     const started = performance.now();
     try {
@@ -183,11 +192,19 @@ export class CheckControl implements Control, TargetHooks {
       const late = error instanceof ControlLate || limit?.aborted === true;
       if (late || (this.#signal.aborted && isLong(performance.now() - started))) calls.late(name);
       this.#throwIfOver();
+      stopped?.throwIfAborted();
       const failure = asControlError(name, error, limit?.aborted === true);
       if (failure === undefined) throw error;
       if (!(failure instanceof ControlRefused)) this.#failure = failure;
       throw failure;
     }
+  }
+
+  /** Control that works through the agent itself would wait for it until its time is over. */
+  #endDrives(): void {
+    if (this.#control.seesDevice !== true) return;
+    this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
+    this.#stopped = new AbortController();
   }
 
   #throwIfOver(): void {

@@ -7,6 +7,7 @@ export const combinedControl = (first: Control, second: Control): Control => new
 
 class Combined implements Control {
   readonly kind: string;
+  readonly seesDevice: boolean;
   readonly #first: Control;
   readonly #second: Control;
   /** What the second alone offers; shared by all that are bound to a signal. */
@@ -14,6 +15,7 @@ class Combined implements Control {
 
   constructor(first: Control, second: Control, ofSecond: Set<string>) {
     this.kind = `${first.kind} + ${second.kind}`;
+    this.seesDevice = first.seesDevice ?? false;
     this.#first = first;
     this.#second = second;
     this.#ofSecond = ofSecond;

@@ -67,7 +67,11 @@ export class PlatformClient {
 
   /** Deploys the files to a device; resolves with the id of the deployment. */
   async deploy(deviceId: string, description: string, files: readonly ConfigFile[]): Promise<string> {
-    const { releaseId, instanceIds } = await this.createReleaseFixture(files);
+    return this.deployRelease(deviceId, description, await this.createReleaseFixture(files));
+  }
+
+  /** Deploys a release to a device, also for the second time; resolves with the id of the deployment. */
+  deployRelease(deviceId: string, description: string, { releaseId, instanceIds }: ReleaseFixture): Promise<string> {
     return this.#create('/deployments', {
       device_id: deviceId,
       release_id: releaseId,

@@ -11,7 +11,7 @@ import type { ControlCompacted, ControlDeployment, ControlInfo, ControlPublished
 import type { Deployment } from '../../contract/deployment.ts';
 import { type Control, ControlError, ControlLate, ControlRefused, type Exact } from './control.ts';
 import { EventWatch, type WatchedEvent } from './event-watch.ts';
-import { type ConfigFile, PlatformClient } from './platform-client.ts';
+import { type ConfigFile, PlatformClient, type ReleaseFixture } from './platform-client.ts';
 
 /** The two sides that a deployment goes through. */
 export interface PlatformControlOptions {
@@ -23,9 +23,14 @@ export interface PlatformControlOptions {
   deviceId: string;
   /** How long an agent may take for one deployment, milliseconds. Default 60 000. */
   timeoutMs?: number;
+  /** Path of the Device API that makes the agent ask its platform at once: posted to while a deployment is awaited. */
+  syncPath?: string | undefined;
 }
 
 const POLL_MS = 20;
+/** An agent that takes a second is not asked fifty times: on a busy machine that would hold it up. */
+const POLL_GROWTH = 1.3;
+const LONGEST_POLL_MS = 150;
 /** A path that no agent can write: file names have at most 255 bytes. */
 const IMPOSSIBLE = `/muster/${'too-long-'.repeat(40)}.json`;
 
@@ -41,6 +46,10 @@ interface Shared {
   last: Promise<unknown>;
   /** Whether the agent goes on retrying what it cannot apply. */
   onlyRetries: boolean;
+  /** What is deployed again and again where only the event counts. */
+  release: Promise<ReleaseFixture> | undefined;
+  /** Whether it is being asked to sync. */
+  asking: boolean;
 }
 
 /** Drives one device of a platform. */
@@ -63,6 +72,8 @@ export class PlatformControl implements Control {
       watch: new EventWatch(device),
       last: Promise.resolve(),
       onlyRetries: false,
+      release: undefined,
+      asking: false,
     };
     this.#platform = signal === undefined ? this.#shared.platform : this.#shared.platform.bound(signal);
     this.#device = signal === undefined ? device : device.with({ signal });
@@ -96,7 +107,7 @@ export class PlatformControl implements Control {
       await watch.start(this.#timeoutMs, this.#signal);
       const mark = watch.mark;
       do {
-        const { id } = await this.#deploy({ description: 'Makes an event' });
+        const id = await this.#deployAgain();
         const isOfIt = ({ deploymentId }: WatchedEvent): boolean => deploymentId === id;
         const event = await watch.until(isOfIt, mark, this.#timeoutMs, this.#signal);
         if (event === undefined) {
@@ -150,6 +161,19 @@ export class PlatformControl implements Control {
     return this.#deployed(id);
   }
 
+  /** A release that is there already takes fewer calls on both sides. */
+  async #deployAgain(): Promise<string> {
+    const { platform } = this.#shared;
+    this.#shared.release ??= platform.createReleaseFixture(filesOf({}));
+    const release = await this.#shared.release.catch((error: unknown) => {
+      this.#shared.release = undefined;
+      throw error;
+    });
+    const id = await this.#platform.deployRelease(this.#deviceId, 'Makes an event', release);
+    await this.#deployed(id);
+    return id;
+  }
+
   /** An agent may retry for ever (section 2.2), so one that has been seen to is not asked for a failure again. */
   async #fail(request: ControlDeployment): Promise<Deployment> {
     if (this.#shared.onlyRetries) throw new ControlRefused(ONLY_RETRIES);
@@ -197,6 +221,7 @@ export class PlatformControl implements Control {
   async #reported(id: string, settled: (deployment: Deployment) => boolean, what: string): Promise<Deployment> {
     let shown: Deployment | undefined;
     const look = async (): Promise<Deployment | undefined> => {
+      this.#askToSync();
       shown = await this.#platform.deployment(id);
       return settled(shown) ? shown : undefined;
     };
@@ -208,11 +233,24 @@ export class PlatformControl implements Control {
     );
   }
 
+  /** Does so once at a time. Whatever comes of it, only what the agent reports counts. */
+  #askToSync(): void {
+    const { syncPath } = this.#options;
+    if (syncPath === undefined || this.#shared.asking) return;
+    this.#shared.asking = true;
+    const asked = (): void => {
+      this.#shared.asking = false;
+    };
+    this.#device.post(syncPath, {}).then(asked, asked);
+  }
+
   #until<T>(what: string, look: () => Promise<T | undefined>, failure: () => string): Promise<T> {
     const timeoutError = (): Error => new ControlLate(`control: ${failure()}`);
     return poll(what, look, {
       timeoutMs: this.#timeoutMs,
       firstPauseMs: POLL_MS,
+      growth: POLL_GROWTH,
+      longestPauseMs: LONGEST_POLL_MS,
       signal: this.#signal,
       timeoutError,
     });

@@ -120,29 +120,36 @@ const reconnect = (which: number, byHeader: boolean): LogCommand =>
 
 /** Events before the earliest retained one are gone; connected clients lose nothing that they have not seen. */
 const compactLog = (): LogCommand =>
-  command('compact()', always, async (model, { t }) => {
+  command('compact()', always, async (model, real) => {
+    const t: Device = real.t;
     const { earliest } = await compact(t);
     const known = [model.origin, ...model.gone, ...model.events.map(({ id }) => id)];
     model.gone = [...new Set(known.filter((id) => id < earliest))].sort((a, b) => Number(a - b));
     for (const client of model.clients) client.mayEnd ||= lastSeen(client) < model.newest;
+    if (t.info.compact_restarts === true) await comeBack(model, real);
   });
 
 /** The agent ends, in order or killed, and comes back: every event that was seen is still there. */
 const restart = (signal: StopSignal): LogCommand =>
   command(`restart(${signal})`, hasRestarts, async (model, real) => {
-    const { t, streams } = real;
+    const { t } = real;
     model.restarts += 1;
     await t.control.stop(signal);
     await t.control.start();
-    streams.use(await relocate(t));
-    // Every client is cut off, and the witness comes back with the last id it saw.
-    model.clients.length = 0;
-    const options = { after: model.newest };
-    // With everything compacted away, the newest id may be expired too; nothing has happened that could be missed.
-    const stream = fate(model, model.newest) === 'either' ? await streams.try(options) : undefined;
-    real.witness =
-      stream?.status === 200 ? streams.follow(stream) : await streams.open(stream?.status === 410 ? {} : options);
+    await comeBack(model, real);
   });
+
+/** The agent was restarted: every client is cut off, and the witness comes back with the last id it saw. */
+async function comeBack(model: LogModel, real: LogReality): Promise<void> {
+  const { t, streams } = real;
+  streams.use(await relocate(t));
+  model.clients.length = 0;
+  const options = { after: model.newest };
+  // With everything compacted away, the newest id may be expired too; nothing has happened that could be missed.
+  const stream = fate(model, model.newest) === 'served' ? undefined : await streams.try(options);
+  real.witness =
+    stream?.status === 200 ? streams.follow(stream) : await streams.open(stream?.status === 410 ? {} : options);
+}
 
 const index = fc.nat({ max: 30 });
 

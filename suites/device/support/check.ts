@@ -82,6 +82,7 @@ export const check: typeof declare = (requirement, options, run) =>
     const useless = options.needs?.find((name) => given.capabilities.has(name) && !t.capabilities.has(name));
     if (useless !== undefined)
       given.notApplicable(`the capability "${useless}" is declared, but control does not give its ${PATHS[useless]}`);
+    if (options.sharing === 'exclusive') await paceOf(t).quiet();
     await relocate(t);
     await run(t);
   });

@@ -105,12 +105,15 @@ export interface FoundFile {
   inPlace: boolean;
 }
 
-/** Every file below the root that may be this one: first the one at the very path, last those that share only its name. */
+/**
+ * Every file below the root that may be this one: first the one at the very path, last those that share only its name. Below `/`, the
+ * whole machine, there is only the one at the very path.
+ */
 export async function findConfigFile(t: Device, root: string, file: ConfigFile): Promise<FoundFile[]> {
   const name = basename(file.filepath);
   const whole = normalize(`${sep}${file.filepath}`);
   const direct = join(root, file.filepath);
-  const below = await t.files.list(root, { deep: true });
+  const below = normalize(root) === sep ? [] : await t.files.list(root, { deep: true });
   const paths = below.flatMap(({ kind, path }) => (kind === 'file' && basename(path) === name ? [path] : []));
   const found: FoundFile[] = [];
   for (const path of new Set([direct, ...paths])) {

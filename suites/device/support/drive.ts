@@ -3,7 +3,7 @@ import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import { ControlRefused } from '../../../harness/targets/control/control.ts';
-import { type Device, recordTimeout } from './check.ts';
+import { type Device, recordTimeout, relocate } from './check.ts';
 import { carriesNoEvent, type SeenEvent } from './events.ts';
 import { paceOf } from './pace.ts';
 import { isObject } from './requests.ts';
@@ -33,13 +33,15 @@ export async function publishUnread(t: Device, count: number): Promise<Published
 
 /**
  * Publishes one event and subscribes after it: its id is a cursor that is certainly served. The id before it is not, since it may
- * be older than the earliest retained event.
+ * be older than the earliest retained event. Where events are published slowly, the last one that a check published will do.
  */
 export async function subscribeAtKnownCursor(
   t: Device,
   streams: Streams,
 ): Promise<{ cursor: bigint; live: Subscription }> {
-  const { last } = await publish(t, 1);
+  const pace = paceOf(t);
+  const known = pace.isSlow('publish') ? pace.knownCursor : undefined;
+  const last = known ?? (await publish(t, 1)).last;
   return { cursor: last, live: await streams.open({ after: last }) };
 }
 
@@ -184,6 +186,7 @@ export function ignoreRefusal(error: unknown): undefined {
 /** Compacts the log. `earliest` is the first id that is retained, `latest` the newest; no event is retained if it is above that. */
 export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
   const { earliest_id, latest_id } = await t.control.compact();
+  if (t.info.compact_restarts === true) await relocate(t);
   return { earliest: BigInt(earliest_id), latest: BigInt(latest_id) };
 }
 
@@ -199,7 +202,10 @@ const MOST_EVENTS = 50_000;
 const TIMES_THE_LIMIT = 3;
 const FIRST_BATCH_WITHOUT_LIMIT = 100;
 
-/** Publishes and compacts until events that were seen are no longer retained. Blocked when compaction does not remove them. */
+/**
+ * Publishes and compacts until events that were seen are no longer retained. Blocked when compaction does not remove them. Where events
+ * are published slowly, compaction comes first: it may remove enough.
+ */
 export async function compactAway(t: Device, streams: Streams): Promise<Compacted> {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await readUpTo(live, await publish(t, Math.max(3, eventBudget(t, 20))));
@@ -207,15 +213,17 @@ export async function compactAway(t: Device, streams: Streams): Promise<Compacte
   await live.close();
   const { retention } = t.info;
   const most = retention === undefined ? MOST_EVENTS : TIMES_THE_LIMIT * retention;
-  let batch = (retention ?? FIRST_BATCH_WITHOUT_LIMIT) + 1;
-  for (let published = 0; published < most; batch *= 2) {
-    const filling = await publishUnread(t, batch);
+  const enough = (retention ?? FIRST_BATCH_WITHOUT_LIMIT) + 1;
+  let batch = paceOf(t).isSlow('publish') ? 0 : enough;
+  for (let published = 0; published < most; batch = Math.max(enough, 2 * batch)) {
+    const filling = batch === 0 ? undefined : await publishUnread(t, batch);
     published += batch;
     const { earliest, latest } = await compact(t);
+    if (t.info.compact_restarts === true) streams.use(t.http);
     const gone = seen.filter((id) => id < earliest);
     if (gone.length <= 1) continue;
     // The last one may lie just before the earliest: a device may serve it as a cursor, since no event after it is lost.
-    const lost = [...gone.slice(0, -1), ...lostNearBoundary(filling, earliest)];
+    const lost = [...gone.slice(0, -1), ...(filling === undefined ? [] : lostNearBoundary(filling, earliest))];
     // A log may be compacted to nothing; then the next event is the earliest that it retains.
     return { lost, earliest: earliest <= latest ? earliest : (await publish(t, 1)).last };
   }

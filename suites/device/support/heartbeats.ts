@@ -3,6 +3,7 @@ import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Device } from './check.ts';
 import { DECIMAL, parseObject, showFrame } from './events.ts';
+import { paceOf } from './pace.ts';
 import { CURRENT } from './requests.ts';
 import type { Subscription } from './streams.ts';
 
@@ -12,6 +13,8 @@ const BY_THE_CLOCK = 0.25;
 const LATE = 1.5;
 /** A stream on which events keep coming shows nothing about heartbeats: after this time nothing is decided. */
 const GIVE_UP_MS = 120_000;
+/** The check that drives meanwhile may be a long one. */
+const TIMES_LONGER = 3;
 
 /** The comments that read `heartbeat`; all of them when none does. A stream may carry others. */
 export const heartbeatsOf = ({ stream }: Subscription): readonly SseComment[] => namedHeartbeat([...stream.comments]);
@@ -79,6 +82,9 @@ class HeartbeatWatch {
   /** Of the comments that read `heartbeat`, and of all: those that came by the clock. */
   readonly #named: ByTheClock;
   readonly #all: ByTheClock;
+  readonly #over = Promise.withResolvers<void>();
+  /** Whether the checks that drive the device wait for this watch. */
+  #isQuiet = false;
   #seen = { frames: 0, comments: 0 };
 
   constructor(t: Device, subscription: Subscription, onFrame: (frame: SseFrame) => void) {
@@ -96,6 +102,7 @@ class HeartbeatWatch {
 
   stop(): void {
     this.#slowness.stop();
+    this.#over.resolve();
   }
 
   /** From the last event to the last comment after it. */
@@ -144,12 +151,21 @@ class HeartbeatWatch {
     if (events.length > 0) {
       this.#lastEventAt = performance.now();
       this.#lastSignAt = this.#lastEventAt;
-      if (this.#lastSignAt - this.#startedAt > GIVE_UP_MS)
+      this.#askForQuiet();
+      if (this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? TIMES_LONGER : 1))
         this.#t.notApplicable('events kept coming: the stream was never idle for as long as a heartbeat may take');
     } else if (comments.length > this.#seen.comments) {
       this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
     }
     this.#seen = { frames: frames.length, comments: comments.length };
+  }
+
+  /** A device that is driven slowly is driven for minutes. */
+  #askForQuiet(): void {
+    const pace = paceOf(this.#t);
+    if (this.#isQuiet || !pace.isSlow('publish', 'deployment')) return;
+    this.#isQuiet = true;
+    pace.askForQuiet(this.#over.promise);
   }
 
   /** Milliseconds without a comment that are allowed: more where the machine or the target is slow. */

@@ -13,7 +13,9 @@ type Measure = 'answer' | 'event' | 'publish' | 'deployment' | 'restart';
 const KEPT = 5;
 /** Milliseconds from which a target is slow: with its answers, say, a run that takes seconds would take minutes. */
 const SLOW: Record<Measure, number> = { answer: 150, event: 150, publish: 150, deployment: 1500, restart: 5000 };
-/** The share of `--max-time` that a slow target gets; then what needs more events, deployments or restarts is blocked. */
+/** What control takes its time for: the target itself may be right and quick, so that nothing but `--max-time` bounds it. */
+const DRIVING: ReadonlySet<Measure> = new Set(['publish', 'deployment', 'restart']);
+/** The share of `--max-time` that a target gets which is slow itself; then what needs more of its events is blocked. */
 const SHARE_OF_SLOW = 1 / 4;
 /** Milliseconds of which it is a share where the run has no limit. */
 const UNLIMITED_MS = 600_000;
@@ -33,7 +35,10 @@ const STREAMS_MS = 6000;
 /** The pace of one target. */
 export class Pace {
   readonly waits = new Waits();
+  /** The last event that control published, unless the log was compacted or the agent stopped since: a cursor that is certainly served. */
+  knownCursor: bigint | undefined;
   readonly #startedAt: number;
+  readonly #idleWatches = new Set<Promise<void>>();
   readonly #recent = new Map<Measure, number[]>();
   readonly #now: () => number;
 
@@ -77,9 +82,20 @@ export class Pace {
     return this.isSlow() ? 1 : count;
   }
 
+  /** Idle streams are watched until then: no check that drives should begin. Without it, one that drives slowly always would. */
+  askForQuiet(until: Promise<void>): void {
+    this.#idleWatches.add(until);
+    void until.finally(() => this.#idleWatches.delete(until));
+  }
+
+  /** Resolves when no check asks for quiet. */
+  async quiet(): Promise<void> {
+    while (this.#idleWatches.size > 0) await Promise.all(this.#idleWatches);
+  }
+
   /** How many of the `wanted` events come in a short time. At least 2, since one alone shows no order. */
   batch(wanted: number): number {
-    const each = this.typicalMs('event');
+    const each = Math.max(this.typicalMs('event'), this.isSlow('publish') ? this.typicalMs('publish') : 0);
     return each * wanted <= BATCH_MS ? wanted : Math.max(2, Math.floor(BATCH_MS / each));
   }
 
@@ -95,7 +111,7 @@ export class Pace {
     const needed = each * count;
     const sinceStart = this.#now() - this.#startedAt;
     const share = SHARE_OF_SLOW * (Number.isFinite(remainingMs) ? remainingMs + sinceStart : UNLIMITED_MS);
-    const slowMs = this.isSlow(what) ? share - sinceStart : Number.POSITIVE_INFINITY;
+    const slowMs = this.isSlow(what) && !DRIVING.has(what) ? share - sinceStart : Number.POSITIVE_INFINITY;
     const left = Math.max(0, Math.min(remainingMs, slowMs));
     if (needed < SMALL_MS || needed <= left) return undefined;
     const whose =
@@ -154,10 +170,18 @@ export function pacedControl({ control, info, remainingMs, blocked }: Driven): C
     info: () => control.info(),
     deploy: (request) => timed('deployment', 1, () => control.deploy(request)),
     remove: (deploymentId) => control.remove(deploymentId),
-    publish: (count) => timed('publish', count, () => control.publish(count)),
-    compact: () => control.compact(),
+    publish: async (count) => {
+      const published = await timed('publish', count, () => control.publish(count));
+      pace.knownCursor = BigInt(published.last_id);
+      return published;
+    },
+    compact: () => {
+      pace.knownCursor = undefined;
+      return control.compact();
+    },
     stop: async (signal) => {
       afford('restart');
+      pace.knownCursor = undefined;
       const started = performance.now();
       await control.stop(signal);
       stopping = performance.now() - started;
