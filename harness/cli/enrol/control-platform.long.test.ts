@@ -159,9 +159,7 @@ test('an agent that compacts by itself alone is made to by filling its log, and 
   const only = [
     'device.events.expired.410',
     'device.log.compaction',
-    'device.log.bounded',
     'device.log.crash',
-    'device.log.restart.compacted',
     'device.events.replay.complete.histories',
   ].flatMap((id) => ['--only', id]);
   const file = join(folder, 'fills.json');

@@ -1,0 +1,139 @@
+/** The published agent, unmodified, by the recipe of the README: what is red is exactly what the table of expected findings says. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readBaseline } from '../../runner/baseline.ts';
+import type { Report } from '../../runner/types.ts';
+
+const UNSHARE = 'unshare';
+const MAIN = join(import.meta.dirname, '../main.ts');
+const FIXTURES = join(import.meta.dirname, '../../../fixtures');
+const TARGET = join(FIXTURES, 'targets/miru-agent.yaml');
+const EXPECTED = join(FIXTURES, 'baselines/miru-agent.yaml');
+
+/** Where checks have files written. */
+const WRITTEN = ['/etc/muster', '/muster'];
+/** Its paths and its ports are fixed, so each run gets a network and folders of its own. */
+const OWN = `ip link set lo up && for folder in /run /var/lib /var/log /srv ${WRITTEN.join(' ')}; do mount -t tmpfs none $folder || exit; done`;
+
+function whyNot(): string | undefined {
+  if (!process.env['MIRU_AGENT']) return 'MIRU_AGENT does not name it';
+  if (process.getuid?.() !== 0) return 'it takes root';
+  const { status } = spawnSync(UNSHARE, ['--mount', '--net', 'ip', 'link', 'set', 'lo', 'up']);
+  return status === 0 ? undefined : 'no namespace can be made here';
+}
+const reason = whyNot();
+
+/** Ten minutes are enough on a machine with nothing else to do. */
+const MOST_MS = 25 * 60_000;
+
+interface Judged {
+  code: number | null;
+  report: Report;
+}
+
+/** Muster against the agent in namespaces of its own; what it wrote goes into the message when there is no report. */
+async function check(api: 'device' | 'system', folder: string): Promise<Judged> {
+  const file = join(folder, `${api}.json`);
+  const words = [
+    'check',
+    api,
+    '--target',
+    TARGET,
+    '--control',
+    'platform',
+    '--baseline',
+    EXPECTED,
+    '--max-time',
+    '20m',
+  ];
+  const command = [process.execPath, MAIN, ...words, '--report', 'pretty', '--report', `json=${file}`];
+  const child = spawn(UNSHARE, ['--mount', '--net', 'sh', '-c', `${OWN}; exec "$@"`, 'sh', ...command]);
+  let wrote = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (wrote += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (wrote += text));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  try {
+    return { code, report: JSON.parse(readFileSync(file, 'utf8')) as Report };
+  } catch (error) {
+    throw new Error(`no report: ${wrote}`, { cause: error });
+  }
+}
+
+/** Ids of the checks with that outcome, but for those that rest on another one. */
+const ids = ({ checks }: Report, outcome: Report['checks'][number]['outcome']): string[] =>
+  checks
+    .filter((each) => each.outcome === outcome && each.blocked_by === undefined)
+    .map(({ id }) => id)
+    .sort();
+
+/** What is red or undecided and not in the table, with what was found. */
+const unexpected = ({ checks }: Report) =>
+  checks
+    .filter(({ outcome }) => outcome !== 'pass' && outcome !== 'known' && outcome !== 'not_applicable')
+    .map(({ id, outcome, expected, actual, reason: why }) => ({ id, outcome, expected, actual, why }));
+
+const expectedRed = (api: string): string[] =>
+  readBaseline(EXPECTED)
+    .known.map((entry) => entry.check)
+    .filter((id) => id.startsWith(`${api}.`))
+    .sort();
+
+describe.skipIf(reason !== undefined)(
+  `the published agent${reason === undefined ? '' : ` (skipped: ${reason})`}`,
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-real-agent-'));
+    let made: string[] = [];
+    beforeAll(() => {
+      made = WRITTEN.flatMap((path) => mkdirSync(path, { recursive: true }) ?? []);
+    });
+    afterAll(() => {
+      for (const path of [folder, ...made]) rmSync(path, { recursive: true, force: true });
+    });
+
+    test.concurrent(
+      'gets a whole verdict on its Device API',
+      async () => {
+        const { code, report } = await check('device', folder);
+        expect(unexpected(report)).toEqual([]);
+        expect(ids(report, 'known')).toEqual(expectedRed('device'));
+        expect(ids(report, 'not_applicable')).toEqual(LACKING.device);
+        expect(code).toBe(0);
+      },
+      MOST_MS,
+    );
+
+    test.concurrent(
+      'gets a whole verdict together with a platform',
+      async () => {
+        const { code, report } = await check('system', folder);
+        expect(unexpected(report)).toEqual([]);
+        expect(ids(report, 'known')).toEqual(expectedRed('system'));
+        expect(ids(report, 'not_applicable')).toEqual(LACKING.system);
+        expect(code).toBe(0);
+      },
+      MOST_MS,
+    );
+  },
+);
+
+/** What the agent has nothing of: a loopback, a refusal of `after=0`, and deployments that fail for good or are shown undeployed. */
+const LACKING = {
+  device: [
+    'device.deployment.failed',
+    'device.events.deployed-only',
+    'device.events.expired.410.retained',
+    'device.events.payload.deployed.error',
+    'device.loopback.bearer-required',
+    'device.loopback.discovery',
+    'device.loopback.only',
+    'device.loopback.scheme-case',
+  ],
+  system: ['system.failed'],
+};
