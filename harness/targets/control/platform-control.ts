@@ -106,6 +106,10 @@ export class PlatformControl implements Control {
     return this.#inTurn(async () => {
       await watch.start(this.#timeoutMs, this.#signal);
       const mark = watch.mark;
+      let earliest: number | bigint | undefined;
+      // A watch that has just come back after a restart also brings what happened meanwhile.
+      const published = (): WatchedEvent[] =>
+        watch.since(mark).filter(({ id }) => earliest !== undefined && id >= earliest);
       do {
         const id = await this.#deployAgain();
         const isOfIt = ({ deploymentId }: WatchedEvent): boolean => deploymentId === id;
@@ -115,9 +119,9 @@ export class PlatformControl implements Control {
             `control: the agent reported ${id} as deployed, but its event stream had no event of it within ${this.#timeoutMs / 1000} s`,
           );
         }
-      } while (watch.mark - mark < count);
-      const [first = 0, ...more] = watch
-        .since(mark)
+        earliest ??= event.id;
+      } while (published().length < count);
+      const [first = 0, ...more] = published()
         .map((event) => event.id)
         .sort((left, right) => (left < right ? -1 : 1));
       // For a single event take the last one: those before it are about the deployment that was replaced.
