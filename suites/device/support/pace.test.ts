@@ -24,6 +24,32 @@ describe('a pace', () => {
     expect([pace.batch(300), pace.batch(1), pace.rounds(3), pace.isSlow()]).toEqual([2, 1, 1, true]);
   });
 
+  it('knows an agent that publishes at once after a pause, and once a second otherwise', () => {
+    const { pace } = paceAt();
+    for (const ms of [100, 1000, 100, 100, 100, 100, 100, 100]) pace.took('publish', ms);
+    expect(pace.isSlow('publish')).toBe(false);
+    for (const ms of [900, 100, 100, 100, 100, 100]) pace.took('publish', ms);
+    expect([pace.isSlow('publish'), pace.typicalMs('publish'), pace.batch(300)]).toEqual([true, 900, 2]);
+    // The agent may be right and quick: what control takes its time for gets the whole of the run.
+    expect(pace.whyTooMuch('publish', 300, 600_000)).toBeUndefined();
+    expect(pace.whyTooMuch('publish', 2001, 600_000)).toContain('and 600 s of --max-time are left');
+  });
+
+  it('lets checks that drive wait for those that watch an idle stream', async () => {
+    const { pace } = paceAt();
+    await pace.quiet();
+    const watch = Promise.withResolvers<void>();
+    pace.askForQuiet(watch.promise);
+    let began = false;
+    const driving = pace.quiet().then(() => {
+      began = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(began).toBe(false);
+    watch.resolve();
+    await driving;
+  });
+
   it('takes one slow answer among quick ones for an accident', () => {
     const { pace } = paceAt();
     for (const ms of [3, 4000, 5]) pace.took('answer', ms);

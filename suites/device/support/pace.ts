@@ -11,6 +11,9 @@ type Measure = 'answer' | 'event' | 'publish' | 'deployment' | 'restart';
 
 /** The last few of them: one that was held up says nothing about the target. */
 const KEPT = 5;
+/** An agent that syncs once a second publishes at once after a pause, and makes every other event wait. */
+const KEPT_PUBLISHED = 20;
+const WAITED_MS = 500;
 /** Milliseconds from which a target is slow: with its answers, say, a run that takes seconds would take minutes. */
 const SLOW: Record<Measure, number> = { answer: 150, event: 150, publish: 150, deployment: 1500, restart: 5000 };
 /** What control takes its time for: the target itself may be right and quick, so that nothing but `--max-time` bounds it. */
@@ -50,14 +53,19 @@ export class Pace {
   took(what: Measure, ms: number): void {
     const recent = this.#recent.get(what) ?? [];
     recent.push(ms);
-    if (recent.length > KEPT) recent.shift();
+    if (recent.length > (what === 'publish' ? KEPT_PUBLISHED : KEPT)) recent.shift();
     this.#recent.set(what, recent);
   }
 
-  /** The least of the last few, since only a target that is slow is slow every time; 0 when it is not known yet. */
+  /**
+   * The least of the last few, since only a target that is slow is slow every time; 0 when it is not known yet. What is published may
+   * have to wait in its turn: then it is what two events waited at least.
+   */
   typicalMs(what: Measure): number {
     const recent = this.#recent.get(what) ?? [];
-    return recent.length === 0 ? 0 : Math.min(...recent);
+    const [, waited = 0] = what === 'publish' ? recent.toSorted((a, b) => b - a) : [];
+    if (waited >= WAITED_MS) return waited;
+    return recent.length === 0 ? 0 : Math.min(...recent.slice(-KEPT));
   }
 
   /** Whether the target is slow with one of these; without any, whether the run is late, or the target slow with anything. */
