@@ -39,6 +39,8 @@ const HELP = `npm run soak -- crash [options]
 const APIS = ['device', 'platform'] as const;
 const MOST_SHOWN = 10;
 
+const fileOf = (api: string): string => fileURLToPath(new URL(`crash-${api}.ts`, import.meta.url));
+
 /** Resolves with whether nothing was lost. */
 export async function runCrash(words: readonly string[]): Promise<boolean> {
   const values = toolOptions(
@@ -50,9 +52,10 @@ export async function runCrash(words: readonly string[]): Promise<boolean> {
   const seed = countOf('seed', values.seed ?? String(Date.now() % 2 ** 31), HELP, 0);
   const asked = APIS.filter((api) => (values.api ?? api) === api);
   if (asked.length === 0) refuse(`--api ${values.api}: unknown; known are ${APIS.join(', ')}`, HELP);
-  let held = true;
+  // Where nothing was tried, nothing has held.
+  let held = asked.some((api) => existsSync(fileOf(api)));
   for (const api of asked) {
-    const file = fileURLToPath(new URL(`crash-${api}.ts`, import.meta.url));
+    const file = fileOf(api);
     if (!existsSync(file)) continue;
     const { crashMatrix } = (await import(file)) as { crashMatrix: CrashMatrix };
     using folder = scratch();
