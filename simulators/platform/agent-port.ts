@@ -72,6 +72,8 @@ function listedTo({ store }: Core, deviceId: string, activity: readonly string[]
 function setConnected(core: Core, id: string, connected: boolean): void {
   const row = core.store.collections.device.byId(id);
   if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
+  // An agent takes the place of its stand-in.
+  core.standIns.delete(id);
   const now = timestamp(core.clock);
   core.store.write(() =>
     core.store.collections.device.update(

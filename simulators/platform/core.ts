@@ -14,6 +14,8 @@ export interface Core {
   behaviour: PlatformBehaviour;
   clock: Clock;
   names: DialectNames;
+  /** Ids of the devices that are online without an agent (`domain/stand-ins.ts`). */
+  standIns: Set<string>;
   /** What users wrote is compiled and checked there. */
   checks: CheckPool;
   /** The way to the devices; replaced once the agent side is up. */

@@ -13,6 +13,7 @@ import { Plans } from './control/plans.ts';
 import { type PlatformInfo, serveControl } from './control/server.ts';
 import { type Core, idsFrom } from './core.ts';
 import { archiveDevice, assignGroup, disconnectAll } from './domain/devices.ts';
+import { answering } from './domain/stand-ins.ts';
 import { BASE_PATH, buildServer } from './http/server.ts';
 import { type KeyOption, KeyRing } from './keys.ts';
 import type { PlatformOptions } from './options.ts';
@@ -20,6 +21,8 @@ import type { AgentPort } from './ports.ts';
 import { noMessenger } from './ports.ts';
 import { referenceBehaviour } from './reference.ts';
 import { Renderer } from './render.ts';
+import { applySeed } from './seed/file/apply.ts';
+import { readSeed } from './seed/file/read.ts';
 import { seedWorkspace } from './seed/workspace.ts';
 import { Store } from './store/store.ts';
 
@@ -60,7 +63,9 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const names = DIALECT_NAMES[dialect];
   const ownChecks = options.checks && new CheckPool(options.checks);
   const checks = ownChecks ?? sharedPool;
-  const core: Core = { store, checks, behaviour, clock, names, messenger: noMessenger, newId: idsFrom(seed) };
+  const standIns = new Set<string>();
+  const messenger = answering(standIns, noMessenger);
+  const core: Core = { store, checks, behaviour, clock, names, standIns, messenger, newId: idsFrom(seed) };
   const port = agentPort(core);
   let agentSide: AgentSide | undefined;
   let app: FastifyInstance | undefined;
@@ -68,23 +73,19 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= stopAll([
-      ...[
-        () => controlSide?.close(),
-        () => agentSide?.stop(),
-        () => app?.close(),
-        () => ownChecks?.[Symbol.asyncDispose](),
-        () => store.close(),
-      ],
+      ...[() => controlSide?.close(), () => agentSide?.stop(), () => app?.close()],
+      ...[() => ownChecks?.[Symbol.asyncDispose](), () => store.close()],
     ]);
     return stopping;
   };
   try {
     disconnectAll(core);
     if (options.devices) seedWorkspace(core, { devices: options.devices, seed });
+    if (options.seedFile !== undefined && isEmpty(core)) await applySeed(core, readSeed(options.seedFile));
     if (options.mqtt !== false) {
       const { mqtt = {}, minKeyBits } = options;
       agentSide = await createAgentSide(port, { dialect, clock, mqtt, tls, minKeyBits, log });
-      core.messenger = agentSide.messenger;
+      core.messenger = answering(core.standIns, agentSide.messenger);
     }
     const side = agentSide;
     const renderer = new Renderer(core);
@@ -118,6 +119,9 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     [Symbol.asyncDispose]: stop,
   };
 }
+
+/** Nothing of a seed can be in the way of what is there. */
+const isEmpty = ({ store }: Core): boolean => Object.values(store.collections).every(({ size }) => size === 0);
 
 function addressesOf(app: FastifyInstance, tls: PlatformOptions['tls'], agentSide: AgentSide | undefined) {
   const { port } = app.server.address() as AddressInfo;

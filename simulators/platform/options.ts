@@ -15,6 +15,8 @@ export interface PlatformOptions {
   db?: string;
   /** Seeds a workspace of that many devices, unless the database already holds some. */
   devices?: number;
+  /** Text of a seed file (YAML): makes its workspace, unless the database already holds anything. */
+  seedFile?: string;
   /** Drives ids, seeded data and faults: the same for the same seed. Default: drawn. */
   seed?: number | string;
   /** The embedded broker's port (default 0), a broker elsewhere, or no agent side at all. */

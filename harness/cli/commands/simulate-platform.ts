@@ -30,6 +30,11 @@ export const platformOptionTable = {
     describe: 'Create this many devices in an empty workspace',
     group: API,
   },
+  'seed-file': {
+    type: 'string',
+    describe: 'Create the workspace that this YAML file describes, in an empty one',
+    group: API,
+  },
   seed: { type: 'string', describe: 'Seed of ids, the workspace and faults', group: API },
   control: {
     type: 'number',
@@ -99,6 +104,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
     ...(keys && { keys }),
     ...(args.db !== undefined && { db: args.db }),
     ...(args.devices !== undefined && { devices: args.devices }),
+    ...seedFileOf(args),
     ...(args.seed !== undefined && { seed: args.seed }),
     ...(await controlOf(args)),
     ...mqttOf(args),
@@ -109,6 +115,12 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
       faults: usage('--fault', () => Object.assign({}, ...(args.fault ?? []).map(parseFaults))),
     }),
   };
+}
+
+function seedFileOf({ 'seed-file': file, devices }: SimulatePlatformArguments): Pick<PlatformOptions, 'seedFile'> {
+  if (file === undefined) return {};
+  if (devices !== undefined) throw new UsageError('--seed-file and --devices: give one; each makes a whole workspace');
+  return { seedFile: readable('--seed-file', file) };
 }
 
 async function controlOf(args: SimulatePlatformArguments): Promise<Pick<PlatformOptions, 'control'>> {
@@ -192,10 +204,11 @@ export const simulatePlatformCommand = command({
   options: platformOptionTable,
   examples: [
     ['muster simulate platform --devices 500 --seed 7', 'a workspace to develop against'],
+    ['muster simulate platform --seed-file fixtures/workspaces/warehouse.yaml', 'a workspace of your own'],
     ['muster simulate platform --devices 30 --seed 7 --control 8081', 'one that tests reset between them'],
     ['muster simulate platform --api-key a --api-key b=devices:read', 'a second key that may only read devices'],
   ],
-  epilogue: `When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the key when none was given. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against config schemas in CUE. Seeded devices are never online, because nothing is connected.`,
+  epilogue: `When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the key when none was given. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can make some online without an agent.`,
   async run(args) {
     const asked = args.defect ?? args.variant;
     const list = asked === undefined ? undefined : listAsked(args, await known());
@@ -241,6 +254,7 @@ function startProblem(error: unknown, args: SimulatePlatformArguments): unknown 
   if (code === 'EACCES') return new UsageError(`${option}: ${port} may not be bound`);
   if (code?.startsWith('ERR_OSSL')) return new UsageError(`--tls-cert, --tls-key: cannot be used: ${message}`);
   if (name === 'DatabaseError') return new UsageError(`--db: ${message}`);
+  if (name === 'SeedError') return new UsageError(`--seed-file ${args['seed-file']}: ${message}`);
   if (name === 'BrokerError') return new UsageError(`--mqtt: ${message}`);
   return error;
 }

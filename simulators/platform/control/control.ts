@@ -5,7 +5,6 @@ import type { Resource } from '../behaviour.ts';
 import type { Core } from '../core.ts';
 import { archiveDevice, assignGroup, disconnectAll } from '../domain/devices.ts';
 import { conflict, find } from '../domain/find.ts';
-import type { DeviceMessenger } from '../ports.ts';
 import type { Renderer } from '../render.ts';
 import type { DeviceRow } from '../store/rows.ts';
 import { Plans } from './plans.ts';
@@ -20,7 +19,8 @@ export class PlatformControl implements Disposable {
   readonly #core: Core;
   readonly #renderer: Renderer;
   readonly #snapshots: Snapshots;
-  readonly #online = new Set<string>();
+  /** By snapshot. */
+  readonly #standIns = new Map<string, readonly string[]>();
 
   /** Takes the state as it is now for the one that `reset` goes back to. */
   constructor(core: Core, renderer: Renderer, plans = new Plans()) {
@@ -28,13 +28,11 @@ export class PlatformControl implements Disposable {
     this.#renderer = renderer;
     this.plans = plans;
     this.#snapshots = new Snapshots(core.store);
-    this.#snapshots.take(START);
-    core.messenger = this.#answering(core.messenger);
+    this.#take(START);
   }
 
   /** Each of these gives the device in the newest API version. */
   archiveDevice(id: string): Resource {
-    this.#online.delete(id);
     return this.#shown(archiveDevice(this.#core, id));
   }
   assignGroup(id: string, groupId: string | null): Resource {
@@ -48,8 +46,8 @@ export class PlatformControl implements Disposable {
   setOnline(id: string, online: boolean): Resource {
     const row = find(this.#core, 'device', id);
     if (row.status === 'archived') throw conflict('device_archived', 'an archived device cannot be online or offline');
-    if (online) this.#online.add(id);
-    else if (!this.#online.delete(id)) this.#core.messenger.disconnect(id);
+    if (online) this.#core.standIns.add(id);
+    else if (!this.#core.standIns.delete(id)) this.#core.messenger.disconnect(id);
     const now = timestamp(this.#core.clock);
     const change = online
       ? { status: 'online' as const, last_connected_at: now, updated_at: now }
@@ -62,7 +60,7 @@ export class PlatformControl implements Disposable {
   }
   snapshot(name: string): void {
     if (name === START) throw conflict('snapshot_exists', `${START} is the state at the start, which stays as it is`);
-    this.#snapshots.take(name);
+    this.#take(name);
   }
   removeSnapshot(name: string): void {
     if (name === START) throw conflict('snapshot_in_use', `${START} is the state at the start, which reset needs`);
@@ -73,7 +71,8 @@ export class PlatformControl implements Disposable {
   restore(name: string): void {
     const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
     this.#snapshots.restore(name);
-    this.#online.clear();
+    this.#core.standIns.clear();
+    for (const id of this.#standIns.get(name) ?? []) this.#core.standIns.add(id);
     disconnectAll(this.#core);
     for (const id of connected) this.#core.messenger.disconnect(id);
   }
@@ -92,18 +91,8 @@ export class PlatformControl implements Disposable {
     return this.#renderer.value('device', row, NEWEST_VERSION, {});
   }
 
-  /** A device that control made online answers pings itself. */
-  #answering(messenger: DeviceMessenger): DeviceMessenger {
-    return {
-      ping: (id, timeoutNanos) =>
-        this.#online.has(id)
-          ? Promise.resolve({ code: 'success', round_trip_nanos: PING_NANOS })
-          : messenger.ping(id, timeoutNanos),
-      requestSync: (id) => messenger.requestSync(id),
-      disconnect: (id) => messenger.disconnect(id),
-    };
+  #take(name: string): void {
+    this.#snapshots.take(name);
+    this.#standIns.set(name, [...this.#core.standIns]);
   }
 }
-
-/** What such a device reports as the round trip of a ping. */
-const PING_NANOS = 1_000_000;

@@ -24,11 +24,11 @@ export async function newConfigInstance(
   }
   const { schema } = placeOf(core, request);
   if (core.behaviour.validatesContent) await checkContent(core, schema, content);
-  return () => write(core, request);
+  return () => writeConfigInstance(core, request);
 }
 
-/** The schema may be gone by now: a platform can be reset while content is checked. */
-function write(core: Core, request: CreateConfigInstance): ConfigInstanceRow {
+/** Content has been checked. Throws PlatformError: its schema may be gone, because a platform can be reset meanwhile. */
+export function writeConfigInstance(core: Core, request: CreateConfigInstance): ConfigInstanceRow {
   const { schema, slot } = placeOf(core, request);
   const { content } = request;
   return core.store.write(() => {

@@ -25,12 +25,18 @@ export async function newConfigSchema(
   version: SupportedVersion,
 ): Promise<() => ConfigSchemaRow> {
   const { language, format, documents } = request;
-  const drafted = () => draft(core, request, version);
   // What costs nothing to tell comes first. It may be otherwise once the documents are checked, so the write asks again.
-  drafted();
+  draft(core, request, version);
   if (language === 'jsonschema') await checkSchema(core, { format, documents });
-  return () => insert(core, 'config_schema', drafted());
+  return () => writeConfigSchema(core, request, version);
 }
+
+/** Documents have been checked. Throws PlatformError for everything else. */
+export const writeConfigSchema = (
+  core: Core,
+  request: CreateConfigSchema,
+  version: SupportedVersion,
+): ConfigSchemaRow => insert(core, 'config_schema', draft(core, request, version));
 
 /** The row under the id that it gets. Throws PlatformError. */
 function draft(core: Core, request: CreateConfigSchema, version: SupportedVersion) {

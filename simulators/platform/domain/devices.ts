@@ -51,6 +51,7 @@ export function archiveDevice(core: Core, id: string): DeviceRow {
       updated_at: now,
     }),
   );
+  core.standIns.delete(id);
   core.messenger.disconnect(id);
   return archived;
 }
@@ -61,6 +62,7 @@ export function disconnectAll(core: Core): void {
   const devices = core.store.collections.device;
   core.store.write(() => {
     for (const row of devices.where({ status: 'online' })) {
+      if (core.standIns.has(row.id)) continue;
       devices.update(row, { status: 'offline', last_disconnected_at: now, updated_at: now });
     }
   });
