@@ -98,6 +98,11 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     async () => (await import('./commands/report.ts')).report,
   ),
   entry(
+    'compare [file..]',
+    'Show what differs between releases or implementations, and gate a release by it',
+    async () => (await import('./commands/compare.ts')).compare,
+  ),
+  entry(
     'verify <file>',
     'Check a certificate, and show what it claims and what it does not',
     async () => (await import('./commands/verify.ts')).verify,

@@ -25,6 +25,7 @@ import {
   tally,
   worst,
 } from './groups.ts';
+import { PALETTE } from './palette.ts';
 import { headlineOf, isUndriven, showsCoverage, toneOf } from './verdict.ts';
 
 const POLICY =
@@ -192,12 +193,7 @@ function exchange(recorded: Recorded): string {
 
 /** Style sheet of the HTML report: light and dark, from a phone to a wide screen. */
 const STYLE = `
-:root{color-scheme:light dark;
---ground:light-dark(#f6f7f9,#14161a);--card:light-dark(#fff,#1c1f25);--line:light-dark(#e0e3e8,#2e333c);
---ink:light-dark(#1a1d23,#e6e8ec);--soft:light-dark(#5c6370,#9aa2b1);--code:light-dark(#f0f2f5,#12141a);
---pass:light-dark(#1a7f4b,#4cc38a);--fail:light-dark(#c3292b,#ff6b6b);--warn:light-dark(#9a6200,#e8b04b);
---blocked:light-dark(#a33a9b,#e58fe0);--known:light-dark(#1f6f9f,#6cb8e8);--na:light-dark(#69707d,#7f8897)}
-*{box-sizing:border-box}
+${PALETTE}*{box-sizing:border-box}
 body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:62rem;margin:0 auto;padding:1.25rem 1rem 4rem}
 h1{font-size:1.7rem;line-height:1.2;margin:0}
@@ -243,7 +239,6 @@ ul.ids{margin:.2rem 0 .8rem;padding:0;list-style:none;display:flex;flex-wrap:wra
 .check{border-top:1px solid var(--line);padding:.4rem 0;display:flex;gap:.6rem;align-items:baseline;flex-wrap:wrap}
 .check:first-child{border-top:0}
 .check .what{flex:1 1 16rem;min-width:0}
-.pass{--tone:var(--pass)}.fail,.fixed{--tone:var(--fail)}.warn{--tone:var(--warn)}.blocked{--tone:var(--blocked)}.known{--tone:var(--known)}.not_applicable{--tone:var(--na)}
 [hidden]{display:none!important}
 footer{margin-top:3rem;color:var(--soft);font-size:.85rem}
 @media(max-width:40rem){.observed{grid-template-columns:minmax(0,1fr)}.observed dd{margin-bottom:.5rem}.brief{padding-left:0}.body{padding-left:.9rem}dl{gap:.15rem .7rem}.banner{padding:1rem}h1{font-size:1.4rem}}

@@ -78,6 +78,7 @@ export const statement = shape(
               digest_missing: Type.Optional(text),
               artifact: Type.Optional(Type.Object({ name: text, digest: sha256 }, closed)),
               verdicts: Type.Array(verdict, { minItems: 1 }),
+              observed: Type.Optional(Type.Array(Type.Object({ check: text, name: text, value: text }, closed))),
             },
             closed,
           ),
@@ -152,6 +153,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
         ...(target.version === undefined ? {} : { subject_version: target.version }),
         ...subjectDetails(target),
         verdicts: report.checks.map(verdictOf),
+        ...observedIn(report),
       },
     },
   };
@@ -214,6 +216,14 @@ function verdictOf({
   reason,
 }: CheckResult): Statement['predicate']['muster']['verdicts'][number] {
   return { id, level, section, outcome, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Choices where the specification is silent, so that certificates can be compared. */
+function observedIn({ checks }: Report): Pick<Statement['predicate']['muster'], 'observed'> {
+  const observed = checks.flatMap(({ id, observed: choices = [] }) =>
+    choices.map((choice) => ({ check: id, ...choice })),
+  );
+  return observed.length === 0 ? {} : { observed };
 }
 
 /** The suites of one Muster. */

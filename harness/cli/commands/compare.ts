@@ -1,0 +1,143 @@
+/** `muster compare`: what differs between reports, certificates, or implementations that are checked one after the other. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { painter } from '../../common/terminal.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
+import { prepareFile, writeWhole } from '../../common/user-files.ts';
+import { comparePage } from '../../reports/compare/compare-page.ts';
+import { compareText } from '../../reports/compare/compare-text.ts';
+import { type Comparison, compare as compareEntries } from '../../reports/compare/comparison.ts';
+import { type Entry, entryOf, readEntries } from '../../reports/compare/entries.ts';
+import { GATES, type GateVerdict, verdictOf } from '../../reports/compare/gate.ts';
+import { looksLikeReport, readJson, reportFrom } from '../../reports/read.ts';
+import { APIS } from '../../runner/types.ts';
+import { type CommandContext, columns, command, complete, type OptionsOf, type OptionTable } from '../options.ts';
+import { VERSION } from '../version.ts';
+
+const options = {
+  file: {
+    type: 'string',
+    positional: true,
+    array: true,
+    describe: 'Reports in JSON, certificates, or folders of these as a history',
+  },
+  image: { type: 'string', array: true, describe: 'Container images to check first, one after the other' },
+  command: { type: 'string', array: true, describe: 'Command lines to check first, one after the other' },
+  api: { type: 'string', choices: APIS, default: 'device', describe: 'What to check of images and commands' },
+  gate: {
+    type: 'string',
+    choices: GATES,
+    default: 'none',
+    describe:
+      'Exit 1 when the last one fails what the one before it passed (regressions), or also answers in another way where the specification is silent (behaviour)',
+  },
+  report: {
+    type: 'string',
+    array: true,
+    describe: 'Report: pretty, html or json, each with =FILE',
+    defaultText: 'pretty',
+  },
+  out: { type: 'string', describe: 'Folder that keeps the reports of what was checked first' },
+} as const satisfies OptionTable;
+
+export const compare = command({
+  options,
+  takesRest: true,
+  examples: [
+    ['muster compare 1.2.json 1.3.json --gate regressions', 'two releases'],
+    ['muster compare mine.json theirs.json --report html=compare.html', 'two implementations, as a page'],
+    ['muster compare reports/', 'a folder of reports as a history'],
+    [
+      'muster compare --image agent:1.2 --image agent:1.3 -- --socket /run/agent.sock --fast',
+      'check two images first: options after -- are those of muster check',
+    ],
+  ],
+  epilogue: 'Certificates are read without a look at their signature: muster verify checks it.',
+  async run(args, context) {
+    const formats = (args.report ?? ['pretty']).map(wanted);
+    const kept = readEntries(args.file ?? []);
+    const made = await checked(args, context);
+    if (made === 'interrupted') return EXIT.interrupted;
+    const entries = [...kept, ...made];
+    const comparison = compareEntries(entries);
+    const verdict = verdictOf(comparison.changes, args.gate);
+    for (const { name, file } of formats) {
+      const text = TEXTS[name](comparison, verdict, file === undefined);
+      if (file === undefined) process.stdout.write(text);
+      else writeWhole(file, text);
+    }
+    return verdict.code;
+  },
+});
+
+type Args = OptionsOf<typeof options>;
+
+const TEXTS = {
+  pretty: (comparison: Comparison, verdict: GateVerdict, terminal: boolean) =>
+    compareText(comparison, verdict, painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' }), columns()),
+  html: (comparison: Comparison, verdict: GateVerdict) => comparePage(comparison, verdict, VERSION),
+  json: (comparison: Comparison, verdict: GateVerdict) => `${JSON.stringify(asJson(comparison, verdict), null, 2)}\n`,
+} as const;
+type Format = keyof typeof TEXTS;
+
+const isFormat = (name: string): name is Format => Object.hasOwn(TEXTS, name);
+
+function wanted(spec: string): { name: Format; file?: string } {
+  const [name = '', ...rest] = spec.split('=');
+  if (!isFormat(name)) {
+    throw new UsageError(`--report ${spec}: accepted are ${Object.keys(TEXTS).join(', ')}, each with or without =FILE`);
+  }
+  if (rest.length === 0) return { name };
+  const file = rest.join('=');
+  if (file === '') throw new UsageError(`--report ${spec}: the file after = is missing`);
+  return { name, file: prepareFile(`--report ${spec}`, file) };
+}
+
+/** The shape of `--report json`. */
+const asJson = ({ entries, requirements, choices, changes }: Comparison, { word, code, meaning }: GateVerdict) => ({
+  verdict: word,
+  exit_code: code,
+  meaning,
+  entries: entries.map(({ label, api, startedAt }) => ({ label, api, started_at: startedAt })),
+  requirements: requirements.map((row) => ({ ...row, outcomes: row.outcomes.map((outcome) => outcome ?? null) })),
+  choices: choices.map((row) => ({ ...row, values: row.values.map((value) => value ?? null) })),
+  changes: {
+    regressions: changes.regressions.map(({ id }) => id),
+    undecided: changes.undecided.map(({ id }) => id),
+    mended: changes.mended.map(({ id }) => id),
+    behaviour: changes.behaviour.map(({ check, name }) => ({ check, name })),
+  },
+});
+
+/** Checks images and commands, and reads their reports. */
+async function checked(
+  { image = [], command: lines = [], api, out }: Args,
+  context: CommandContext,
+): Promise<Entry[] | 'interrupted'> {
+  const targets = [
+    ...image.map((value) => ({ option: '--image', value })),
+    ...lines.map((value) => ({ option: '--command', value })),
+  ];
+  if (targets.length === 0) return [];
+  const folder = out === undefined ? mkdtempSync(join(tmpdir(), 'muster-compare-')) : resolve(out);
+  mkdirSync(folder, { recursive: true });
+  try {
+    const entries: Entry[] = [];
+    for (const [index, { option, value }] of targets.entries()) {
+      const file = join(folder, `${index + 1}.json`);
+      process.stderr.write(`checking ${value}\n`);
+      const words = ['check', api, option, value, '--report', `json=${file}`, ...context.rest];
+      const parsed = await context.parse(words);
+      if (parsed === undefined) return [];
+      const code = await parsed.command.run(complete(parsed.command.options, parsed.given) as never, context);
+      if (code === EXIT.interrupted) return 'interrupted';
+      const json = readJson(file);
+      if (looksLikeReport(json)) entries.push(entryOf(reportFrom(json, file), value));
+    }
+    return entries;
+  } finally {
+    if (out === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,83 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { certificateIssuer } from '../reports/certificate/issue.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
+import type { CheckResult } from '../runner/types.ts';
+import { refusal, runCommand } from './testing/in-process.ts';
+import { muster } from './testing/muster.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-compare-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const place = (name: string): string => join(folder, name);
+
+const kept = (name: string, checks: CheckResult[], startedAt = '2026-11-20T00:00:00.000Z'): string => {
+  writeFileSync(place(name), JSON.stringify({ ...sampleReport(checks, { complete: true }), started_at: startedAt }));
+  return place(name);
+};
+
+/** The exit code and what is printed. */
+async function compared(...words: string[]): Promise<[code: number, text: string]> {
+  let text = '';
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
+    text += String(part);
+    return true;
+  });
+  try {
+    return [await runCommand(['compare', ...words]), text];
+  } finally {
+    spy.mockRestore();
+  }
+}
+
+describe('muster compare', () => {
+  const id = 'device.events.replay.exclusive';
+  const good = kept('good.json', [sampleResult(), sampleResult({ id })]);
+  const bad = kept('bad.json', [sampleResult(), sampleFailure({ id })], '2026-11-21T00:00:00.000Z');
+
+  it('gates a release by the one before it', async () => {
+    expect(await compared(good, bad)).toEqual([0, expect.stringContaining('COMPARED')]);
+    expect(await compared(good, bad, '--gate', 'regressions')).toEqual([1, expect.stringContaining('REGRESSED')]);
+    expect(await compared(bad, good, '--gate', 'regressions')).toEqual([0, expect.stringContaining('NO REGRESSION')]);
+  });
+
+  it('writes a page and JSON', async () => {
+    await compared(good, bad, '--report', `html=${place('c.html')}`, `json=${place('c.json')}`);
+    expect(readFileSync(place('c.html'), 'utf8')).toContain(id);
+    expect(JSON.parse(readFileSync(place('c.json'), 'utf8'))).toMatchObject({
+      verdict: 'COMPARED',
+      exit_code: 0,
+      changes: { regressions: [id], behaviour: [] },
+    });
+  });
+
+  it('takes a folder as a history, in the order of time', async () => {
+    mkdirSync(place('history'));
+    kept('history/b.json', [sampleResult()], '2026-11-01T00:00:00.000Z');
+    kept('history/a.json', [sampleFailure({ id: 'device.events.frame' })], '2026-11-02T00:00:00.000Z');
+    writeFileSync(place('history/notes.json'), '{"mine": true}');
+    const [code, text] = await compared(place('history'), '--gate', 'regressions');
+    expect(code).toBe(1);
+    expect(text).toContain('2 reports');
+  });
+
+  it('compares a certificate with a report, choices included', async () => {
+    const key = place('key.pem');
+    expect((await muster('keygen', key)).code).toBe(0);
+    const observed = [{ name: 'body of a 410', value: 'empty' }];
+    certificateIssuer(place('c.cert.json'), key).issue(sampleReport([sampleResult({ observed })], { complete: true }));
+    const other = kept('other.json', [sampleResult({ observed: [{ name: 'body of a 410', value: 'text' }] })]);
+    const [code, text] = await compared(place('c.cert.json'), other, '--gate', 'behaviour');
+    expect([code, text]).toEqual([1, expect.stringMatching(/\(certificate\)[\s\S]*body of a 410[\s\S]*CHANGED/)]);
+  });
+
+  it.each([
+    [[good], /only one report: give two or more/],
+    [[good, place('none.json')], /none\.json: cannot be read/],
+    [[good, good, '--report', 'junit'], /--report junit: accepted are pretty, html, json/],
+    [[good, folder, '--report', 'html='], /the file after = is missing/],
+  ])('refuses %j', async (words, message) => {
+    expect(await refusal(['compare', ...words])).toMatch(message);
+  });
+});
