@@ -35,9 +35,9 @@ ${choiceTable('Choices that are the same', same(choices), comparison, false)}
 const differing = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => differs);
 const same = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => !differs);
 
-function banner({ entries, requirements, choices }: Comparison, { word, code, meaning }: GateVerdict): Markup {
+function banner({ entries, requirements, choices }: Comparison, { word, tone, code, meaning }: GateVerdict): Markup {
   const alike = (rows: readonly { differs: boolean }[]): string => `${same(rows).length} of ${rows.length}`;
-  return html`<div class="banner ${code === 0 ? 'pass' : 'fail'}"><h1>${word}</h1>
+  return html`<div class="banner ${tone}"><h1>${word}</h1>
 <p>Exit ${code}: ${printable(meaning)}.</p><p>${alike(requirements)} checks and ${alike(choices)} choices are the same.</p>
 <ol>${entries.map(({ label, startedAt, api }) => html`<li><b>${printable(label)}</b> <span class="soft">${api} · ${startedAt}</span></li>`)}</ol></div>`;
 }

@@ -3,12 +3,14 @@ import { cutTo, type Paint, printable, wrap } from '../../common/terminal.ts';
 import type { Outcome } from '../../runner/types.ts';
 import { OUTCOME_WORDS, plural, SYMBOLS } from '../groups.ts';
 import { COLOURS } from '../pretty-findings.ts';
-import type { ChoiceRow, Comparison, RequirementRow } from './comparison.ts';
+import { type ChoiceRow, type Comparison, judgedApart, type RequirementRow } from './comparison.ts';
 import type { GateVerdict } from './gate.ts';
 
 const MARK = 3;
 /** Ids of changed checks that are named. The page has all. */
 const NAMED = 12;
+
+const TONES = { pass: 'green', warn: 'yellow', fail: 'red' } as const;
 
 /** Lines for a terminal of so many columns, ready to be written. */
 export function compareText(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string {
@@ -40,7 +42,7 @@ function legend({ entries, requirements, choices }: Comparison, paint: Paint, co
 function requirementsThatDiffer({ entries, requirements }: Comparison, paint: Paint, columns: number): string[] {
   const differing = requirements.filter(({ differs }) => differs);
   if (differing.length === 0) return [];
-  const rows = differing.filter(({ outcomes }) => new Set(outcomes.filter(isDecided)).size > 1);
+  const rows = differing.filter(judgedApart);
   const others = differing.length - rows.length;
   const head = entries.map((_, index) => String(index + 1).padStart(MARK)).join('');
   const marks = MARK * entries.length;
@@ -55,9 +57,6 @@ function requirementsThatDiffer({ entries, requirements }: Comparison, paint: Pa
     ...(others === 0 ? [] : [paint('dim', `  ${others} were not decided by all of them; --report html lists these`)]),
   ];
 }
-
-const DECIDED: ReadonlySet<Outcome | undefined> = new Set(['pass', 'fail', 'warn', 'known', 'fixed']);
-const isDecided = (outcome: Outcome | undefined): boolean => DECIDED.has(outcome);
 
 const mark = (outcome: Outcome | undefined, paint: Paint): string =>
   outcome === undefined ? '–'.padStart(MARK) : paint(COLOURS[outcome], SYMBOLS[outcome].padStart(MARK));
@@ -122,7 +121,7 @@ function closing({ requirements, choices }: Comparison, verdict: GateVerdict, pa
     `${rows.filter(({ differs }) => !differs).length} of ${rows.length}`;
   return [
     paint('dim', '─'.repeat(Math.min(columns, 72))),
-    `${paint(['bold', verdict.code === 0 ? 'green' : 'red'], verdict.word)}  ${same(requirements)} checks and ${same(choices)} choices are the same`,
+    `${paint(['bold', TONES[verdict.tone]], verdict.word)}  ${same(requirements)} checks and ${same(choices)} choices are the same`,
     ...wrap(`exit ${verdict.code}: ${verdict.meaning}`, columns).map((line) => paint('dim', line)),
   ];
 }

@@ -45,6 +45,9 @@ export interface Changes {
   behaviour: ChoiceRow[];
 }
 
+const HELD: ReadonlySet<Outcome | undefined> = new Set(['pass', 'fixed']);
+const BROKEN: ReadonlySet<Outcome | undefined> = new Set(['fail', 'warn', 'known']);
+
 /** @throws UsageError when there are fewer than two entries, or entries of different APIs */
 export function compare(given: readonly Entry[]): Comparison {
   if (given.length < 2) throw new UsageError('there is only one report: give two or more to compare');
@@ -54,13 +57,10 @@ export function compare(given: readonly Entry[]): Comparison {
     throw new UsageError(`reports of one API can be compared, and these are of ${apis.size} (${said})`);
   }
   const entries = labelled(given);
-  const requirements = differencesFirst(requirementRows(entries));
+  const requirements = differencesFirst(requirementRows(entries), judgedApart);
   const choices = differencesFirst(choiceRows(entries));
   return { entries, requirements, choices, changes: changesIn(requirements, choices) };
 }
-
-const HELD: ReadonlySet<Outcome | undefined> = new Set(['pass', 'fixed']);
-const BROKEN: ReadonlySet<Outcome | undefined> = new Set(['fail', 'warn', 'known']);
 
 function changesIn(requirements: readonly RequirementRow[], choices: readonly ChoiceRow[]): Changes {
   const from = (before: ReadonlySet<Outcome | undefined>, isNow: (outcome: Outcome | undefined) => boolean) =>
@@ -76,8 +76,17 @@ function changesIn(requirements: readonly RequirementRow[], choices: readonly Ch
   };
 }
 
-const differencesFirst = <T extends { differs: boolean }>(rows: readonly T[]): T[] =>
-  rows.toSorted((a, b) => Number(b.differs) - Number(a.differs));
+const differencesFirst = <T extends { differs: boolean }>(
+  rows: readonly T[],
+  isTelling: (row: T) => boolean = () => false,
+): T[] => {
+  const weight = (row: T): number => Number(row.differs) + Number(isTelling(row));
+  return rows.toSorted((a, b) => weight(b) - weight(a));
+};
+
+/** Whether two entries decided a check, and not in the same way. What one of them did not decide tells less. */
+export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
+  new Set(outcomes.filter((outcome) => HELD.has(outcome) || BROKEN.has(outcome))).size > 1;
 
 function requirementRows(entries: readonly Entry[]): RequirementRow[] {
   const checks = entries.map((entry) => new Map(entry.checks.map((check) => [check.id, check])));

@@ -11,6 +11,8 @@ export type Gate = (typeof GATES)[number];
 /** What a gate makes of the changes. */
 export interface GateVerdict {
   word: 'COMPARED' | 'NO REGRESSION' | 'REGRESSED' | 'CHANGED' | 'UNDECIDED';
+  /** `warn` where nothing was asked for and something no longer holds. */
+  tone: 'pass' | 'warn' | 'fail';
   /** The exit code: 0, 1 when it may not follow, 2 when that is not decided. */
   code: number;
   meaning: string;
@@ -18,18 +20,22 @@ export interface GateVerdict {
 
 /** The verdict of a gate. */
 export function verdictOf({ regressions, undecided, behaviour }: Changes, gate: Gate): GateVerdict {
-  const held = regressions.length === 0 ? 'nothing that held has failed' : `${holds(regressions.length)} no longer`;
-  if (gate === 'none') return { word: 'COMPARED', code: EXIT.conformant, meaning: `${held}; --gate was not given` };
-  if (regressions.length > 0) return { word: 'REGRESSED', code: EXIT.nonconformant, meaning: held };
+  const broken = regressions.length > 0;
+  const held = broken ? `${holds(regressions.length)} no longer` : 'nothing that held has failed';
+  if (gate === 'none') {
+    const meaning = `${held}; --gate was not given`;
+    return { word: 'COMPARED', tone: broken ? 'warn' : 'pass', code: EXIT.conformant, meaning };
+  }
+  if (broken) return { word: 'REGRESSED', tone: 'fail', code: EXIT.nonconformant, meaning: held };
   if (gate === 'behaviour' && behaviour.length > 0) {
     const meaning = `${plural(behaviour.length, 'choice')} changed where the specification is silent`;
-    return { word: 'CHANGED', code: EXIT.nonconformant, meaning };
+    return { word: 'CHANGED', tone: 'fail', code: EXIT.nonconformant, meaning };
   }
   if (undecided.length > 0) {
     const meaning = `${plural(undecided.length, 'check')} passed before and ${undecided.length === 1 ? 'is' : 'are'} blocked now`;
-    return { word: 'UNDECIDED', code: EXIT.incomplete, meaning };
+    return { word: 'UNDECIDED', tone: 'fail', code: EXIT.incomplete, meaning };
   }
-  return { word: 'NO REGRESSION', code: EXIT.conformant, meaning: held };
+  return { word: 'NO REGRESSION', tone: 'pass', code: EXIT.conformant, meaning: held };
 }
 
 const holds = (count: number): string => `${plural(count, 'requirement')} ${count === 1 ? 'holds' : 'hold'}`;
