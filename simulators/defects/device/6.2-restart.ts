@@ -59,7 +59,11 @@ export const defects = [
     { log: { highest: (last) => last, keepFrom: ({ latest }) => latest + 1 } },
   ),
   defect('torn-line-glued', 'Writes the next event behind a torn line, on the same line.', ['device.log.torn-tail'], {
-    log: { opening: () => 'keep' },
+    log: {
+      opening: () => 'keep',
+      // With a space behind it, a line gets no checksum, which would tell where the event behind the torn line begins.
+      lines: (events) => events.map(({ json }) => `${json} \n`).join(''),
+    },
   }),
   defect(
     'torn-line-empties-log',

@@ -64,9 +64,9 @@ export const defects = [
   }),
   defect(
     'few-connections',
-    'Accepts only 48 connections at once, so that a few silent clients shut out all others.',
+    'Accepts only 12 connections at once, so that a few silent clients shut out all others.',
     ['device.robust.requests.unfinished'],
-    { transport: { accepts: (open) => open < 48 } },
+    { transport: { accepts: (open) => open < 12 } },
   ),
   defect(
     'subscribers-leak',
