@@ -94,7 +94,7 @@ export async function runAndReport<T extends CheckTable, Context>(
     }
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
-    return { code: code === EXIT.conformant && unwritten.length > 0 ? EXIT.harness : code, report };
+    return { code: unwritten.length > 0 && code !== EXIT.nonconformant ? EXIT.harness : code, report };
   } catch (error) {
     if (interrupt.signal.aborted && isAbort(error, interrupt.signal)) {
       process.stderr.write('muster: interrupted before anything was checked; nothing is left running\n');

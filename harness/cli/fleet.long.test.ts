@@ -73,7 +73,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     await using platform = await simulatePlatform({ mqtt: false, keys });
     const args = fleets.words('  - { do: hold, for: 1h, ping: 10/s }\n', { platform: platform.url, uplink: 'polling' });
     const { code, stdout } = await fleets.run(args, { MUSTER_API_KEY: key });
-    expect(stdout).toMatch(/✗ incomplete .*\n +- the canary robot-000000 did not come online/);
+    expect(stdout).toMatch(/✗ outcome: INCOMPLETE .*\n +- the canary robot-000000 did not come online/);
     expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/no other robot would: HTTP 403 [^·]*\(GET \/deployments\)/);
     expect(stdout).toContain('exit 2: the run is not complete');
     expect(code).toBe(2);
