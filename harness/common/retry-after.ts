@@ -12,6 +12,8 @@ export interface RetryHeaders {
  */
 export function retryAfterMs({ 'retry-after': asked = '', date = '' }: RetryHeaders): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(asked)) return Number(asked) * 1000;
+  // Some engines take a bare number for a year.
+  if (!/^\s*[a-z]{3,}/i.test(asked)) return undefined;
   const named = Date.parse(asked) - (Date.parse(date) || Date.now());
   return Number.isFinite(named) ? named : undefined;
 }

@@ -22,7 +22,7 @@ interface Interrupted {
 
 interface Left {
   processes: number;
-  /** Unix sockets below the fleet's folder that the kernel knows. TCP sockets go with their process. */
+  /** Unix sockets in the fleet's folder. TCP sockets go with their process. */
   sockets: number;
   /** Folders and files for a time; the cache of compiled code that Node keeps there is not one of them. */
   folders: number;
@@ -97,10 +97,9 @@ function leftOf(group: number, temporary: string): Left {
   const processes = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => groupOf(pid) === group).length;
-  const unix = readFileSync('/proc/net/unix', 'utf8').split('\n');
   return {
     processes,
-    sockets: unix.filter((line) => line.includes(temporary)).length,
+    sockets: readdirSync(temporary, { recursive: true, withFileTypes: true }).filter((entry) => entry.isSocket()).length,
     folders: readdirSync(temporary).filter((name) => name.startsWith('muster-')).length,
   };
 }
