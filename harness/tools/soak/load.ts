@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { type EventStream, openEvents } from '../../client/sse.ts';
+import type { Report } from '../../runner/types.ts';
 
 /** What the work did, by name, and what it found wrong. */
 export interface Tally {
@@ -124,9 +125,15 @@ export function call(tally: Tally, http: HttpClient, signal: AbortSignal): Promi
   let id = '';
   return repeat(tally, 'call', signal, async () => {
     rounds += 1;
-    const expect = async (wanted: number, method: string, path: string, body?: object): Promise<unknown> => {
+    const expect = async (
+      wanted: number | readonly number[],
+      method: string,
+      path: string,
+      body?: object,
+    ): Promise<unknown> => {
       const answer = await fresh(http).request({ method, path, ...(body === undefined ? {} : { body }) });
-      if (answer.status !== wanted) throw new Error(`${method} ${path} is answered ${answer.status} ${answer.text}`);
+      if (![wanted].flat().includes(answer.status))
+        throw new Error(`${method} ${path} is answered ${answer.status} ${answer.text}`);
       count(tally, 'calls');
       return answer.json;
     };
@@ -136,7 +143,8 @@ export function call(tally: Tally, http: HttpClient, signal: AbortSignal): Promi
     id = list.data[rounds % list.data.length]?.id ?? id;
     await expect(200, 'GET', `/devices/${id}`);
     await expect(200, 'GET', '/deployments?limit=50&expand=release');
-    await expect(200, 'PATCH', `/devices/${id}`, { name: `${id}-${rounds % 7}` });
+    // An archived device keeps its name.
+    await expect([200, 409], 'PATCH', `/devices/${id}`, { name: `${id}-${rounds % 7}` });
     await expect(400, 'POST', '/devices', { name: '' });
     await expect(404, 'GET', '/devices/dvc_none');
     await delay(PAUSE_MS, undefined, { signal });
@@ -156,20 +164,31 @@ export async function command(words: readonly string[], env: NodeJS.ProcessEnv, 
   );
 }
 
-/** The harness itself: its command, again and again, each time before a simulator that is as it was at first. */
+/** The harness itself: its command, again and again, each time before a simulator that is as it was at first. `file`: its report. */
 export function check(
   tally: Tally,
   words: readonly string[],
-  after: () => Promise<void>,
-  signal: AbortSignal,
+  { file, after, signal }: { file: string; after(): Promise<void>; signal: AbortSignal },
 ): Promise<void> {
   const what = words.slice(0, 2).join(' ');
   return repeat(tally, what, signal, async () => {
-    const code = await command([...words, '--fast'], { NO_COLOR: '1' }, signal);
-    if (code !== 0) tally.problems.push(`${what} ended with ${code}`);
+    const code = await command([...words, '--fast', '--report', `json=${file}`], { NO_COLOR: '1' }, signal);
+    if (code !== 0) tally.problems.push(`${what} ended with ${code}: ${badIn(file)}`);
     count(tally, what);
     await after();
   });
+}
+
+/** What a report found, a sentence for each. */
+function badIn(file: string): string {
+  const { checks } = JSON.parse(readFileSync(file, 'utf8')) as Report;
+  return checks
+    .filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked')
+    .map(
+      ({ id, outcome, expected, actual, reason }) =>
+        `${id} ${outcome}: ${reason ?? `${actual} (expected ${expected})`}`,
+    )
+    .join('; ');
 }
 
 /** A small fleet with two roll-outs, from start to end. */

@@ -137,8 +137,12 @@ function workOn({ at, tally, signal, url, checked }: Work): Promise<void>[] {
     publish(tally, control('restarted'), restarted, signal),
     restart(tally, control('restarted'), restarted, signal),
     call(tally, platform, signal),
-    check(tally, ['check', 'device', ...place], async () => {}, signal),
-    check(tally, ['check', 'platform', ...address], async () => void (await reset.post('/reset')), signal),
+    check(tally, ['check', 'device', ...place], { file: at('device.json'), after: async () => {}, signal }),
+    check(tally, ['check', 'platform', ...address], {
+      file: at('platform.json'),
+      after: async () => void (await reset.post('/reset')),
+      signal,
+    }),
     fleet(tally, at('.'), signal),
   ];
 }
