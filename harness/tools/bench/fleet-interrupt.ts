@@ -99,7 +99,8 @@ function leftOf(group: number, temporary: string): Left {
     .filter((pid) => groupOf(pid) === group).length;
   return {
     processes,
-    sockets: readdirSync(temporary, { recursive: true, withFileTypes: true }).filter((entry) => entry.isSocket()).length,
+    sockets: readdirSync(temporary, { recursive: true, withFileTypes: true }).filter((entry) => entry.isSocket())
+      .length,
     folders: readdirSync(temporary).filter((name) => name.startsWith('muster-')).length,
   };
 }
