@@ -22,7 +22,7 @@ import { asTestResults, closingTable, markdownTable, type Part, problemsOf } fro
 
 const HELP = `npm run matrix -- [options]
   --api ${APIS.join('|').padEnd(36)}subjects of one suite
-  --kind ${SUBJECT_KINDS.join('|').padEnd(35)}subjects of one kind
+  --kind KIND                               subjects of one kind: ${SUBJECT_KINDS.join(', ')}
   --only NAME,NAME…                         these subjects
   --whole                                   run every check on a defect, not only those of the requirements that it breaks,
                                             and ask whether the first finding names one of these
