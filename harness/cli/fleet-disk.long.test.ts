@@ -77,7 +77,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     expect(JSON.parse(readFileSync(good, 'utf8'))).toMatchObject({ exit_code: 2 });
     expect(stderr).toContain(`${join(small, 'in', 'html')} was not written: the disk is full (ENOSPC)`);
     expect(stderr).not.toMatch(/^ +at /m);
-    expect(code).toBe(2);
+    expect(code).toBe(3);
     for (const name of readdirSync(join(small, 'in'))) {
       expect(formats).toContain(name);
       expect(existsSync(join(small, 'in', name))).toBe(true);
