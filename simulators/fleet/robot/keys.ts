@@ -1,9 +1,10 @@
 /** RSA keys of robots. They are kept from run to run, because generating ten thousand of them takes minutes. */
 import { generateKeyPair } from 'node:crypto';
-import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { replaceWith, SECRET_MODE } from '../../../harness/common/new-file.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
 
 /** Twice the threads of libuv's pool, so that no thread waits for the event loop. */
@@ -56,12 +57,11 @@ async function ensureKey(file: string, bits: number): Promise<boolean> {
   }
   const { privateKey } = await generate('rsa', { modulusLength: bits });
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const beside = `${file}.${process.pid}`;
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   try {
-    await writeFile(beside, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-    await rename(beside, file);
+    // At once: this process may end as soon as another key cannot be written, and would leave half a file.
+    replaceWith(file, pem, SECRET_MODE);
   } catch (error) {
-    await rm(beside, { force: true });
     throw new Error(`${file} cannot be written (${whyNot(error)})`, { cause: error });
   }
   return true;
