@@ -81,9 +81,6 @@ async function runOnSystem(choice: System, narrowed: Narrowed): Promise<Report> 
   return await runOn(systemSuite, target, { redactor, capabilities, narrowed });
 }
 
-/** The soak does not end on an agent that subscribes late: an open fault, which must not keep the matrix from its end. */
-const UNSOAKED = systemSuite.checks.map(({ id }) => id).filter((id) => id !== 'system.soak');
-
 /** Variants that could disturb the way from the platform to an event and back. */
 const PLATFORM_VARIANTS = [
   'created-201',
@@ -125,8 +122,7 @@ export const systemSubjects = (): Subject[] =>
       ...agentVariants.map(({ name, summary, habits }) => ({
         name: `agent ${name}`,
         summary,
-        run: (narrowed: Narrowed) =>
-          runOnSystem({ habits }, habits.subscribesAfterMs === undefined ? narrowed : { ...narrowed, only: UNSOAKED }),
+        run: (narrowed: Narrowed) => runOnSystem({ habits }, narrowed),
       })),
       ...platformVariants
         .filter(({ name }) => PLATFORM_VARIANTS.includes(name))

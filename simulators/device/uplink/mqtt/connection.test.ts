@@ -11,8 +11,9 @@ function client(broker: ScriptedBroker) {
   const abort = new AbortController();
   const messages: [string, string, boolean][] = [];
   const closed: MqttConnection[] = [];
-  const open = () =>
+  const open = (subscribeAfterMs = 0) =>
     MqttConnection.open({
+      subscribeAfterMs,
       endpoint: { host: '127.0.0.1', port: broker.port, tls: false, ca: undefined },
       clientId: 'dvc_1',
       username: 'session',
@@ -119,6 +120,17 @@ describe('an MQTT connection', () => {
       });
       await expect(client(broker).open()).rejects.toThrow();
     }
+  });
+
+  it('fails when the broker hangs up before there is anything to wait for', async () => {
+    await using broker = await scriptedBroker((packet, socket) => {
+      const welcome = welcoming(packet);
+      if (welcome !== undefined) socket.end(generate(welcome));
+      return undefined;
+    });
+    // Long after the connection is gone.
+    await expect(client(broker).open(200)).rejects.toThrow('closed the connection');
+    expect(broker.received).toHaveLength(1);
   });
 
   it('ends with its signal while the broker does not answer', async () => {

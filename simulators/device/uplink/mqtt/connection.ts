@@ -196,8 +196,10 @@ export class MqttConnection implements KeepAliveMember {
     return connectTcp({ host, port, onread: { buffer: sharedReadBuffer, callback } });
   }
 
-  #await(command: 'connack' | 'suback'): Promise<Packet> {
-    return new Promise((resolve, reject) => {
+  async #await(command: 'connack' | 'suback'): Promise<Packet> {
+    // Nothing would end the wait: a socket closes once.
+    if (this.closed) throw this.#reason();
+    return await new Promise((resolve, reject) => {
       this.#step = { command, resolve, reject };
     });
   }
@@ -236,8 +238,12 @@ export class MqttConnection implements KeepAliveMember {
     }
   };
 
+  #reason(): Error {
+    return this.#failure ?? new Error('the MQTT broker closed the connection');
+  }
+
   #closed(): void {
-    const reason = this.#failure ?? new Error('the MQTT broker closed the connection');
+    const reason = this.#reason();
     this.#step?.reject(reason);
     this.#step = undefined;
     if (this.#slot < 0) return;
