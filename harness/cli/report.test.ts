@@ -78,7 +78,7 @@ describe('muster report', () => {
       /half\.json: is not a report of `muster check`/,
     ],
     [[left('nothing.json', { checks: [] })], /does not say which API was checked/],
-    [[left('f.json', resultWith()), '--report', 'junit'], /--report junit: of a fleet, accepted are pretty and html/],
+    [[left('f.json', resultWith()), '--report', 'junit'], /--report junit: accepted are pretty, html, each/],
     [[left('f.json', resultWith()), '--report', 'html='], /the file after = is missing/],
     [[left('fleet-half.json', { robots: 1, verdict: 'valid' })], /is not the result of a fleet/],
   ])('refuses %j', async (words, message) => {

@@ -3,7 +3,14 @@ import type { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { isOneFile, prepareFile } from '../common/user-files.ts';
 import { ctrfFormat } from './ctrf.ts';
-import { type DocumentFormat, type Reporter, type ReporterOptions, type ReportFormat, writeReport } from './format.ts';
+import {
+  type DocumentFormat,
+  formatOf,
+  type Reporter,
+  type ReporterOptions,
+  type ReportFormat,
+  writeReport,
+} from './format.ts';
 import { githubFormat } from './github.ts';
 import { htmlFormat } from './html.ts';
 import { jsonFormat } from './json.ts';
@@ -54,16 +61,7 @@ export function jsonReportFile(specs: readonly string[]): string | undefined {
   return specs.map(parse).find(({ format, file }) => format === jsonFormat && file !== undefined)?.file;
 }
 
-function parse(spec: string): Wanted {
-  const [name = '', ...rest] = spec.split('=');
-  const file = rest.length === 0 ? undefined : rest.join('=');
-  const format = FORMATS.find((candidate) => candidate.name === name);
-  if (format === undefined) {
-    throw new UsageError(`--report ${spec}: accepted are ${REPORT_FORMATS.join(', ')}, each with or without =FILE`);
-  }
-  if (file === '') throw new UsageError(`--report ${spec}: the file after = is missing`);
-  return { spec, format, file };
-}
+const parse = (spec: string): Wanted => ({ spec, ...formatOf(spec, FORMATS) });
 
 function claim(places: Set<string>, spec: string, file: string): string {
   const path = prepareFile(`--report ${spec}`, file);

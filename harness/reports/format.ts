@@ -2,6 +2,7 @@
 import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../client/redact.ts';
 import type { Output } from '../common/terminal.ts';
+import { UsageError } from '../common/usage.ts';
 import { writeWhole } from '../common/user-files.ts';
 import type { RunListener } from '../runner/run.ts';
 import type { Report } from '../runner/types.ts';
@@ -31,6 +32,22 @@ export interface LiveFormat {
   readonly name: string;
   /** @param file absolute path that was given for the report, instead of what the format writes to by itself */
   reporter(options: ReporterOptions, file: string | undefined): Reporter;
+}
+
+/** The format and the file in `FORMAT` or `FORMAT=FILE`, as `--report` takes it. Throws UsageError with what is accepted. */
+export function formatOf<F extends { readonly name: string }>(
+  spec: string,
+  formats: readonly F[],
+): { format: F; file: string | undefined } {
+  const [name, ...rest] = spec.split('=');
+  const file = rest.length === 0 ? undefined : rest.join('=');
+  const format = formats.find((candidate) => candidate.name === name);
+  if (format === undefined) {
+    const names = formats.map((candidate) => candidate.name).join(', ');
+    throw new UsageError(`--report ${spec}: accepted are ${names}, each with or without =FILE`);
+  }
+  if (file === '') throw new UsageError(`--report ${spec}: the file after = is missing`);
+  return { format, file };
 }
 
 /** A value that `--report` takes. */

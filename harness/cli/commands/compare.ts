@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { painter } from '../../common/terminal.ts';
-import { EXIT, UsageError } from '../../common/usage.ts';
+import { EXIT } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { comparePage } from '../../reports/compare/compare-page.ts';
 import { compareText } from '../../reports/compare/compare-text.ts';
 import { type Comparison, compare as compareEntries } from '../../reports/compare/comparison.ts';
 import { type Entry, entryOf, readEntries } from '../../reports/compare/entries.ts';
 import { GATES, type GateVerdict, verdictOf } from '../../reports/compare/gate.ts';
+import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/read.ts';
 import { APIS } from '../../runner/types.ts';
 import { type CommandContext, columns, command, complete, type OptionsOf, type OptionTable } from '../options.ts';
@@ -63,8 +64,8 @@ export const compare = command({
     const entries = [...kept, ...made];
     const comparison = compareEntries(entries);
     const verdict = verdictOf(comparison.changes, args.gate);
-    for (const { name, file } of formats) {
-      const text = TEXTS[name](comparison, verdict, file === undefined);
+    for (const { format, file } of formats) {
+      const text = format.text(comparison, verdict, file === undefined);
       if (file === undefined) process.stdout.write(text);
       else writeWhole(file, text);
     }
@@ -74,25 +75,26 @@ export const compare = command({
 
 type Args = OptionsOf<typeof options>;
 
-const TEXTS = {
-  pretty: (comparison: Comparison, verdict: GateVerdict, terminal: boolean) =>
-    compareText(comparison, verdict, painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' }), columns()),
-  html: (comparison: Comparison, verdict: GateVerdict) => comparePage(comparison, verdict, VERSION),
-  json: (comparison: Comparison, verdict: GateVerdict) => `${JSON.stringify(asJson(comparison, verdict), null, 2)}\n`,
-} as const;
-type Format = keyof typeof TEXTS;
+interface CompareFormat {
+  name: string;
+  /** `terminal`: it is written to stdout. */
+  text(comparison: Comparison, verdict: GateVerdict, terminal: boolean): string;
+}
 
-const isFormat = (name: string): name is Format => Object.hasOwn(TEXTS, name);
+const FORMATS: readonly CompareFormat[] = [
+  {
+    name: 'pretty',
+    text: (comparison, verdict, terminal) =>
+      compareText(comparison, verdict, painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' }), columns()),
+  },
+  { name: 'html', text: (comparison, verdict) => comparePage(comparison, verdict, VERSION) },
+  { name: 'json', text: (comparison, verdict) => `${JSON.stringify(asJson(comparison, verdict), null, 2)}\n` },
+];
 
-function wanted(spec: string): { name: Format; file?: string } {
-  const [name = '', ...rest] = spec.split('=');
-  if (!isFormat(name)) {
-    throw new UsageError(`--report ${spec}: accepted are ${Object.keys(TEXTS).join(', ')}, each with or without =FILE`);
-  }
-  if (rest.length === 0) return { name };
-  const file = rest.join('=');
-  if (file === '') throw new UsageError(`--report ${spec}: the file after = is missing`);
-  return { name, file: prepareFile(`--report ${spec}`, file) };
+/** A file is tried before the work. */
+function wanted(spec: string): { format: CompareFormat; file: string | undefined } {
+  const { format, file } = formatOf(spec, FORMATS);
+  return { format, file: file === undefined ? undefined : prepareFile(`--report ${spec}`, file) };
 }
 
 /** The shape of `--report json`. */

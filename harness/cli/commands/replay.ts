@@ -1,6 +1,6 @@
 /** Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found them. */
 import { EXIT, UsageError } from '../../common/usage.ts';
-import { readInputText, whyNot } from '../../common/user-files.ts';
+import { readJson } from '../../reports/read.ts';
 import { isNamed } from '../../runner/plan.ts';
 import type { Api, CheckResult, Report } from '../../runner/types.ts';
 import { targetOnly } from '../check-options.ts';
@@ -46,12 +46,7 @@ const COMMANDS: Record<Api, () => Promise<Pick<CheckCommand, 'replay'>>> = {
 type ReplayableReport = Report & { options: GivenOptions };
 
 function readReport(file: string): ReplayableReport {
-  let report: Partial<Report> | null;
-  try {
-    report = JSON.parse(readInputText(file)) as Partial<Report> | null;
-  } catch (error) {
-    throw new UsageError(`${file}: is not a JSON report (${whyNot(error)})`);
-  }
+  const report = readJson(file) as Partial<Report> | null;
   const known = typeof report?.api === 'string' && Object.hasOwn(COMMANDS, report.api);
   if (!known || !Array.isArray(report?.checks)) {
     throw new UsageError(`${file}: is not a report of \`muster check\`; write one with --report json=FILE`);

@@ -2,12 +2,14 @@
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
-import { exitCode, type FleetResult, fleetResult } from '../../../simulators/fleet/result/result.ts';
+import { exitCode, type FleetResult } from '../../../simulators/fleet/result/result.ts';
+import { ResultError, readResult } from '../../../simulators/fleet/result/shards.ts';
 import { Redactor } from '../../client/redact.ts';
 import { painter } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
+import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/read.ts';
 import { endingText, summaryText } from '../fleet-summary.ts';
 import { command } from '../options.ts';
@@ -37,7 +39,7 @@ export const report = command({
   async run({ file, report: formats, verbose }) {
     const value = readJson(file);
     if (looksLikeReport(value)) await renderCheck(value, file, formats ?? [], verbose);
-    else if (isFleet(value)) renderFleet(fleetFrom(value, file), file, formats ?? ['pretty']);
+    else if (isFleet(value)) renderFleet(file, formats ?? ['pretty']);
     else {
       throw new UsageError(
         `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE) nor the result.json of a fleet`,
@@ -60,30 +62,42 @@ async function renderCheck(
   for (const reporter of reporters) await reporter.onEnd?.(run);
 }
 
-const isFleet = (value: unknown): value is object =>
+const isFleet = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'robots' in value && 'verdict' in value;
 
-/** Throws UsageError that names what is wrong. */
-function fleetFrom(value: object, file: string): FleetResult {
-  if (fleetResult.is(value)) return value;
-  const [problem] = fleetResult.problems(value);
-  throw new UsageError(`${file}: is not the result of a fleet: ${problem?.path ?? ''} ${problem?.message ?? ''}`);
-}
-
-function renderFleet(result: FleetResult, file: string, formats: readonly string[]): void {
-  for (const spec of formats) {
-    const [name, ...rest] = spec.split('=');
-    const place = rest.length === 0 ? undefined : rest.join('=');
-    if (place === '') throw new UsageError(`--report ${spec}: the file after = is missing`);
-    const text = fleetText(name ?? '', result, file, place === undefined);
-    if (place === undefined) process.stdout.write(text);
-    else writeWhole(prepareFile(`--report ${spec}`, place), text);
+/** Throws UsageError that names the file and what is wrong with it. */
+function fleetIn(file: string): FleetResult {
+  try {
+    return readResult(file);
+  } catch (error) {
+    if (error instanceof ResultError) throw new UsageError(error.message);
+    throw error;
   }
 }
 
-function fleetText(format: string, result: FleetResult, file: string, terminal: boolean): string {
-  if (format === 'html') return reportHtml(result);
-  if (format !== 'pretty') throw new UsageError(`--report ${format}: of a fleet, accepted are pretty and html`);
-  const paint = painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' });
-  return summaryText(result, paint) + endingText({ out: dirname(file), code: exitCode(result) }, paint);
+interface FleetFormat {
+  name: string;
+  /** `terminal`: it is written to stdout. */
+  text(result: FleetResult, out: string, terminal: boolean): string;
+}
+
+const FLEET_FORMATS: readonly FleetFormat[] = [
+  {
+    name: 'pretty',
+    text: (result, out, terminal) => {
+      const paint = painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' });
+      return summaryText(result, paint) + endingText({ out, code: exitCode(result) }, paint);
+    },
+  },
+  { name: 'html', text: reportHtml },
+];
+
+function renderFleet(file: string, formats: readonly string[]): void {
+  const wanted = formats.map((spec) => ({ spec, ...formatOf(spec, FLEET_FORMATS) }));
+  const result = fleetIn(file);
+  for (const { spec, format, file: place } of wanted) {
+    const text = format.text(result, dirname(file), place === undefined);
+    if (place === undefined) process.stdout.write(text);
+    else writeWhole(prepareFile(`--report ${spec}`, place), text);
+  }
 }
