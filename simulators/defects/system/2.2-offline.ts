@@ -1,9 +1,12 @@
 import { defect } from '../define-platform.ts';
 
 export const defects = [
-  defect('target-not-replaced', 'Keeps the old target deployment beside the new one.', ['system.offline.newest'], {
-    replaces: false,
-  }),
+  defect(
+    'target-not-replaced',
+    'Keeps the old target deployment beside the new one.',
+    ['system.offline.newest', 'system.soak'],
+    { replaces: false },
+  ),
   defect(
     'queued-is-deployed',
     'Shows a deployment as deployed before its device has fetched it.',
