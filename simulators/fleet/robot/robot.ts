@@ -5,8 +5,8 @@ import type { Recorder } from '../measure/metrics.ts';
 import type { DisturbanceKind } from '../result/disturbances.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 import { type DeploymentTiming, DeploymentTimings } from './deployment-timings.ts';
-import type { StreamFault } from './subscriber.ts';
-import { Subscriber, type SubscriberOptions } from './subscriber.ts';
+import { pending } from './pending.ts';
+import { type StreamFault, Subscriber, type SubscriberOptions } from './subscriber.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts';
 
 export const ROBOT_STATES = ['waiting', 'connecting', 'online', 'cut off', 'down', 'stopped', 'refused'] as const;
@@ -46,12 +46,7 @@ export class Robot implements UplinkListener {
   readonly #listener: RobotListener;
   readonly #subscriberCount: number;
   readonly #device: SimulatedDevice;
-  readonly #clock: { offset: number } & Clock = {
-    offset: 0,
-    now() {
-      return Date.now() + this.offset;
-    },
-  };
+  readonly #clock: { offset: number } & Clock = { offset: 0, now: () => Date.now() + this.#clock.offset };
   #uplink: RobotUplink | undefined;
   #subscribers: Subscriber[] = [];
   readonly timings = new DeploymentTimings();
@@ -298,11 +293,4 @@ export class Robot implements UplinkListener {
     timing.read = now;
     this.#listener.progress(id, timing);
   }
-}
-
-/** A promise whose rejection may go unhandled. */
-function pending(): PromiseWithResolvers<void> {
-  const created = Promise.withResolvers<void>();
-  created.promise.catch(() => {});
-  return created;
 }

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parseScenario } from '../scenario/scenario-file.ts';
 import type { RunOptions } from './options.ts';
 import { PreflightError, runFleet } from './run.ts';
+import { runOptionsIn } from './testing/options.ts';
 
 let root: string;
 beforeEach(() => {
@@ -14,22 +15,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const optionsWith = (change: Partial<RunOptions>): RunOptions => ({
-  scenario: parseScenario('name: test\nuplink: none\nphases: [{ do: ramp, over: 0s }]\n', 'test.yaml'),
-  robots: 2,
-  workers: 0,
-  platform: undefined,
-  seed: 1,
-  keyBits: 1024,
-  stateDir: join(root, 'state'),
-  dir: join(root, 'robots'),
-  out: join(root, 'out'),
-  thresholds: [],
-  screen: { write: () => {} },
-  version: '0.0.0',
-  signal: new AbortController().signal,
-  ...change,
-});
+const optionsWith = (change: Partial<RunOptions>): RunOptions =>
+  runOptionsIn(root, 'uplink: none\nphases: [{ do: ramp, over: 0s }]\n', change);
 
 it('resolves with a result, writes it, and leaves no file of a robot', async () => {
   const result = await runFleet(optionsWith({ thresholds: ['start.ms.count==2'] }));

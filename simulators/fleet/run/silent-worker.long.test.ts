@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../common/testing/eventually.ts';
 import { exitCode } from '../result/result.ts';
-import { parseScenario } from '../scenario/scenario-file.ts';
 import { runFleet } from './run.ts';
+import { runOptionsIn } from './testing/options.ts';
 
 let root: string;
 beforeEach(() => {
@@ -34,23 +34,8 @@ const sockets = (): number =>
 
 /** Runs 4 robots, and stops the first of their workers for good as soon as all of them serve. */
 async function stopForGood(count: number, phases: string) {
-  const scenario = `name: test\nuplink: none\nphases:\n  - { do: ramp, over: 0s }\n${phases}`;
-  const running = runFleet({
-    scenario: parseScenario(scenario, 'test.yaml'),
-    robots: 4,
-    workers: count,
-    platform: undefined,
-    seed: 1,
-    keyBits: 1024,
-    stateDir: join(root, 'state'),
-    dir: join(root, 'robots'),
-    out: join(root, 'out'),
-    thresholds: [],
-    silentMs: 4000,
-    screen: { write: () => {} },
-    version: '0.0.0',
-    signal: new AbortController().signal,
-  });
+  const scenario = `uplink: none\nphases:\n  - { do: ramp, over: 0s }\n${phases}`;
+  const running = runFleet(runOptionsIn(root, scenario, { robots: 4, workers: count, silentMs: 4000 }));
   await eventually(() => expect(sockets()).toBe(4));
   expect(workers()).toHaveLength(count);
   process.kill(workers()[0] ?? 0, 'SIGSTOP');

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { simulatePlatform } from '../../platform/index.ts';
 import { exitCode, type FleetResult } from '../result/result.ts';
-import { parseScenario } from '../scenario/scenario-file.ts';
 import type { RunOptions } from './options.ts';
 import { runFleet } from './run.ts';
+import { runOptionsIn } from './testing/options.ts';
 
 let root: string;
 beforeEach(() => {
@@ -18,22 +18,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const optionsWith = (phases: string, change: Partial<RunOptions>): RunOptions => ({
-  scenario: parseScenario(`name: test\nphases:\n  - { do: ramp, over: 0s }\n${phases}`, 'test.yaml'),
-  robots: 2,
-  workers: 0,
-  platform: undefined,
-  seed: 1,
-  keyBits: 1024,
-  stateDir: join(root, 'state'),
-  dir: join(root, 'robots'),
-  out: join(root, 'out'),
-  thresholds: [],
-  screen: { write: () => {} },
-  version: '0.0.0',
-  signal: new AbortController().signal,
-  ...change,
-});
+const optionsWith = (phases: string, change: Partial<RunOptions>): RunOptions =>
+  runOptionsIn(root, `phases:\n  - { do: ramp, over: 0s }\n${phases}`, change);
 const written = (): FleetResult => JSON.parse(readFileSync(join(root, 'out', 'result.json'), 'utf8')) as FleetResult;
 
 describe('a platform that throttles', () => {
