@@ -114,8 +114,36 @@ describe('a paced control', () => {
     });
     await control.publish(100);
     expect(paceOf({ info }).typicalMs('publish')).toBeLessThan(1000);
-    for (let count = 0; count < 5; count += 1) paceOf({ info }).took('publish', 1000);
+    paceOf({ info }).took('publish', 1000, 10);
     await expect(control.publish(2)).rejects.toThrow('2 events at 1 s each take 2 s, and ');
+    await expect(control.publish(2000)).rejects.toThrow('2,000 events at 1 s each take 2000 s, and ');
     expect(published).toBe(100);
+  });
+
+  it('tries a small batch before it refuses a large one for two events that a busy machine held up', async () => {
+    const info = { capabilities: [] };
+    const batches: number[] = [];
+    let published = 0;
+    const control = pacedControl({
+      control: {
+        ...noControl,
+        publish: (count) => {
+          batches.push(count);
+          published += count;
+          return Promise.resolve({ first_id: published - count + 1, last_id: published });
+        },
+      },
+      info,
+      remainingMs: () => 560_000,
+      blocked: (reason) => {
+        throw new Blocked(reason);
+      },
+    });
+    for (const ms of [2, 600, 2, 2, 600, 2]) paceOf({ info }).took('publish', ms);
+    expect(await control.publish(2001)).toEqual({ first_id: 1, last_id: 2001 });
+    expect(batches).toEqual([10, 1991]);
+    paceOf({ info }).took('publish', 600, 10);
+    await expect(control.publish(2001)).rejects.toThrow('2,001 events at 0.6 s each take ');
+    expect(batches).toEqual([10, 1991]);
   });
 });

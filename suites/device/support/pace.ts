@@ -14,6 +14,8 @@ const KEPT = 5;
 /** An agent that syncs once a second publishes at once after a pause, and makes every other event wait. */
 const KEPT_PUBLISHED = 20;
 const WAITED_MS = 500;
+/** From so many events at once on, their average is the pace that the target keeps up, whatever a single event waited. */
+const TELLING_BATCH = 10;
 /** Milliseconds from which a target is slow: with its answers, say, a run that takes seconds would take minutes. */
 const SLOW: Record<Measure, number> = { answer: 150, event: 150, publish: 150, deployment: 1500, restart: 5000 };
 /** What control takes its time for: the target itself may be right and quick, so that nothing but `--max-time` bounds it. */
@@ -42,7 +44,7 @@ export class Pace {
   knownCursor: bigint | undefined;
   readonly #startedAt: number;
   readonly #idleWatches = new Set<Promise<void>>();
-  readonly #recent = new Map<Measure, number[]>();
+  readonly #recent = new Map<Measure, { ms: number; count: number }[]>();
   readonly #now: () => number;
 
   constructor(now = () => performance.now()) {
@@ -50,22 +52,36 @@ export class Pace {
     this.#startedAt = now();
   }
 
-  took(what: Measure, ms: number): void {
+  /** `ms` is the time of each where `count` of them came at once. */
+  took(what: Measure, ms: number, count = 1): void {
     const recent = this.#recent.get(what) ?? [];
-    recent.push(ms);
+    recent.push({ ms, count });
     if (recent.length > (what === 'publish' ? KEPT_PUBLISHED : KEPT)) recent.shift();
     this.#recent.set(what, recent);
   }
 
   /**
-   * The least of the last few, since only a target that is slow is slow every time; 0 when it is not known yet. What is published may
-   * have to wait in its turn: then it is what two events waited at least.
+   * The least of the last few, since only a target that is slow is slow every time; 0 when it is not known yet. One published event may
+   * have to wait for the target's next turn: then it is what each of the last batch took or, without one, what two events waited at least.
    */
   typicalMs(what: Measure): number {
     const recent = this.#recent.get(what) ?? [];
-    const [, waited = 0] = what === 'publish' ? recent.toSorted((a, b) => b - a) : [];
-    if (waited >= WAITED_MS) return waited;
-    return recent.length === 0 ? 0 : Math.min(...recent.slice(-KEPT));
+    if (what === 'publish') {
+      const batch = this.#lastBatch();
+      if (batch !== undefined) return batch.ms;
+      const [, waited] = recent.toSorted((one, other) => other.ms - one.ms);
+      if (waited !== undefined && waited.ms >= WAITED_MS) return waited.ms;
+    }
+    return recent.length === 0 ? 0 : Math.min(...recent.slice(-KEPT).map(({ ms }) => ms));
+  }
+
+  /** Whether a batch of events has told lately how long each takes, which single events may have hidden. */
+  get knowsBatches(): boolean {
+    return this.#lastBatch() !== undefined;
+  }
+
+  #lastBatch(): { ms: number } | undefined {
+    return this.#recent.get('publish')?.findLast(({ count }) => count >= TELLING_BATCH);
   }
 
   /** Whether the target is slow with one of these; without any, whether the run is late, or the target slow with anything. */
@@ -168,8 +184,18 @@ export function pacedControl({ control, info, remainingMs, blocked }: Driven): C
     afford(what, count);
     const started = performance.now();
     const result = await call();
-    pace.took(what, (performance.now() - started) / Math.max(1, count));
+    pace.took(what, (performance.now() - started) / Math.max(1, count), count);
     return result;
+  };
+  const publishAll = (count: number): ReturnType<Control['publish']> =>
+    timed('publish', count, () => control.publish(count));
+  // Two events may have waited for a busy machine: a small batch tells before a large one is refused.
+  const publish = async (count: number): ReturnType<Control['publish']> => {
+    const isTold = count <= TELLING_BATCH || pace.knowsBatches;
+    if (isTold || pace.whyTooMuch('publish', count, remainingMs()) === undefined) return publishAll(count);
+    const { first_id } = await publishAll(TELLING_BATCH);
+    const { last_id } = await publishAll(count - TELLING_BATCH);
+    return { first_id, last_id };
   };
   return {
     kind: control.kind,
@@ -179,7 +205,7 @@ export function pacedControl({ control, info, remainingMs, blocked }: Driven): C
     deploy: (request) => timed('deployment', 1, () => control.deploy(request)),
     remove: (deploymentId) => control.remove(deploymentId),
     publish: async (count) => {
-      const published = await timed('publish', count, () => control.publish(count));
+      const published = await publish(count);
       pace.knownCursor = BigInt(published.last_id);
       return published;
     },
