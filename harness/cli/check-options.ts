@@ -24,7 +24,7 @@ export const planOptions = {
     group: WHICH,
   },
   section: { type: 'string', array: true, describe: 'Only these sections of the specification', group: WHICH },
-  fast: { type: 'boolean', describe: 'Skip checks that have to wait (heartbeats)', group: WHICH },
+  fast: { type: 'boolean', describe: 'Skip checks that have to wait (heartbeats), try fewer inputs', group: WHICH },
   profile: {
     type: 'string',
     choices: ['core', 'full'],
@@ -42,7 +42,7 @@ export const planOptions = {
   runs: {
     type: 'number',
     range: { above: 0, to: 10_000 },
-    default: 1,
+    defaultText: '1; with --fast 0.4',
     describe: 'Multiply the runs of every property',
     group: HOW,
   },

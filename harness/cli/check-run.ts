@@ -72,7 +72,7 @@ export async function runAndReport<T extends CheckTable, Context>(
       context: target.context,
       demands,
       redactor,
-      runs: args.runs,
+      ...(args.runs === undefined ? {} : { runs: args.runs }),
       profile: args.profile,
       version: VERSION,
       signal: AbortSignal.any([interrupt.signal, faulty.signal]),

@@ -55,7 +55,7 @@ export async function openPlatform(
 export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
   /** Repeats a run exactly. Default: a new one, which the report names. */
   seed?: number;
-  /** Multiplies the runs of every property. */
+  /** Multiplies the runs of every property. Default 1; fewer with `fast`. */
   runs?: number;
   signal?: AbortSignal;
   /** What has to be decided at least, for the exit code not to be 2. */
@@ -68,7 +68,7 @@ export async function check<Context>(
   open: () => Promise<OpenedTarget<Context>>,
   options: CheckOptions = {},
 ): Promise<Report> {
-  const { seed = randomInt(2 ** 31), runs = 1, signal, demands, ...plan } = options;
+  const { seed = randomInt(2 ** 31), runs, signal, demands, ...plan } = options;
   await using target = await open();
   // Awaited here: the target must not be closed before the run has ended.
   return await runSuite(suite, {
@@ -77,7 +77,7 @@ export async function check<Context>(
     context: (recorder, aborted) => target.context(recorder, aborted),
     redactor: target.redactor ?? new Redactor(),
     seed,
-    runs,
+    ...(runs === undefined ? {} : { runs }),
     profile: plan.profile ?? 'full',
     version: VERSION,
     settle: (results) => {

@@ -27,9 +27,11 @@ export function describeSuite<Context>(
   open: () => Promise<OpenedTarget<Context>>,
   options: CheckOptions = {},
 ): void {
-  const { seed = randomInt(2 ** 31), runs = 1, signal = new AbortController().signal, ...planOptions } = options;
+  const { seed = randomInt(2 ** 31), signal = new AbortController().signal, ...planOptions } = options;
   // What the target declares is known only when it is open, so every check is registered and some are skipped then.
-  const { checks } = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
+  const plan = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
+  const { checks } = plan;
+  const { runs = plan.runs } = options;
   describe(`muster ${suite.api} (seed ${seed})`, () => {
     let target: OpenedTarget<Context> | undefined;
     beforeAll(async () => {

@@ -85,6 +85,17 @@ describe('properties', () => {
     expect(drawn[0]).not.toEqual(drawn[2]);
   });
 
+  it('try every example however few the runs are, and fewer drawn inputs with --fast', async () => {
+    const tried: number[] = [];
+    const draws = one((context) =>
+      context.property(fc.nat(), async (value) => void tried.push(value), { runs: 10, examples: [[1], [2], [3]] }),
+    );
+    await run([draws], { runs: 0.1 });
+    expect(tried.splice(0)).toEqual([1, 2, 3]);
+    await run([draws], { fast: true });
+    expect(tried).toHaveLength(4);
+  });
+
   it.for([
     ['a violation', (context: CheckContext) => context.must(false, { expected: 'a', actual: 'b' }), 'b'],
     ['no answer', () => Promise.reject(new NoAnswer('GET /: closed')), 'GET /: closed'],

@@ -37,7 +37,7 @@ export async function runProperty<T>(
     seed: run.seed,
     // A replay runs the one counterexample, and looks for no smaller one.
     ...(run.path === undefined
-      ? { numRuns: Math.max(1, Math.round((options.runs ?? DEFAULT_RUNS) * run.runs)) }
+      ? { numRuns: numberOfRuns(options, run.runs) }
       : { path: run.path, numRuns: 1, endOnFailure: true }),
     ...(options.examples === undefined ? {} : { examples: options.examples as [T][] }),
   });
@@ -57,6 +57,11 @@ export async function runProperty<T>(
     ...(details.counterexamplePath === null ? {} : { path: details.counterexamplePath }),
     ...(replayPath === undefined ? {} : { replay_path: replayPath }),
   });
+}
+
+/** The examples are the cases that were chosen by hand: fewer runs still try all of them that would be tried at 1. */
+function numberOfRuns<T>({ runs = DEFAULT_RUNS, examples = [] }: PropertyOptions<T>, multiplier: number): number {
+  return Math.max(1, Math.round(runs * multiplier), Math.min(runs, examples.length));
 }
 
 /** While shrinking, ignores errors weaker than the strongest so far, such as a crash after a violation, so it keeps to one failure. */

@@ -38,7 +38,7 @@ export interface RunOptions<Context> {
   context(recorder: Recorder, signal: AbortSignal): Context | Promise<Context>;
   redactor: Redactor;
   seed: number;
-  /** Multiplier of the runs of every property. Default 1. */
+  /** Multiplier of the runs of every property. Default: the plan's. */
   runs?: number;
   profile?: string;
   /** Muster's version, for the report. */
@@ -160,7 +160,7 @@ async function runChecks<Context>(
       return settle(undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause }));
     audience.tell((listener) => listener.onCheckStart?.(check as Check<never>));
     const recorder = new Recorder(options.redactor);
-    const { seed, runs = 1, replays = [] } = options;
+    const { seed, runs = options.plan.runs, replays = [] } = options;
     const replay = replays.find((each) => each.check === check.id);
     const result = await runCheck({
       ...{ check, recorder, seed, runs, signal: end.signal },

@@ -23,10 +23,14 @@ export function one(run: (context: CheckContext) => Promise<void>, level: Level 
 
 export function run(
   list: Check<object>[],
-  options: Partial<RunOptions<object>> & { capabilities?: Capability[] } = {},
+  {
+    capabilities,
+    fast,
+    ...options
+  }: Partial<RunOptions<object>> & { capabilities?: Capability[]; fast?: boolean } = {},
 ): Promise<Report> {
   const all = suite<object>('device', [list]);
-  const plan = makePlan(all, { capabilities: new Set(options.capabilities) });
+  const plan = makePlan(all, { capabilities: new Set(capabilities), ...(fast === undefined ? {} : { fast }) });
   return runSuite(all, {
     plan,
     target,
