@@ -49,9 +49,8 @@ export class FaultyProxy implements AsyncDisposable {
   /** Listens, on the same port as before. */
   async start(): Promise<void> {
     const accept = (socket: Socket) => this.#accept(socket);
-    const server = this.#tls
-      ? createTlsServer({ ...this.#tls, allowHalfOpen: true }, accept)
-      : createServer({ allowHalfOpen: true }, accept);
+    // Where half-open connections are allowed, one that ends within its handshake stays for ever.
+    const server = this.#tls ? createTlsServer(this.#tls, accept) : createServer({ allowHalfOpen: true }, accept);
     server.on('connection', () => {
       this.tries += 1;
     });
