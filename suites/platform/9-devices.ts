@@ -1,5 +1,10 @@
 /** Section 9: what devices show when `current_release` and `current_deployment` are expanded, and their status `archived`. */
-import { codenamesBefore, codenamesFrom, type SupportedCodename } from '../../harness/contract/versions.ts';
+import {
+  codenamesBefore,
+  codenamesFrom,
+  SUPPORTED_CODENAMES,
+  type SupportedCodename,
+} from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { inVersion } from './support/context.ts';
@@ -22,7 +27,12 @@ const FIELDS = Object.keys(EXPANSIONS) as (keyof typeof EXPANSIONS)[];
 const expandChecks = codenamesFrom('rainier').map((codename) =>
   check(
     expand,
-    { needs: [codename], sharing: 'exclusive', aspect: codename, premises: ['platform.list.items'] },
+    {
+      needs: [codename],
+      sharing: 'exclusive',
+      aspect: codename,
+      premises: ['platform.list.items', `platform.version.supported.${codename}`],
+    },
     async (t: Platform) => {
       const versioned = inVersion(t, codename);
       await requireDevice(versioned);
@@ -154,17 +164,24 @@ const archived = requirement({
   clause: 'devices report an `archived` status',
   text: 'A client of an older version never sees the device status archived, which is new in 2026-08-17.everglades.',
 });
-const archivedCheck = check(archived, { needs: ['everglades', 'tetons', 'rainier'] }, async (t: Platform) => {
-  for (const codename of codenamesBefore('everglades')) {
-    const device = await archivedDevice(t, codename);
-    t.must(device === undefined, {
-      expected: `no device with status archived in ${codename}`,
-      actual: JSON.stringify(device),
-    });
-  }
-  const device = await archivedDevice(t, 'everglades');
-  if (device === undefined) t.notApplicable('no listed device is archived');
-});
+const archivedCheck = check(
+  archived,
+  {
+    needs: ['everglades', 'tetons', 'rainier'],
+    premises: SUPPORTED_CODENAMES.map((codename) => `platform.version.supported.${codename}`),
+  },
+  async (t: Platform) => {
+    for (const codename of codenamesBefore('everglades')) {
+      const device = await archivedDevice(t, codename);
+      t.must(device === undefined, {
+        expected: `no device with status archived in ${codename}`,
+        actual: JSON.stringify(device),
+      });
+    }
+    const device = await archivedDevice(t, 'everglades');
+    if (device === undefined) t.notApplicable('no listed device is archived');
+  },
+);
 
 async function archivedDevice(t: Platform, codename: SupportedCodename): Promise<Item | undefined> {
   const versioned = inVersion(t, codename);

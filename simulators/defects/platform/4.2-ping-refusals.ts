@@ -3,8 +3,8 @@ import { defect, unchecked } from '../define-platform.ts';
 export const defects = [
   defect(
     'ping-unknown-device',
-    'Answers a ping of an unknown device as a timeout.',
-    ['platform.ping.unknown-device'],
+    'Answers as after a timeout whatever names an unknown device.',
+    ['platform.ping.unknown-device', 'platform.robust.references'],
     ({ error }) => ({
       error: (facts) => (facts.code === 'device_not_found' ? { status: 200, body: { code: 'timeout' } } : error(facts)),
     }),

@@ -8,7 +8,7 @@ export const defects = [
   defect(
     'newest-fails',
     'Fails to list git commits to clients of the newest version.',
-    ['platform.version.supported'],
+    ['platform.version.supported', 'platform.list.envelope'],
     {
       resource: (kind, resource, version) => {
         if (kind === 'git_commit' && version === NEWEST_VERSION) throw new Error('nobody knows how to show this yet');
