@@ -19,6 +19,7 @@ import { readState } from './state/stored-state.ts';
 import { FanOut } from './stream/fan-out.ts';
 import type { Stream } from './stream/subscriber.ts';
 import type { DeviceListener, Entrance } from './transport/transport.ts';
+import { Watch } from './watch.ts';
 
 /** Shown for something that never happened, because the published shape has no other way to say so. */
 const NEVER = '1970-01-01T00:00:00.000Z';
@@ -38,6 +39,7 @@ export class Agent implements RequestHandler, ServedAgent {
   #ids: Random | undefined;
   #sockets: Set<Socket> | undefined;
   readonly #listeners: DeviceListener[] = [];
+  readonly #watch: Watch | undefined;
 
   /** Reads the robot's directory. Throws the system's error when it cannot be read. */
   constructor(settings: Settings, identity: () => Identity, env: Environment, directory: DeviceDirectory) {
@@ -47,6 +49,7 @@ export class Agent implements RequestHandler, ServedAgent {
     this.#directory = directory;
     this.behaviour = settings.behaviour;
     this.log = settings.log;
+    if (settings.watch) this.#watch = new Watch(settings.watch);
     const fanOut = new FanOut(settings.behaviour.stream);
     this.events = this.#openLog(fanOut);
     this.stream = this.#openStream(fanOut);
@@ -89,6 +92,7 @@ export class Agent implements RequestHandler, ServedAgent {
       else await this.stop();
       throw error;
     }
+    this.#watch?.start({ events: this.events, io: this.#directory, current: () => this.deployments.current() });
     this.uplink = this.#settings.uplink?.(this.deployments, { ...this.#identity(), io: this.#directory });
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
@@ -98,6 +102,7 @@ export class Agent implements RequestHandler, ServedAgent {
     for (const listener of this.#listeners) listener.close();
     const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.close()]);
     results.push(...(await Promise.allSettled([this.events.close()])));
+    this.#watch?.stop();
     this.stream.fanOut.end();
     for (const socket of this.#sockets ?? []) socket.destroySoon();
     this.#directory.release();
@@ -108,6 +113,7 @@ export class Agent implements RequestHandler, ServedAgent {
   /** Ends as after SIGKILL: nothing is flushed or tidied up, connections break. The result is that of `DeviceDirectory.fence`. */
   kill(): Promise<void> | undefined {
     const writing = this.#directory.fence();
+    this.#watch?.stop();
     this.events.abandon();
     this.deployments.abandon();
     for (const listener of this.#listeners) listener.abandon();
@@ -165,7 +171,10 @@ export class Agent implements RequestHandler, ServedAgent {
       isNew: this.#directory.isNew,
       clock: this.#env.clock,
       behaviour,
-      onStored: (events) => fanOut.publish(events),
+      onStored: (events) => {
+        this.#watch?.stored(events);
+        fanOut.publish(events);
+      },
       onNotice: this.#notice,
     });
   }
@@ -179,8 +188,21 @@ export class Agent implements RequestHandler, ServedAgent {
       heartbeatMs,
       subscriberBytes,
       fanOut,
-      write: this.#env.write,
+      ...this.#written(),
       onNotice: this.#notice,
+    };
+  }
+
+  #written(): Pick<Stream, 'write' | 'onOpen'> {
+    const { write } = this.#env;
+    const watch = this.#watch;
+    if (watch === undefined) return { write };
+    return {
+      onOpen: (socket, opened) => watch.opened(socket, opened),
+      write: (socket, bytes) => {
+        watch.sent(socket, bytes);
+        return write(socket, bytes);
+      },
     };
   }
 

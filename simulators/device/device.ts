@@ -170,6 +170,14 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     return { earliest_id: events.earliest, latest_id: events.latest };
   }
 
+  /** Cuts every open event stream, as a network does. Resolves with their number. */
+  async cut(): Promise<{ streams: number }> {
+    const { fanOut } = this.#requireAgent().stream;
+    const streams = fanOut.size;
+    fanOut.drop();
+    return { streams };
+  }
+
   /** Reads all of the event log, and tells what is in it and what of it is damaged. */
   async log(): Promise<ControlLog> {
     return await inspect(this.#requireAgent().events, this.#env.io);

@@ -7,6 +7,7 @@ import { dialectBehaviour } from './dialect.ts';
 import { type Fault, parseFault } from './faults/parse.ts';
 import type { DiskIo } from './log/io.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
+import type { Seen } from './seen.ts';
 import { endpointsOf, type TransportOptions } from './transport/index.ts';
 import type { Endpoint } from './transport/transport.ts';
 
@@ -67,6 +68,8 @@ export interface DeviceOptions extends TransportOptions {
   retryMs?: number;
   /** How long a deployment driven to `failed` stays in the state asked for before it is archived and removed, default 100. */
   failedMs?: number;
+  /** Is told what happens in the agent, ten times a second at most. */
+  watch?: (seen: Seen) => void;
   /** Makes the uplink to a platform; called at each start. */
   uplink?: (port: DeploymentPort, identity: Identity) => Uplink;
 }
@@ -76,13 +79,14 @@ export interface Settings
   extends Required<
     Omit<
       DeviceOptions,
-      keyof TransportOptions | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults' | 'onCrash' | 'dialect'
+      keyof TransportOptions | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults' | 'onCrash' | 'dialect' | 'watch'
     >
   > {
   faults: readonly Fault[];
   deviceId: string | undefined;
   name: string | undefined;
   uplink: DeviceOptions['uplink'];
+  watch: DeviceOptions['watch'];
 }
 
 /** A day in milliseconds. Timers take no more than 24 days. */
@@ -111,6 +115,7 @@ export function settle(options: DeviceOptions): Settings {
     deviceId: options.deviceId,
     name: options.name,
     uplink: options.uplink,
+    watch: options.watch,
   };
 }
 

@@ -44,6 +44,7 @@ export function serveEvents({ agent, request, response, query }: Exchange): void
   // From here on frames go directly to the socket, each encoded once for all subscribers.
   response.flushHeaders();
   takeOver(request.socket);
+  agent.stream.onOpen?.(request.socket, { client: request.headers['user-agent'], after, types: filter });
   const session = rules.session({ after, filter, retained });
   // Made in this tick: the cursor was checked against the log as it is now.
   const subscriber = new Subscriber(agent.stream, request.socket, { after, filter, chunked, session });

@@ -7,6 +7,7 @@ import process from 'node:process';
 import { controlError } from '../control/target.ts';
 import type { SimulatedDevice } from '../index.ts';
 import type { Logger } from '../options.ts';
+import type { Seen } from '../seen.ts';
 import { optionOf } from '../start-error.ts';
 import { type Call, type ProcessSettings, type Reply, readyOf, startDevice } from './start.ts';
 
@@ -27,7 +28,8 @@ reply({ kind: 'loaded' });
 
 async function begin(settings: ProcessSettings): Promise<void> {
   try {
-    device = await startDevice(settings, loggerOf(settings));
+    const watch = settings.watched === true ? (seen: Seen): void => reply({ kind: 'seen', seen }) : undefined;
+    device = await startDevice(settings, loggerOf(settings), watch);
   } catch (error) {
     const option = optionOf(error);
     const message = error instanceof Error ? error.message : String(error);
@@ -80,6 +82,8 @@ function perform(call: Call): Promise<unknown> {
       return device.publish(call.count);
     case 'compact':
       return device.compact();
+    case 'cut':
+      return device.cut();
     case 'log':
       return device.log();
   }

@@ -7,6 +7,7 @@ import type { DeviceBehaviour } from '../behaviour.ts';
 import { dialectBehaviour } from '../dialect.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
 import type { DeviceOptions, Logger } from '../options.ts';
+import type { Seen } from '../seen.ts';
 import { type PlaceOption, startErrorOf } from '../start-error.ts';
 import type { TransportOptions } from '../transport/index.ts';
 
@@ -32,6 +33,8 @@ export interface ProcessSettings {
   defects?: readonly string[];
   variants?: readonly string[];
   uplink?: UplinkSettings;
+  /** Whether the agent tells what happens in it. */
+  watched?: boolean;
   logLevel: string;
 }
 
@@ -50,6 +53,7 @@ export type Call =
   | { id: number; op: 'remove'; deployment: string }
   | { id: number; op: 'publish'; count: number }
   | { id: number; op: 'compact' }
+  | { id: number; op: 'cut' }
   | { id: number; op: 'log' };
 
 /** The ready line of a device. */
@@ -64,17 +68,23 @@ export interface Ready {
 export type Reply =
   | { kind: 'loaded' }
   | { kind: 'ready'; ready: Ready }
+  | { kind: 'seen'; seen: Seen }
   | { kind: 'broken'; message: string; option?: PlaceOption }
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; status: number; code: string; message: string };
 
 /** Resolves when the device serves. Rejects as `simulateDevice` does, and when a defect, a variant or an address is unknown. */
-export async function startDevice(settings: ProcessSettings, log: Logger): Promise<SimulatedDevice> {
+export async function startDevice(
+  settings: ProcessSettings,
+  log: Logger,
+  watch?: (seen: Seen) => void,
+): Promise<SimulatedDevice> {
   const { device, uplink } = settings;
   const options = {
     ...device,
     log,
     behaviour: await behaviourOf(settings),
+    ...(watch !== undefined && { watch }),
     ...(uplink ? { uplink: await uplinkOf(uplink, log) } : {}),
     // The whole process dies, as a real agent would.
     onCrash: () => process.kill(process.pid, 'SIGKILL'),

@@ -16,6 +16,7 @@ import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { ControlError, type ControlTarget } from '../control/target.ts';
 import { infoOf } from '../device.ts';
 import { type Logger, settle } from '../options.ts';
+import type { Seen } from '../seen.ts';
 import { StartError } from '../start-error.ts';
 import type { Call, ProcessSettings, Ready, Reply } from './start.ts';
 
@@ -45,6 +46,10 @@ export interface StopOptions {
   patienceMs?: number;
   /** Is told when an agent had to be killed. */
   log?: Pick<Logger, 'error'>;
+  /** Is told what happens in an agent that is watched. */
+  onSeen?(seen: Seen): void;
+  /** The agent serves, or its process has ended. */
+  onChange?(): void;
 }
 
 const PATIENCE_MS = 20_000;
@@ -104,7 +109,7 @@ class Spares implements Disposable {
 
 /** A device whose agent is a child process, so that a kill is a real one. Dispose of it to end the process. */
 export class SupervisedDevice implements ControlTarget, AsyncDisposable {
-  readonly #settings: ProcessSettings;
+  #settings: ProcessSettings;
   readonly #stopping: StopOptions;
   /** The agent that serves. */
   #child: Child | undefined;
@@ -124,6 +129,11 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   /** Process id of the agent; undefined while it is down. */
   get pid(): number | undefined {
     return this.#process?.process.pid;
+  }
+
+  /** Whether the agent serves. */
+  get running(): boolean {
+    return this.#child !== undefined;
   }
 
   info(): ControlInfo {
@@ -158,6 +168,11 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     await child.ended;
   }
 
+  /** What the next start of the agent changes. */
+  configure(settings: Partial<Pick<ProcessSettings, 'defects' | 'variants'>>): void {
+    this.#settings = { ...this.#settings, ...settings };
+  }
+
   deploy(wanted: ControlDeployment): Promise<Deployment> {
     return this.#call({ op: 'deploy', wanted });
   }
@@ -172,6 +187,11 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
 
   compact(): Promise<ControlCompacted> {
     return this.#call({ op: 'compact' });
+  }
+
+  /** Cuts every open event stream; resolves with their number. */
+  cut(): Promise<{ streams: number }> {
+    return this.#call({ op: 'cut' });
   }
 
   log(): Promise<ControlLog> {
@@ -207,9 +227,11 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     agent.on('message', (message) => {
       const reply = message as Reply;
       if (reply.kind === 'loaded') return;
-      if (reply.kind === 'ready') {
+      if (reply.kind === 'seen') this.#stopping.onSeen?.(reply.seen);
+      else if (reply.kind === 'ready') {
         this.#child = child;
         resolve(reply.ready);
+        this.#stopping.onChange?.();
       } else if (reply.kind === 'broken') {
         reject(reply.option === undefined ? new Error(reply.message) : new StartError(reply.option, reply.message));
       } else {
@@ -219,6 +241,7 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     const gone = (): void => {
       if (this.#child === child) this.#child = undefined;
       if (this.#process === child) this.#process = undefined;
+      this.#stopping.onChange?.();
       ended.resolve();
     };
     agent.once('error', (error) => {

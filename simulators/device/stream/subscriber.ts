@@ -8,6 +8,7 @@ import type { Session, StreamBehaviour } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
 import type { StoredEvent } from '../log/line.ts';
+import type { Opened } from '../seen.ts';
 import type { FanOut, StreamSubscriber, View } from './fan-out.ts';
 import { heartbeat } from './heartbeat.ts';
 import { LAST_CHUNK, type TypeFilter } from './protocol.ts';
@@ -23,6 +24,8 @@ export interface Stream {
   subscriberBytes: number;
   fanOut: FanOut;
   onNotice(notice: string, error?: unknown): void;
+  /** A client has subscribed; for somebody who looks on. */
+  onOpen?(socket: Socket, opened: Opened): void;
   /** Writes to a socket, possibly with a fault; false when its buffer is full. */
   write(socket: Socket, bytes: Buffer): boolean;
 }
