@@ -1,0 +1,152 @@
+import http from 'node:http';
+import { expect, test } from 'vitest';
+import { serveConsole } from './console.ts';
+import { Feed } from './feed.ts';
+import type { Message } from './page/document.ts';
+
+interface Document {
+  title: string;
+  rows: string[];
+}
+
+async function opened(actions = {}) {
+  const feed = new Feed<Document>({ title: 'one', rows: [] });
+  const served = await serveConsole({ page: 'device', title: 'Test', feed, actions });
+  return { feed, served, url: served.url, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
+}
+
+interface Asked {
+  status: number;
+  headers: http.IncomingHttpHeaders;
+  text: string;
+}
+
+/** Asks with headers that `fetch` would not send. */
+function ask(url: string, headers: http.OutgoingHttpHeaders = {}, method = 'GET', body = ''): Promise<Asked> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(url, { method, headers, agent: false }, (response) => {
+      let text = '';
+      response.on('data', (part) => (text += part));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    request.once('error', reject);
+    request.end(body);
+  });
+}
+
+/** Reads messages until `enough`; the id of the last one, and all of them. */
+async function read(url: string, enough: (messages: readonly Message[]) => boolean, lastId?: string) {
+  const stop = new AbortController();
+  const headers = lastId === undefined ? {} : { 'last-event-id': lastId };
+  const response = await fetch(`${url}events`, { headers, signal: stop.signal });
+  const messages: Message[] = [];
+  let id = '';
+  let text = '';
+  for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += part;
+    const frames = text.split('\n\n');
+    text = frames.pop() ?? '';
+    for (const frame of frames) {
+      const [, number, data] = /^id: (\S+)\ndata: (.*)$/.exec(frame) ?? [];
+      if (number === undefined || data === undefined) continue;
+      id = number;
+      messages.push(JSON.parse(data) as Message);
+    }
+    if (messages.length > 0 && enough(messages)) break;
+  }
+  stop.abort();
+  return { id, messages };
+}
+
+const first = (): boolean => true;
+
+test('only its own page, with the token and under its own name, may use a console', async () => {
+  await using console = await opened();
+  const { port, origin, pathname } = new URL(console.url);
+  expect((await ask(console.url)).status).toBe(200);
+  expect((await ask(`http://localhost:${port}${pathname}`)).status).toBe(200);
+  for (const wrong of ['/', '/events', `/${'x'.repeat(22)}/`, `/${'x'.repeat(22)}/events`]) {
+    expect((await ask(`${origin}${wrong}`)).status, wrong).toBe(403);
+  }
+  for (const headers of [
+    { host: 'evil.example' },
+    { host: `evil.example:${port}` },
+    { host: '127.0.0.1:1' },
+    { origin: 'http://evil.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
+  ]) {
+    expect((await ask(console.url, headers)).status, JSON.stringify(headers)).toBe(403);
+  }
+});
+
+test('the page may load and run nothing but its own files', async () => {
+  await using console = await opened();
+  const { headers, text } = await ask(console.url);
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self' 'sha256-/);
+  expect(headers['referrer-policy']).toBe('no-referrer');
+  const named = [...text.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, path]) => path);
+  expect(named.length).toBeGreaterThan(8);
+  for (const path of named) expect((await ask(`${console.url}${path}`)).status, path).toBe(200);
+  for (const path of ['page/tsconfig.json', 'page/../console.ts', 'page/%2e%2e/console.ts', 'console.ts', 'nothing']) {
+    expect((await ask(`${console.url}${path}`)).status, path).toBeGreaterThanOrEqual(403);
+  }
+});
+
+test('a page gets the whole document, and after a cut what it missed', async () => {
+  await using console = await opened();
+  const { feed, url } = console;
+  feed.change({ append: 'rows', items: ['a', 'b'], keep: 2 });
+  const { id, messages } = await read(url, first);
+  expect(messages).toEqual([{ whole: { title: 'one', rows: ['a', 'b'] } }]);
+  feed.change({ set: 'title', to: 'two' }, { append: 'rows', items: ['c'], keep: 2 });
+  const missed = await read(url, first, id);
+  expect(missed.messages).toEqual([
+    {
+      changes: [
+        { set: 'title', to: 'two' },
+        { append: 'rows', items: ['c'], keep: 2 },
+      ],
+    },
+  ]);
+  expect(feed.document).toEqual({ title: 'two', rows: ['b', 'c'] });
+  // An id of another process says nothing about this document.
+  for (const strange of ['000000000000.1', `${id.split('.')[0]}.99`, 'x']) {
+    const again = await read(url, first, strange);
+    expect(again.messages).toEqual([{ whole: { title: 'two', rows: ['b', 'c'] } }]);
+  }
+});
+
+test('a page that was away longer than messages are kept gets the whole document', async () => {
+  await using console = await opened();
+  const { feed, url } = console;
+  const { id } = await read(url, first);
+  const large = 'x'.repeat(1_000_000);
+  for (let number = 0; number < 6; number += 1) {
+    feed.change({ append: 'rows', items: [`${number}${large}`], keep: 1 });
+    await read(url, first);
+  }
+  const { messages } = await read(url, first, id);
+  expect(messages).toEqual([{ whole: { title: 'one', rows: [`5${large}`] } }]);
+});
+
+test('an action is done, or says why not', async () => {
+  const done: unknown[] = [];
+  const actions = {
+    note: (body: object) => void done.push(body),
+    refuse: () => {
+      throw new Error('not now');
+    },
+  };
+  await using console = await opened(actions);
+  const act = (name: string, body: string, type = 'application/json') =>
+    ask(`${console.url}actions/${name}`, { 'content-type': type }, 'POST', body);
+  expect((await act('note', '{"a":1}')).status).toBe(200);
+  expect(await act('refuse', '{}')).toMatchObject({ status: 422, text: '{"error":{"message":"not now"}}' });
+  expect((await act('note', '{"a":2}', 'text/plain')).status).toBe(400);
+  expect((await act('note', '[]')).status).toBe(422);
+  expect((await act('note', '{')).status).toBe(422);
+  expect((await act('toString', '{}')).status).toBe(405);
+  expect((await ask(`${console.url}actions/note`)).status).toBe(400);
+  expect(done).toEqual([{ a: 1 }]);
+});
