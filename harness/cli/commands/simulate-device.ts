@@ -1,6 +1,7 @@
 /** `muster simulate device`: a Device API to develop against, until a signal ends it. */
 import { resolve } from 'node:path';
 import process from 'node:process';
+import type { Deviation } from '../../../simulators/console/page/device/document.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import { duration, FAULTS, parseFault, size } from '../../../simulators/device/faults/parse.ts';
@@ -14,6 +15,7 @@ import {
 import { requireWritableParent } from '../../../simulators/device/transport/transport.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { DIALECTS } from '../../contract/versions.ts';
+import { consoleOptions, uiPortOf } from '../console-options.ts';
 import { behaviourAsked, listAsked } from '../find-behaviour.ts';
 import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';
 
@@ -25,6 +27,7 @@ const WRONG = 'Deviations';
 const deviceOptions = {
   ...transportArguments,
   control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where' },
+  ...consoleOptions,
   dir: { type: 'string', describe: 'Directory of the robot (required); created if missing', group: ROBOT },
   retain: {
     type: 'number',
@@ -123,6 +126,12 @@ function settingsOf(args: Arguments): ProcessSettings {
   };
 }
 
+/** Everything that a console can switch on. */
+const deviations = (): Deviation[] => [
+  ...deviceDefects.map(({ name, summary }) => ({ name, kind: 'defect' as const, describe: summary })),
+  ...deviceVariants.map(({ name, summary }) => ({ name, kind: 'variant' as const, describe: summary })),
+];
+
 function served(args: Arguments): TransportOptions {
   const options = transportOptions(args);
   if (Object.keys(options).length === 0) throw new UsageError(`${transportUsage} says where to serve`);
@@ -206,6 +215,7 @@ export const simulateDeviceCommand = command({
       'one that can be driven: curl --unix-socket c.sock -d \'{"count":3}\' http://x/events',
     ],
     ['muster simulate device --socket r.sock --dir r --defect ids-restart-at-one', 'one that is wrong in a known way'],
+    ['muster simulate device --socket r.sock --dir r --ui', 'with a page to watch and drive it'],
   ],
   async run(args) {
     const list = listAsked(args, KNOWN);
@@ -219,7 +229,12 @@ export const simulateDeviceCommand = command({
       import('../../../simulators/device/process/run.ts'),
       import('../../../simulators/device/start-error.ts'),
     ]);
-    return await runDevice(settings, control).catch((error: unknown) => {
+    const uiPort = uiPortOf(args);
+    const outside = {
+      ...(control !== undefined && { control }),
+      ...(uiPort !== undefined && { uiPort, deviations: deviations() }),
+    };
+    return await runDevice(settings, outside).catch((error: unknown) => {
       const option = optionOf(error);
       throw option === undefined || !(error instanceof Error) ? error : new UsageError(`--${option}: ${error.message}`);
     });

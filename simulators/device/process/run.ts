@@ -1,20 +1,33 @@
 /** Runs a simulated device until a signal ends it: the body of `muster simulate device`. */
 import process from 'node:process';
 import pino from 'pino';
+import type { Deviation } from '../../console/page/device/document.ts';
 import { type ControlAddress, type ControlServer, serveControl } from '../control/server.ts';
 import { asStartError } from '../start-error.ts';
+import type { DeviceConsole } from './device-console.ts';
 import { type ProcessSettings, type Ready, readyOf, startDevice } from './start.ts';
 import { SupervisedDevice } from './supervisor.ts';
 
+/** Where a device is looked at and driven. */
+export interface Outside {
+  /** Of the control API. */
+  control?: ControlAddress;
+  /** Port of the console; 0: any free one. */
+  uiPort?: number;
+  /** What the console can switch on. */
+  deviations?: readonly Deviation[];
+}
+
 /**
- * Prints the ready line, and resolves with the exit code when SIGTERM or SIGINT has ended the device. With `control`, the agent
+ * Prints the ready line, and resolves with the exit code when SIGTERM or SIGINT has ended the device. With `control` or a console, the agent
  * is a child process, so that it can be killed and started again. Rejects with StartError or DirectoryInUseError when something
  * that an option names cannot be used.
  */
-export async function runDevice(settings: ProcessSettings, control: ControlAddress | undefined): Promise<number> {
+export async function runDevice(settings: ProcessSettings, outside: Outside): Promise<number> {
   const stopped = untilSignal();
   const log = pino({ level: settings.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
-  const running = await (control ? supervised(settings, control, log) : alone(settings, log));
+  const driven = outside.control !== undefined || outside.uiPort !== undefined;
+  const running = await (driven ? supervised(settings, outside, log) : alone(settings, log));
   process.stdout.write(`${JSON.stringify(running.ready)}\n`);
   const signal = await stopped;
   log.info({ signal }, 'stopping');
@@ -32,23 +45,37 @@ async function alone(settings: ProcessSettings, log: pino.Logger) {
   return { ready: await readyOf(device), close: () => device[Symbol.asyncDispose]() };
 }
 
-async function supervised(settings: ProcessSettings, where: ControlAddress, log: pino.Logger) {
-  const device = new SupervisedDevice(settings, { log });
+async function supervised(settings: ProcessSettings, outside: Outside, log: pino.Logger) {
+  const { control, uiPort, deviations = [] } = outside;
+  const page = uiPort === undefined ? undefined : await consoleOf(settings, deviations);
+  const device = new SupervisedDevice(
+    { ...settings, watched: page !== undefined },
+    { log, ...(page !== undefined && { onSeen: page.seen, onChange: page.changed }) },
+  );
   let server: ControlServer | undefined;
   const close = async (): Promise<void> => {
+    await page?.[Symbol.asyncDispose]();
     await server?.close();
     await device[Symbol.asyncDispose]();
   };
   try {
-    server = await asStartError('control', serveControl(device, where));
+    if (control !== undefined) server = await asStartError('control', serveControl(device, control));
     await device.start();
+    const ui = await page?.serve(device, uiPort ?? 0);
+    return { ready: { ...(device.ready as Ready), ...placeOf(server), ...(ui !== undefined && { ui }) }, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+const consoleOf = async (...args: ConstructorParameters<typeof DeviceConsole>): Promise<DeviceConsole> =>
+  new (await import('./device-console.ts')).DeviceConsole(...args);
+
+function placeOf(server: ControlServer | undefined): { control?: string | number } {
+  if (server === undefined) return {};
   const { address } = server;
-  const ready = { ...(device.ready as Ready), control: 'path' in address ? address.path : address.port };
-  return { ready, close };
+  return { control: 'path' in address ? address.path : address.port };
 }
 
 function untilSignal(): Promise<NodeJS.Signals> {

@@ -1,0 +1,168 @@
+/** The console of a device: its agent as a document, and what can be done to it. */
+import { controlDeployment } from '../../../harness/contract/control.ts';
+import { type Action, type Console, serveConsole } from '../../console/console.ts';
+import { Feed } from '../../console/feed.ts';
+import type { Deviation, DeviceDocument } from '../../console/page/device/document.ts';
+import type { Seen, SeenEvent } from '../seen.ts';
+import { asStartError } from '../start-error.ts';
+import type { ProcessSettings } from './start.ts';
+import type { SupervisedDevice } from './supervisor.ts';
+
+/** Events, frames and deeds that a page shows. */
+const KEPT = 500;
+const MOST_EVENTS = 1_000_000;
+
+/** The document of a device, and the console that serves it. */
+export class DeviceConsole implements AsyncDisposable {
+  readonly #feed: Feed<DeviceDocument>;
+  #on: Required<Pick<ProcessSettings, 'defects' | 'variants'>>;
+  #device: SupervisedDevice | undefined;
+  #console: Console | undefined;
+  /** Whether the next that is told is the first of an agent. */
+  #begins = true;
+
+  constructor(settings: ProcessSettings, deviations: readonly Deviation[]) {
+    const { defects = [], variants = [] } = settings;
+    this.#on = { defects, variants };
+    this.#feed = new Feed<DeviceDocument>({
+      deviceId: '',
+      addresses: {},
+      retention: 0,
+      heartbeatSeconds: 0,
+      eventLog: '',
+      configRoot: '',
+      agent: 'down',
+      pid: null,
+      current: null,
+      log: { earliest: 0, latest: 0, count: 0, bytes: 0 },
+      events: [],
+      frames: [],
+      listeners: {},
+      deeds: [],
+      deviations: [...deviations],
+      switchedOn: [...defects, ...variants],
+    });
+  }
+
+  /** Takes what the agent tells. */
+  readonly seen = ({ events, frames, listeners, log, current }: Seen): void => {
+    const feed = this.#feed;
+    if (this.#begins) this.#takeOver(events);
+    else if (events.length > 0) feed.change({ append: 'events', items: events, keep: KEPT });
+    this.#begins = false;
+    if (frames.length > 0) feed.change({ append: 'frames', items: frames, keep: KEPT });
+    feed.set({
+      ...(listeners !== undefined && { listeners }),
+      ...(log !== undefined && { log }),
+      ...(current !== undefined && { current }),
+    });
+  };
+
+  /** An agent that was started again tells first what its log holds, which is known in part, unless it lost its log. */
+  #takeOver(events: readonly SeenEvent[]): void {
+    const known = this.#feed.document.events.at(-1)?.id ?? 0;
+    const fresh = events.filter(({ id }) => id > known);
+    const lost = (events.at(-1)?.id ?? 0) < known;
+    if (lost) this.#feed.change({ set: 'events', to: events });
+    else if (fresh.length > 0) this.#feed.change({ append: 'events', items: fresh, keep: KEPT });
+  }
+
+  /** Takes that the agent serves, or has ended. */
+  readonly changed = (): void => {
+    const device = this.#device;
+    if (device === undefined) return;
+    const agent = device.running ? 'up' : 'down';
+    if (agent !== this.#feed.document.agent) this.#note(agent === 'up' ? 'the agent serves' : 'the agent is down');
+    this.#feed.set({ agent, pid: device.running ? (device.pid ?? null) : null });
+    if (agent === 'up') return;
+    this.#begins = true;
+    this.#feed.set({ listeners: {} });
+  };
+
+  /** Serves the page; resolves with its address. Rejects with StartError when the port cannot be used. */
+  async serve(device: SupervisedDevice, port: number): Promise<string> {
+    this.#device = device;
+    const { retention = 0, heartbeat_seconds: heartbeatSeconds = 0, event_log, config_root } = device.info();
+    const { ready: _ready, device_id: deviceId = '', ...addresses } = device.ready ?? {};
+    this.#feed.set({
+      deviceId: String(deviceId),
+      addresses: Object.fromEntries(Object.entries(addresses).map(([name, value]) => [name, String(value)])),
+      retention,
+      heartbeatSeconds,
+      eventLog: event_log ?? '',
+      configRoot: config_root ?? '',
+    });
+    this.changed();
+    const options = { page: 'device', title: 'Device', feed: this.#feed, actions: this.#actions(device), port };
+    this.#console = await asStartError('ui-port', serveConsole(options));
+    return this.#console.url;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#console?.[Symbol.asyncDispose]();
+  }
+
+  #actions(device: SupervisedDevice): Record<string, Action> {
+    return {
+      deploy: async (body) => {
+        if (!controlDeployment.is(body)) throw new Error('this is no deployment');
+        return this.#noted(await device.deploy(body), ({ id, status }) => `deploy: ${id} is ${status}`);
+      },
+      remove: async ({ id }) => this.#noted(await device.remove(String(id)), (done) => `remove: ${done.id}`),
+      publish: async ({ count }) => {
+        const events = Number(count);
+        if (!Number.isInteger(events) || events < 1 || events > MOST_EVENTS)
+          throw new RangeError(`publish from 1 to ${MOST_EVENTS} events, not ${String(count)}`);
+        return this.#noted(await device.publish(events), (ids) => `publish: ${ids.first_id} to ${ids.last_id}`);
+      },
+      compact: async () =>
+        this.#noted(await device.compact(), (log) => `compact: the log begins with ${log.earliest_id}`),
+      cut: async () => this.#noted(await device.cut(), ({ streams }) => `cut: ${streams} event streams`),
+      kill: async () => this.#noted(await device.stop('SIGKILL'), () => 'kill (SIGKILL)'),
+      restart: async () => this.#restart(device),
+      start: async () => this.#noted(await device.start(), () => 'start'),
+      switch: async ({ names }) => this.#switch(device, names),
+    };
+  }
+
+  async #restart(device: SupervisedDevice): Promise<void> {
+    this.#note('restart (SIGTERM)');
+    await device.stop('SIGTERM');
+    await device.start();
+  }
+
+  /** Switches exactly these deviations on. An agent decides at its start how it behaves, so it is started again. */
+  async #switch(device: SupervisedDevice, names: unknown): Promise<void> {
+    const all = this.#feed.document.deviations;
+    const wanted = Array.isArray(names) ? names : [];
+    const unknown = wanted.find((name) => !all.some((one) => one.name === name));
+    if (!Array.isArray(names) || unknown !== undefined)
+      throw new RangeError(`no deviation is called ${String(unknown)}`);
+    const on = (kind: Deviation['kind']): string[] =>
+      all.filter((one) => one.kind === kind && wanted.includes(one.name)).map(({ name }) => name);
+    const before = this.#on;
+    const after = { defects: on('defect'), variants: on('variant') };
+    this.#note(`switched on: ${wanted.join(', ') || 'nothing'}`);
+    await device.stop('SIGTERM');
+    device.configure(after);
+    try {
+      await device.start();
+    } catch (error) {
+      // Two that contradict each other keep an agent from starting.
+      device.configure(before);
+      await device.start();
+      throw error;
+    }
+    this.#on = after;
+    this.#feed.set({ switchedOn: [...after.defects, ...after.variants] });
+  }
+
+  #noted<T>(result: T, what: (result: T) => string): T {
+    this.#note(what(result));
+    return result;
+  }
+
+  #note(what: string): void {
+    this.#feed.change({ append: 'deeds', items: [{ at: Date.now(), what }], keep: KEPT });
+  }
+}
