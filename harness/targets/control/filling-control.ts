@@ -1,7 +1,8 @@
 /** Makes an agent compact its event log that does so by itself alone: fills the log while it is stopped, and publishes one event more. */
-import type { ControlCapability, ControlCompacted, ControlInfo, StopSignal } from '../../contract/control.ts';
+import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import { type Control, type ControlCall, ControlError, type Exact, parseExact } from './control.ts';
+import { RoutedControl } from './routed-control.ts';
 import { runControlLine } from './shell-line.ts';
 
 /** How a log is filled. */
@@ -30,17 +31,14 @@ export const withCompaction = (info: ControlInfo): ControlInfo => ({
   compact_restarts: true,
 });
 
-class FillingControl implements Control {
-  readonly kind: string;
-  readonly seesDevice: boolean;
+class FillingControl extends RoutedControl {
   readonly #inner: Control;
   readonly #filling: Filling;
   readonly #log: string;
   readonly #signal: AbortSignal | undefined;
 
   constructor(inner: Control, filling: Filling, log: string, signal: AbortSignal | undefined) {
-    this.kind = inner.kind;
-    this.seesDevice = inner.seesDevice ?? false;
+    super(inner.kind, inner);
     this.#inner = inner;
     this.#filling = filling;
     this.#log = log;
@@ -50,16 +48,7 @@ class FillingControl implements Control {
   async info(): Promise<ControlInfo> {
     return withCompaction(await this.#inner.info());
   }
-  deploy(...given: Parameters<Control['deploy']>): ReturnType<Control['deploy']> {
-    return this.#inner.deploy(...given);
-  }
-  remove(deploymentId: string): ReturnType<Control['remove']> {
-    return this.#inner.remove(deploymentId);
-  }
-  publish(count: number): ReturnType<Control['publish']> {
-    return this.#inner.publish(count);
-  }
-  async compact(): Promise<Exact<ControlCompacted>> {
+  override async compact(): Promise<Exact<ControlCompacted>> {
     const { line, env, cwd } = this.#filling;
     await this.#inner.stop('SIGTERM');
     try {
@@ -71,14 +60,11 @@ class FillingControl implements Control {
     const { last_id } = await this.#inner.publish(1);
     return { earliest_id: await this.#earliest(), latest_id: last_id };
   }
-  stop(signal?: StopSignal): Promise<void> {
-    return this.#inner.stop(signal);
+  override line(call: ControlCall): string | undefined {
+    return call.name === 'compact' ? undefined : super.line(call);
   }
-  start(): Promise<void> {
-    return this.#inner.start();
-  }
-  line(call: ControlCall): string | undefined {
-    return call.name === 'compact' ? undefined : this.#inner.line(call);
+  protected maker(): Control {
+    return this.#inner;
   }
   bound(signal: AbortSignal): Control {
     return new FillingControl(this.#inner.bound(signal), this.#filling, this.#log, signal);

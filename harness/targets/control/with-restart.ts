@@ -1,6 +1,7 @@
 /** Adds a restart to a control that lacks it, for an agent that Muster started. */
 import type { StopSignal } from '../../contract/control.ts';
 import { AgentEnded, type Control, type ControlCall, ControlError } from './control.ts';
+import { RoutedControl } from './routed-control.ts';
 
 /** Stops and starts the process that Muster started. */
 export interface Restarter {
@@ -16,9 +17,7 @@ export function withRestart(inner: Control, restarter: Restarter): Control {
   return new Restartable(inner, restarter, { inside: false });
 }
 
-class Restartable implements Control {
-  readonly kind: string;
-  readonly seesDevice: boolean;
+class Restartable extends RoutedControl {
   readonly #inner: Control;
   readonly #restarter: Restarter;
   /** Whether the control inside restarts; shared by all that are bound to a signal. */
@@ -26,8 +25,7 @@ class Restartable implements Control {
   readonly #signal: AbortSignal | undefined;
 
   constructor(inner: Control, restarter: Restarter, restarts: { inside: boolean }, signal?: AbortSignal) {
-    this.kind = inner.kind === 'none' ? 'process' : `${inner.kind} + process`;
-    this.seesDevice = inner.seesDevice ?? false;
+    super(inner.kind === 'none' ? 'process' : `${inner.kind} + process`, inner);
     this.#inner = inner;
     this.#restarter = restarter;
     this.#restarts = restarts;
@@ -39,31 +37,22 @@ class Restartable implements Control {
     this.#restarts.inside = info.capabilities.includes('restart');
     return this.#restarts.inside ? info : { ...info, capabilities: [...info.capabilities, 'restart'] };
   }
-  deploy(...given: Parameters<Control['deploy']>): ReturnType<Control['deploy']> {
-    return this.#inner.deploy(...given);
-  }
-  remove(deploymentId: string): ReturnType<Control['remove']> {
-    return this.#inner.remove(deploymentId);
-  }
-  publish(count: number): ReturnType<Control['publish']> {
-    return this.#inner.publish(count);
-  }
-  compact(): ReturnType<Control['compact']> {
-    return this.#inner.compact();
-  }
-  stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
+  override stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     return (this.#restarts.inside ? this.#inner : this.#restarter).stop(signal);
   }
-  async start(): Promise<void> {
+  override async start(): Promise<void> {
     if (this.#restarts.inside) return this.#inner.start();
     await this.#restarter.start(this.#signal).catch((error: unknown) => {
       const Kind = this.#restarter.endedByItself?.() === undefined ? ControlError : AgentEnded;
       throw new Kind(error instanceof Error ? error.message : String(error), { cause: error });
     });
   }
-  line(call: ControlCall): string | undefined {
+  override line(call: ControlCall): string | undefined {
     const own = (call.name === 'stop' || call.name === 'start') && !this.#restarts.inside;
-    return own ? undefined : this.#inner.line(call);
+    return own ? undefined : super.line(call);
+  }
+  protected maker(): Control {
+    return this.#inner;
   }
   bound(signal: AbortSignal): Control {
     return new Restartable(this.#inner.bound(signal), this.#restarter, this.#restarts, signal);
