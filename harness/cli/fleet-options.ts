@@ -89,7 +89,7 @@ export const fleetOptions = {
   threshold: {
     type: 'string',
     array: true,
-    describe: "E.g. 'rollout.ms.p99<5s', 'http.errors.rate<1%', 'ping.ms.count>=100'",
+    describe: "E.g. 'rollout.ms.p99<5s', 'ping.ms.p99.9<1s', 'http.errors.rate<1%', 'ping.ms.count>=100'",
     group: RESULT,
   },
   out: {

@@ -6,6 +6,7 @@ import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type His
 
 export const DURATIONS = [
   'rollout.ms',
+  'rollout.late.ms',
   'rollout.command.ms',
   'rollout.sync.ms',
   'rollout.write.ms',
@@ -66,6 +67,8 @@ export interface Summary {
   count: number;
   p50: number;
   p90: number;
+  /** Results of older versions lack it. */
+  p95?: number;
   p99: number;
   p999: number;
   max: number;
@@ -89,12 +92,17 @@ export function recordMs(into: Histogram, ms: number): void {
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
 }
 
+/** Milliseconds that `percent` of the durations did not exceed; 0 without any. */
+export const percentileMs = (of: Histogram, percent: number): number =>
+  of.totalCount === 0 ? 0 : of.getValueAtPercentile(percent) / 1000;
+
 export function summary(of: Histogram): Summary {
-  const at = (percentile: number): number => (of.totalCount === 0 ? 0 : of.getValueAtPercentile(percentile) / 1000);
+  const at = (percent: number): number => percentileMs(of, percent);
   return {
     count: of.totalCount,
     p50: at(50),
     p90: at(90),
+    p95: at(95),
     p99: at(99),
     p999: at(99.9),
     max: at(100),

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { Metrics } from '../measure/metrics.ts';
 import { checkThreshold, evaluate, type Measured, parseThreshold } from './thresholds.ts';
 
+const durations = new Metrics();
+for (let ms = 1; ms <= 1000; ms += 1) durations.time('rollout.ms', ms);
+const empty = { count: 0, p50: 0, p90: 0, p95: 0, p99: 0, p999: 0, max: 0, unit: 'ms' } as const;
 const measured: Measured = {
-  metrics: {
-    'rollout.ms': { count: 100, p50: 800, p90: 1500, p99: 4000, p999: 4900, max: 5000, unit: 'ms' },
-    'empty.ms': { count: 0, p50: 0, p90: 0, p99: 0, p999: 0, max: 0, unit: 'ms' },
-  },
+  metrics: { ...durations.summaries(), 'empty.ms': empty },
+  histograms: durations.snapshot().histograms,
   counters: { 'http.errors': 3, 'http.attempts': 200 },
   measuredSeconds: 20,
 };
@@ -13,19 +15,26 @@ const check = (expr: string) => evaluate(parseThreshold(expr), measured);
 
 describe('thresholds', () => {
   it.each([
-    ['rollout.ms.p99<5s', 4000, true],
-    ['rollout.ms.p99<3999ms', 4000, false],
-    ['rollout.ms.max<=5s', 5000, true],
-    ['rollout.ms.p50 > 1s', 800, false],
-    ['rollout.ms.count>=100', 100, true],
-    ['rollout.ms.count==99', 100, false],
+    ['rollout.ms.p99<5s', 990, true],
+    ['rollout.ms.p99<900ms', 990, false],
+    ['rollout.ms.p95<1s', 950, true],
+    ['rollout.ms.p12.5<1s', 125, true],
+    ['rollout.ms.p99.9<1s', 999, true],
+    ['rollout.ms.p999<1s', 999, true],
+    ['rollout.ms.max<=5s', 1000, true],
+    ['rollout.ms.p50 > 1s', 500, false],
+    ['rollout.ms.count>=1000', 1000, true],
+    ['rollout.ms.count==99', 1000, false],
     ['http.errors.rate<1%', 0.015, false],
     ['http.errors.rate<2%', 0.015, true],
     ['http.errors.count==3', 3, true],
     ['http.attempts.rate>=10/s', 10, true],
-    ['rollout.ms.rate>4/s', 5, true],
+    ['rollout.ms.rate>4/s', 50, true],
   ])('%s', (expr, value, ok) => {
-    expect(check(expr)).toMatchObject({ value, ok });
+    const result = check(expr);
+    expect(result.ok).toBe(ok);
+    // A histogram keeps three digits.
+    expect((result.value ?? 0) / value).toBeCloseTo(1, 2);
   });
 
   it('are missed when nothing was measured', () => {
@@ -47,7 +56,9 @@ describe('thresholds', () => {
 
   it.each([
     ['rollout.ms.p99', /must read/],
-    ['rollout.ms.p98<5s', /not a statistic; accepted: count, p50/],
+    ['rollout.ms.p100<5s', /not a statistic; accepted: count, max, rate, and any percentile, e\.g\. p50, p95, p99\.9/],
+    ['rollout.ms.p0<5s', /not a statistic/],
+    ['rollout.ms.avg<5s', /'avg' is not a statistic/],
     ['rollout.ms.p99<5', /a number and a unit, .*ns, us, ms, s, m/],
     ['rollout.ms.p99<5days', /'5days' is no duration/],
     ['rollout.ms.count<5s', /a count has no unit/],
@@ -64,12 +75,15 @@ describe('thresholds', () => {
 });
 
 describe('a threshold that a person wrote', () => {
-  it.each(['rollout.ms.p99<5s', 'http.errors.rate<1%', 'http.status.503.count==0', 'sse.events.rate>1/s'])(
-    'may be %s',
-    (expr) => {
-      expect(checkThreshold(expr).expr).toBe(expr);
-    },
-  );
+  it.each([
+    'rollout.ms.p99<5s',
+    'ping.ms.p99.9<5s',
+    'http.errors.rate<1%',
+    'http.status.503.count==0',
+    'sse.events.rate>1/s',
+  ])('may be %s', (expr) => {
+    expect(checkThreshold(expr).expr).toBe(expr);
+  });
 
   it.each([
     ['rolout.ms.p99<5s', /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?\n.*ping\.ms.*\n.*ping\.errors/],
@@ -81,7 +95,7 @@ describe('a threshold that a person wrote', () => {
   });
 
   it('is missed by a run that measured nothing, with a short message', () => {
-    const nothing = { metrics: {}, counters: {}, measuredSeconds: 0 };
+    const nothing = { metrics: {}, counters: {}, histograms: {}, measuredSeconds: 0 };
     expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
   });
 });

@@ -1,13 +1,13 @@
 /**
- * Conditions a run must meet, e.g. `rollout.ms.p99<5s`, `http.errors.rate<1%`, `ping.ms.count>=100`.
+ * Conditions a run must meet, e.g. `rollout.ms.p99<5s`, `ping.ms.p99.9<1s`, `http.errors.rate<1%`, `ping.ms.count>=100`.
  * Grammar: `metric.statistic operator number[unit]`. The metric is a name of the result's `metrics` or `counters`.
  */
 import { durationMs } from '../../../harness/common/durations.ts';
 import { nearest } from '../../../harness/common/usage.ts';
-import { COUNTERS, DURATIONS, isCounter, isDuration, type Summary } from '../measure/metrics.ts';
+import { COUNTERS, DURATIONS, decode, isCounter, isDuration, percentileMs, type Summary } from '../measure/metrics.ts';
 
-const STATISTICS = ['count', 'p50', 'p90', 'p99', 'p999', 'max', 'rate'] as const;
-type Statistic = (typeof STATISTICS)[number];
+const STATISTICS = ['count', 'max', 'rate'] as const;
+type Statistic = (typeof STATISTICS)[number] | 'percentile';
 const OPERATORS = {
   '<=': (value: number, bound: number) => value <= bound,
   '>=': (value: number, bound: number) => value >= bound,
@@ -26,6 +26,8 @@ export interface Threshold {
   expr: string;
   metric: string;
   statistic: Statistic;
+  /** Above 0 and below 100, of a percentile. */
+  percent?: number;
   operator: Operator;
   /** Milliseconds for durations, a fraction for percentages, events per second for `/s`, else a plain number. */
   bound: number;
@@ -44,16 +46,26 @@ export interface ThresholdResult {
 /** Throws RangeError that says what is accepted. */
 export function parseThreshold(text: string): Threshold {
   const expr = text.replaceAll(/\s+/g, '');
-  const match = /^([a-z0-9_.-]+)\.([a-z0-9]+)(<=|>=|==|<|>)(-?\d+(?:\.\d+)?)([a-zµ%/]*)$/i.exec(expr);
+  const match = /^([a-z0-9_.-]+?)\.([a-z]+|p\d+(?:\.\d+)?)(<=|>=|==|<|>)(-?\d+(?:\.\d+)?)([a-zµ%/]*)$/i.exec(expr);
   if (match === null) throw refuse(text, "it must read 'metric.statistic<number[unit]', e.g. rollout.ms.p99<5s");
   const [, metric = '', wanted = '', operator = '', number = '', unit = ''] = match;
-  const statistic = STATISTICS.find((known) => known === wanted);
+  const percent = percentIn(wanted);
+  const statistic = percent === undefined ? STATISTICS.find((known) => known === wanted) : 'percentile';
   if (statistic === undefined) {
-    throw refuse(text, `'${wanted}' is not a statistic; accepted: ${STATISTICS.join(', ')}`);
+    throw refuse(
+      text,
+      `'${wanted}' is not a statistic; accepted: ${STATISTICS.join(', ')}, and any percentile, e.g. p50, p95, p99.9`,
+    );
   }
   if (number.startsWith('-')) throw refuse(text, `measurements are never below 0, but '${number}${unit}' is`);
   // The expression above matches no other operator.
-  const base = { expr, metric, statistic, operator: operator as Operator };
+  const base: Omit<Threshold, 'bound'> = {
+    expr,
+    metric,
+    statistic,
+    operator: operator as Operator,
+    ...(percent !== undefined && { percent }),
+  };
   if (statistic === 'count') {
     if (unit !== '') throw refuse(text, `a count has no unit, but '${unit}' was given`);
     return { ...base, bound: Number(number) };
@@ -69,6 +81,17 @@ export function parseThreshold(text: string): Threshold {
     throw refuse(text, (error as Error).message);
   }
 }
+
+/** The percentage in `p95` or `p99.9`, and in `p999`, the older name of `p99.9`. */
+function percentIn(statistic: string): number | undefined {
+  const [, digits] = /^p(\d{1,2}(?:\.\d+)?|999)$/.exec(statistic) ?? [];
+  if (digits === undefined) return undefined;
+  const percent = digits === '999' ? 99.9 : Number(digits);
+  return percent > 0 ? percent : undefined;
+}
+
+/** How a percentile is written: `p99.9`. */
+export const percentileName = (percent: number): string => `p${percent}`;
 
 /**
  * Parses a threshold that a person wrote: throws RangeError also for a metric that this version cannot measure. `parseThreshold` accepts
@@ -100,6 +123,8 @@ const refuse = (text: string, why: string): RangeError => new RangeError(`thresh
 export interface Measured {
   metrics: Record<string, Summary>;
   counters: Record<string, number>;
+  /** Base64 HDR histograms of the same metrics. */
+  histograms: Record<string, string>;
   /** Duration of the measured phases. */
   measuredSeconds: number;
 }
@@ -112,7 +137,7 @@ export function evaluate(threshold: Threshold, measured: Measured): ThresholdRes
   return { expr, value, ok: OPERATORS[operator](value, bound) };
 }
 
-function measuredBy({ metric, statistic, per }: Threshold, measured: Measured): number | string {
+function measuredBy({ metric, statistic, percent, per }: Threshold, measured: Measured): number | string {
   const { metrics, counters, measuredSeconds } = measured;
   const times = metrics[metric];
   const counter = counters[metric];
@@ -132,7 +157,10 @@ function measuredBy({ metric, statistic, per }: Threshold, measured: Measured): 
     return count / attempts;
   }
   if (times === undefined) return `'${metric}' is a counter: only count and rate apply`;
-  return times.count === 0 ? `'${metric}' has no sample` : times[statistic];
+  if (times.count === 0) return `'${metric}' has no sample`;
+  if (percent === undefined) return times.max;
+  const encoded = measured.histograms[metric];
+  return encoded === undefined ? `'${metric}' has no histogram` : percentileMs(decode(encoded), percent);
 }
 
 /** The counter of attempts that belongs to a metric: `http.attempts` for `http.errors`. */
