@@ -7,14 +7,13 @@ import { masked, type PlatformClient, type ReleaseFixture } from '../platform/cl
 import { PlatformFailure } from '../platform/failure.ts';
 import { installKey, type KeyStore, keyFile } from '../robot/keys.ts';
 import type { Robot } from '../robot/robot.ts';
-import type { Phase } from '../scenario/scenario.ts';
+import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { type ActionKind, scheduleMs } from '../schedule/plan.ts';
 import type { Deadlines } from '../schedule/scheduler.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 import type { HostConfig, PhaseOutcome, RolloutRow } from './host.ts';
 import { Rollouts } from './rollouts.ts';
 
-const DEFAULT_WITHIN_MS = 60_000;
 const DEFAULT_DOWN_MS = 1000;
 const MAX_ERRORS = 5;
 /** Time for a robot to come online, after its start or after the end of an outage. */
@@ -145,7 +144,7 @@ export class Actions {
     record.count('rollout.missed', 0);
     const row = newRow(action);
     outcome.rollouts.push(row);
-    const within = phase.do === 'rollout' && phase.within !== undefined ? durationMs(phase.within) : DEFAULT_WITHIN_MS;
+    const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
       if (deviceId === undefined || release === undefined) return;
       const deploymentId = await this.#http(record, intended, (client) =>
@@ -220,6 +219,7 @@ function newRow({ robot, index, at }: Action): RolloutRow {
     phase: index,
     at_ms: at,
     total_ms: null,
+    late_ms: null,
     command_ms: null,
     sync_ms: null,
     write_ms: null,

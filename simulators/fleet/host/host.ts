@@ -19,8 +19,8 @@ export interface Host {
   prepare(): Promise<void>;
   /** Carries out one phase. Resolves when everything that it started has ended or run out of time. */
   runPhase(request: PhaseRequest): Promise<PhaseOutcome>;
-  /** Lets subscribers catch up, then reports what they never read. */
-  finish(): Promise<void>;
+  /** Lets subscribers catch up, then reports what they never read. Resolves with roll-outs that arrived after their phase had ended. */
+  finish(): Promise<LateRollout[]>;
   /** Id of the newest event that the first subscriber of each robot has read, by robot. */
   cursors(): Promise<Record<number, number>>;
   snapshot(): Promise<Snapshot>;
@@ -111,12 +111,21 @@ export interface RolloutRow {
   phase: number;
   /** Intended time of the POST after the phase began. */
   at_ms: number;
+  /** Until a client on the robot had read the event; null when it had not in time. */
   total_ms: number | null;
+  /** The same of a robot that missed the roll-out, and read the event in the end. */
+  late_ms: number | null;
   command_ms: number | null;
   sync_ms: number | null;
   write_ms: number | null;
   event_ms: number | null;
   report_ms: number | null;
+}
+
+/** A roll-out that was missed by the end of its phase, and arrived later. */
+export interface LateRollout {
+  deployment_id: string;
+  late_ms: number;
 }
 
 export interface TracedAction {

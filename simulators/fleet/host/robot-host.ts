@@ -15,7 +15,16 @@ import { type ActionStream, scheduleMs, streamsOf } from '../schedule/plan.ts';
 import { Deadlines, runSchedule } from '../schedule/scheduler.ts';
 import { Actions } from './actions.ts';
 import { Canary } from './canary.ts';
-import type { CanaryOutcome, Host, HostConfig, HostEvents, PhaseOutcome, PhaseRequest, StopMode } from './host.ts';
+import type {
+  CanaryOutcome,
+  Host,
+  HostConfig,
+  HostEvents,
+  LateRollout,
+  PhaseOutcome,
+  PhaseRequest,
+  StopMode,
+} from './host.ts';
 
 const TICK_MS = 1000;
 /** Time for subscribers to catch up at the end of a run. */
@@ -128,7 +137,7 @@ export class RobotHost implements Host {
     return outcome;
   }
 
-  async finish(): Promise<void> {
+  async finish(): Promise<LateRollout[]> {
     const running = [...this.#robots.values()].filter(({ state }) => state !== 'stopped');
     const done = (): boolean => this.#deadlines.ended || running.every((robot) => robot.caughtUp);
     // After the timeout, `finish` reports what was not read.
@@ -137,6 +146,7 @@ export class RobotHost implements Host {
       firstPauseMs: 50,
     }).catch(() => {});
     for (const robot of running) robot.finish();
+    return this.#actions?.rollouts.takeLate() ?? [];
   }
 
   cursors(): Promise<Record<number, number>> {

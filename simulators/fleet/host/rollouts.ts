@@ -3,7 +3,7 @@ import type { Recorder } from '../measure/metrics.ts';
 import type { DeploymentTiming } from '../robot/deployment-timings.ts';
 import type { Robot } from '../robot/robot.ts';
 import type { Deadlines } from '../schedule/scheduler.ts';
-import type { RolloutRow } from './host.ts';
+import type { LateRollout, RolloutRow } from './host.ts';
 
 interface Pending {
   robot: Robot;
@@ -18,6 +18,9 @@ interface Pending {
 export class Rollouts {
   readonly #reports: boolean;
   readonly #pending = new Map<string, Pending>();
+  /** Those that were missed: an event that comes late tells them from one that never comes. */
+  readonly #missed = new Map<string, Pending>();
+  #late: LateRollout[] = [];
 
   /** `reports`: whether robots report to the platform; a polling uplink cannot. */
   constructor({ reports }: { reports: boolean }) {
@@ -35,13 +38,24 @@ export class Rollouts {
     // The robot may have been faster than the answer to the POST.
     this.progress(key, options.robot.timings.of(key));
     await wait.promise;
+    const ended = this.#pending.get(key);
     this.#pending.delete(key);
+    if (ended !== undefined && ended.row.total_ms === null) this.#missed.set(key, ended);
+  }
+
+  /** The roll-outs that arrived late since the last call. */
+  takeLate(): LateRollout[] {
+    const late = this.#late;
+    this.#late = [];
+    return late;
   }
 
   /** Call when a step of the deployment has happened. */
   progress(deploymentId: string, timing: DeploymentTiming): void {
+    if (timing.read === 0) return;
+    this.#arrivedLate(deploymentId, timing);
     const pending = this.#pending.get(deploymentId);
-    if (pending === undefined || timing.read === 0) return;
+    if (pending === undefined) return;
     const { row, record, posted } = pending;
     if (row.total_ms === null) {
       const event = timing.deployed === 0 ? timing.read : timing.deployed;
@@ -62,5 +76,14 @@ export class Rollouts {
       record.time('rollout.report.ms', row.report_ms);
     }
     pending.settle();
+  }
+
+  #arrivedLate(deploymentId: string, { read }: DeploymentTiming): void {
+    const missed = this.#missed.get(deploymentId);
+    if (missed === undefined) return;
+    this.#missed.delete(deploymentId);
+    missed.row.late_ms = read - missed.posted;
+    missed.record.time('rollout.late.ms', missed.row.late_ms);
+    this.#late.push({ deployment_id: deploymentId, late_ms: missed.row.late_ms });
   }
 }

@@ -6,6 +6,7 @@ import type {
   Host,
   HostConfig,
   HostEvents,
+  LateRollout,
   PhaseOutcome,
   PhaseRequest,
   StopMode,
@@ -142,7 +143,7 @@ export class ProcessHost implements Host {
     return this.#call('runPhase', request);
   }
 
-  finish(): Promise<void> {
+  finish(): Promise<LateRollout[]> {
     return this.#call('finish');
   }
 

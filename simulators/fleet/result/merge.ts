@@ -1,6 +1,7 @@
 /** One result from the shards of a fleet run: histograms added exactly, thresholds evaluated over all of it. */
 import { mergeSnapshots, summariesOf } from '../measure/metrics.ts';
 import { type FleetResult, outcomeOf, type Tick } from './result.ts';
+import { mergeMaps } from './rollout-map.ts';
 import { evaluate, parseThreshold } from './thresholds.ts';
 import { worst } from './verdict.ts';
 
@@ -53,12 +54,11 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     verdict: worst(results.map((result) => result.verdict)),
     complete: incomplete.length === 0,
     violations: results.flatMap((result) => result.violations).slice(0, 100),
-    thresholds: [...expressions].map((expr) =>
-      evaluate(parseThreshold(expr), { metrics, counters: whole.counters, measuredSeconds }),
-    ),
+    thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), { metrics, ...whole, measuredSeconds })),
   };
+  const { rollouts: _, ...head } = first.result;
   return {
-    ...first.result,
+    ...head,
     ...decisive,
     outcome: outcomeOf(decisive),
     started_at: results.map((result) => result.started_at).sort()[0] ?? first.result.started_at,
@@ -80,9 +80,22 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
       duration_ms: Math.max(...results.map((result) => result.phases[index]?.duration_ms ?? 0)),
       actions: sum((result) => result.phases[index]?.actions ?? 0),
     })),
+    ...mergedRollouts(results),
     series: mergeSeries(results),
     histograms: whole.histograms,
     notes: [...new Set(results.flatMap((result) => result.notes))],
+  };
+}
+
+/** Results of older versions do not tell late roll-outs from lost ones: with one of them, the whole does not either. */
+function mergedRollouts(results: readonly FleetResult[]): Pick<FleetResult, 'rollouts'> {
+  const all = results.flatMap(({ rollouts }) => rollouts ?? []);
+  if (all.length < results.length) return {};
+  return {
+    rollouts: {
+      missed: all.flatMap(({ missed }) => missed).slice(0, 100),
+      map: mergeMaps(all.map(({ map }) => map)),
+    },
   };
 }
 

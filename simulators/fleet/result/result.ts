@@ -1,12 +1,14 @@
 /** The shape of `result.json`: the result of a fleet's run, of a shard, or of merged shards. */
 import Type, { type Static } from 'typebox';
 import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
+import { rolloutMap } from './rollout-map.ts';
 import { VERDICTS } from './verdict.ts';
 
 const summaryFields = Type.Object({
   count: Type.Integer(),
   p50: Type.Number(),
   p90: Type.Number(),
+  p95: Type.Optional(Type.Number()),
   p99: Type.Number(),
   p999: Type.Number(),
   max: Type.Number(),
@@ -39,6 +41,22 @@ const phaseResult = Type.Object({
   duration_ms: Type.Number(),
   measured: Type.Boolean(),
   actions: Type.Integer(),
+  within_ms: Type.Optional(Type.Number({ description: 'Of a roll-out: what arrives later has missed it' })),
+});
+
+/** What became of single roll-outs. Milliseconds count from the start of the first phase. Older results lack it. */
+const rollouts = Type.Object({
+  missed: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      posted_ms: Type.Number(),
+      late_ms: Type.Union([Type.Number(), Type.Null()], {
+        description: 'From the POST to the event read on the robot; null when it was never read',
+      }),
+    }),
+    { description: 'The first hundred; the counter rollout.missed counts all' },
+  ),
+  map: rolloutMap,
 });
 
 /** One second of a run, over all workers. */
@@ -87,6 +105,7 @@ export const fleetResult = shape(
     missed: Type.Array(Type.String(), {
       description: 'Names of the first hundred robots that missed their roll-out',
     }),
+    rollouts: Type.Optional(rollouts),
     phases: Type.Array(phaseResult),
     series: Type.Array(tick),
     histograms: Type.Record(

@@ -1,11 +1,12 @@
 /** What a fleet has done and measured so far: seconds from the ticks of its hosts, phases, and what went wrong. */
-import type { HostTick, PhaseOutcome } from '../host/host.ts';
+import type { HostTick, LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
 import { decode, histogram, merge, type Snapshot, type Summary, summariesOf, summary } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import { type Disturbance, type DisturbanceKind, gradeDisturbances } from '../result/disturbances.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
+import { mapRollouts } from '../result/rollout-map.ts';
 import { gradeRun, worst } from '../result/verdict.ts';
-import type { Phase } from '../scenario/scenario.ts';
+import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 
 /** Counters shown as rates. */
@@ -108,6 +109,8 @@ export interface PhaseReport extends PhaseOutcome {
   startedMs: number;
   durationMs: number;
   measured: boolean;
+  /** Of a roll-out: what arrives later has missed it. */
+  withinMs?: number;
 }
 
 /** The part of a result that follows from measurements. */
@@ -170,6 +173,7 @@ export class FleetRecord {
       missed: outcomes.flatMap(({ missed }) => missed),
       trace: outcomes.flatMap(({ trace }) => trace),
       errors: outcomes.flatMap(({ errors }) => errors),
+      ...(phase.do === 'rollout' && { withinMs: withinMs(phase) }),
     };
     for (const error of report.errors) this.#addError(error);
     if (phase.do === 'ramp') this.startMs = report.durationMs;
@@ -177,6 +181,30 @@ export class FleetRecord {
     this.missed.push(...report.missed.slice(0, MAX_LISTED - this.missed.length));
     this.phases.push(report);
     return report;
+  }
+
+  /** Fills in roll-outs that arrived after their phase had ended. */
+  addLate(late: readonly LateRollout[]): void {
+    const byId = new Map(late.map(({ deployment_id, late_ms }) => [deployment_id, late_ms]));
+    for (const row of this.missedRows()) row.late_ms ??= byId.get(row.deployment_id ?? '') ?? null;
+  }
+
+  /** The roll-outs that did not arrive in time. */
+  missedRows(): RolloutRow[] {
+    return this.phases.flatMap(({ rollouts }) => rollouts.filter(({ total_ms }) => total_ms === null));
+  }
+
+  /** What became of single roll-outs of a fleet of so many robots. Phases that were interrupted are not in it. */
+  rollouts(robots: number): NonNullable<FleetResult['rollouts']> {
+    const start = this.phases[0]?.startedMs ?? 0;
+    const rows = this.phases.flatMap(({ rollouts, startedMs }) =>
+      rollouts.map((row) => ({ ...row, posted_ms: startedMs - start + row.at_ms })),
+    );
+    const missed = rows.filter(({ total_ms }) => total_ms === null).slice(0, MAX_LISTED);
+    return {
+      missed: missed.map(({ name, posted_ms, late_ms }) => ({ name, posted_ms: Math.round(posted_ms), late_ms })),
+      map: mapRollouts(rows, robots),
+    };
   }
 
   addViolation(violation: Violation): void {

@@ -169,7 +169,8 @@ export class Fleet implements AsyncDisposable {
   /** Lets subscribers catch up, then reports what they never read. Call once, before `stop`. */
   async finish(): Promise<void> {
     this.record.phase = 'finishing';
-    await this.#hosts.each((host) => host.finish());
+    const late = await this.#hosts.each((host) => host.finish());
+    this.record.addLate(late.flat());
     this.#second();
   }
 

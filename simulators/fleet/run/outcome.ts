@@ -20,18 +20,24 @@ export interface RunFacts {
   notes: readonly string[];
 }
 
-export function resultOf(options: RunOptions, fleet: FleetFacts, measured: Measured, run: RunFacts): FleetResult {
+/** The options that a result tells of. */
+type ToldOptions = Pick<
+  RunOptions,
+  'scenario' | 'platform' | 'version' | 'robots' | 'seed' | 'shard' | 'keyBits' | 'thresholds' | 'defects'
+>;
+
+export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Measured, run: RunFacts): FleetResult {
   const { scenario, platform } = options;
   const { robots, record } = fleet;
   const whyNotStarted = record.notStarted > 0 ? record.errors.find((error) => error.startsWith(START)) : undefined;
   const incomplete = incompleteReasons(fleet, run, whyNotStarted);
-  const { metrics, counters, measured_seconds: measuredSeconds } = measured;
+  const { metrics, counters, histograms, measured_seconds: measuredSeconds } = measured;
   const decisive = {
     complete: incomplete.length === 0,
     verdict: measured.verdict,
     violations: record.violations,
     thresholds: thresholdsOf(options).map((expr) =>
-      evaluate(parseThreshold(expr), { metrics, counters, measuredSeconds }),
+      evaluate(parseThreshold(expr), { metrics, counters, histograms, measuredSeconds }),
     ),
   };
   return {
@@ -54,12 +60,14 @@ export function resultOf(options: RunOptions, fleet: FleetFacts, measured: Measu
     ...measured,
     ...decisive,
     missed: record.missed,
+    rollouts: record.rollouts(options.robots),
     phases: record.phases.map((phase) => ({
       do: phase.do,
       started_ms: Math.round(phase.startedMs),
       duration_ms: Math.round(phase.durationMs),
       measured: phase.measured,
       actions: phase.actions,
+      ...(phase.withinMs !== undefined && { within_ms: phase.withinMs }),
     })),
     series: record.progress.series,
     notes: [
@@ -89,7 +97,7 @@ function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNot
   return reasons;
 }
 
-function notesOn({ platform, scenario, keyBits, defects = {} }: RunOptions, { layout }: FleetFacts): string[] {
+function notesOn({ platform, scenario, keyBits, defects = {} }: ToldOptions, { layout }: FleetFacts): string[] {
   const notes: string[] = [];
   if (platform === 'embedded') {
     notes.push(
@@ -110,7 +118,7 @@ function notesOn({ platform, scenario, keyBits, defects = {} }: RunOptions, { la
 const count = (value: number): string => value.toLocaleString('en');
 
 /** A roll-out that does not arrive fails a run, unless the scenario says how many may be missed. */
-function thresholdsOf({ scenario, thresholds }: RunOptions): string[] {
+function thresholdsOf({ scenario, thresholds }: ToldOptions): string[] {
   const wanted = [...(scenario.thresholds ?? []), ...thresholds];
   const measuresRollouts = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
   if (measuresRollouts && !wanted.some((expr) => parseThreshold(expr).metric === 'rollout.missed')) {

@@ -71,6 +71,8 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     carryOut(options, running, outputs, view).catch((error: unknown) => endEarly(running, error)),
   );
   view.end();
+  // Written last, because one may still arrive late.
+  outputs.addRollouts(running.record.missedRows());
   const measured = interrupted ?? (await running.measured());
   const facts = { startedAt, workers, interrupted: interrupted !== undefined, notes: outputs.notes };
   const result = resultOf(options, running, measured, facts);
@@ -129,7 +131,7 @@ async function carryOut(
   view.end();
   for (const phase of scenario.phases) {
     const report = await fleet.run(phase);
-    outputs.addRollouts(report.rollouts);
+    outputs.addRollouts(report.rollouts.filter(({ total_ms }) => total_ms !== null));
     const nobodyLeft = fleet.record.notStarted === fleet.robots;
     if (signal.aborted || nobodyLeft) return;
   }

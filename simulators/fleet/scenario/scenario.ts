@@ -113,6 +113,12 @@ export type PhaseKind = keyof typeof phaseShapes;
 export const PHASES = Object.keys(phaseShapes) as PhaseKind[];
 export type Phase = { [K in PhaseKind]: Static<(typeof phaseShapes)[K]['schema']> }[PhaseKind];
 
+const DEFAULT_WITHIN_MS = 60_000;
+
+/** Time after which a robot has missed a roll-out, milliseconds. */
+export const withinMs = ({ within }: Extract<Phase, { do: 'rollout' }>): number =>
+  within === undefined ? DEFAULT_WITHIN_MS : durationMs(within);
+
 const head = {
   name: Type.String({ minLength: 1, description: 'The name in results and reports' }),
   description: Type.Optional(Type.String({ description: 'What the scenario is for' })),
