@@ -3,6 +3,7 @@
 import type { Recorded } from '../client/recorder.ts';
 import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING, trusted } from '../common/html.ts';
+import { PALETTE } from '../common/palette.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { summarise } from '../runner/summary.ts';
@@ -25,7 +26,6 @@ import {
   tally,
   worst,
 } from './groups.ts';
-import { PALETTE } from './palette.ts';
 import { headlineOf, isUndriven, showsCoverage, toneOf } from './verdict.ts';
 
 const POLICY =

@@ -1,10 +1,10 @@
 /** A comparison as one HTML file. It loads nothing and needs no script. */
 import { html, type Markup, NOTHING, trusted } from '../../common/html.ts';
+import { PALETTE } from '../../common/palette.ts';
 import { cutTo, printable } from '../../common/terminal.ts';
 import { sectionTitle } from '../../contract/sections.ts';
 import type { Outcome } from '../../runner/types.ts';
 import { OUTCOME_WORDS, plural, SYMBOLS } from '../groups.ts';
-import { PALETTE } from '../palette.ts';
 import type { ChoiceRow, Comparison, RequirementRow } from './comparison.ts';
 import type { GateVerdict } from './gate.ts';
 
