@@ -12,6 +12,7 @@ const of = (p50: number) => ({
   count: 1200,
   p50,
   p90: 2 * p50,
+  p95: 2.5 * p50,
   p99: 3 * p50,
   p999: 4 * p50,
   max: 5 * p50,
@@ -29,8 +30,8 @@ describe('the summary of a fleet', () => {
     const metrics = { ...Object.fromEntries(legs), 'schedule.lateness.ms': of(0.1), 'rollout.ms': of(10) };
     const lines = summaryOf({ metrics, scenario: 'rollout', robots: 1200, seed: 7 }).split('\n');
     expect(lines[1]).toBe('  rollout · 1,200 robots · seed 7 · 1 s');
-    expect(lines[3]).toMatch(/ count +p50 +p90 +p99 +max$/);
-    expect(lines[4]).toMatch(/^ {2}rollout\.ms +1,200 +10 ms +20 ms +30 ms +50 ms$/);
+    expect(lines[3]).toMatch(/ count +p50 +p90 +p95 +p99 +max$/);
+    expect(lines[4]).toMatch(/^ {2}rollout\.ms +1,200 +10 ms +20 ms +25 ms +30 ms +50 ms$/);
     expect(lines.slice(5, 11).map((line) => line.trim().split(' ')[0])).toEqual([
       'command',
       'sync',
@@ -70,7 +71,11 @@ describe('the summary of a fleet', () => {
       /✗ the stream of robot-3 was not whole: gap: id 2 missing/,
       /exit 1: an event stream was not whole/,
     ],
-    [{ missed: ['robot-3'] }, /✗ no event of the roll-out reached: robot-3/, /report: /],
+    [
+      { missed: ['robot-3'], counters: { 'rollout.attempts': 4, 'rollout.missed': 1 } },
+      /✗ 1 of 4 roll-outs missed: robot-3/,
+      /report: /,
+    ],
   ])('says what is wrong with %j, and how it ends', (change, reason, end) => {
     expect(summaryOf(change)).toMatch(reason);
     expect(summaryOf(change)).toMatch(end);

@@ -3,6 +3,7 @@
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { ROLLOUT_LEGS } from '../../simulators/fleet/report/plots.ts';
+import { reachOf } from '../../simulators/fleet/report/reach.ts';
 import { thresholdValue } from '../../simulators/fleet/report/report.ts';
 import {
   exitCode,
@@ -113,7 +114,8 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
   const row = (label: string, name: string): string[] => {
     const of = metrics[name];
     if (of === undefined) return [];
-    const cells = [of.p50, of.p90, of.p99, of.max].map((ms) => readableDuration(ms).padStart(CELL)).join('');
+    const percents = [of.p50, of.p90, of.p95, of.p99, of.max];
+    const cells = percents.map((ms) => (ms === undefined ? '–' : readableDuration(ms)).padStart(CELL)).join('');
     return [`${label.padEnd(NAME)}${count(of.count).padStart(CELL)}${cells}`];
   };
   const rows = [
@@ -125,7 +127,7 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
     ...row('schedule.lateness.ms', 'schedule.lateness.ms'),
   ];
   if (rows.length === 0) return [];
-  const columns = ['count', 'p50', 'p90', 'p99', 'max'].map((name) => name.padStart(CELL)).join('');
+  const columns = ['count', 'p50', 'p90', 'p95', 'p99', 'max'].map((name) => name.padStart(CELL)).join('');
   const errors = Object.entries(counters).flatMap(([name, failed]) => {
     if (!name.endsWith('.errors') || failed === 0) return [];
     const attempts = counters[name.replace(/errors$/, 'attempts')];
@@ -151,11 +153,19 @@ function wrong(result: FleetResult, paint: Paint): string[] {
   const streams = result.violations.map(
     ({ name, kind, message }) => `the stream of ${name} was not whole: ${kind}: ${message}`,
   );
-  const missed = result.missed.length === 0 ? [] : [`no event of the roll-out reached: ${some(result.missed)}`];
+  const missed = result.missed.length === 0 ? [] : [`${missedText(result)}: ${some(result.missed)}`];
   const shown = streams.slice(0, LISTED);
   const more = streams.length - shown.length;
   if (more > 0) shown.push(`and ${more} more, in the report`);
   return [...shown, ...missed].flatMap((text) => hanging(paint('red', '✗'), wrap(text, COLUMNS), 0, 2));
+}
+
+function missedText(result: FleetResult): string {
+  const reach = reachOf(result);
+  if (reach === undefined) return 'roll-outs missed';
+  const { late, lost, attempts, split } = reach;
+  const how = split ? ` (${count(late)} arrived late, ${count(lost)} never)` : '';
+  return `${count(late + lost)} of ${count(attempts)} roll-outs missed${how}`;
 }
 
 const some = (names: readonly string[]): string =>

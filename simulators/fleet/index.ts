@@ -13,8 +13,9 @@ import { join } from 'node:path';
 import type { RolloutRow, StopMode } from './host/host.ts';
 import { histogram, recordMs, type Summary, summary } from './measure/metrics.ts';
 import type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
-import type { Violation } from './result/result.ts';
+import type { FleetResult, Violation } from './result/result.ts';
 import { Fleet } from './run/fleet.ts';
+import { resultOf } from './run/outcome.ts';
 import type { UplinkKind } from './scenario/scenario.ts';
 
 /** Options of `startFleet`. Durations are texts such as `500ms`, `30s` or `5m`. */
@@ -84,6 +85,8 @@ export interface RunningFleet extends AsyncDisposable {
   verify(): Promise<Violation[]>;
   /** Durations and counters so far. */
   measured: Fleet['measured'];
+  /** What a run of `muster fleet` would leave as `result.json`, of all phases so far. `version`: of Muster. */
+  result(version: string): Promise<FleetResult>;
   /** Ends the robots and removes their files; `abandon` does not wait for anything. Idempotent. */
   stop(how?: StopMode): Promise<void>;
 }
@@ -94,6 +97,7 @@ export interface RunningFleet extends AsyncDisposable {
  */
 export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
   const { robots, onProgress, signal } = options;
+  const startedAt = new Date().toISOString();
   const temporary = options.stateDir === undefined ? mkdtempSync(join(tmpdir(), 'muster-keys-')) : undefined;
   const fleet = newFleet(options, options.stateDir ?? temporary ?? '');
   const stop = async (how?: StopMode): Promise<void> => {
@@ -125,6 +129,7 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
     robotSocket: (index) => fleet.layout.robotSocket(index),
     robotName: (index) => fleet.layout.robotName(index),
     measured: () => fleet.measured(),
+    result: (version) => resultOfFleet(fleet, startedAt, version),
     rollout: (wanted) => rollOut(fleet, wanted),
     verify: async () => {
       await fleet.finish();
@@ -156,6 +161,13 @@ function newFleet(options: StartFleetOptions, stateDir: string): Fleet {
     onKeys: (done, of) => onProgress?.({ stage: 'keys', done, of }),
     onSecond: ({ robots: states }) => onProgress?.({ stage: 'online', done: states['online'] ?? 0, of: robots }),
   });
+}
+
+async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): Promise<FleetResult> {
+  const { options, record } = fleet;
+  const thresholds = record.phases.some(({ do: name }) => name === 'rollout') ? ['rollout.missed.count==0'] : [];
+  const facts = { startedAt, workers: Math.max(options.workers, 1), interrupted: false, notes: [] };
+  return resultOf({ ...options, thresholds, version }, fleet, await fleet.measured(), facts);
 }
 
 async function rollOut(fleet: Fleet, options: RolloutOptions = {}): Promise<RolloutResult> {

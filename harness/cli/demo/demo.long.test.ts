@@ -34,7 +34,14 @@ describe('the demo', () => {
     const { code, stdout } = await demo.ended;
     expect(stdout).toMatch(/Everything passed {2}12 robots · roll-out p50 .*, p99 .* · \d+ checks passed/);
     expect(code).toBe(0);
-    expect(readdirSync(out).sort()).toEqual(['device.html', 'device.json', 'platform.html', 'platform.json']);
+    expect(readdirSync(out).sort()).toEqual([
+      'device.html',
+      'device.json',
+      'fleet.html',
+      'fleet.json',
+      'platform.html',
+      'platform.json',
+    ]);
     expect(readdirSync(scratch)).toEqual([]);
     expect(groupIsGone(demo.child.pid ?? 0)).toBe(true);
   });

@@ -65,7 +65,7 @@ export class DemoScreen {
       `\n  ${this.#paint(['bold', good ? 'green' : 'red'], good ? 'Everything passed' : 'Something failed')}  ${parts.join(' · ')}\n`,
     );
     this.#out.write(
-      `  ${this.#paint('dim', 'reports')}  ${reports.map(({ api }) => `${folder}/${api}.html`).join('  ')}\n\n`,
+      `  ${this.#paint('dim', 'reports')}  ${['fleet', ...reports.map(({ api }) => api)].map((name) => `${folder}/${name}.html`).join('  ')}\n\n`,
     );
     this.#out.write(
       `  ${this.#paint('dim', 'next')}     muster check device --socket PATH   your own agent\n           muster simulate device --help       one to develop against\n\n`,

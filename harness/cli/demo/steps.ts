@@ -6,12 +6,15 @@ import { join, relative } from 'node:path';
 import process from 'node:process';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import { startFleet } from '../../../simulators/fleet/index.ts';
+import { reportHtml } from '../../../simulators/fleet/report/report.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../simulators/platform/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { Redactor } from '../../client/redact.ts';
 import { readableDuration } from '../../common/durations.ts';
+import { printableJson } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
+import { writeWhole } from '../../common/user-files.ts';
 import { createReporters } from '../../reports/create.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
@@ -55,13 +58,14 @@ export async function runDemo(demo: Demo): Promise<number> {
   const fleet = stack.use(await startRobots(demo, platform, keys));
   const { summary, missed } = await rollOut(demo, fleet);
   const violations = await fleet.verify();
+  mkdirSync(out, { recursive: true });
+  await writeFleetReport(fleet, out);
 
   // Driving a robot of the fleet would disturb the fleet's own verdict on streams, so another one is checked.
   const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
   stack.use(
     await simulateDevice({ dir: join(scratch, 'robot'), socket: place.socket, control: { path: place.control }, seed }),
   );
-  mkdirSync(out, { recursive: true });
   const redactor = new Redactor();
   const device = { ...place, env: {}, name: 'simulated robot', redactor, patienceMs: PATIENCE_MS };
   const { url } = platform;
@@ -94,6 +98,12 @@ const startPlatform = (keys: Keys, seed: number): Promise<SimulatedPlatform> =>
     ],
   });
 
+async function writeFleetReport(fleet: Fleet, out: string): Promise<void> {
+  const result = await fleet.result(VERSION);
+  writeWhole(join(out, 'fleet.json'), `${printableJson(result, 1)}\n`);
+  writeWhole(join(out, 'fleet.html'), reportHtml(result));
+}
+
 type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 async function startRobots(
@@ -119,7 +129,7 @@ async function startRobots(
 async function rollOut({ robots, screen, signal }: Demo, fleet: Fleet): ReturnType<Fleet['rollout']> {
   const bar = screen.bar('roll-out', robots);
   bar.update(0, 'deploying');
-  const done = await until(signal, fleet.rollout({ content: '{"max_speed_mps": 1.5}\n' }));
+  const done = await until(signal, fleet.rollout({ content: '{"max_speed_mps": 1.5}\n', over: '2s' }));
   const { p50, p99 } = done.summary;
   const text = `p50 ${readableDuration(p50)} · p99 ${readableDuration(p99)}, from POST to the event on the robot`;
   bar.end(text, done.latencies.length);

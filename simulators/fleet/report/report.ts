@@ -1,101 +1,137 @@
-/** The report of a fleet run: one HTML file that loads nothing. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+/** The report of a fleet run: one HTML file that loads nothing, and can be read without its script. */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING, trusted } from '../../../harness/common/html.ts';
+import { PALETTE } from '../../../harness/common/palette.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
-import { type FleetResult, measuredNothing, outcomeOf } from '../result/result.ts';
-import { parseThreshold } from '../result/thresholds.ts';
-import { type Plot, plotsOf } from './plots.ts';
-import { PAGE_SCRIPT, PAGE_STYLE } from './report-page.ts';
+import { decode, percentileMs } from '../measure/metrics.ts';
+import { type FleetOutcome, type FleetResult, measuredNothing, outcomeOf } from '../result/result.ts';
+import { parseThreshold, percentileName } from '../result/thresholds.ts';
+import { chart, chartData } from './chart.ts';
+import { heatMapData } from './heat-map.ts';
+import { metricName } from './names.ts';
+import { type Plot, percentilePlot, timePlots } from './plots.ts';
+import { reachOf, reachPlot } from './reach.ts';
+import { PAGE_SCRIPT } from './report-script.ts';
+import { PAGE_STYLE } from './report-style.ts';
+import { rolloutPart } from './rollout-part.ts';
 
 /** Name of the report in the folder of a run. */
 export const REPORT_FILE = 'report.html';
 
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
 /** Text of `report.html`. */
 export function reportHtml(result: FleetResult): string {
-  const plots = plotsOf(result);
-  const { script, style } = uPlot();
-  const data = trusted(printableJson(plots).replaceAll('<', '\\u003c'));
+  const outcome = outcomeOf(result);
+  const reached = reachOf(result);
+  const reach = reached && reachPlot(result, reached);
+  const percentiles = percentilePlot(result);
+  const times = timePlots(result);
+  const plots = [reach, percentiles, ...times].filter((plot) => plot !== undefined);
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>Muster fleet: ${result.scenario}</title><style>${trusted(style + PAGE_STYLE)}</style></head><body><main>
-<h1>${result.scenario} ${badge(result)}</h1>
-<ul class="facts">${facts(result).map((fact) => html`<li>${fact}</li>`)}</ul>
-${paragraphs('bad', result.incomplete_reasons)}${paragraphs(tone(result.verdict), result.verdict_reasons)}${paragraphs('', result.notes)}
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<title>${outcome}: fleet ${result.scenario}, ${count(result.robots)} robots</title><style>${trusted(PALETTE + PAGE_STYLE)}</style></head><body><main>
+${banner(result, outcome)}
+${noteList('fail', result.incomplete_reasons)}${noteList('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
-${violations(result)}${missed(result)}
-${section('Thresholds', [thresholds(result)])}
-${plotted(result, plots)}
-${section('Counters', [counters(result)])}
-</main><script type="application/json" id="data">${data}</script>
-<script>${trusted(script)}</script><script>${trusted(PAGE_SCRIPT)}</script></body></html>
+${violations(result)}
+${titled('Thresholds', thresholds(result))}
+${rolloutPart(result, reach)}
+${titled('Latencies', html`${charts(percentiles === undefined ? [] : [percentiles])}${metrics(result)}`)}
+${titled('Over time', charts(times))}
+${titled('Counters', counters(result))}
+<footer>muster ${result.muster} · ${result.started_at}</footer>
+</main><script type="application/json" id="data">${data(result, plots)}</script>
+<script>${trusted(PAGE_SCRIPT)}</script></body></html>
 `.markup;
 }
 
-function plotted(result: FleetResult, plots: readonly Plot[]): Markup[] {
-  const place = (id: string, caption: string): Markup =>
-    plots.some((plot) => plot.id === id) ? html`<h3>${caption}</h3><div class="plot" id="${id}"></div>` : NOTHING;
-  return [
-    section('Roll-out', [
-      place('reach', 'Share of robots whose client had read the event, by time after the POST'),
-      place('legs', 'Duration of each leg, by percentile'),
-      place('rollout-time', 'Roll-out latency over the run'),
-    ]),
-    section('Latencies', [place('percentiles', 'Latency by percentile'), metrics(result)]),
-    section('Over time', [
-      place('rates', 'Events per second'),
-      place('p99', '99th percentile of each second'),
-      place('states', 'Robots by state'),
-      place('load', 'Load generator: cores used'),
-      place('stalls', 'Load generator: longest stall of an event loop in each second'),
-    ]),
-  ];
+const count = (value: number): string => value.toLocaleString('en');
+
+const charts = (plots: readonly Plot[]): Markup => html`${plots.map(chart)}`;
+
+function data(result: FleetResult, plots: readonly Plot[]): Markup {
+  const shown = { charts: plots.map(chartData), map: heatMapData(result) };
+  return trusted(printableJson(shown).replaceAll('<', '\\u003c'));
 }
 
-/** No heading above an empty section. */
-const section = (title: string, body: readonly Markup[]): Markup =>
-  body.every(({ markup }) => markup === '') ? NOTHING : html`<h2>${title}</h2>${body}`;
+/** No heading above nothing. */
+const titled = (title: string, body: Markup): Markup =>
+  body.markup.trim() === '' ? NOTHING : html`<h2>${title}</h2>${body}`;
 
-/** The outcome; what the generator was like is a fact among others. */
-function badge(result: FleetResult): Markup {
-  const outcome = outcomeOf(result);
-  return html`<span class="badge ${outcome === 'PASSED' ? 'good' : 'bad'}">${outcome.toLowerCase()}</span>`;
+const TONES: Record<FleetOutcome, string> = { PASSED: 'pass', FAILED: 'fail', INCOMPLETE: 'fail' };
+
+/** The outcome of the run, then what the generator was like. */
+function banner(result: FleetResult, outcome: FleetOutcome): Markup {
+  return html`<div class="banner ${TONES[outcome]}"><h1>${outcome}</h1><p>${meaning(result, outcome)}.</p>
+<p class="soft">${facts(result).join(' · ')}</p>${generator(result)}</div>`;
+}
+
+function meaning(result: FleetResult, outcome: FleetOutcome): string {
+  const { violations: found, thresholds: wanted, complete } = result;
+  if (found.length > 0)
+    return `${found.length === 1 ? 'An event stream' : `${found.length} times, an event stream`} lost, repeated or reordered events`;
+  if (!complete) return 'The run did not do all that it should, so nothing is decided';
+  if (outcome === 'INCOMPLETE') return 'The load generator could not keep up, so its figures decide nothing';
+  const missed = wanted.filter(({ ok }) => !ok);
+  if (missed.length > 0)
+    return `${missed.length} of ${wanted.length} thresholds missed: ${missed.map(({ expr }) => expr).join(', ')}`;
+  return wanted.length === 0
+    ? 'Nothing went wrong; no thresholds were given'
+    : `All ${wanted.length} thresholds met, and every event stream was whole`;
+}
+
+const GENERATOR = {
+  valid: { tone: 'pass', words: 'it kept up, so the figures are those of the platform' },
+  suspect: { tone: 'warn', words: 'read the figures with care' },
+  invalid: { tone: 'fail', words: 'it saturated: the figures are its own' },
+} as const;
+
+function generator(result: FleetResult): Markup {
+  if (measuredNothing(result)) return html`<p class="generator">Nothing was measured.</p>`;
+  const { tone, words } = GENERATOR[result.verdict];
+  // A run that is not complete gets no good mark.
+  return html`<div class="generator ${result.complete ? tone : ''}"><p>Load generator: <b>${result.verdict}</b> – ${words}.</p>${result.verdict_reasons.length === 0 ? NOTHING : html`<ul>${result.verdict_reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`}</div>`;
 }
 
 function facts(result: FleetResult): string[] {
   const { shard, workers } = result;
   return [
+    result.scenario,
+    `${count(result.robots)} robots`,
     ...(shard === null ? [] : [`shard ${shard.index} of ${shard.count}`]),
     workers === 1 ? '1 worker' : `${workers} workers`,
     `seed ${result.seed}`,
     `uplink ${result.uplink}`,
     ...(result.uplink === 'agent' ? [`${result.key_bits}-bit keys`] : []),
     `platform ${result.platform}`,
-    ...(measuredNothing(result) ? [] : [`generator ${result.verdict}`]),
     result.started_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'),
-    `Muster ${result.muster}`,
   ];
 }
 
-function uPlot(): { script: string; style: string } {
-  const dist = dirname(createRequire(import.meta.url).resolve('uplot'));
-  const read = (name: string): string => readFileSync(join(dist, name), 'utf8');
-  return { script: read('uPlot.iife.min.js').replaceAll('</script', '<\\/script'), style: read('uPlot.min.css') };
-}
+const noteList = (tone: string, notes: readonly string[]): Markup[] =>
+  notes.map((note) => html`<p class="note ${tone}">${note}</p>`);
 
-function tiles({ robots, metrics, start_ms, rss_bytes_per_robot, counters, duration_ms }: FleetResult): Markup[] {
-  const rollout = metrics['rollout.ms'];
+function tiles({
+  robots,
+  metrics: measured,
+  start_ms,
+  rss_bytes_per_robot,
+  counters: counted,
+  duration_ms,
+}: FleetResult): Markup[] {
+  const rollout = measured['rollout.ms'];
+  const ofThose = (counted['rollout.missed'] ?? 0) > 0 ? ' of those in time' : '';
   const shown: Record<string, string | undefined> = {
     robots: count(robots),
-    'roll-out p50': rollout && readableDuration(rollout.p50),
-    'roll-out p99': rollout && readableDuration(rollout.p99),
-    'roll-outs': rollout && count(rollout.count),
+    [`roll-out p50${ofThose}`]: rollout && readableDuration(rollout.p50),
+    [`roll-out p99${ofThose}`]: rollout && readableDuration(rollout.p99),
+    'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : count(counted['rollout.missed']),
     'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
     'memory per robot': rss_bytes_per_robot === 0 ? undefined : `${(rss_bytes_per_robot / 1024).toFixed(1)} KiB`,
-    'stream violations': count(counters['subscriber.violations'] ?? 0),
+    'stream violations': count(counted['subscriber.violations'] ?? 0),
     'whole run': readableDuration(duration_ms),
   };
   return Object.entries(shown).flatMap(([label, value]) =>
@@ -107,32 +143,32 @@ function violations({ violations: found }: FleetResult): Markup {
   if (found.length === 0) return NOTHING;
   const rows = found.map(
     ({ name, kind, message }) =>
-      html`<tr><td>${name}</td><td class="bad">${kind}</td><td class="wide">${message}</td></tr>`,
+      html`<tr><th scope="row">${name}</th><td class="lost">${kind}</td><td class="wide">${message}</td></tr>`,
   );
-  return html`<h2 class="bad">Event streams that lost, repeated or reordered events</h2>${tableOf(rows)}`;
+  return html`<h2>Event streams that lost, repeated or reordered events</h2>${tableOf('Event streams', ['robot', 'kind', 'what happened'], rows)}`;
 }
 
-function missed({ missed: names }: FleetResult): Markup {
-  if (names.length === 0) return NOTHING;
-  return html`<h2 class="bad">Robots that missed their roll-out</h2>${paragraphs('bad', [names.join(', ')])}`;
+/** A table wider than the page scrolls by itself. A column whose name ends in # has numbers. */
+function tableOf(label: string, columns: readonly string[], rows: readonly Markup[]): Markup {
+  if (rows.length === 0) return NOTHING;
+  const head = columns.map(
+    (name) => html`<th scope="col"${name.endsWith('#') ? html` class="n"` : NOTHING}>${name.replace(/#$/, '')}</th>`,
+  );
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="data"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function thresholds(result: FleetResult): Markup {
   const rows = result.thresholds.map(({ expr, value, ok, reason }) => {
-    const [className, outcome] = !result.complete
-      ? ['none', 'not evaluated']
+    const [tone, outcome] = !result.complete
+      ? ['soft', '· not evaluated']
       : ok
-        ? ['good', '✓ met']
-        : ['bad', '✗ missed'];
+        ? ['pass', '✓ met']
+        : ['fail', '✗ missed'];
     const why = reason === undefined ? NOTHING : html`<small>${reason}</small>`;
-    return html`<tr><td class="wide">${expr}${why}</td><td class="n">${thresholdValue(expr, value)}</td><td class="${className}">${outcome}</td></tr>`;
+    return html`<tr><th scope="row" class="wide"><code>${expr}</code>${why}</th><td class="n">${thresholdValue(expr, value)}</td><td class="tone ${tone}">${outcome}</td></tr>`;
   });
-  return tableOf(rows);
+  return tableOf('Thresholds', ['wanted', 'measured#', 'outcome'], rows);
 }
-
-/** A table wider than the page scrolls by itself. */
-const tableOf = (rows: readonly Markup[], head = NOTHING): Markup =>
-  rows.length === 0 ? NOTHING : html`<div class="scroll"><table class="data">${head}${rows}</table></div>`;
 
 /** The measured value of a threshold with its unit. */
 export function thresholdValue(expr: string, value: number | null): string {
@@ -143,26 +179,34 @@ export function thresholdValue(expr: string, value: number | null): string {
   return statistic === 'count' ? count(value) : readableDuration(value);
 }
 
-function metrics(result: FleetResult): Markup {
-  const rows = Object.entries(result.metrics).map(([name, of]) => {
-    const durations = [of.p50, of.p90, of.p99, of.p999, of.max].map(
-      (ms) => html`<td class="n">${readableDuration(ms)}</td>`,
-    );
-    return html`<tr><td>${name}</td><td class="n">${count(of.count)}</td>${durations}</tr>`;
-  });
-  const columns = ['count', 'p50', 'p90', 'p99', 'p99.9', 'max'].map((name) => html`<th class="n">${name}</th>`);
-  return tableOf(rows, html`<tr><th>metric</th>${columns}</tr>`);
-}
+const COLUMNS = [50, 90, 95, 99, 99.9];
 
-const counters = (result: FleetResult): Markup =>
-  tableOf(
-    Object.entries(result.counters).map(
-      ([name, value]) => html`<tr><td>${name}</td><td class="n">${count(value)}</td></tr>`,
-    ),
+/** Percentiles that people usually ask for, and those that this run's thresholds ask for. */
+const percentsOf = (result: FleetResult): number[] =>
+  [...new Set([...COLUMNS, ...result.thresholds.flatMap(({ expr }) => parseThreshold(expr).percent ?? [])])].sort(
+    (a, b) => a - b,
   );
 
-const paragraphs = (className: string, lines: readonly string[]): Markup[] =>
-  lines.map((line) => html`<p class="note ${className}">${line}</p>`);
-const tone = (verdict: FleetResult['verdict']): string =>
-  verdict === 'valid' ? 'good' : verdict === 'suspect' ? 'poor' : 'bad';
-const count = (value: number): string => Math.round(value).toLocaleString('en');
+function metrics(result: FleetResult): Markup {
+  const percents = percentsOf(result);
+  const rows = Object.entries(result.metrics).map(([name, { count: times, max }]) => {
+    const encoded = result.histograms[name];
+    const from = encoded === undefined ? undefined : decode(encoded);
+    const cells = percents.map(
+      (percent) => html`<td class="n">${from === undefined ? '–' : readableDuration(percentileMs(from, percent))}</td>`,
+    );
+    return html`<tr><th scope="row">${metricName(name)}<small><code>${name}</code></small></th><td class="n">${count(times)}</td>${cells}<td class="n">${readableDuration(max)}</td></tr>`;
+  });
+  return tableOf(
+    'Latencies',
+    ['duration', 'count#', ...percents.map((percent) => `${percentileName(percent)}#`), 'max#'],
+    rows,
+  );
+}
+
+function counters(result: FleetResult): Markup {
+  const rows = Object.entries(result.counters).map(
+    ([name, value]) => html`<tr><th scope="row"><code>${name}</code></th><td class="n">${count(value)}</td></tr>`,
+  );
+  return tableOf('Counters', ['counter', 'count#'], rows);
+}

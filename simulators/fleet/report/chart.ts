@@ -1,0 +1,131 @@
+/**
+ * Draws a chart as a figure that needs no script: lines as SVG, which takes any width, and labels as text at percentages of it.
+ * With the page's script it shows the values under the pointer.
+ */
+import { readableDuration } from '../../../harness/common/durations.ts';
+import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
+import type { Axis, Band, Plot, Unit } from './plots.ts';
+
+/** Units of the drawing on both axes. */
+const SIZE = 1000;
+/** A line breaks when more values than this are missing in a row. */
+const SPANNED = 3;
+/** Colours of lines; more lines have the same again, dashed. */
+const COLOURS = 10;
+/** Rows of the table of values. */
+const ROWS = 12;
+
+/** Where a value lies on an axis: 0 to 1. */
+export function place({ from, to, log }: Axis, value: number): number {
+  const scaled = log === true ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from);
+  return Math.min(Math.max(scaled, 0), 1);
+}
+
+/** A value with its unit. */
+export function written(unit: Unit, value: number): string {
+  switch (unit) {
+    case 'ms':
+      return readableDuration(value);
+    case 's':
+      return readableDuration(value * 1000);
+    case '%':
+      return `${Number(value.toFixed(value > 99 ? 2 : 1))} %`;
+    case 'percentile':
+      return `p${Number((100 - 100 / 10 ** value).toFixed(2))}`;
+    case 'number':
+      return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
+  }
+}
+
+/** The figure of a chart. */
+export function chart(plot: Plot): Markup {
+  const { id, title, about, x, y, at, series, bands } = plot;
+  const lines = series.map(
+    ({ values, tone }, index) => html`<path class="${colour(index, tone)}" d="${path(at, values, x, y)}"/>`,
+  );
+  const label = `${title}. ${about}`;
+  return html`<figure class="chart" data-chart="${id}"><figcaption><b>${title}</b> <span>${about}</span></figcaption>
+<div class="frame">${bandLabels(x, bands)}<div class="area"><svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" role="img" aria-label="${label}">${bandShapes(x, bands)}${grid(x, y)}${lines}</svg>
+${labels(x, y)}</div></div>
+${series.length < 2 ? NOTHING : html`<ul class="legend">${series.map(({ name, tone }, index) => html`<li><i class="${colour(index, tone)}"></i>${name}</li>`)}</ul>`}
+${valuesTable(plot)}</figure>
+`;
+}
+
+export const colour = (index: number, tone?: string): string =>
+  tone ?? `c${index % COLOURS}${index >= COLOURS ? ' dashed' : ''}`;
+
+const units = (share: number): number => Math.round(share * SIZE * 10) / 10;
+
+function path(at: readonly number[], values: readonly (number | null)[], x: Axis, y: Axis): string {
+  let text = '';
+  let missing = SPANNED + 1;
+  values.forEach((value, index) => {
+    if (value === null) {
+      missing += 1;
+      return;
+    }
+    const point = `${units(place(x, at[index] ?? 0))} ${units(1 - place(y, value))}`;
+    // A point of its own would not be seen: each stretch begins with a dash.
+    text += missing > SPANNED ? `M${point}h1` : `L${point}`;
+    missing = 0;
+  });
+  return text;
+}
+
+/** Lines across the drawing. */
+export function grid(x: Axis, y: Axis): Markup {
+  const across = y.ticks.map((tick) => `M0 ${units(1 - place(y, tick))}H${SIZE}`);
+  const down = x.ticks.map((tick) => `M${units(place(x, tick))} 0V${SIZE}`);
+  return html`<path class="grid" d="${[...across, ...down].join('')}"/>`;
+}
+
+const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%`;
+
+/** Text beside the drawing. On a narrow screen every other label of the x axis is left out. */
+export function labels(x: Axis, y: Axis): Markup {
+  return html`<div class="y" aria-hidden="true">${y.ticks.map((tick) => html`<span style="top:${percent(1 - place(y, tick))}">${written(y.unit, tick)}</span>`)}</div>
+<div class="x" aria-hidden="true">${x.ticks.map((tick, index) => html`<span ${index % 2 === 1 ? html`class="odd" ` : NOTHING}style="left:${percent(place(x, tick))}">${written(x.unit, tick)}</span>`)}</div>`;
+}
+
+export const bandShapes = (x: Axis, bands: readonly Band[]): Markup[] =>
+  bands.map(({ from, to, measured }, index) => {
+    const [left, right] = [place(x, from), place(x, to)];
+    return html`<rect class="band${index % 2 === 1 ? ' even' : ''}${measured ? '' : ' warm-up'}" x="${units(left)}" width="${units(right - left)}" y="0" height="${SIZE}"/>`;
+  });
+
+export function bandLabels(x: Axis, bands: readonly Band[]): Markup {
+  if (bands.length === 0) return NOTHING;
+  return html`<div class="bands" aria-hidden="true">${bands.map(({ name, from, to, measured }) => {
+    const [left, right] = [place(x, from), place(x, to)];
+    const words = measured ? name : `${name} (warm-up)`;
+    return html`<span title="${words}" style="left:${percent(left)};width:${percent(right - left)}">${words}</span>`;
+  })}</div>`;
+}
+
+/** A few of the values, for those who want numbers or cannot see the drawing. */
+function valuesTable({ title, x, y, at, series }: Plot): Markup {
+  const step = Math.max(1, Math.ceil(at.length / ROWS));
+  const rows = at.flatMap((value, index) =>
+    index % step === 0 || index === at.length - 1 ? [[value, index] as const] : [],
+  );
+  const cell = (value: number | null | undefined): Markup =>
+    html`<td class="n">${value === null || value === undefined ? '–' : written(y.unit, value)}</td>`;
+  return html`<details class="values"><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values: ${title}"><table class="data"><thead><tr><th scope="col">at</th>${series.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead><tbody>${rows.map(([value, index]) => html`<tr><th scope="row">${written(x.unit, value)}</th>${series.map(({ values }) => cell(values[index]))}</tr>`)}</tbody></table></div></details>`;
+}
+
+/** What the page's script needs to show values under the pointer: positions from 0 to 1. */
+export function chartData({ id, x, y, at, series }: Plot): object {
+  const short = (value: number): number => Number(value.toPrecision(4));
+  return {
+    id,
+    at: at.map((value) => Number(place(x, value).toFixed(4))),
+    labels: at.map((value) => written(x.unit, value)),
+    unit: y.unit,
+    lines: series.map(({ name, values, tone }, index) => ({
+      name,
+      colour: colour(index, tone),
+      values: values.map((value) => (value === null ? null : short(value))),
+    })),
+  };
+}
