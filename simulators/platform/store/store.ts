@@ -1,5 +1,7 @@
 /** The state of a platform: one SQLite database, and an index in memory that answers quickly. */
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import { NEW_FILE, SECRET_MODE } from '../../../harness/common/new-file.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -122,6 +124,20 @@ function makePrivate(path: string): void {
   }
 }
 
+/**
+ * Brings the names of the database and its log to the disk: without them a power loss takes every later commit. SQLite tries once,
+ * and goes on when the disk fails.
+ */
+function syncNames(path: string): void {
+  if (path === ':memory:' || process.platform === 'win32') return;
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
 /** Locks the database, because the index in memory would miss the writes of another process. */
 function openAlone(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -138,6 +154,7 @@ function openAlone(path: string): DatabaseSync {
     if (found > 0) for (let at = found; at < SCHEMA_VERSION; at += 1) database.exec(MIGRATIONS[at] ?? '');
     for (const statement of schemaStatements()) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+    syncNames(path);
     return database;
   } catch (error) {
     database?.close();
