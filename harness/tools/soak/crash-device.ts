@@ -2,20 +2,17 @@
  * Crashes of the device's event log, its mark and its last id at every step of append, compaction and commit. A log is used on a
  * recorded disk on which operations fail now and then; what a kill or a power loss after any step leaves is opened by the real code.
  */
-import { constants, mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { constants, mkdirSync } from 'node:fs';
 import { systemClock } from '../../../simulators/common/clock.ts';
-import { type Random, random } from '../../../simulators/common/random.ts';
+import type { Random } from '../../../simulators/common/random.ts';
 import type { LogBehaviour } from '../../../simulators/device/behaviour.ts';
 import { referenceBehaviour } from '../../../simulators/device/index.ts';
 import { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { type DiskIo, DURABLE, disk } from '../../../simulators/device/log/io.ts';
-import { type Failure, leave, RecordedDisk } from '../../../simulators/device/log/testing/recorded-disk.ts';
+import { type Failure, RecordedDisk } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
-import type { CrashOptions, CrashResult } from './crash.ts';
+import { type Crash, type CrashOptions, type CrashResult, type History, tryPoints } from './crash-points.ts';
 
-/** Points that share a history. */
-const POINTS_A_HISTORY = 50;
 const FAILURES: readonly Failure[] = ['ENOSPC', 'EIO', 'short write'];
 const RETAIN = 60;
 
@@ -26,7 +23,7 @@ interface Delivered {
   json: string;
 }
 
-interface History {
+interface LogHistory extends History {
   durable: boolean;
   rules: LogBehaviour;
   disk: RecordedDisk;
@@ -39,49 +36,27 @@ interface History {
 }
 
 /** Resolves with what was tried and found; the same for the same seed. `rules`: of a log that is wrong, to see that it is found. */
-export async function crashMatrix(
-  { seed, points, dir }: CrashOptions,
+export const crashMatrix = (
+  options: CrashOptions,
   rules: LogBehaviour = referenceBehaviour.log,
-): Promise<CrashResult> {
-  const injected: Record<string, number> = {};
-  const count = (kind: string, by = 1): void => {
-    injected[kind] = (injected[kind] ?? 0) + by;
-  };
-  const violations: string[] = [];
-  let lost = 0;
-  for (let done = 0, at = 0; done < points; at += 1) {
-    const source = random(`${seed}/${at}`);
-    const history = await live(source, join(dir, `history${at}`), rules);
-    for (const [failure, times] of history.failures) count(failure, times);
-    for (let point = 0; point < POINTS_A_HISTORY && done < points; point += 1, done += 1) {
-      const steps = source.integer(0, history.disk.steps.length);
-      const lottery = source.chance(0.7) ? source.fork(`power loss ${point}`) : undefined;
-      count(lottery ? 'power loss' : 'kill');
-      const folder = join(dir, `point${done}`);
-      mkdirSync(folder);
-      // What was answered was over.
-      const underWay = !history.delivered.some(({ step }) => step === steps);
-      leave(history.disk.steps, steps, folder, lottery && { lottery, underWay });
-      const found = await judge(history, steps, lottery !== undefined, folder);
-      lost += found.lost;
-      const how = `${lottery ? 'power loss' : 'kill'} after step ${steps} of ${history.disk.steps.length}`;
-      const mode = history.durable ? 'sync' : 'os';
-      violations.push(
-        ...found.problems.map((what) => `seed ${seed}, history ${at}, point ${point} (${mode}, ${how}): ${what}`),
-      );
-      rmSync(folder, { recursive: true });
-    }
-    rmSync(join(dir, `history${at}`), { recursive: true });
-  }
-  return { points, injected, lost, violations };
-}
+): Promise<CrashResult> =>
+  tryPoints<LogHistory>(options, {
+    pointsEach: 50,
+    live: (source, folder) => live(source, folder, rules),
+    // What was answered was over.
+    underWay: ({ delivered }, after) => !delivered.some(({ step }) => step === after),
+    judge,
+  });
 
 /** Uses a log: appends, compactions, stops and kills, while some operations fail. */
-async function live(source: Random, folder: string, rules: LogBehaviour): Promise<History> {
+async function live(source: Random, folder: string, rules: LogBehaviour): Promise<LogHistory> {
   mkdirSync(folder);
   const recorded = new RecordedDisk(folder);
-  const history: History = {
-    durable: source.chance(0.6),
+  const durable = source.chance(0.6);
+  const history: LogHistory = {
+    durable,
+    mode: durable ? 'sync' : 'os',
+    steps: recorded.steps,
     rules,
     disk: recorded,
     delivered: [],
@@ -119,10 +94,10 @@ const drafts = (source: Random) =>
   }));
 
 /** The log of `history`, or one of what is left of it. */
-function openLog(directory: string, io: DiskIo, history: History): EventLog {
+function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   const log = history.rules;
   const onTheWay = io === history.disk.io;
-  const step = (): number => history.disk.steps.length;
+  const step = (): number => history.steps.length;
   const behaviour = {
     ...referenceBehaviour,
     log: {
@@ -165,7 +140,7 @@ const HASTY: DiskIo = {
 };
 
 /** Opens what is left, goes on, and compares with what clients know. */
-async function judge(history: History, steps: number, powerLoss: boolean, folder: string) {
+async function judge(history: LogHistory, { after: steps, powerLoss, folder }: Crash) {
   const problems: string[] = [];
   const known = new Map<number, string>();
   for (const { step, id, json } of history.delivered) if (step <= steps) known.set(id, json);

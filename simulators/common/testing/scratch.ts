@@ -8,8 +8,8 @@ export interface Scratch extends Disposable {
   readonly path: string;
 }
 
-/** Makes a temporary directory. */
-export function scratch(): Scratch {
-  const path = mkdtempSync(join(tmpdir(), 'muster-test-'));
+/** Makes a temporary directory, in `parent` where one is given. */
+export function scratch(parent = tmpdir()): Scratch {
+  const path = mkdtempSync(join(parent, 'muster-test-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
