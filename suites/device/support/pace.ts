@@ -72,6 +72,11 @@ export class Pace {
       const [, waited] = recent.toSorted((one, other) => other.ms - one.ms);
       if (waited !== undefined && waited.ms >= WAITED_MS) return waited.ms;
     }
+    return this.#leastMs(what);
+  }
+
+  #leastMs(what: Measure): number {
+    const recent = this.#recent.get(what) ?? [];
     return recent.length === 0 ? 0 : Math.min(...recent.slice(-KEPT).map(({ ms }) => ms));
   }
 
@@ -131,7 +136,8 @@ export class Pace {
 
   /** Why so much of something cannot be had in the time that is left; undefined when it can. */
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
-    const each = this.typicalMs(what);
+    // A few events are tried where any of the last was quick: what is refused is never measured again.
+    const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
     const sinceStart = this.#now() - this.#startedAt;
     const share = SHARE_OF_SLOW * (Number.isFinite(remainingMs) ? remainingMs + sinceStart : UNLIMITED_MS);
