@@ -73,7 +73,7 @@ async function launch({ at, line, env, cwd }: CommandOptions): Promise<ProcessGr
   await at?.transport.prepare?.(at.address).catch((error: unknown) => {
     throw new StartFailed(`--command: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   });
-  return new ProcessGroup(line, env, cwd);
+  return new ProcessGroup(line, env, { cwd });
 }
 
 /** What the target announced, with the address at which it serves: the expected one, or that of its ready line. */

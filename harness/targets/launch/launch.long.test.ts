@@ -70,7 +70,10 @@ test('ends the children of a command with it', async () => {
 });
 
 test('kills a command that ignores SIGTERM', async () => {
-  const group = new ProcessGroup(`trap '' TERM; echo $$; while :; do sleep 0.05; done`, process.env, folder, 200);
+  const group = new ProcessGroup(`trap '' TERM; echo $$; while :; do sleep 0.05; done`, process.env, {
+    cwd: folder,
+    graceMs: 200,
+  });
   await appears(() => group.stdout);
   await group.stop();
   expect(group.how).toBe('was ended by SIGKILL');

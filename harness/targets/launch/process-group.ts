@@ -11,6 +11,14 @@ const POLL_MS = 20;
 /** How long the pipes of a dead group may stay open, for what is still in them. */
 const DRAIN_MS = 1000;
 
+export interface GroupOptions {
+  cwd?: string | undefined;
+  /** How long the group may take to end by itself after a signal; then it is killed. */
+  graceMs?: number;
+  /** Called with each piece of standard output. */
+  onStdout?(output: Buffer): void;
+}
+
 /** One run of a shell line. What it writes is always read, so that it never waits for Muster; the end of it is kept. */
 export class ProcessGroup {
   readonly line: string;
@@ -24,8 +32,11 @@ export class ProcessGroup {
   #stopping: Promise<void> | undefined;
   #leftBehind = false;
 
-  /** `graceMs`: how long the group may take to end by itself after a signal; then it is killed. */
-  constructor(line: string, env: Record<string, string | undefined>, cwd?: string, graceMs: number = GRACE_MS) {
+  constructor(
+    line: string,
+    env: Readonly<Record<string, string | undefined>>,
+    { cwd, graceMs = GRACE_MS, onStdout = () => {} }: GroupOptions = {},
+  ) {
     this.line = line;
     this.#graceMs = graceMs;
     this.#child = spawn('/bin/sh', ['-c', line], {
@@ -36,6 +47,7 @@ export class ProcessGroup {
     });
     this.#child.stdout?.on('data', (output: Buffer) => {
       this.#ready.add(output);
+      onStdout(output);
       this.#stdout.add(output);
     });
     this.#child.stderr?.on('data', (output: Buffer) => {
@@ -81,6 +93,11 @@ export class ProcessGroup {
   /** The line by which it said that it serves; undefined until then. */
   get ready(): Readonly<Record<string, unknown>> | undefined {
     return this.#ready.found;
+  }
+
+  /** Resolves when it has ended and all of its output was read. */
+  get ended(): Promise<void> {
+    return this.#ended;
   }
 
   get stdout(): string {
