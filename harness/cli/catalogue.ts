@@ -34,12 +34,13 @@ export interface Catalogue {
 }
 
 export async function loadSuites(): Promise<Suite<never>[]> {
-  const [{ deviceSuite }, { platformSuite }, { systemSuite }] = await Promise.all([
+  const [{ deviceSuite }, { platformSuite }, { systemSuite }, { clientSuite }] = await Promise.all([
     import('../../suites/device/index.ts'),
     import('../../suites/platform/index.ts'),
     import('../../suites/system/index.ts'),
+    import('../../suites/client/index.ts'),
   ]);
-  return [deviceSuite, platformSuite, systemSuite] as unknown as Suite<never>[];
+  return [deviceSuite, platformSuite, systemSuite, clientSuite] as unknown as Suite<never>[];
 }
 
 /** In the order of the specification. `date` chooses an older requirement set; throws UsageError when a suite has none of it. */

@@ -39,6 +39,7 @@ describe('help', () => {
     ['check', 'device'],
     ['check', 'platform'],
     ['check', 'system'],
+    ['check', 'client'],
     ['simulate', 'device'],
     ['simulate', 'platform'],
     ['fleet'],

@@ -31,7 +31,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   {
     name: 'check',
     describe: 'Check an implementation against the specification',
-    missing: 'Name what to check: device, platform or system.',
+    missing: 'Name what to check: device, platform, system or client.',
     members: [
       entry(
         'device',
@@ -47,6 +47,11 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
         'system',
         "Check agent and platform together; by default the agent is enrolled in Muster's own platform",
         async () => (await import('./commands/check.ts')).checkSystem,
+      ),
+      entry(
+        'client',
+        'Check a client of the Device API: started once a situation, with Muster as its server',
+        async () => (await import('./commands/check.ts')).checkClient,
       ),
     ],
   },

@@ -1,6 +1,7 @@
 /** How a target is named on the command line, and those options under the names that `harness/targets` has for them. */
 import process from 'node:process';
 import { DIALECTS } from '../contract/versions.ts';
+import type { ClientTargetOptions } from '../targets/client/open-client.ts';
 import type { DeviceTargetOptions, PlatformTargetOptions } from '../targets/options.ts';
 import { fieldsOf, fieldValues, TRANSPORTS, type TransportFieldName } from '../targets/transports/index.ts';
 import type { Opening } from './check-options.ts';
@@ -109,6 +110,27 @@ export const systemTargetOptions = {
   'device-id': { type: 'string', describe: "The platform's id of the agent's device", group: TARGET },
   ...SPOKEN,
 } as const satisfies OptionTable;
+
+/** A client runs once a situation, so that it can only be a command. */
+export const clientTargetOptions = {
+  command: { type: 'string', describe: 'Shell command that starts the client, once a situation', group: TARGET },
+  artifact: anyTarget.artifact,
+  name: anyTarget.name,
+  'target-version': anyTarget['target-version'],
+  capability: {
+    type: 'string',
+    array: true,
+    describe: 'What the client can do, if it does not describe itself, e.g. follow,url',
+    group: TARGET,
+  },
+} as const satisfies OptionTable;
+
+export function clientTarget(
+  { 'target-version': version, command, artifact, name, capability }: OptionsOf<typeof clientTargetOptions>,
+  opening: Opening,
+): ClientTargetOptions {
+  return { ...defined({ command, artifact, name, capability, version }), ...opening };
+}
 
 export function deviceTarget(args: OptionsOf<typeof deviceTargetOptions>, opening: Opening): DeviceTargetOptions {
   const fields: Record<string, string> = fieldValues(args, TRANSPORTS);

@@ -25,20 +25,39 @@ const PLATFORM_CAPABILITIES = {
   'offline-device': 'a device that does not answer is known (--offline-device)',
 } as const;
 
-export type Capability = keyof typeof DEVICE_CAPABILITIES | keyof typeof PLATFORM_CAPABILITIES | SupportedCodename;
+/** Capabilities of a client, as it describes itself. */
+const CLIENT_CAPABILITIES = {
+  follow: 'the client follows the event stream of a Device API (job follow)',
+  url: 'the client reaches a Device API by a URL',
+  socket: 'the client reaches a Device API on a unix socket',
+  deduplicates: 'the client dispatches an event that comes twice only once',
+  heartbeat: 'the client can be told the heartbeat interval of the agent (MUSTER_HEARTBEAT_SECONDS)',
+} as const;
+
+export type Capability =
+  | keyof typeof DEVICE_CAPABILITIES
+  | keyof typeof PLATFORM_CAPABILITIES
+  | keyof typeof CLIENT_CAPABILITIES
+  | SupportedCodename;
 
 /** Names by the kind of target that can declare them. */
-export const CAPABILITIES_OF: Readonly<Record<'device' | 'platform', readonly Capability[]>> = {
+export const CAPABILITIES_OF: Readonly<Record<'device' | 'platform' | 'client', readonly Capability[]>> = {
   device: Object.keys(DEVICE_CAPABILITIES) as Capability[],
   platform: [...(Object.keys(PLATFORM_CAPABILITIES) as Capability[]), ...SUPPORTED_CODENAMES],
+  client: Object.keys(CLIENT_CAPABILITIES) as Capability[],
 };
 
-export const CAPABILITIES: readonly Capability[] = [...CAPABILITIES_OF.device, ...CAPABILITIES_OF.platform];
+export const CAPABILITIES: readonly Capability[] = [
+  ...CAPABILITIES_OF.device,
+  ...CAPABILITIES_OF.platform,
+  ...CAPABILITIES_OF.client,
+];
 
 /** What each capability means, for `muster explain`. */
 export const CAPABILITY_MEANINGS = {
   ...DEVICE_CAPABILITIES,
   ...PLATFORM_CAPABILITIES,
+  ...CLIENT_CAPABILITIES,
   ...Object.fromEntries(SUPPORTED_CODENAMES.map((name) => [name, `the platform accepts ${versionNamed(name)}`])),
 } as Readonly<Record<Capability, string>>;
 

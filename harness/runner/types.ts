@@ -9,8 +9,8 @@ export const LEVELS = ['MUST', 'SHOULD', 'INFO'] as const;
 /** The level of a requirement. */
 export type Level = (typeof LEVELS)[number];
 
-/** What can be checked: one of the two APIs, or the whole service. */
-export const APIS = ['device', 'platform', 'system'] as const;
+/** What can be checked: one of the two APIs, the whole service, or a client of it. */
+export const APIS = ['device', 'platform', 'system', 'client'] as const;
 /** What a suite checks. */
 export type Api = (typeof APIS)[number];
 

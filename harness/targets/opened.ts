@@ -61,6 +61,34 @@ export interface SystemContext extends TargetHooks {
   online(): Promise<void>;
 }
 
+/** For the checks of the client suite: the client runs once a situation, and the check plays the server. */
+export interface ClientContext {
+  readonly start: StartClient;
+  readonly recorder: Recorder;
+  readonly capabilities: ReadonlySet<Capability>;
+  /** How long a check waits without a sign of progress, milliseconds (from `--patience`, default 10 s). */
+  readonly patienceMs: number;
+}
+
+/** Starts the client with these environment variables beside the usual ones. */
+export type StartClient = (variables: Readonly<Record<string, string>>, ears: ClientEars) => ClientRun;
+
+/** Called with what the client does. */
+export interface ClientEars {
+  /** It printed a line on its standard output. */
+  line(text: string): void;
+  /** It ended, after its last line. */
+  ended(): void;
+}
+
+/** One run of a client. */
+export interface ClientRun {
+  /** How it ended although nobody stopped it, in words; undefined while it runs. */
+  readonly how: string | undefined;
+  /** Ends it with everything that it started. Idempotent. */
+  stop(): Promise<void>;
+}
+
 /** An opened target, as a suite is run against it. */
 export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly description: TargetDescription;

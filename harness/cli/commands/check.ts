@@ -1,9 +1,11 @@
-/** `muster check device`, `platform` and `system`: what each takes, and how it opens what it checks. */
-import type { DeviceContext, PlatformContext, SystemContext } from '../../targets/opened.ts';
+/** `muster check device`, `platform`, `system` and `client`: what each takes, and how it opens what it checks. */
+import type { ClientContext, DeviceContext, PlatformContext, SystemContext } from '../../targets/opened.ts';
 import { type Again, type Checked, type CheckTable, planOptions, type Ran } from '../check-options.ts';
 import { refuseOwnPlatform } from '../enrol/platform-options.ts';
 import { type Command, complete, type GivenOptions, type OptionsOf } from '../options.ts';
 import {
+  clientTarget,
+  clientTargetOptions,
   deviceTarget,
   deviceTargetOptions,
   platformTarget,
@@ -16,7 +18,7 @@ export interface CheckCommand<T extends CheckTable = CheckTable> extends Command
   replay(options: GivenOptions, again: Again): Promise<Ran>;
 }
 
-/** What the three commands have in common. The code that runs checks is loaded when one runs. */
+/** What these commands have in common. The code that runs checks is loaded when one runs. */
 function checkCommand<const T extends CheckTable, Context>(of: Checked<T, Context>): CheckCommand<T> {
   return {
     options: of.options,
@@ -101,5 +103,21 @@ export const checkSystem = checkCommand<typeof systemOptions, SystemContext>({
   async open(args, opening) {
     const { openSystem } = await import('../enrol/open-system.ts');
     return openSystem(args, { ...opening, readOnly: args['read-only'] });
+  },
+});
+
+const clientOptions = { ...clientTargetOptions, ...planOptions } as const;
+
+export const checkClient = checkCommand<typeof clientOptions, ClientContext>({
+  api: 'client',
+  options: clientOptions,
+  examples: [
+    ["muster check client --command './my-client'", 'which speaks as fixtures/client.md says'],
+    ["muster check client --command './my-client' --section 6.1 --verbose", 'only how it reads the stream'],
+  ],
+  suite: async () => (await import('../../../suites/client/index.ts')).clientSuite,
+  async open(args, opening) {
+    const { openClientTarget } = await import('../../targets/client/open-client.ts');
+    return openClientTarget(clientTarget(args, opening));
   },
 });

@@ -41,6 +41,7 @@ const COMMANDS: Record<Api, () => Promise<Pick<CheckCommand, 'replay'>>> = {
   device: async () => (await import('./check.ts')).checkDevice,
   platform: async () => (await import('./check.ts')).checkPlatform,
   system: async () => (await import('./check.ts')).checkSystem,
+  client: async () => (await import('./check.ts')).checkClient,
 };
 
 type ReplayableReport = Report & { options: GivenOptions };

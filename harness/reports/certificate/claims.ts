@@ -6,7 +6,12 @@ import { verdict } from '../verdict.ts';
 import { requirementsName, type Statement } from './statement.ts';
 import type { OwnSuites } from './verify.ts';
 
-const API_NAMES = { device: 'the Device API', platform: 'the Platform API', system: 'the whole service' };
+const API_NAMES = {
+  device: 'the Device API',
+  platform: 'the Platform API',
+  system: 'the whole service',
+  client: 'a client',
+};
 
 /** For a reader who was not there. */
 export interface Claims {

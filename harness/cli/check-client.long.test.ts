@@ -1,0 +1,84 @@
+/** `muster check client` as a user runs it: verdicts, exit codes, reports, baseline, certificate and replay. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Report } from '../runner/types.ts';
+import { muster } from './testing/muster.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-cc-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = (name: string): string => join(folder, name);
+
+const REFERENCE = `'${process.execPath}' '${join(import.meta.dirname, '../../simulators/client/main.ts')}'`;
+/** Prints the stream as it comes, which is no line of the contract. */
+const RAW = 'curl -sN "$MUSTER_DEVICE_URL/events"';
+const check = (command: string, ...words: string[]) => muster('check', 'client', '--command', command, ...words);
+
+describe('the reference client', () => {
+  test('conforms over a URL, in every report', async () => {
+    const reports = ['json', 'junit', 'html', 'ctrf'].flatMap((format) => ['--report', `${format}=${at(format)}`]);
+    const named = ['--name', 'reference', '--target-version', '1'];
+    await muster('keygen', at('key.pem'));
+    const signed = ['--certificate', at('certificate.json'), '--key', at('key.pem')];
+    const { code, stdout, stderr } = await check(REFERENCE, '--report', 'pretty', ...reports, ...named, ...signed);
+    expect(code, stdout + stderr).toBe(0);
+    const report = JSON.parse(readFileSync(at('json'), 'utf8')) as Report;
+    expect(report.summary).toMatchObject({ fail: 0, warn: 0, blocked: 0, not_applicable: 0 });
+    expect(report.complete).toBe(true);
+    for (const format of ['junit', 'html', 'ctrf'])
+      expect(readFileSync(at(format), 'utf8')).toContain('client.stream.bom');
+    const verified = await muster('verify', at('certificate.json'), '--key', at('key.pem.pub'));
+    expect(verified.stdout).toContain('reference');
+    expect(verified.code).toBe(0);
+  }, 300_000);
+
+  test('conforms on a unix socket', async () => {
+    const { code, stdout } = await check(REFERENCE, '--capability', 'follow,socket', '--section', '6.2', '--fast');
+    expect(code, stdout).toBe(0);
+  }, 300_000);
+});
+
+describe('what is no client', () => {
+  test('one that passes the stream on is red, with the time axis, and a baseline excuses it', async () => {
+    const words = ['--capability', 'follow', '--only', 'client.stream.dispatch', '--patience', '2'];
+    const red = await check(RAW, ...words, '--report', `json=${at('raw.json')}`, '--report', 'pretty');
+    expect(red.code, red.stderr).toBe(1);
+    expect(red.stdout).toMatch(/server: 200 text\/event-stream[\s\S]*client: prints id: 1/);
+    const again = await muster('replay', at('raw.json'));
+    expect(again.code, again.stderr).toBe(1);
+    const baseline = ['--baseline', at('baseline.yaml')];
+    await check(RAW, ...words, ...baseline, '--update-baseline');
+    expect((await check(RAW, ...words, ...baseline)).code).toBe(0);
+  }, 300_000);
+
+  test.each([
+    ['never asks', 'sleep 600', 'the client never asked for GET /v0.2/events'],
+    ['ends at once', 'exit 3', 'ended with exit code 3'],
+  ])(
+    'one that %s is blocked, not red',
+    async (_name, command, why) => {
+      const words = ['--capability', 'follow', '--only', 'client.stream.*', '--patience', '0.3', '--verbose'];
+      const { code, stdout } = await check(command, ...words);
+      expect(stdout).toContain(why);
+      expect(code, stdout).toBe(2);
+    },
+    300_000,
+  );
+
+  test('one that does not describe itself is blocked', async () => {
+    const { code, stdout } = await check('echo hello');
+    expect(stdout).toContain('MUSTER_JOB=describe');
+    expect(code).toBe(2);
+  }, 300_000);
+
+  test.each([
+    [[], '--command LINE'],
+    [['--command', 'x', '--capability', 'drive'], 'accepted are follow'],
+    [['--socket', '/x'], '--socket'],
+  ])('%j is a usage error', async (words, said) => {
+    const { code, stderr } = await muster('check', 'client', ...words);
+    expect(stderr).toContain(said);
+    expect(code).toBe(64);
+  });
+});

@@ -1,0 +1,60 @@
+/**
+ * How Muster and a client under test speak: a job by environment variables, what the client noticed by JSON lines on its standard
+ * output. `fixtures/client.md` is the page for those who write one.
+ */
+import Type, { type Static } from 'typebox';
+import { shape } from './shape.ts';
+
+/** What a client can be asked to do, by MUSTER_JOB. `describe` comes first and is never declared. */
+export const CLIENT_JOBS = ['follow'] as const;
+export type ClientJob = (typeof CLIENT_JOBS)[number];
+
+/** How a client can reach a Device API, the one that is used first when it has several. */
+export const CLIENT_PLACES = ['url', 'socket'] as const;
+export type ClientPlace = (typeof CLIENT_PLACES)[number];
+
+/** Names of the environment variables. */
+export const CLIENT_VARIABLES = {
+  job: 'MUSTER_JOB',
+  deviceUrl: 'MUSTER_DEVICE_URL',
+  socket: 'MUSTER_DEVICE_SOCKET',
+  heartbeatSeconds: 'MUSTER_HEARTBEAT_SECONDS',
+} as const;
+
+/** The line that answers MUSTER_JOB=describe. */
+export const clientDescription = shape(
+  'ClientDescription',
+  Type.Object({
+    jobs: Type.Array(Type.String(), { description: `Jobs that it knows, among ${CLIENT_JOBS.join(', ')}` }),
+    reaches: Type.Optional(
+      Type.Array(Type.String(), {
+        description: `Ways to a Device API that it knows, among ${CLIENT_PLACES.join(', ')}; url when left out`,
+      }),
+    ),
+    deduplicates: Type.Optional(Type.Boolean({ description: 'It dispatches an event that comes twice only once' })),
+    heartbeat: Type.Optional(
+      Type.Boolean({ description: 'It takes the heartbeat interval of the agent from MUSTER_HEARTBEAT_SECONDS' }),
+    ),
+    name: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+  }),
+);
+export type ClientDescription = Static<typeof clientDescription.schema>;
+
+/** An event that the client dispatched. */
+const sawEvent = Type.Object({
+  saw: Type.Literal('event'),
+  id: Type.Union([Type.String(), Type.Integer()], { description: 'Id of the event, as text or as a number' }),
+  type: Type.String({ description: 'The type by which it was dispatched' }),
+  data: Type.Unknown({ description: 'The payload: member data of the envelope' }),
+});
+
+/** Events were lost for good: the cursor had expired. */
+const sawGap = Type.Object({ saw: Type.Literal('gap') });
+
+/** The stream is over, or the client gives up. */
+const sawEnd = Type.Object({ saw: Type.Literal('end'), reason: Type.Optional(Type.String()) });
+
+/** One line of standard output. Other lines are shown in findings and judged by nobody. */
+export const clientLine = shape('ClientLine', Type.Union([sawEvent, sawGap, sawEnd]));
+export type ClientLine = Static<typeof clientLine.schema>;

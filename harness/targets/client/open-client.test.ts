@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { Recorder } from '../../client/recorder.ts';
+import { Redactor } from '../../client/redact.ts';
+import { UsageError } from '../../common/usage.ts';
+import { type ClientTargetOptions, openClientTarget } from './open-client.ts';
+
+const open = (command: string, more: Partial<ClientTargetOptions> = {}) =>
+  openClientTarget({ command, redactor: new Redactor(), ...more });
+
+/** The lines that it prints until it ends, with these variables. */
+async function linesOf(command: string, env: NodeJS.ProcessEnv, variables: Record<string, string>): Promise<string[]> {
+  await using target = await open(command, { capability: ['follow'], env });
+  const context = target.context(new Recorder(), AbortSignal.abort());
+  const lines: string[] = [];
+  await new Promise<void>(
+    (resolve) => void context.start(variables, { line: (text) => lines.push(text), ended: resolve }),
+  );
+  return lines;
+}
+
+test('a client says what it can do; what Muster does not know is left out', async () => {
+  const said = { jobs: ['follow', 'dance'], reaches: ['socket', 'telegraph'], deduplicates: true, name: 'mine' };
+  await using target = await open(`echo starting; echo '${JSON.stringify(said)}'; sleep 60`);
+  expect([...target.capabilities]).toEqual(['follow', 'socket', 'deduplicates']);
+  expect(target.unreachable).toBeUndefined();
+  expect(target.description).toMatchObject({ kind: 'command', name: 'mine', ended: true });
+});
+
+test.each([
+  ['true', /asked with MUSTER_JOB=describe for .*: ended with exit code 0/],
+  ['echo no >&2; exit 7', /ended with exit code 7; the last lines that it wrote:\nno/],
+  [`echo '{"jobs":"follow"}'`, /describes itself wrongly: \/jobs/],
+  [`echo '{"jobs":["dance"]}'`, /declares no job that Muster knows: follow/],
+  [`echo '{"jobs":["follow"],"reaches":["telegraph"]}'`, /declares no way to a Device API/],
+])('%s is no client that can be checked', async (command, why) => {
+  await using target = await open(command);
+  expect(target.unreachable).toMatch(why);
+});
+
+test('a client that hangs is given up, and ended', async () => {
+  await using target = await open('sleep 60', { startMs: 200 });
+  expect(target.unreachable).toContain('has printed no such line within 200 ms');
+});
+
+test('a client whose job is declared is not asked', async () => {
+  await using target = await open('exit 1', { capability: ['follow,socket'] });
+  expect([...target.capabilities]).toEqual(['follow', 'socket']);
+  expect(target.unreachable).toBeUndefined();
+});
+
+test.each([
+  [{ command: '' }, '--command LINE'],
+  [{ command: 'x', capability: ['drive'] }, 'accepted are follow'],
+])('%j is refused', async (options, said) => {
+  const refused = openClientTarget({ redactor: new Redactor(), ...options });
+  await expect(refused).rejects.toThrow(UsageError);
+  await expect(refused).rejects.toThrow(said);
+});
+
+test('lines come whole, whatever the pieces, and the last one without a line end', async () => {
+  const lines = await linesOf(`printf 'a\\303'; printf '\\251\\n\\nb'`, process.env, {});
+  expect(lines).toEqual(['aé', '', 'b']);
+});
+
+test("a client gets its variables, and nothing of Muster's own: keys above all", async () => {
+  const env = { ...process.env, MUSTER_API_KEY: 'secret', NO_PROXY: 'intranet' };
+  const command = 'echo "$MUSTER_API_KEY $MUSTER_JOB $NO_PROXY"';
+  expect(await linesOf(command, env, { MUSTER_JOB: 'follow' })).toEqual([' follow intranet,127.0.0.1,localhost']);
+});

@@ -1,0 +1,118 @@
+/** From options to a client that can be checked: what it says of itself, and how it is started once a situation. */
+import { UsageError } from '../../common/usage.ts';
+import { CLIENT_JOBS, CLIENT_PLACES, type ClientDescription } from '../../contract/client.ts';
+import type { Capability, TargetDescription } from '../../runner/types.ts';
+import { concludeIdentity, identityOf } from '../identity.ts';
+import { measureExecutable } from '../launch/executable.ts';
+import { labelOf } from '../launch/process-group.ts';
+import { type ClientContext, type OpenedTarget, opening, type StartClient } from '../opened.ts';
+import { declaredCapabilities, PATIENCE_MS, type TargetOptions } from '../options.ts';
+import { type ClientProcess, startClientProcess } from './client-process.ts';
+import { capabilitiesOf, describeClient } from './describe.ts';
+
+/** An interpreter on a busy machine takes its time. */
+const START_MS = 60_000;
+
+/** `command`: the shell line that starts the client. */
+export type ClientTargetOptions = Pick<
+  TargetOptions,
+  | 'command'
+  | 'capability'
+  | 'artifact'
+  | 'name'
+  | 'version'
+  | 'redactor'
+  | 'env'
+  | 'startMs'
+  | 'patienceMs'
+  | 'notify'
+  | 'signal'
+>;
+
+/** Throws UsageError for options that name no client; any other trouble is in `unreachable` of the target. */
+export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
+  const { command, redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
+  if (command === undefined || command.trim() === '')
+    throw new UsageError("which client? Give --command LINE, the shell line that starts it, e.g. './my-client'");
+  const capabilities = declaredCapabilities('client', options, {});
+  const env = cleaned(options.env ?? process.env);
+  const ran = measureExecutable(command, undefined, env);
+  return opening(async (closers, close) => {
+    const running = new Set<ClientProcess>();
+    let last: ClientProcess | undefined;
+    const start: StartClient = (variables, ears) => {
+      const run = startClientProcess(
+        command,
+        { ...env, ...variables },
+        {
+          line: ears.line,
+          ended: () => {
+            running.delete(run);
+            ears.ended();
+          },
+        },
+      );
+      running.add(run);
+      last = run;
+      return run;
+    };
+    closers.push(async () => void (await Promise.all([...running].map((run) => run.stop()))));
+    notify(`asking ${labelOf(command)} what it can do`);
+    const described = await selfDescription(capabilities, () =>
+      describeClient(start, labelOf(command), { timeoutMs: startMs, signal }),
+    );
+    const said = 'said' in described ? described.said : undefined;
+    for (const name of said === undefined ? [] : capabilitiesOf(said)) capabilities.add(name);
+    const description: TargetDescription = {
+      kind: 'command',
+      address: labelOf(command).slice(1, -1),
+      capabilities: [...capabilities],
+      control: 'none',
+      // Nothing serves after the run, so no line would show a finding again.
+      ended: true,
+      ...namesOf(said),
+      ...identityOf(options, {}, ran),
+    };
+    return {
+      description,
+      capabilities,
+      redactor,
+      unreachable: 'problem' in described ? described.problem : whyUseless(capabilities),
+      diagnostics: async () => last?.diagnostics ?? '',
+      conclude: () => concludeIdentity(description, ran),
+      context: (recorder) => ({ start, recorder, capabilities, patienceMs }),
+      [Symbol.asyncDispose]: close,
+    };
+  });
+}
+
+/** A client whose job is declared on the command line need not describe itself. */
+async function selfDescription(
+  declared: ReadonlySet<Capability>,
+  ask: () => ReturnType<typeof describeClient>,
+): ReturnType<typeof describeClient> {
+  const jobs = CLIENT_JOBS.filter((job) => declared.has(job));
+  if (jobs.length === 0) return await ask();
+  const places = CLIENT_PLACES.filter((place) => declared.has(place));
+  return { said: { jobs, ...(places.length === 0 ? {} : { reaches: places }) } };
+}
+
+const namesOf = ({ name, version }: Partial<ClientDescription> = {}): Pick<TargetDescription, 'name' | 'version'> => ({
+  ...(name === undefined ? {} : { name }),
+  ...(version === undefined ? {} : { version }),
+});
+
+function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {
+  if (!CLIENT_JOBS.some((job) => capabilities.has(job)))
+    return `the client declares no job that Muster knows: ${CLIENT_JOBS.join(', ')}`;
+  if (!CLIENT_PLACES.some((place) => capabilities.has(place)))
+    return `the client declares no way to a Device API that Muster knows: ${CLIENT_PLACES.join(', ')}`;
+  return undefined;
+}
+
+/** Without what belongs to Muster itself, keys above all; and without a proxy between the client and this machine. */
+function cleaned(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('MUSTER_'));
+  const local = [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1', 'localhost'].filter((host) => host).join(',');
+  return { ...Object.fromEntries(kept), NO_PROXY: local, no_proxy: local };
+}

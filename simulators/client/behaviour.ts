@@ -1,0 +1,80 @@
+/** Decisions of the reference client. A defect or a variant replaces some of them. */
+
+/** A block of the stream, as its fields say. */
+export interface Block {
+  /** The last event id after this block; empty when there never was one. */
+  id: string;
+  /** The event field; empty when there is none. */
+  event: string;
+  data: string;
+}
+
+/** The JSON of an event. */
+export interface Envelope {
+  id?: unknown;
+  type?: unknown;
+  data?: unknown;
+}
+
+/** Why the client is to connect again. */
+export interface Interruption {
+  /** Status of the answer; undefined when there was none. */
+  status: number | undefined;
+  /** Attempts since the last event, from 0. */
+  attempt: number;
+  /** From the retry field of the stream. */
+  retryMs: number | undefined;
+  /** From the header. */
+  retryAfterMs: number | undefined;
+}
+
+/** How the bytes of a stream become blocks. */
+export interface StreamBehaviour {
+  /** Text of the next bytes. */
+  decode(bytes: Buffer): string;
+  /** Lines that are complete with this text. */
+  lines(text: string): string[];
+  /** A line as a field; undefined for a comment. */
+  field(line: string): { name: string; value: string } | undefined;
+  /** The data of a block from its lines. */
+  join(lines: readonly string[]): string;
+  /** Whether a block is handed on. */
+  isDispatched(block: Block, lines: readonly string[]): boolean;
+  /** The id that an id field gives; the one before it when it gives none. */
+  idOf(value: string, before: string): string;
+  /** Whether an id counts before its block is complete. */
+  idAtOnce: boolean;
+  /** Whether a block that the end of the stream cuts off is handed on. */
+  atEnd: 'drop' | 'dispatch';
+}
+
+export interface FollowBehaviour {
+  /** Path, query and headers of the request for the stream. */
+  request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
+  /** The envelope of a block; undefined for data that is none. A throw ends the client. */
+  envelope(block: Block): Envelope | undefined;
+  /** The type by which an event is dispatched; undefined when nobody takes it. */
+  typeOf(envelope: Envelope, block: Block): string | undefined;
+  /** What the caller is given as the id. */
+  idOf(envelope: Envelope, block: Block): string | number;
+  /** Whether an event that was dispatched is left out when it comes again. */
+  deduplicates: boolean;
+  /** Called for each block; the cursor from then on. */
+  cursor(block: Block, before: string | undefined): string | undefined;
+  /** Milliseconds until the next attempt; undefined to give up. */
+  reconnect(why: Interruption): number | undefined;
+  /** After 410: what the caller is told, and the cursor from then on. */
+  expired(cursor: string | undefined): { told: boolean; cursor: string | undefined };
+  /** Milliseconds without a byte after which the connection is taken for dead; undefined for never. */
+  silenceMs(heartbeatSeconds: number): number | undefined;
+  /** What is printed of an event. */
+  show(line: Record<string, unknown>): string[];
+  /** Whether a stream of that media type is read. */
+  reads(contentType: string): boolean;
+}
+
+export interface ClientBehaviour {
+  /** Made anew for each connection, since it remembers what came. */
+  stream(): StreamBehaviour;
+  follow: FollowBehaviour;
+}

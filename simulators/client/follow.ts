@@ -1,0 +1,123 @@
+/** The job `follow`: one stream after the other, until the signal aborts or the client gives up. */
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { retryAfterMs } from '../../harness/common/retry-after.ts';
+import type { Block, ClientBehaviour, Interruption } from './behaviour.ts';
+import { blockReader } from './sse.ts';
+
+export interface FollowOptions {
+  /** Base of the Device API. */
+  url: string;
+  /** Path of a unix socket to reach it on. */
+  socket?: string | undefined;
+  heartbeatSeconds: number;
+  behaviour: ClientBehaviour;
+  signal: AbortSignal;
+  print(line: string): void;
+}
+
+const GONE = 410;
+
+/** Resolves when the client gives up. Rejects with what made it break down. */
+export async function follow(options: FollowOptions): Promise<void> {
+  const { behaviour, signal } = options;
+  const follower = new Follower(options);
+  let attempt = 0;
+  while (!signal.aborted) {
+    const before = follower.dispatched;
+    const ended = await follower.once();
+    if (signal.aborted) return;
+    attempt = follower.dispatched > before ? 0 : attempt + 1;
+    if (ended.status === GONE) follower.expire();
+    const waitMs = behaviour.follow.reconnect({ ...ended, attempt });
+    if (waitMs === undefined) return follower.giveUp();
+    await delay(waitMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+class Follower {
+  readonly #options: FollowOptions;
+  readonly #seen = new Set<string>();
+  #cursor: string | undefined;
+  /** The last event id of the streams so far, which a stream may take up. */
+  #lastId = '';
+  #retryMs: number | undefined;
+  dispatched = 0;
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+  }
+
+  /** One connection, from its request to its end. */
+  async once(): Promise<Omit<Interruption, 'attempt'>> {
+    const opening = this.#request();
+    const response = await answerTo(opening);
+    if (response === undefined) return { status: undefined, retryMs: this.#retryMs, retryAfterMs: undefined };
+    const { statusCode: status = 0, headers } = response;
+    if (status === 200 && this.#options.behaviour.follow.reads(headers['content-type'] ?? ''))
+      await this.#read(response);
+    else response.destroy();
+    return { status, retryMs: this.#retryMs, retryAfterMs: retryAfterMs(headers) };
+  }
+
+  expire(): void {
+    const { told, cursor } = this.#options.behaviour.follow.expired(this.#cursor);
+    if (told) this.#options.print(JSON.stringify({ saw: 'gap' }));
+    this.#cursor = cursor;
+    this.#lastId = cursor ?? '';
+  }
+
+  giveUp(): void {
+    this.#options.print(JSON.stringify({ saw: 'end', reason: 'gave up' }));
+  }
+
+  #request(): ClientRequest {
+    const { url, socket, heartbeatSeconds, behaviour, signal } = this.#options;
+    const { hostname, port, pathname } = new URL(url);
+    const { path, headers } = behaviour.follow.request(`${pathname}/events`, this.#cursor);
+    const place = socket === undefined ? { host: hostname, port } : { socketPath: socket };
+    const opening = request({ ...place, path, headers, signal, agent: false });
+    const silenceMs = behaviour.follow.silenceMs(heartbeatSeconds);
+    if (silenceMs !== undefined) opening.setTimeout(silenceMs, () => opening.destroy());
+    return opening;
+  }
+
+  async #read(response: IncomingMessage): Promise<void> {
+    const reader = blockReader(this.#options.behaviour.stream(), this.#lastId);
+    try {
+      for await (const bytes of response) for (const block of reader.add(bytes as Buffer)) this.#take(block);
+    } catch (error) {
+      if (!isBroken(error)) throw error;
+    } finally {
+      this.#lastId = reader.id;
+      this.#retryMs = reader.retryMs ?? this.#retryMs;
+    }
+    for (const block of reader.end()) this.#take(block);
+    this.#cursor = this.#options.behaviour.follow.cursor({ id: this.#lastId, event: '', data: '' }, this.#cursor);
+  }
+
+  #take(block: Block): void {
+    const { follow: behaviour } = this.#options.behaviour;
+    this.#cursor = behaviour.cursor(block, this.#cursor);
+    const envelope = behaviour.envelope(block);
+    const type = envelope === undefined ? undefined : behaviour.typeOf(envelope, block);
+    if (envelope === undefined || type === undefined) return;
+    const id = behaviour.idOf(envelope, block);
+    if (behaviour.deduplicates && this.#seen.has(String(id))) return;
+    this.#seen.add(String(id));
+    this.dispatched += 1;
+    for (const line of behaviour.show({ saw: 'event', id, type, data: envelope.data })) this.#options.print(line);
+  }
+}
+
+function answerTo(opening: ClientRequest): Promise<IncomingMessage | undefined> {
+  return new Promise((resolve) => {
+    opening.once('response', resolve);
+    opening.on('error', () => resolve(undefined));
+    opening.end();
+  });
+}
+
+/** The connection broke, which is no fault of the client. */
+const isBroken = (error: unknown): boolean =>
+  error instanceof Error && ('code' in error || error.name === 'AbortError' || error.message === 'aborted');

@@ -1,0 +1,22 @@
+/** Section 4.1: the request by which a client opens the event stream. */
+import { requirement } from '../../harness/runner/define.ts';
+import { check, DISPATCH, FOLLOW } from './support/check.ts';
+import { Scene } from './support/scene.ts';
+
+const accept = requirement({
+  id: 'client.request.accept',
+  level: 'SHOULD',
+  section: '4.1',
+  since: '2026-11-23',
+  clause: 'open a long-lived SSE stream of events',
+  text: 'A client asks for text/event-stream, or accepts anything.',
+});
+const acceptCheck = check(accept, { needs: FOLLOW, premises: DISPATCH }, async (t) => {
+  await using scene: Scene = await Scene.follow(t);
+  const { headers } = await scene.request();
+  const value = headers['accept'];
+  const accepts = value === undefined || /text\/event-stream|text\/\*|\*\/\*/i.test(value);
+  scene.must(accepts, { expected: 'Accept: text/event-stream, */* or none', actual: `Accept: ${value}` });
+});
+
+export default [acceptCheck];

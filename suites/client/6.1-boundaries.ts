@@ -1,0 +1,83 @@
+/** Section 6.1: whether the pieces in which a stream arrives make no difference. */
+import { requirement } from '../../harness/runner/define.ts';
+import { check, DISPATCH, expectExactly, FOLLOW } from './support/check.ts';
+import type { Client } from './support/context.ts';
+import { event, frame, payload, type SentEvent } from './support/events.ts';
+import { Scene } from './support/scene.ts';
+
+const boundaries = requirement({
+  id: 'client.stream.boundaries',
+  level: 'MUST',
+  section: '6.1',
+  since: '2026-11-23',
+  clause: 'Response 200: SSE stream (frame format in section 6).',
+  text: 'A stream that arrives in pieces is read as in one, wherever it is torn: within a field, a line end or a character.',
+});
+
+/** Characters of two, three and four bytes. */
+const TEXT = 'é€😀';
+/** In plain text one place is like the next one. */
+const STEP = 6;
+
+/**
+ * Tears one event after the other, each at another byte. The first part comes in one piece with the end of the event before it, so that
+ * the client has read it when it dispatches that event. Then comes the rest.
+ */
+async function expectWhole(
+  t: Client,
+  render: (event: SentEvent) => string,
+  isTorn: (bytes: Buffer, at: number) => boolean,
+) {
+  await using scene: Scene = await Scene.follow(t);
+  const stream = await scene.stream();
+  const sample = Buffer.from(render(eventWithText(100)));
+  const places = [...sample.keys()].filter((at) => at > 0 && isTorn(sample, at));
+  const first = eventWithText(100);
+  const sent = [first];
+  let rest = Buffer.from(render(first));
+  for (const [index, place] of places.entries()) {
+    const before = sent.at(-1) ?? first;
+    const next = eventWithText(101 + index);
+    const bytes = Buffer.from(render(next));
+    await stream.send(Buffer.concat([rest, bytes.subarray(0, place)]));
+    await scene.untilDispatched(before.id, expectedWhole(bytes, places[index - 1]));
+    sent.push(next);
+    rest = bytes.subarray(place);
+  }
+  await stream.send(rest);
+  await scene.untilDispatched(sent.at(-1)?.id ?? '', expectedWhole(sample, places.at(-1)));
+  expectExactly(scene, sent);
+}
+
+/** All ids have three digits, so that the same place in each is the same. */
+const eventWithText = (id: number): SentEvent =>
+  event(id, { data: { ...payload(String(id)), release_id: `rls_${TEXT}` } });
+
+function expectedWhole(bytes: Buffer, place: number | undefined): string {
+  if (place === undefined) return 'an event that came in one piece to be dispatched';
+  const [head, tail] = [bytes.subarray(0, place), bytes.subarray(place)];
+  return `an event to be dispatched whose frame is torn after byte ${place}: …${JSON.stringify(head.toString('latin1').slice(-12))} then ${JSON.stringify(tail.toString('latin1').slice(0, 12))}…`;
+}
+
+const options = { needs: FOLLOW, premises: DISPATCH } as const;
+
+const anyByte = check(boundaries, options, (t) =>
+  expectWhole(t, frame, (bytes, at) => at % STEP === 0 || isTelling(bytes, at)),
+);
+
+/** Next to a line end or a colon outside of the JSON, or within a character. */
+function isTelling(bytes: Buffer, at: number): boolean {
+  const near = [bytes[at - 1], bytes[at]];
+  const json = bytes.indexOf('{');
+  return near.includes(10) || (at < json && near.includes(58)) || near.some((byte) => (byte ?? 0) >= 0x80);
+}
+
+const crlf = check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
+  expectWhole(
+    t,
+    (each) => frame(each).replaceAll('\n', '\r\n'),
+    (bytes, at) => [bytes[at - 1], bytes[at]].some((byte) => byte === 13 || byte === 10),
+  ),
+);
+
+export default [anyByte, crlf];

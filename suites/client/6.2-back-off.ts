@@ -1,0 +1,117 @@
+/** Section 6.2, rule 1, for an agent that is not there: a client comes back, and does not hammer. */
+import { requirement } from '../../harness/runner/define.ts';
+import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
+import type { Client } from './support/context.ts';
+import { event, frame } from './support/events.ts';
+import { Scene } from './support/scene.ts';
+
+const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] } as const;
+const COMMON = { level: 'SHOULD', section: '6.2', since: '2026-11-23' } as const;
+
+const first = event(1);
+const second = event(2);
+
+/** A client that has dispatched one event when its connection breaks. */
+async function cutOff(t: Client): Promise<Scene> {
+  const scene = await Scene.follow(t);
+  try {
+    const stream = await scene.stream();
+    await stream.send(frame(first));
+    await expectDispatched(scene, [first]);
+    stream.cut();
+    return scene;
+  } catch (error) {
+    await scene[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The client is let in again: it has its cursor, and goes on. */
+async function expectBack(scene: Scene): Promise<void> {
+  const back = await scene.request('the client to come back');
+  scene.must(back.cursor === '1', { expected: 'the cursor 1', actual: back.cursor ?? 'no cursor' });
+  await back.accept().send(frame(second));
+  await expectDispatched(scene, [first, second]);
+}
+
+const unavailable = requirement({
+  ...COMMON,
+  id: 'client.back-off.unavailable',
+  text: 'A client that is answered 503 comes back with its cursor.',
+});
+const unavailableCheck = check(unavailable, OPTIONS, async (t) => {
+  await using scene: Scene = await cutOff(t);
+  (await scene.request()).answer(503, { error: 'starting' });
+  await expectBack(scene);
+});
+
+const retryAfter = requirement({
+  ...COMMON,
+  id: 'client.back-off.retry-after',
+  text: 'A client that is answered 503 with Retry-After does not come back before that time.',
+});
+/** Seconds. */
+const ASKED_FOR = 4;
+/** Clocks and timers differ by milliseconds. */
+const TOLERANCE_MS = 150;
+const retryAfterCheck = check(
+  retryAfter,
+  { ...OPTIONS, premises: [...OPTIONS.premises, unavailable.id] },
+  async (t) => {
+    await using scene: Scene = await cutOff(t);
+    const refused = await scene.request();
+    refused.answer(503, { error: 'starting' }, { 'retry-after': String(ASKED_FOR) });
+    const back = await scene.request('the client to come back');
+    const waitedMs = back.at - (refused.endedAt ?? back.at);
+    scene.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
+      expected: `no request within ${ASKED_FOR} s after 503 with Retry-After: ${ASKED_FOR}`,
+      actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
+    });
+  },
+);
+
+const retry = requirement({
+  ...COMMON,
+  id: 'client.back-off.retry-field',
+  text: 'A client waits for the time that the retry field of the stream names before it connects again.',
+});
+const retryCheck = check(retry, OPTIONS, async (t) => {
+  await using scene: Scene = await Scene.follow(t);
+  const stream = await scene.stream();
+  await stream.send(`retry: ${ASKED_FOR * 1000}\n\n${frame(first)}`);
+  await expectDispatched(scene, [first]);
+  stream.end();
+  const back = await scene.request('the client to come back');
+  const waitedMs = back.at - (stream.endedAt ?? back.at);
+  scene.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
+    expected: `no request within ${ASKED_FOR} s after retry: ${ASKED_FOR * 1000}`,
+    actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
+  });
+});
+
+const hammering = requirement({
+  ...COMMON,
+  id: 'client.back-off.hammering',
+  text: 'A client whose requests are all cut off waits between them, and comes back when they are answered again.',
+});
+const DEAD_MS = 3000;
+/** Every tenth of a second would still do. */
+const MOST = 30;
+const hammeringCheck = check(hammering, OPTIONS, async (t) => {
+  await using scene: Scene = await cutOff(t);
+  const until = performance.now() + DEAD_MS;
+  let attempts = 0;
+  for (let left = DEAD_MS; left > 0 && attempts <= MOST && !scene.over; left = until - performance.now()) {
+    const asked = await scene.requestWithin(left);
+    if (asked === undefined) break;
+    asked.cut();
+    attempts += 1;
+  }
+  scene.must(attempts <= MOST, {
+    expected: `at most ${MOST} requests in ${DEAD_MS / 1000} s to an agent that cuts them off`,
+    actual: `${attempts} within ${((performance.now() - until + DEAD_MS) / 1000).toFixed(2)} s`,
+  });
+  await expectBack(scene);
+});
+
+export default [unavailableCheck, retryAfterCheck, retryCheck, hammeringCheck];

@@ -1,0 +1,157 @@
+/** Section 6.2, rules 1 and 2: whether nothing is lost between a stream and the next one. */
+import { requirement } from '../../harness/runner/define.ts';
+import { check, DISPATCH, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
+import type { Client } from './support/context.ts';
+import { event, eventsFrom, frame, frames, type SentEvent } from './support/events.ts';
+import { Scene } from './support/scene.ts';
+import type { Asked } from './support/stage.ts';
+
+const SINCE = { since: '2026-11-23' } as const;
+const CURSOR = 'client.delivery.cursor';
+
+const reconnect = requirement({
+  id: 'client.delivery.reconnect',
+  level: 'MUST',
+  section: '6.2',
+  ...SINCE,
+  clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
+  text: 'A client whose stream has ended asks for it again, and dispatches what comes then.',
+});
+const reconnectCheck = check(reconnect, { needs: FOLLOW, premises: DISPATCH, profile: 'core' }, async (t) => {
+  await using scene: Scene = await Scene.follow(t);
+  const [first, second] = [event(1), event(2)];
+  const stream = await scene.stream();
+  await stream.send(frame(first));
+  await expectDispatched(scene, [first]);
+  stream.end();
+  const again = await scene.stream('the client to ask for the stream again, which has ended');
+  await again.send(frame(second));
+  await expectDispatched(scene, [first, second]);
+});
+
+const cursor = requirement({
+  id: CURSOR,
+  level: 'MUST',
+  section: '4.1',
+  ...SINCE,
+  clause: '`Last-Event-ID: <id>` (optional) carries the cursor, with the same semantics as `after`.',
+  text: 'A client that asks for the stream again names the last event that it received whole, as after or Last-Event-ID.',
+});
+const cursorCheck = check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t) => {
+  await using scene: Scene = await Scene.follow(t);
+  const all = eventsFrom(41, 4);
+  const stream = await scene.stream();
+  await stream.send(frames(all.slice(0, 3)));
+  await expectDispatched(scene, all.slice(0, 3));
+  stream.cut();
+  const again = await scene.stream();
+  expectCursor(scene, again, '43');
+  await again.send(frames(all.slice(3)));
+  await expectDispatched(scene, all);
+  again.cut();
+  expectCursor(scene, await scene.stream(), '44');
+});
+
+const OF_CURSOR = { needs: FOLLOW, premises: [...RECONNECT, CURSOR] } as const;
+
+const bigIds = requirement({
+  id: 'client.delivery.big-ids',
+  level: 'MUST',
+  section: '6.1',
+  ...SINCE,
+  clause: 'Monotonically increasing integer; the replay cursor.',
+  text: 'A cursor beyond 2^53 is sent back with all its digits.',
+});
+const bigIdsCheck = check(bigIds, OF_CURSOR, async (t) => {
+  await using scene: Scene = await Scene.follow(t);
+  const ids = ['9007199254740993', '9007199254740995'];
+  const stream = await scene.stream();
+  await stream.send(ids.map((id) => frame(event(id))).join(''));
+  await scene.until(() => (scene.dispatched.length >= ids.length ? true : undefined));
+  scene.must(scene.dispatched.length === ids.length, {
+    expected: `events ${ids.join(', ')} to be dispatched`,
+    actual: scene.outcome,
+  });
+  stream.cut();
+  expectCursor(scene, await scene.stream(), ids.at(-1) ?? '');
+  const seen = scene.dispatched.map(({ id }) => id);
+  t.should(seen.join() === ids.join(), {
+    expected: `the ids ${ids.join(', ')} with all their digits`,
+    actual: seen.join(', '),
+  });
+});
+
+const torn = requirement({
+  id: 'client.delivery.torn',
+  level: 'MUST',
+  section: '6.2',
+  ...SINCE,
+  clause: 'Delivery is at-least-once',
+  text: 'An event whose frame was cut off is not dispatched and is no cursor; it is dispatched when it comes again.',
+});
+type Ending = 'cut' | 'end';
+/** `until`: what of the third frame still came. */
+const tornAfter = (until: (sent: SentEvent) => string, ending: Ending) => async (t: Client) => {
+  await using scene: Scene = await Scene.follow(t);
+  const all = eventsFrom(1001, 4);
+  const [third = event(1003)] = all.slice(2);
+  const stream = await scene.stream();
+  await stream.send(frames(all.slice(0, 2)) + until(third));
+  await expectDispatched(scene, all.slice(0, 2));
+  stream[ending]();
+  const again = await scene.stream();
+  expectCursor(scene, again, '1002');
+  await expectDispatched(scene, all.slice(0, 2));
+  await again.send(frames(all.slice(2)));
+  await expectDispatched(scene, all);
+};
+const withinId = check(
+  torn,
+  { ...OF_CURSOR, aspect: 'id' },
+  tornAfter(() => 'id: 10', 'end'),
+);
+const afterId = check(
+  torn,
+  { ...OF_CURSOR, aspect: 'id-line' },
+  tornAfter(({ id }) => `id: ${id}\n`, 'cut'),
+);
+const withinData = check(
+  torn,
+  { ...OF_CURSOR, aspect: 'data' },
+  tornAfter((sent) => frame(sent).slice(0, 120), 'cut'),
+);
+const afterData = check(
+  torn,
+  { ...OF_CURSOR, aspect: 'data-line' },
+  tornAfter((sent) => frame(sent).slice(0, -1), 'end'),
+);
+
+const duplicates = requirement({
+  id: 'client.delivery.duplicates',
+  level: 'SHOULD',
+  section: '6.2',
+  ...SINCE,
+  clause: 'Clients may deduplicate by `id`.',
+  text: 'A client that says that it deduplicates dispatches an event that is repeated after a reconnection only once.',
+});
+const duplicatesCheck = check(duplicates, { ...OF_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t) => {
+  await using scene: Scene = await Scene.follow(t);
+  const all = eventsFrom(1, 5);
+  const stream = await scene.stream();
+  await stream.send(frames(all.slice(0, 3)));
+  await expectDispatched(scene, all.slice(0, 3));
+  stream.cut();
+  const again = await scene.stream();
+  await again.send(frames(all.slice(1)));
+  await expectDispatched(scene, all);
+});
+
+/** Fails unless the request carries that cursor, and no other one. */
+function expectCursor(scene: Scene, asked: Asked, id: string): void {
+  scene.must(asked.cursor === id, {
+    expected: `the cursor ${id}, as after=${id} or Last-Event-ID: ${id}`,
+    actual: asked.cursor === undefined ? 'no cursor' : `the cursor ${asked.cursor}`,
+  });
+}
+
+export default [reconnectCheck, cursorCheck, bigIdsCheck, withinId, afterId, withinData, afterData, duplicatesCheck];

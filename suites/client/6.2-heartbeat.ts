@@ -1,0 +1,60 @@
+/** Section 6.2, rule 3: what heartbeats and their absence mean to a client. */
+import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
+import { eventsFrom, frames, HEARTBEAT } from './support/events.ts';
+import { Scene } from './support/scene.ts';
+
+const SINCE = { section: '6.2', since: '2026-11-23' } as const;
+const PREMISES = [...RECONNECT, 'client.delivery.cursor'];
+
+const cursor = requirement({
+  id: 'client.heartbeat.cursor',
+  level: 'MUST',
+  ...SINCE,
+  clause: 'clients ignore comment lines',
+  text: 'Heartbeats move no cursor: after one the client still names the last event.',
+});
+const cursorCheck = check(cursor, { needs: FOLLOW, premises: PREMISES }, async (t) => {
+  await using scene: Scene = await Scene.follow(t);
+  const all = eventsFrom(7, 2);
+  const stream = await scene.stream();
+  await stream.send(frames(all.slice(0, 1)) + HEARTBEAT.repeat(3));
+  await expectDispatched(scene, all.slice(0, 1));
+  stream.end();
+  const again = await scene.stream();
+  scene.must(again.cursor === '7', { expected: 'the cursor 7', actual: again.cursor ?? 'no cursor' });
+  await again.send(HEARTBEAT + frames(all.slice(1)));
+  await expectDispatched(scene, all);
+});
+
+const silence = requirement({
+  id: 'client.heartbeat.silence',
+  level: 'SHOULD',
+  ...SINCE,
+  clause: 'The agent sends a comment line `: heartbeat` roughly every 30 seconds',
+  text: 'A client that has heard nothing for several heartbeats takes the connection for dead, and asks again with its cursor.',
+});
+/** Seconds; a client may wait for many of them. */
+const INTERVAL = 0.5;
+const SEVERAL = 20;
+const silenceCheck = check(silence, { needs: [...FOLLOW, 'heartbeat'], premises: PREMISES, slow: true }, async (t) => {
+  await using scene: Scene = await Scene.follow(t, {
+    variables: { [CLIENT_VARIABLES.heartbeatSeconds]: String(INTERVAL) },
+  });
+  const all = eventsFrom(1, 2);
+  const stream = await scene.stream();
+  await stream.send(HEARTBEAT + frames(all.slice(0, 1)));
+  await expectDispatched(scene, all.slice(0, 1));
+  // From here on the connection is half open: nothing comes, and nothing ends.
+  const again = await scene.requestWithin(Math.max(SEVERAL * INTERVAL * 1000, scene.patienceMs));
+  scene.must(again !== undefined, {
+    expected: `a new request after ${SEVERAL} heartbeat intervals of ${INTERVAL} s without a byte`,
+    actual: scene.state,
+  });
+  scene.must(again.cursor === '1', { expected: 'the cursor 1', actual: again.cursor ?? 'no cursor' });
+  await again.accept().send(frames(all.slice(1)));
+  await expectDispatched(scene, all);
+});
+
+export default [cursorCheck, silenceCheck];

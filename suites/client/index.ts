@@ -1,0 +1,24 @@
+/** The client suite: what follows the event stream of a Device API. */
+import { suite } from '../../harness/runner/define.ts';
+import type { Suite } from '../../harness/runner/types.ts';
+import type { ClientContext } from '../../harness/targets/opened.ts';
+import request from './4.1-request.ts';
+import boundaries from './6.1-boundaries.ts';
+import stream from './6.1-stream.ts';
+import backOff from './6.2-back-off.ts';
+import delivery from './6.2-delivery.ts';
+import dispatch from './6.2-dispatch.ts';
+import heartbeat from './6.2-heartbeat.ts';
+import expired from './7-expired.ts';
+
+/** Every check, the plainest first; `suite` refuses two checks with one id. */
+export const clientSuite: Suite<ClientContext> = suite('client', [
+  stream,
+  boundaries,
+  request,
+  dispatch,
+  delivery,
+  heartbeat,
+  backOff,
+  expired,
+]);

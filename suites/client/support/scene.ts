@@ -1,0 +1,224 @@
+/** One situation: a server that the check plays, a client that was started for it, and what either did, on one time axis. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Patience } from '../../../harness/common/patience.ts';
+import { Changes } from '../../../harness/common/waiting.ts';
+import { CLIENT_VARIABLES } from '../../../harness/contract/client.ts';
+import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
+import { Blocked, Violation } from '../../../harness/runner/violation.ts';
+import type { ClientRun } from '../../../harness/targets/opened.ts';
+import type { Client } from './context.ts';
+import { type Heard, heardIn } from './heard.ts';
+import { type Asked, Stage } from './stage.ts';
+import { Timeline } from './timeline.ts';
+
+/** An interpreter on a busy machine may take so many times the patience until its first request. */
+const START_PATIENCES = 6;
+/** A client waits before it connects again, and longer each time: so many times the patience. */
+const RECONNECT_PATIENCES = 3;
+/** Whatever goes on, a wait ends after so many times what it may take without progress. */
+const ENDLESS = 3;
+/** A client that says and asks without end fills no memory. */
+const MOST_KEPT = 20_000;
+/** Requests that a finding shows whole. */
+const MOST_RECORDED = 8;
+
+export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
+
+/** How the client of a situation is started. */
+export interface SceneOptions {
+  /** Beside the usual ones. */
+  variables?: Readonly<Record<string, string>>;
+}
+
+export class Scene implements AsyncDisposable {
+  readonly timeline = new Timeline();
+  readonly #t: Client;
+  readonly #changes = new Changes();
+  readonly #asked: Asked[] = [];
+  readonly #heard: Heard[] = [];
+  readonly #onAbort = (): void => this.#changes.announce();
+  #taken = 0;
+  #progress = 0;
+  #over = false;
+  #stage: Stage | undefined;
+  #run: ClientRun | undefined;
+  #folder: string | undefined;
+  /** Milliseconds from the start of the client to its first request. */
+  #startMs = 0;
+  readonly #startedAt = performance.now();
+
+  private constructor(t: Client) {
+    this.#t = t;
+    t.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** Starts the server and then the client with the job `follow`. */
+  static async follow(t: Client, { variables = {} }: SceneOptions = {}): Promise<Scene> {
+    const scene = new Scene(t);
+    try {
+      await scene.#open({ [CLIENT_VARIABLES.job]: 'follow', ...variables });
+      return scene;
+    } catch (error) {
+      await scene[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #open(variables: Readonly<Record<string, string>>): Promise<void> {
+    const overUrl = this.#t.capabilities.has('url');
+    if (!overUrl) this.#folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
+    const path = this.#folder === undefined ? undefined : join(this.#folder, 'agent.sock');
+    const tell: Timeline['tell'] = (who, what) => this.timeline.tell(who, what);
+    this.#stage = await Stage.open(
+      { path },
+      { tell, request: (asked) => this.#take(asked), changed: () => this.#announce() },
+    );
+    const address = { [CLIENT_VARIABLES.deviceUrl]: this.#stage.url };
+    const socket = path === undefined ? {} : { [CLIENT_VARIABLES.socket]: path };
+    tell('muster', 'starts the client');
+    this.#run = this.#t.start(
+      { ...variables, ...address, ...socket },
+      {
+        line: (text) => {
+          this.timeline.printed(text);
+          const heard = heardIn(text);
+          if (heard !== undefined && this.#heard.length < MOST_KEPT) this.#heard.push(heard);
+          this.#announce();
+        },
+        ended: () => {
+          this.#over = true;
+          tell('client', this.#run?.how?.split('\n')[0] ?? 'ends');
+          this.#announce();
+        },
+      },
+    );
+  }
+
+  #take(asked: Asked): void {
+    if (this.#asked.length === 0) this.#startMs = performance.now() - this.#startedAt;
+    if (asked.path !== EVENTS_PATH || asked.method !== 'GET') asked.answer(404, { error: 'not found' });
+    else if (this.#asked.length < MOST_KEPT) this.#asked.push(asked);
+    else asked.cut();
+    this.#announce();
+  }
+
+  #announce(): void {
+    this.#progress += 1;
+    this.#changes.announce();
+  }
+
+  /** How long to wait without a sign of progress: longer for a client that was slow to start. */
+  get patienceMs(): number {
+    return Math.max(this.#t.patienceMs, 2 * this.#startMs);
+  }
+
+  /** Events that the client dispatched, in order. */
+  get dispatched(): readonly Extract<Heard, { saw: 'event' }>[] {
+    return this.#heard.filter((heard) => heard.saw === 'event');
+  }
+
+  /** Whether it told of a gap, or of an end of its stream. */
+  get told(): 'gap' | 'end' | undefined {
+    return (
+      this.#heard.find((heard) => heard.saw === 'gap')?.saw ?? this.#heard.find((heard) => heard.saw === 'end')?.saw
+    );
+  }
+
+  /** Requests for the stream so far, also those that nobody has taken. */
+  get requests(): readonly Asked[] {
+    return this.#asked;
+  }
+
+  /** Whether the client has ended by itself. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** The next request for the stream. Blocked when the first one never comes: nothing is known of such a client. */
+  async request(expected = 'the client to ask for the stream again'): Promise<Asked> {
+    const index = this.#taken++;
+    const patiences = index === 0 ? START_PATIENCES : RECONNECT_PATIENCES;
+    const asked = await this.until(() => this.#asked[index], patiences * this.patienceMs);
+    if (asked !== undefined) return asked;
+    if (index === 0) throw new Blocked(`the client never asked for GET ${EVENTS_PATH}: ${this.state}`);
+    throw this.violation({ expected, actual: this.state });
+  }
+
+  /** Opens the stream that the client asks for next. */
+  async stream(expected?: string): Promise<Asked> {
+    return (await this.request(expected)).accept();
+  }
+
+  /** The next request for the stream if it comes within so many milliseconds, whatever else happens. */
+  async requestWithin(ms: number): Promise<Asked | undefined> {
+    const asked = await this.until(() => this.#asked[this.#taken], ms, ms);
+    if (asked !== undefined) this.#taken += 1;
+    return asked;
+  }
+
+  /** Waits until the client has dispatched the event with that id. */
+  async untilDispatched(id: string, expected = `event ${id} to be dispatched`): Promise<void> {
+    const came = await this.until(() => (this.dispatched.some((heard) => heard.id === id) ? true : undefined));
+    if (came === undefined) throw this.violation({ expected, actual: this.outcome });
+  }
+
+  /** What `look` finds; undefined when the client has ended, or nothing has happened for `withinMs`. */
+  async until<T>(
+    look: () => T | undefined,
+    withinMs = this.patienceMs,
+    atMostMs = ENDLESS * withinMs,
+  ): Promise<T | undefined> {
+    const patience = new Patience(withinMs, atMostMs);
+    for (;;) {
+      this.#t.signal.throwIfAborted();
+      const found = look();
+      if (found !== undefined || this.#over || patience.leftMs <= 0) return found;
+      const seen = this.#progress;
+      await this.#changes.next(patience.leftMs);
+      if (this.#progress !== seen) patience.renew();
+    }
+  }
+
+  /** What the client does now, in words. */
+  get state(): string {
+    if (this.#over) return `the client ${this.#run?.how ?? 'has ended'}`;
+    return 'the client runs, and did nothing more';
+  }
+
+  /** What it dispatched and what it does, in words. */
+  get outcome(): string {
+    const ids = this.dispatched.map(({ id, type }) => `${id} ${type}`);
+    return `dispatched ${ids.length === 0 ? 'nothing' : ids.slice(-20).join(', ')}; ${this.state}`;
+  }
+
+  violation({ expected, actual }: { expected: string; actual: string }): Violation {
+    return new Violation({ expected, actual, counterexample: this.timeline.text });
+  }
+
+  /** As `must` of a check, with the time axis. */
+  must(holds: unknown, finding: { expected: string; actual: string }): asserts holds {
+    if (!holds) throw this.violation(finding);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#t.signal.removeEventListener('abort', this.#onAbort);
+    for (const asked of this.#asked.slice(-MOST_RECORDED)) this.#record(asked);
+    await this.#run?.stop();
+    await this.#stage?.[Symbol.asyncDispose]();
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #record({ method, path, query, headers, status, sent, at, endedAt }: Asked): void {
+    this.#t.recorder.add({
+      method,
+      url: `${path}${query.size === 0 ? '' : `?${query}`}`,
+      request_headers: { ...headers },
+      ...(status === undefined ? { error: 'not answered' } : { status }),
+      ...(sent === '' ? {} : { response_body: sent }),
+      duration_ms: Math.round((endedAt ?? performance.now()) - at),
+      curl: '',
+    });
+  }
+}

@@ -1,0 +1,159 @@
+/** The server of a situation: takes requests of a client, and answers them byte by byte as the check says. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
+
+/** Bytes that a finding shows of each piece. */
+const SHOWN = 160;
+
+/** Called with everything that server and client do, in words. */
+export type Tell = (who: 'client' | 'server', what: string) => void;
+
+/** One request of the client, to be answered by the check. */
+export class Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Moment of its arrival, in milliseconds of `performance.now()`. */
+  readonly at = performance.now();
+  readonly #response: ServerResponse;
+  readonly #tell: Tell;
+  #sent = '';
+  /** What the answer began with. */
+  status: number | undefined;
+  /** Moment at which the server ended it. */
+  endedAt: number | undefined;
+  /** The client closed the connection, or the server did. */
+  closed = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse, tell: Tell, onClose: () => void) {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    this.method = request.method ?? '';
+    this.path = url.pathname;
+    this.query = url.searchParams;
+    this.headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    this.#response = response;
+    this.#tell = tell;
+    response.socket?.setNoDelay(true);
+    response.on('error', () => {});
+    response.once('close', () => {
+      this.closed = true;
+      if (this.endedAt === undefined) tell('client', 'closes the connection');
+      onClose();
+    });
+  }
+
+  /** The cursor as section 4.1 reads it: `after` before `Last-Event-ID`; undefined when there is none. */
+  get cursor(): string | undefined {
+    const text = this.query.get('after') ?? this.headers['last-event-id'];
+    return text === '' ? undefined : text;
+  }
+
+  /** All that was sent as a body. */
+  get sent(): string {
+    return this.#sent;
+  }
+
+  /** Begins an event stream. */
+  accept(): this {
+    this.status = 200;
+    this.#response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    this.#response.flushHeaders();
+    this.#tell('server', '200 text/event-stream');
+    return this;
+  }
+
+  /** Writes one piece of the stream. Resolves when the system has taken it, or the client is gone. */
+  async send(piece: string | Buffer): Promise<void> {
+    const bytes = Buffer.from(piece);
+    this.#sent += bytes.toString('utf8');
+    this.#tell('server', `sends ${shown(bytes)}`);
+    if (this.closed) return;
+    await new Promise<void>((resolve) => {
+      this.#response.once('close', resolve);
+      this.#response.write(bytes, () => {
+        this.#response.off('close', resolve);
+        resolve();
+      });
+    });
+  }
+
+  /** Ends the stream as HTTP ends an answer. */
+  end(): void {
+    this.endedAt = performance.now();
+    this.#tell('server', 'ends the stream');
+    this.#response.end();
+  }
+
+  /** Breaks the connection off, in the middle of the answer. */
+  cut(): void {
+    this.endedAt = performance.now();
+    this.#tell('server', 'cuts the connection');
+    this.#response.destroy();
+  }
+
+  /** Answers without a stream. */
+  answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+    this.status = status;
+    this.endedAt = performance.now();
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    this.#sent += text;
+    const more = Object.entries(headers).map(([name, value]) => `, ${name}: ${value}`);
+    this.#tell('server', `${status}${more.join('')}`);
+    this.#response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+  }
+}
+
+const shown = (bytes: Buffer): string => {
+  const text = JSON.stringify(bytes.toString('utf8', 0, SHOWN));
+  return bytes.length <= SHOWN ? text : `${text}… (${bytes.length} bytes)`;
+};
+
+/** Listens on a free port of 127.0.0.1, or on a socket at `path`. */
+export class Stage implements AsyncDisposable {
+  readonly #server: Server;
+  readonly path: string | undefined;
+
+  private constructor(server: Server, path: string | undefined) {
+    this.#server = server;
+    this.path = path;
+  }
+
+  /** `onRequest` gets every request; `changed` is called when something about one has changed. */
+  static async open(
+    at: { path?: string | undefined },
+    on: { tell: Tell; request(asked: Asked): void; changed(): void },
+  ): Promise<Stage> {
+    const server = createServer((request, response) => {
+      const cursor = request.headers['last-event-id'];
+      on.tell(
+        'client',
+        `${request.method} ${request.url}${cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`}`,
+      );
+      request.resume();
+      on.request(new Asked(request, response, on.tell, on.changed));
+    });
+    // What a client sends may be no HTTP at all, and it may hang up at any moment.
+    server.on('clientError', (_error, socket) => socket.destroy());
+    server.requestTimeout = 0;
+    server.headersTimeout = 0;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(at.path === undefined ? { host: '127.0.0.1', port: 0 } : { path: at.path }, resolve);
+    });
+    return new Stage(server, at.path);
+  }
+
+  /** The Device API's base; over a socket its host means nothing. */
+  get url(): string {
+    const host = this.path === undefined ? `127.0.0.1:${(this.#server.address() as AddressInfo).port}` : 'localhost';
+    return `http://${host}${DEVICE_API_PREFIX}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
