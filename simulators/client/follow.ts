@@ -83,17 +83,17 @@ class Follower {
   }
 
   async #read(response: IncomingMessage): Promise<void> {
-    const reader = blockReader(this.#options.behaviour.stream(), this.#lastId);
+    const { stream, follow: behaviour } = this.#options.behaviour;
+    const reader = blockReader(stream(), this.#lastId);
     try {
       for await (const bytes of response) for (const block of reader.add(bytes as Buffer)) this.#take(block);
     } catch (error) {
       if (!isBroken(error)) throw error;
-    } finally {
-      this.#lastId = reader.id;
-      this.#retryMs = reader.retryMs ?? this.#retryMs;
     }
     for (const block of reader.end()) this.#take(block);
-    this.#cursor = this.#options.behaviour.follow.cursor({ id: this.#lastId, event: '', data: '' }, this.#cursor);
+    this.#lastId = reader.id;
+    this.#retryMs = reader.retryMs ?? this.#retryMs;
+    this.#cursor = behaviour.cursor({ id: this.#lastId, event: '', data: '' }, this.#cursor);
   }
 
   #take(block: Block): void {

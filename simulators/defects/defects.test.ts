@@ -1,14 +1,18 @@
 /** All defects and variants that there are. Whether the suites catch them is the matrix's to show. */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { clientSuite } from '../../suites/client/index.ts';
 import { deviceSuite } from '../../suites/device/index.ts';
 import { platformSuite } from '../../suites/platform/index.ts';
 import { systemSuite } from '../../suites/system/index.ts';
+import type { ClientBehaviour } from '../client/behaviour.ts';
+import { referenceBehaviour as clientReference } from '../client/reference.ts';
 import { type DeviceBehaviour, referenceBehaviour as deviceReference } from '../device/index.ts';
 import type { PlatformBehaviour } from '../platform/behaviour.ts';
 import { PlatformError } from '../platform/ports.ts';
 import { referenceBehaviour as platformReference } from '../platform/reference.ts';
 import type { Located } from './catalogue.ts';
+import { clientDefects, clientVariants } from './client/index.ts';
 import type { Defect, Variant } from './define.ts';
 import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
 import { platformDefect, platformDefects, platformVariants, systemDefects } from './platform/index.ts';
@@ -17,7 +21,7 @@ const root = new URL('../../', import.meta.url);
 
 /** Requirements by their own ids and by those of their checks. */
 const requirements = new Map<string, string>(
-  [deviceSuite, platformSuite, systemSuite].flatMap(({ checks }) =>
+  [deviceSuite, platformSuite, systemSuite, clientSuite].flatMap(({ checks }) =>
     (checks as readonly { id: string; requirement: { id: string } }[]).flatMap(({ id, requirement }) => [
       [requirement.id, requirement.id] as const,
       [id, requirement.id] as const,
@@ -29,11 +33,13 @@ const allDefects: Located<Pick<Defect<never>, 'name' | 'side' | 'summary' | 'bre
   ...deviceDefects,
   ...platformDefects,
   ...systemDefects,
+  ...clientDefects,
 ];
 const all: Located<Pick<Variant<never>, 'name' | 'side' | 'summary'>>[] = [
   ...allDefects,
   ...deviceVariants,
   ...platformVariants,
+  ...clientVariants,
 ];
 
 describe('every defect and variant', () => {
@@ -88,12 +94,23 @@ const decisions = (behaviour: DeviceBehaviour): Record<string, unknown> =>
     ),
   );
 
+/** Decisions of the client, likewise. */
+const clientDecisions = ({ stream, follow }: ClientBehaviour): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries({ stream: stream(), follow }).flatMap(([group, some]) =>
+      Object.entries(some).map(([name, decision]) => [`${group}.${name}`, decision]),
+    ),
+  );
+
 /** Decisions without which a platform sends everything as it is: the reference has none of them. */
 const OPTIONAL = ['envelope', 'resource', 'answer', 'delayMs', 'connected'] satisfies (keyof PlatformBehaviour)[];
 
 describe('every change', () => {
   const device = decisions(deviceReference);
   const platform: Record<string, unknown> = { ...platformReference };
+  // The same one again, since that of a connection is made anew.
+  const clientStream = clientReference.stream();
+  const client = clientDecisions({ ...clientReference, stream: () => clientStream });
   const changes: [string, readonly string[], Record<string, unknown>, Record<string, unknown>][] = [
     ...[...deviceDefects, ...deviceVariants].map(({ name, behaviour }): (typeof changes)[number] => [
       `device ${name}`,
@@ -109,6 +126,12 @@ describe('every change', () => {
         { ...behaviour(platformReference) },
       ],
     ),
+    ...[...clientDefects, ...clientVariants].map(({ name, behaviour }): (typeof changes)[number] => [
+      `client ${name}`,
+      Object.keys(client),
+      client,
+      clientDecisions(behaviour({ ...clientReference, stream: () => clientStream })),
+    ]),
   ];
 
   test('differs from the reference in one to three decisions', () => {

@@ -4,7 +4,7 @@
 export interface Variant<B> {
   readonly name: string;
   /** Which simulator differs. */
-  readonly side: 'device' | 'platform';
+  readonly side: 'device' | 'platform' | 'client';
   /** What differs, in one sentence. */
   readonly summary: string;
   /** The changed behaviour. Call it for each simulator: what the behaviour remembers belongs to that one. */

@@ -74,7 +74,7 @@ const comments = requirement({
 const commentsCheck = check(comments, options, async (t) => {
   const [first, second, last] = [event(1), event(2), event(3)];
   const within = frame(second).replaceAll('\n', '\n: heartbeat\n').replace('\n: heartbeat\n\n', '\n\n');
-  const bytes = `:\n\n: heartbeat\n\n${frame(first)}: heartbeat\n:data: no\n\n:id: 77\n${within}: heartbeat\n\n${frame(last)}`;
+  const bytes = `:\n\n: heartbeat\n\n${frame(first)}: heartbeat\n:id: 99\n:data: ${event(99).json}\n\n:id: 77\n${within}: heartbeat\n\n${frame(last)}`;
   await expectRead(t, bytes, [first, second, last]);
 });
 

@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
+import { clientSuite } from '../../../suites/client/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
@@ -12,6 +13,7 @@ import { readableDuration } from '../../common/durations.ts';
 import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
 import { countOf, inParallel, onlyOf, refuse, toolOptions } from '../options.ts';
+import { clientSubjects } from './client-subjects.ts';
 import { deviceSubjects } from './device-subjects.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
 import { platformSubjects } from './platform-subjects.ts';
@@ -49,13 +51,19 @@ const values = toolOptions(HELP, {
   table: { type: 'string' },
   verbose: { type: 'boolean', default: false },
 });
-const all = [...deviceSubjects(), ...platformSubjects(), ...systemSubjects(), ...starvedSubjects()];
+const all = [
+  ...deviceSubjects(),
+  ...platformSubjects(),
+  ...systemSubjects(),
+  ...clientSubjects(),
+  ...starvedSubjects(),
+];
 const only = onlyOf(
   values.only,
   all.map(({ name }) => name),
   HELP,
 );
-const suites = [deviceSuite, platformSuite, systemSuite].filter(({ api }) => (values.api ?? api) === api);
+const suites = [deviceSuite, platformSuite, systemSuite, clientSuite].filter(({ api }) => (values.api ?? api) === api);
 const subjects = all.filter(
   ({ name, api, kind }) =>
     (only === undefined || only.includes(name)) && (values.api ?? api) === api && (values.kind ?? kind) === kind,

@@ -7,7 +7,7 @@ import { Changes } from '../../../harness/common/waiting.ts';
 import { CLIENT_VARIABLES } from '../../../harness/contract/client.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
-import type { ClientRun } from '../../../harness/targets/opened.ts';
+import type { ClientRun, StartClient } from '../../../harness/targets/opened.ts';
 import type { Client } from './context.ts';
 import { type Heard, heardIn } from './heard.ts';
 import { type Asked, Stage } from './stage.ts';
@@ -23,6 +23,11 @@ const ENDLESS = 3;
 const MOST_KEPT = 20_000;
 /** Requests that a finding shows whole. */
 const MOST_RECORDED = 8;
+
+/** Clients that never asked for anything: further situations would show no more, and each takes a minute. */
+const silent = new WeakSet<StartClient>();
+/** Clients that have asked in some situation. */
+const active = new WeakSet<StartClient>();
 
 export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
@@ -56,6 +61,7 @@ export class Scene implements AsyncDisposable {
 
   /** Starts the server and then the client with the job `follow`. */
   static async follow(t: Client, { variables = {} }: SceneOptions = {}): Promise<Scene> {
+    if (silent.has(t.start)) throw new Blocked(`the client never asked for GET ${EVENTS_PATH} in an earlier situation`);
     const scene = new Scene(t);
     try {
       await scene.#open({ [CLIENT_VARIABLES.job]: 'follow', ...variables });
@@ -97,6 +103,7 @@ export class Scene implements AsyncDisposable {
   }
 
   #take(asked: Asked): void {
+    active.add(this.#t.start);
     if (this.#asked.length === 0) this.#startMs = performance.now() - this.#startedAt;
     if (asked.path !== EVENTS_PATH || asked.method !== 'GET') asked.answer(404, { error: 'not found' });
     else if (this.#asked.length < MOST_KEPT) this.#asked.push(asked);
@@ -142,6 +149,7 @@ export class Scene implements AsyncDisposable {
     const patiences = index === 0 ? START_PATIENCES : RECONNECT_PATIENCES;
     const asked = await this.until(() => this.#asked[index], patiences * this.patienceMs);
     if (asked !== undefined) return asked;
+    if (index === 0 && !active.has(this.#t.start)) silent.add(this.#t.start);
     if (index === 0) throw new Blocked(`the client never asked for GET ${EVENTS_PATH}: ${this.state}`);
     throw this.violation({ expected, actual: this.state });
   }

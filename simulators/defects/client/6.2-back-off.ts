@@ -1,0 +1,58 @@
+/** Clients that give up, or hammer an agent that is not there. */
+import { defect, variant } from '../define-client.ts';
+
+export const defects = [
+  defect('gives-up-at-503', 'Gives up when it is answered 503.', ['client.back-off.unavailable'], {
+    follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === 503 ? undefined : reconnect(why)) }),
+  }),
+  defect('503-forgets', 'Begins anew, without its cursor, after 503.', ['client.back-off.unavailable'], () => {
+    let refused = false;
+    return {
+      follow: ({ reconnect, request }) => ({
+        reconnect: (why) => {
+          refused = why.status === 503;
+          return reconnect(why);
+        },
+        request: (path, cursor) => request(path, refused ? undefined : cursor),
+      }),
+    };
+  }),
+  defect('retry-after-ignored', 'Does not read Retry-After.', ['client.back-off.retry-after'], {
+    follow: ({ reconnect }) => ({ reconnect: (why) => reconnect({ ...why, retryAfterMs: undefined }) }),
+  }),
+  defect('retry-after-as-ms', 'Takes Retry-After for milliseconds.', ['client.back-off.retry-after'], {
+    follow: ({ reconnect }) => ({
+      reconnect: (why) =>
+        reconnect({ ...why, retryAfterMs: why.retryAfterMs === undefined ? undefined : why.retryAfterMs / 1000 }),
+    }),
+  }),
+  defect('retry-field-ignored', 'Does not read the retry field.', ['client.back-off.retry-field'], {
+    follow: ({ reconnect }) => ({ reconnect: (why) => reconnect({ ...why, retryMs: undefined }) }),
+  }),
+  defect(
+    'retry-field-as-seconds',
+    'Takes the retry field for seconds, and caps it at a tenth of one.',
+    ['client.back-off.retry-field'],
+    {
+      follow: { reconnect: ({ retryMs, retryAfterMs }) => Math.max(retryAfterMs ?? 0, Math.min(retryMs ?? 200, 200)) },
+    },
+  ),
+  defect('hammers', 'Asks again at once.', ['client.back-off.hammering', 'client.expired.no-loop'], {
+    follow: { reconnect: () => 0, expired: (cursor) => ({ told: true, cursor }) },
+  }),
+  defect('gives-up-soon', 'Gives up after three attempts.', ['client.back-off.hammering'], {
+    follow: ({ reconnect }) => ({ reconnect: (why) => (why.attempt > 2 ? undefined : reconnect(why)) }),
+  }),
+];
+
+export const variants = [
+  variant('steady-wait', 'Waits for three seconds before each attempt, as event sources do.', {
+    follow: { reconnect: ({ retryMs, retryAfterMs }) => Math.max(retryMs ?? 3000, retryAfterMs ?? 0) },
+  }),
+  variant('quick-first-attempt', 'Asks again at once after a stream that has brought something, and then waits.', {
+    follow: ({ reconnect }) => ({
+      reconnect: (why) =>
+        why.attempt === 0 && why.retryMs === undefined && why.retryAfterMs === undefined ? 0 : reconnect(why),
+    }),
+  }),
+];

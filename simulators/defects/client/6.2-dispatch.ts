@@ -1,0 +1,86 @@
+/** Clients that dispatch by something else, or break down at what they do not know. */
+import { defect, variant } from '../define-client.ts';
+
+const KNOWN = ['deployment.deployed', 'deployment.removed'];
+const DEPLOYED = [
+  'deployment_id',
+  'release_id',
+  'status',
+  'activity_status',
+  'error_status',
+  'target_status',
+  'deployed_at',
+];
+
+export const defects = [
+  defect('by-event-field', 'Dispatches by the event field.', ['client.dispatch.envelope-type'], {
+    follow: { typeOf: (_, { event }) => event || 'message' },
+  }),
+  defect('event-field-required', 'Leaves out an event without an event field.', ['client.dispatch.envelope-type'], {
+    follow: ({ typeOf }) => ({
+      typeOf: (envelope, block) => (block.event === '' ? undefined : typeOf(envelope, block)),
+    }),
+  }),
+  defect('deployed-only', 'Knows no type but deployment.deployed.', ['client.dispatch.removed'], {
+    follow: ({ typeOf }) => ({
+      typeOf: (envelope, block) => (envelope.type === KNOWN[0] ? typeOf(envelope, block) : undefined),
+    }),
+  }),
+  defect('removed-needs-payload', 'Wants a release in every payload.', ['client.dispatch.removed'], {
+    follow: ({ envelope }) => ({
+      envelope: (block) => {
+        const found = envelope(block);
+        return found !== undefined && 'release_id' in Object(found.data) ? found : undefined;
+      },
+    }),
+  }),
+  defect('unknown-type-crashes', 'Breaks down at a type that it does not know.', ['client.dispatch.unknown-type'], {
+    follow: ({ typeOf }) => ({
+      typeOf: (envelope, block) => {
+        if (!KNOWN.includes(String(envelope.type))) throw new Error(`unknown type ${envelope.type}`);
+        return typeOf(envelope, block);
+      },
+    }),
+  }),
+  defect(
+    'strict-members',
+    'Leaves out an event with members that it does not know.',
+    ['client.dispatch.unknown-members'],
+    {
+      follow: ({ envelope }) => ({
+        envelope: (block) => {
+          const found = envelope(block);
+          const strange = Object.keys(found ?? {}).filter(
+            (name) => !['object', 'id', 'type', 'occurred_at', 'data'].includes(name),
+          );
+          return strange.length === 0 ? found : undefined;
+        },
+      }),
+    },
+  ),
+  defect('strict-order', 'Reads the envelope by its members’ places.', ['client.dispatch.unknown-members'], {
+    follow: ({ envelope }) => ({
+      envelope: (block) => (block.data.startsWith('{"object":') ? envelope(block) : undefined),
+    }),
+  }),
+  defect('unreadable-crashes', 'Breaks down at data that is no JSON.', ['client.dispatch.unreadable'], {
+    follow: { envelope: ({ data }) => JSON.parse(data) },
+  }),
+];
+
+export const variants = [
+  variant('known-types-only', 'Leaves out types that it does not know.', {
+    follow: ({ typeOf }) => ({
+      typeOf: (envelope, block) => (KNOWN.includes(String(envelope.type)) ? typeOf(envelope, block) : undefined),
+    }),
+  }),
+  variant('known-members-only', 'Hands on the members of a payload that it knows.', {
+    follow: ({ show }) => ({
+      show: (line) =>
+        show({
+          ...line,
+          data: Object.fromEntries(Object.entries(Object(line['data'])).filter(([name]) => DEPLOYED.includes(name))),
+        }),
+    }),
+  }),
+];

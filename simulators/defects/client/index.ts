@@ -1,0 +1,5 @@
+/** All defects and variants of the client. */
+import type { ClientBehaviour } from '../../client/behaviour.ts';
+import { loadSections } from '../catalogue.ts';
+
+export const { defects: clientDefects, variants: clientVariants } = await loadSections<ClientBehaviour>('client');

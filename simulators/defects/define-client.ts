@@ -1,0 +1,45 @@
+/** How defects and variants of the client are declared. */
+import type { ClientBehaviour, FollowBehaviour, StreamBehaviour } from '../client/behaviour.ts';
+import { type Change, changed, type Defect, effectsOf, type Variant } from './define.ts';
+
+/** Decisions that differ, by group. A change of `stream` is made anew for each connection. */
+export interface ClientChanges {
+  readonly stream?: Change<StreamBehaviour>;
+  readonly follow?: Change<FollowBehaviour>;
+}
+
+/** A function is called for each client, so that the changes may keep state. */
+export type ClientChange = ClientChanges | (() => ClientChanges);
+
+export function variant(name: string, summary: string, change: ClientChange): Variant<ClientBehaviour> {
+  const changes = (): ClientChanges => (typeof change === 'function' ? change() : change);
+  return {
+    name,
+    side: 'client',
+    summary,
+    behaviour: (reference) => {
+      const { stream, follow } = changes();
+      return {
+        stream: stream === undefined ? reference.stream : () => changed(reference.stream(), stream),
+        follow: changed(reference.follow, follow),
+      };
+    },
+    effects: (reference) => {
+      const { stream, follow } = changes();
+      return new Map([
+        ...effectsOf(reference.stream(), stream, 'stream.'),
+        ...effectsOf(reference.follow, follow, 'follow.'),
+      ]);
+    },
+  };
+}
+
+/** `breaks`: ids of requirements or of single checks, the most telling one first. */
+export function defect(
+  name: string,
+  summary: string,
+  breaks: readonly string[],
+  change: ClientChange,
+): Defect<ClientBehaviour> {
+  return { ...variant(name, summary, change), breaks };
+}
