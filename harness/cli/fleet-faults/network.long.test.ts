@@ -5,7 +5,8 @@ import { poll } from '../../common/waiting.ts';
 import { unlessSaturated } from '../testing/fleet-runs.ts';
 import { FaultyProxy } from './testing/faulty-proxy.ts';
 import { Cable, noNamespaces, withHosts } from './testing/namespaces.ts';
-import { onlineOf, Scene } from './testing/scene.ts';
+import { onlineOf } from './testing/records.ts';
+import { Scene } from './testing/scene.ts';
 
 /** Keep-alive finds it within two of its periods of 18 s; a busy machine may need longer. */
 const BOUND_MS = 100_000;

@@ -4,14 +4,16 @@
 import process from 'node:process';
 import { refuse } from '../options.ts';
 import { runCrash } from './crash.ts';
+import { runFaults } from './faults.ts';
 import { runKills } from './kills.ts';
 import { runMixed } from './mixed.ts';
 
-const HELP = `npm run soak -- [mixed|crash|kills] [options]
+const HELP = `npm run soak -- [mixed|crash|kills|faults] [options]
 
   mixed   simulators and harness under mixed load, 30 minutes long (what runs without a name)
   crash   power loss, full disks and torn writes at seeded points of every write
   kills   a device that is killed under load
+  faults  a platform that dies and comes back under 5,000 robots
 
 Each has its own --help. Exit codes: 0 all held, 1 something was lost or grows, 64 usage error.
 `;
@@ -20,6 +22,7 @@ const COURSES: Record<string, (words: readonly string[]) => Promise<boolean>> = 
   mixed: runMixed,
   crash: runCrash,
   kills: runKills,
+  faults: runFaults,
 };
 
 const words = process.argv.slice(2);

@@ -1,0 +1,217 @@
+/** A platform and its broker that die and come back under the roll-outs of a fleet, all as the shipped commands. */
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import process from 'node:process';
+import { random } from '../../../simulators/common/random.ts';
+import type { RolloutRow } from '../../../simulators/fleet/host/host.ts';
+import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
+import {
+  API_KEY,
+  deploymentsOf,
+  disagreements,
+  onlineOf,
+  releasesOf,
+  robotsIn,
+  totalOf,
+} from '../../cli/fleet-faults/testing/records.ts';
+import { type Ended, Running } from '../../cli/testing/muster.ts';
+import { poll } from '../../common/waiting.ts';
+
+export interface StormOptions {
+  robots: number;
+  seed: number;
+  /** An empty folder, removed by the caller. */
+  dir: string;
+  /** Receives a line for each thing that happens. */
+  say(line: string): void;
+  /** Ends everything; the run then rejects with its reason. */
+  signal: AbortSignal;
+}
+
+export interface StormResult {
+  /** What was lost, applied twice, or not said. Empty when all held. */
+  problems: string[];
+  figures: Record<string, number>;
+}
+
+/** Robots to start, and deployments to post, in a second. */
+const RATE = { ramp: 200, rollout: 200 };
+/** The share of a roll-out that is posted before the platform goes. */
+const POSTED = 0.3;
+const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
+/** Only ends what hangs. */
+const PATIENCE = { timeoutMs: 600_000, firstPauseMs: 100 };
+
+export async function reconnectStorms(options: StormOptions): Promise<StormResult> {
+  const { robots, seed, dir, say, signal } = options;
+  await using all = new AsyncDisposableStack();
+  const start = (words: readonly string[]): Running =>
+    all.use(new Running(words, { cwd: dir, env: { MUSTER_API_KEY: API_KEY, TMPDIR: dir } }));
+  const platform = await Platform.begin(start, dir, seed);
+  const fleet = start(fleetWords(options, platform));
+  let ended: Ended | undefined;
+  void fleet.ended.then((how) => {
+    ended = how;
+  });
+  const until = async (what: string, look: () => Promise<boolean>): Promise<void> => {
+    const looked = async (): Promise<true | undefined> => {
+      if (ended !== undefined) throw new Error(`the fleet ended (${ended.code}) before ${what}: ${ended.stderr}`);
+      return (await look()) || undefined;
+    };
+    await poll(what, looked, { ...PATIENCE, signal });
+  };
+  const allOnline = () => until(`${robots} robots to be online`, async () => (await onlineOf(platform.url)) === robots);
+  for (const [number, how] of SIGNALS.entries()) {
+    await until(`roll-out ${number + 1}`, async () => (await releasesOf(platform.url)) > number);
+    await allOnline();
+    const posted = (await totalOf(platform.url)) + Math.ceil(POSTED * robots);
+    await until(`${posted} deployments`, async () => (await totalOf(platform.url)) >= posted);
+    const gone = performance.now();
+    await platform.end(how);
+    await platform.start();
+    const down = performance.now() - gone;
+    await allOnline();
+    const back = performance.now() - gone - down;
+    say(`${how} to the platform, which serves again after ${ms(down)}; all robots are online ${ms(back)} later`);
+  }
+  await until('the fleet to end', async () => ended !== undefined).catch((error: unknown) => {
+    if (ended === undefined) throw error;
+  });
+  return await judged(options, platform.url, await fleet.ended);
+}
+
+const ms = (duration: number): string => `${Math.round(duration).toLocaleString('en')} ms`;
+
+/** A platform that keeps a file, and its broker, on ports that it gets back. */
+class Platform {
+  readonly #start: (words: readonly string[]) => Running;
+  readonly #words: string[];
+  #running: Running | undefined;
+  url = '';
+  agentUrl = '';
+  mqtt = '';
+
+  private constructor(start: (words: readonly string[]) => Running, words: string[]) {
+    this.#start = start;
+    this.#words = words;
+  }
+
+  static async begin(start: (words: readonly string[]) => Running, dir: string, seed: number): Promise<Platform> {
+    const [port, mqttPort] = await keepablePorts(seed);
+    const ports = ['--port', String(port), '--mqtt-port', String(mqttPort), '--db', join(dir, 'platform.db')];
+    const words = ['simulate', 'platform', ...ports, '--api-key', API_KEY, '--min-key-bits', '1024'];
+    const platform = new Platform(start, [...words, '--log-level', 'error']);
+    await platform.start();
+    return platform;
+  }
+
+  async start(): Promise<void> {
+    this.#running = this.#start(this.#words);
+    const ready = (await this.#running.ready()) as { url: string; agent_url: string; mqtt: string };
+    [this.url, this.agentUrl, this.mqtt] = [ready.url, ready.agent_url, ready.mqtt];
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    this.#running?.child.kill(signal);
+    await this.#running?.ended;
+  }
+}
+
+/**
+ * Two free ports below those that the system gives to clients: while nobody listens, a client of the own machine may be given the very
+ * port that it connects to, and then nobody can listen there.
+ */
+async function keepablePorts(seed: number): Promise<[number, number]> {
+  const { integer } = random(`${seed}/${process.pid}/ports`);
+  const found: number[] = [];
+  while (found.length < 2) {
+    const port = integer(10_000, 32_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const free = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (free && !found.includes(port)) found.push(port);
+  }
+  return found as [number, number];
+}
+
+function fleetWords({ robots, seed, dir }: StormOptions, platform: Platform): string[] {
+  const seconds = (rate: number): string => `${Math.max(2, Math.ceil(robots / rate))}s`;
+  const rollout = `  - { do: rollout, over: ${seconds(RATE.rollout)}, within: 5m }\n`;
+  const ramp = `  - { do: ramp, over: ${seconds(RATE.ramp)}, measure: false }\n`;
+  const scenario = join(dir, 'scenario.yaml');
+  mkdirSync(join(dir, 'robots'));
+  writeFileSync(
+    scenario,
+    `name: reconnect storms\nkey_bits: 1024\nphases:\n${ramp}${rollout.repeat(SIGNALS.length + 1)}`,
+  );
+  const given = {
+    robots: String(robots),
+    seed: String(seed),
+    scenario,
+    platform: platform.url,
+    'agent-url': platform.agentUrl,
+    mqtt: platform.mqtt,
+    out: join(dir, 'out'),
+    state: join(dir, 'state'),
+    dir: join(dir, 'robots'),
+  };
+  return ['fleet', '--keep', ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, value])];
+}
+
+/** Compares what the fleet, its robots and the platform remember. */
+async function judged({ robots, dir }: StormOptions, url: string, { code, stderr }: Ended): Promise<StormResult> {
+  const file = join(dir, 'out', 'result.json');
+  if (!existsSync(file)) throw new Error(`the fleet left no result (exit code ${code}): ${stderr}`);
+  const result = JSON.parse(readFileSync(file, 'utf8')) as FleetResult;
+  const rows = readFileSync(join(dir, 'out', 'rollouts.jsonl'), 'utf8')
+    .split('\n')
+    .filter(Boolean);
+  const acknowledged = rows.flatMap((line) => (JSON.parse(line) as RolloutRow).deployment_id ?? []);
+  const deployments = await deploymentsOf(url);
+  const known = new Set(deployments.map(({ id }) => id));
+  const files = robotsIn(join(dir, 'robots'));
+  const problems = [
+    ...acknowledged.filter((id) => !known.has(id)).map((id) => `the platform has lost ${id}, which it acknowledged`),
+    ...disagreements(deployments, files),
+    ...unsaid(result, robots, code),
+  ];
+  if (files.length !== robots) problems.push(`${files.length} of ${robots} robots left files`);
+  const figures = {
+    robots,
+    'connections lost': result.counters['uplink.lost'] ?? 0,
+    'deployments posted': rows.length,
+    acknowledged: acknowledged.length,
+    applied: files.reduce((sum, { deployed }) => sum + deployed.length, 0),
+    missed: result.counters['rollout.missed'] ?? 0,
+  };
+  return { problems, figures };
+}
+
+/** What the result of the fleet does not say of two storms. */
+function unsaid(result: FleetResult, robots: number, code: number | null): string[] {
+  const { counters, verdict, verdict_reasons, complete, violations, notes } = result;
+  const problems: string[] = [];
+  const expect = (held: boolean, problem: string): void => void (held || problems.push(`the fleet: ${problem}`));
+  const lost = counters['uplink.lost'] ?? 0;
+  const missed = counters['rollout.missed'] ?? 0;
+  expect(complete, `it is incomplete: ${result.incomplete_reasons.join('; ')}`);
+  expect(violations.length === 0, `it saw violations: ${violations.map(({ message }) => message).join('; ')}`);
+  expect(lost >= robots * SIGNALS.length, `it counts ${lost} lost connections, and each robot lost ${SIGNALS.length}`);
+  expect(
+    verdict_reasons.some((reason) => /connections of robots to the broker were lost/.test(reason)),
+    `its verdict does not name them: ${verdict_reasons.join('; ')}`,
+  );
+  expect(verdict !== 'valid', 'its verdict is valid');
+  expect(
+    missed === 0 || notes.some((note) => /POST \/deployments/.test(note)),
+    'it does not say why roll-outs were missed',
+  );
+  const wanted = verdict === 'invalid' ? 98 : missed > 0 ? 99 : 0;
+  expect(code === wanted, `it ended with ${code}, not ${wanted}`);
+  return problems;
+}
