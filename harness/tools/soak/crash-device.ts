@@ -155,8 +155,7 @@ async function judge(history: LogHistory, { after: steps, powerLoss, folder }: C
   const found = readAll(log);
   problems.push(...disorder(found));
   for (const [id, json] of found) {
-    // What a failed write has left may outlive the event that took its place, where nothing waits for the disk.
-    const text = mayLose ? undefined : known.get(id);
+    const text = known.get(id);
     if (text === undefined ? !history.written.get(id)?.has(json) : text !== json)
       problems.push(`event ${id} is sent with other bytes`);
   }

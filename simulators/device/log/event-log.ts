@@ -180,7 +180,7 @@ export class EventLog {
         await this.#store(batch);
       } catch (error) {
         this.#appends.unshift(...batch);
-        this.#refuse(error);
+        await this.#refuse(error);
         continue;
       }
       // Compacts first, so that a publisher that got its answer finds the log within its limits.
@@ -239,7 +239,7 @@ export class EventLog {
   }
 
   /** Rejects the waiting appends as well: their ids follow those that failed. */
-  #refuse(error: unknown): void {
+  async #refuse(error: unknown): Promise<void> {
     if (this.#down) {
       this.#fail(killed());
       return;
@@ -249,7 +249,7 @@ export class EventLog {
     this.#next = this.latest + this.#step;
     this.#options.onNotice(reason, error);
     try {
-      this.#file.cutBack();
+      await this.#file.cutBack();
     } catch (also) {
       this.#options.onNotice(`cannot cut ${this.path} back to its last stored event`, also);
     }

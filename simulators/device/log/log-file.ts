@@ -35,6 +35,8 @@ export class LogFile {
   #unnoted = false;
   /** There may be more behind the last stored event: a torn line, or the rest of a failed write. */
   #uncut = false;
+  /** The last write failed, and the disk may hold some of it, whatever was cut off since. */
+  #failed = false;
   /** The last stored event lacks its line break. */
   #unended = false;
   /** The name leads to a new file, and the disk may not know that yet. */
@@ -89,18 +91,34 @@ export class LogFile {
    */
   async write(lines: Buffer, last: number): Promise<void> {
     const fd = await this.#open();
-    this.#repair(fd);
+    await this.#cut(fd);
     this.#uncut = true;
+    this.#failed = true;
     const { io, durable } = this.#options;
     if (durable) await io.store(fd, lines, this.generation.bytes);
     else io.write(fd, lines, this.generation.bytes);
     this.#uncut = false;
+    this.#failed = false;
     if (durable) this.#noteLast(last);
   }
 
-  /** Cuts off what a failed write has left. Throws when it cannot; the next write tries again first. */
-  cutBack(): void {
-    if (this.#handle) this.#repair(this.#handle.fd);
+  /** Cuts off what a failed write has left. Rejects when it cannot; the next write tries again first. */
+  async cutBack(): Promise<void> {
+    if (this.#handle) await this.#cut(this.#handle.fd);
+  }
+
+  /**
+   * What a failed write has left holds ids that are given out again, so it must be gone before they are: from the file, and the
+   * name from an older file that a compaction has replaced since. A durable log waits with its next write.
+   */
+  async #cut(fd: number): Promise<void> {
+    const { io, directory, durable } = this.#options;
+    this.#repair(fd);
+    if (this.#failed && !durable) {
+      await io.sync(fd);
+      await io.syncDirectory(directory);
+    }
+    this.#failed = false;
   }
 
   /** Compacts to the events from `from` on. */
@@ -123,11 +141,12 @@ export class LogFile {
     await this.#syncDirectory();
   }
 
-  /** Writes the exact highest id to the mark, if ids were assigned since the log was opened. */
+  /** Writes the exact highest id to the mark, if ids were assigned since the log was opened. Rejects when it cannot be known. */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;
     const { io, directory, durable } = this.#options;
+    if (this.#failed && !durable) throw new Error(`${this.path} may still hold what a failed write has left`);
     const { latest, gaps } = this.generation;
     await writeMark(io, directory, { highest: latest, from: latest, clean: true, durable, gaps }, durable);
     this.#reserved = 0;
