@@ -7,7 +7,7 @@ import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnown
 import { eventsOf, showIds } from './support/events.ts';
 import { paceOf } from './support/pace.ts';
 import { EVENTS, REPLAY } from './support/premises.ts';
-import { cursorIn, firstLiveEvent, laterThan, type Recording, record } from './support/recording.ts';
+import { cursorIn, firstLiveEvent, laterThan, type Recording, record, recordAfresh } from './support/recording.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
 
 const describeAfter = (cursor: bigint): string => `after=${cursor}`;
@@ -49,7 +49,7 @@ const exclusiveFutureCheck = check(
   { aspect: 'future', needs: ['drive'], sharing: 'exclusive', premises: REPLAY },
   (t: Device) =>
     withStreams(t, async (streams) => {
-      const { all, cursor } = await record(t, streams, 5);
+      const { all, cursor } = await recordAfresh(t, streams, 5);
       const newest = all.at(-1)?.id ?? cursor;
       const replayFrom = async (beyond: bigint): Promise<void> => {
         const stream = await streams.try({ after: beyond });
@@ -171,7 +171,7 @@ const liveCheck = check(
   { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: REPLAY },
   (t: Device) =>
     withStreams(t, async (streams) => {
-      const { cursor, published } = await record(t, streams, 5);
+      const { cursor, published } = await recordAfresh(t, streams, 5);
       const replay = await streams.open({ after: cursor });
       await readUpTo(replay, published);
       // Whether one is lost between replay and live is a requirement of its own.

@@ -135,9 +135,12 @@ const SHARE_OF_RETENTION = 1 / 4;
 
 /** As many of the `wanted` events as come soon, and as a check may publish without the log being compacted meanwhile. At least 1. */
 export function eventBudget(t: Device, wanted: number): number {
-  const budget = Math.floor((t.info.retention ?? ASSUMED_RETENTION) * SHARE_OF_RETENTION);
-  return Math.max(1, Math.min(wanted, budget, paceOf(t).batch(wanted)));
+  return Math.max(1, Math.min(wanted, mostEvents(t), paceOf(t).batch(wanted)));
 }
+
+/** As many events as may be published after one without that one being compacted away. */
+export const mostEvents = ({ info }: Device): number =>
+  Math.floor((info.retention ?? ASSUMED_RETENTION) * SHARE_OF_RETENTION);
 
 /** Deploys and reads up to its `deployment.deployed`. */
 export async function deploy(

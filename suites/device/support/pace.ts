@@ -42,6 +42,8 @@ export class Pace {
   readonly waits = new Waits();
   /** The last event that control published, unless the log was compacted or the agent stopped since: a cursor that is certainly served. */
   knownCursor: bigint | undefined;
+  /** How often the log was compacted or the agent stopped. */
+  logChanges = 0;
   readonly #startedAt: number;
   readonly #idleWatches = new Set<Promise<void>>();
   readonly #recent = new Map<Measure, { ms: number; count: number }[]>();
@@ -50,6 +52,12 @@ export class Pace {
   constructor(now = () => performance.now()) {
     this.#now = now;
     this.#startedAt = now();
+  }
+
+  /** The log is compacted, or the agent stopped: nobody knows what is left. */
+  logMayDiffer(): void {
+    this.knownCursor = undefined;
+    this.logChanges += 1;
   }
 
   /** `ms` is the time of each where `count` of them came at once. */
@@ -216,12 +224,12 @@ export function pacedControl({ control, info, remainingMs, blocked }: Driven): C
       return published;
     },
     compact: () => {
-      pace.knownCursor = undefined;
+      pace.logMayDiffer();
       return control.compact();
     },
     stop: async (signal) => {
       afford('restart');
-      pace.knownCursor = undefined;
+      pace.logMayDiffer();
       const started = performance.now();
       await control.stop(signal);
       stopping = performance.now() - started;
