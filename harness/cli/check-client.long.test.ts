@@ -33,10 +33,22 @@ describe('the reference client', () => {
     expect(verified.code).toBe(0);
   }, 300_000);
 
-  test('conforms on a unix socket', async () => {
-    const { code, stdout } = await check(REFERENCE, '--capability', 'follow,socket', '--section', '6.2', '--fast');
-    expect(code, stdout).toBe(0);
-  }, 300_000);
+  test.each(['socket', 'discovery'])(
+    'conforms over %s',
+    async (place) => {
+      const { code, stdout } = await check(
+        REFERENCE,
+        '--capability',
+        `follow,${place}`,
+        '--section',
+        '5',
+        '6.2',
+        '--fast',
+      );
+      expect(code, stdout).toBe(0);
+    },
+    300_000,
+  );
 });
 
 describe('what is no client', () => {

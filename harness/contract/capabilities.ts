@@ -30,6 +30,7 @@ const CLIENT_CAPABILITIES = {
   follow: 'the client follows the event stream of a Device API (job follow)',
   url: 'the client reaches a Device API by a URL',
   socket: 'the client reaches a Device API on a unix socket',
+  discovery: 'the client reaches a Device API on loopback TCP, by a discovery file',
   deduplicates: 'the client dispatches an event that comes twice only once',
   heartbeat: 'the client can be told the heartbeat interval of the agent (MUSTER_HEARTBEAT_SECONDS)',
 } as const;

@@ -10,7 +10,7 @@ export const CLIENT_JOBS = ['follow'] as const;
 export type ClientJob = (typeof CLIENT_JOBS)[number];
 
 /** How a client can reach a Device API, the one that is used first when it has several. */
-export const CLIENT_PLACES = ['url', 'socket'] as const;
+export const CLIENT_PLACES = ['url', 'socket', 'discovery'] as const;
 export type ClientPlace = (typeof CLIENT_PLACES)[number];
 
 /** Names of the environment variables. */
@@ -18,6 +18,7 @@ export const CLIENT_VARIABLES = {
   job: 'MUSTER_JOB',
   deviceUrl: 'MUSTER_DEVICE_URL',
   socket: 'MUSTER_DEVICE_SOCKET',
+  discovery: 'MUSTER_DISCOVERY_FILE',
   heartbeatSeconds: 'MUSTER_HEARTBEAT_SECONDS',
 } as const;
 

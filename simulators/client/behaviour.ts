@@ -28,6 +28,12 @@ export interface Interruption {
   retryAfterMs: number | undefined;
 }
 
+/** Where a Device API on loopback TCP is, as its discovery file says. */
+export interface Place {
+  port: number;
+  token: string;
+}
+
 /** How the bytes of a stream become blocks. */
 export interface StreamBehaviour {
   /** Text of the next bytes. */
@@ -69,6 +75,12 @@ export interface FollowBehaviour {
   silenceMs(heartbeatSeconds: number): number | undefined;
   /** What is printed of an event. */
   show(line: Record<string, unknown>): string[];
+  /** What the discovery file says; undefined for one that says nothing. A throw ends the client. */
+  discover(read: () => string): Place | undefined;
+  /** Headers that name the token; on a socket and at a bare URL there is none. */
+  credentials(token: string | undefined): Record<string, string>;
+  /** Headers of the request to another address, to which an answer leads; undefined to stay. */
+  redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   /** Whether a stream of that media type is read. */
   reads(contentType: string): boolean;
 }

@@ -1,15 +1,19 @@
 /** The job `follow`: one stream after the other, until the signal aborts or the client gives up. */
+import { readFileSync } from 'node:fs';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { retryAfterMs } from '../../harness/common/retry-after.ts';
+import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Block, ClientBehaviour, Interruption } from './behaviour.ts';
 import { blockReader } from './sse.ts';
 
 export interface FollowOptions {
   /** Base of the Device API. */
-  url: string;
+  url?: string | undefined;
   /** Path of a unix socket to reach it on. */
   socket?: string | undefined;
+  /** Path of the discovery file of one on loopback TCP. */
+  discovery?: string | undefined;
   heartbeatSeconds: number;
   behaviour: ClientBehaviour;
   signal: AbortSignal;
@@ -17,6 +21,12 @@ export interface FollowOptions {
 }
 
 const GONE = 410;
+
+interface Where {
+  url: URL;
+  socket: string | undefined;
+  token: string | undefined;
+}
 
 /** Resolves when the client gives up. Rejects with what made it break down. */
 export async function follow(options: FollowOptions): Promise<void> {
@@ -50,14 +60,34 @@ class Follower {
 
   /** One connection, from its request to its end. */
   async once(): Promise<Omit<Interruption, 'attempt'>> {
-    const opening = this.#request();
-    const response = await answerTo(opening);
+    const place = this.#place();
+    const asked = place === undefined ? undefined : this.#request(place);
+    let response = asked === undefined ? undefined : await answerTo(asked.opening);
+    const elsewhere = response?.headers.location;
+    const headers = asked === undefined ? undefined : this.#options.behaviour.follow.redirected(asked.headers);
+    if (response !== undefined && elsewhere !== undefined && headers !== undefined) {
+      response.destroy();
+      response = await answerTo(request(elsewhere, { headers, signal: this.#options.signal, agent: false }));
+    }
     if (response === undefined) return { status: undefined, retryMs: this.#retryMs, retryAfterMs: undefined };
-    const { statusCode: status = 0, headers } = response;
-    if (status === 200 && this.#options.behaviour.follow.reads(headers['content-type'] ?? ''))
-      await this.#read(response);
+    const { statusCode: status = 0 } = response;
+    const type = response.headers['content-type'] ?? '';
+    if (status === 200 && this.#options.behaviour.follow.reads(type)) await this.#read(response);
     else response.destroy();
-    return { status, retryMs: this.#retryMs, retryAfterMs: retryAfterMs(headers) };
+    return { status, retryMs: this.#retryMs, retryAfterMs: retryAfterMs(response.headers) };
+  }
+
+  /** Where the agent is now. */
+  #place(): Where | undefined {
+    const { url = '', socket, discovery, behaviour } = this.#options;
+    if (discovery === undefined) return { url: new URL(url), socket, token: undefined };
+    const found = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
+    if (found === undefined) return undefined;
+    return {
+      url: new URL(`http://127.0.0.1:${found.port}${DEVICE_API_PREFIX}`),
+      socket: undefined,
+      token: found.token,
+    };
   }
 
   expire(): void {
@@ -71,15 +101,15 @@ class Follower {
     this.#options.print(JSON.stringify({ saw: 'end', reason: 'gave up' }));
   }
 
-  #request(): ClientRequest {
-    const { url, socket, heartbeatSeconds, behaviour, signal } = this.#options;
-    const { hostname, port, pathname } = new URL(url);
-    const { path, headers } = behaviour.follow.request(`${pathname}/events`, this.#cursor);
-    const place = socket === undefined ? { host: hostname, port } : { socketPath: socket };
+  #request({ url, socket, token }: Where): { opening: ClientRequest; headers: Record<string, string> } {
+    const { heartbeatSeconds, behaviour, signal } = this.#options;
+    const { path, headers: own } = behaviour.follow.request(`${url.pathname}/events`, this.#cursor);
+    const headers = { ...own, ...behaviour.follow.credentials(token) };
+    const place = socket === undefined ? { host: url.hostname, port: url.port } : { socketPath: socket };
     const opening = request({ ...place, path, headers, signal, agent: false });
     const silenceMs = behaviour.follow.silenceMs(heartbeatSeconds);
     if (silenceMs !== undefined) opening.setTimeout(silenceMs, () => opening.destroy());
-    return opening;
+    return { opening, headers };
   }
 
   async #read(response: IncomingMessage): Promise<void> {

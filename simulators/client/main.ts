@@ -10,11 +10,14 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const job = value('job');
 if (job === 'describe') {
-  print(JSON.stringify({ jobs: ['follow'], reaches: ['url', 'socket'], deduplicates: true, heartbeat: true }));
+  print(
+    JSON.stringify({ jobs: ['follow'], reaches: ['url', 'socket', 'discovery'], deduplicates: true, heartbeat: true }),
+  );
 } else if (job === 'follow') {
   await follow({
-    url: value('deviceUrl') ?? '',
+    url: value('deviceUrl'),
     socket: value('socket'),
+    discovery: value('discovery'),
     heartbeatSeconds: Number(value('heartbeatSeconds') ?? USUAL_HEARTBEAT_SECONDS),
     behaviour: referenceBehaviour,
     signal: new AbortController().signal,

@@ -1,6 +1,7 @@
 /** The client as it is right: every decision that a defect or a variant may replace. */
 import { StringDecoder } from 'node:string_decoder';
 import { backoffMs } from '../../harness/common/waiting.ts';
+import { discoveryFile } from '../../harness/contract/discovery.ts';
 import type { Block, ClientBehaviour, Envelope, FollowBehaviour, StreamBehaviour } from './behaviour.ts';
 
 /** Splits at LF, CR LF and CR, wherever the text is torn. */
@@ -77,6 +78,16 @@ const follow: FollowBehaviour = {
   expired: () => ({ told: true, cursor: undefined }),
   silenceMs: (seconds) => SILENT * seconds * 1000,
   show: (line) => [JSON.stringify(line)],
+  discover: (read) => {
+    try {
+      const value: unknown = JSON.parse(read());
+      return discoveryFile.is(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+  credentials: (token) => (token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  redirected: () => undefined,
   reads: (contentType) => contentType.startsWith('text/event-stream'),
 };
 

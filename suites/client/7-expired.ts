@@ -1,4 +1,5 @@
 /** Section 7: what a client does when its cursor is older than the earliest retained event. */
+import { runningMs } from '../../harness/common/patience.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
 import type { Client } from './support/context.ts';
@@ -95,9 +96,10 @@ const WINDOW_MS = 3000;
 const MOST = 30;
 const loopCheck = check(loop, OPTIONS, async (t) => {
   await using scene: Scene = await expired(t);
-  const until = performance.now() + WINDOW_MS;
+  // Not counting the time in which this process is held up, and answers nobody.
+  const until = runningMs() + WINDOW_MS;
   let requests = 1;
-  for (let left = WINDOW_MS; left > 0 && requests <= MOST && !scene.over; left = until - performance.now()) {
+  for (let left = WINDOW_MS; left > 0 && requests <= MOST && !scene.over; left = until - runningMs()) {
     const asked = await scene.requestWithin(left);
     if (asked === undefined) break;
     refuse(asked);
@@ -105,7 +107,7 @@ const loopCheck = check(loop, OPTIONS, async (t) => {
   }
   scene.must(requests <= MOST, {
     expected: `at most ${MOST} requests in ${WINDOW_MS / 1000} s that are all answered 410`,
-    actual: `${requests} within ${((performance.now() - until + WINDOW_MS) / 1000).toFixed(2)} s`,
+    actual: `${requests} within ${((runningMs() - until + WINDOW_MS) / 1000).toFixed(2)} s`,
   });
 });
 

@@ -3,6 +3,7 @@ import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';
 import request from './4.1-request.ts';
+import loopback from './5-loopback.ts';
 import boundaries from './6.1-boundaries.ts';
 import stream from './6.1-stream.ts';
 import backOff from './6.2-back-off.ts';
@@ -18,6 +19,7 @@ export const clientSuite: Suite<ClientContext> = suite('client', [
   request,
   dispatch,
   delivery,
+  loopback,
   heartbeat,
   backOff,
   expired,

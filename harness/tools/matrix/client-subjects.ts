@@ -9,16 +9,16 @@ import { referenceBehaviour } from '../../../simulators/client/reference.ts';
 import { clientDefects, clientVariants } from '../../../simulators/defects/client/index.ts';
 import { clientSuite } from '../../../suites/client/index.ts';
 import { Redactor } from '../../client/redact.ts';
-import { CLIENT_VARIABLES } from '../../contract/client.ts';
+import { CLIENT_VARIABLES, type ClientPlace } from '../../contract/client.ts';
 import type { Capability, Report } from '../../runner/types.ts';
 import type { ClientEars, ClientRun, StartClient } from '../../targets/opened.ts';
 import { type Narrowed, NULL_PATIENCE_MS, PATIENCE_MS, runOn, type Subject } from './subjects.ts';
 
-type Place = Extract<Capability, 'url' | 'socket'>;
-
 const USUAL_HEARTBEAT_SECONDS = 30;
 /** What a defect leaves out is waited for. The client runs in this process, so that a busy machine holds up the wait as well. */
 const DEFECT_PATIENCE_MS = 3000;
+/** These checks wait far more than they work. */
+const CHECKS_AT_ONCE = 40;
 
 /** A client that is a function: it prints, and returns when it ends. */
 type Run = (
@@ -60,8 +60,9 @@ const clientWith =
   (behaviour: ClientBehaviour): Run =>
   (variables, print, signal) =>
     follow({
-      url: variables[CLIENT_VARIABLES.deviceUrl] ?? '',
+      url: variables[CLIENT_VARIABLES.deviceUrl],
       socket: variables[CLIENT_VARIABLES.socket],
+      discovery: variables[CLIENT_VARIABLES.discovery],
       heartbeatSeconds: Number(variables[CLIENT_VARIABLES.heartbeatSeconds] ?? USUAL_HEARTBEAT_SECONDS),
       behaviour,
       signal,
@@ -71,9 +72,12 @@ const clientWith =
 async function runClient(
   run: Run,
   narrowed: Narrowed,
-  { place = 'url', patienceMs = PATIENCE_MS }: { place?: Place; patienceMs?: number } = {},
+  {
+    places = ['url', 'socket', 'discovery'],
+    patienceMs = PATIENCE_MS,
+  }: { places?: readonly ClientPlace[]; patienceMs?: number } = {},
 ): Promise<Report> {
-  const capabilities = new Set<Capability>(['follow', place, 'deduplicates', 'heartbeat']);
+  const capabilities = new Set<Capability>(['follow', ...places, 'deduplicates', 'heartbeat']);
   const start = inProcess(run);
   return await runOn(
     clientSuite,
@@ -88,7 +92,7 @@ async function runClient(
       context: (recorder) => ({ start, recorder, capabilities, patienceMs }),
       unreachable: undefined,
     },
-    { redactor: new Redactor(), capabilities, narrowed },
+    { redactor: new Redactor(), capabilities, narrowed, concurrency: CHECKS_AT_ONCE },
   );
 }
 
@@ -143,10 +147,10 @@ const until = (signal: AbortSignal): Promise<void> =>
   });
 
 export const clientSubjects = (): Subject[] => [
-  ...(['url', 'socket'] as const).map(
+  ...(['url', 'socket', 'discovery'] as const).map(
     (place): Subject => ({
       ...{ api: 'client', kind: 'reference', name: place, summary: 'The reference client.' },
-      run: (narrowed) => runClient(clientWith(referenceBehaviour), narrowed, { place }),
+      run: (narrowed) => runClient(clientWith(referenceBehaviour), narrowed, { places: [place] }),
     }),
   ),
   ...clientDefects.map(

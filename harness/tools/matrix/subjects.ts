@@ -95,7 +95,15 @@ export function runOn<Context>(
     capabilities,
     narrowed: { only = [], fast = false },
     maxTimeMs,
-  }: { redactor: Redactor; capabilities: ReadonlySet<Capability>; narrowed: Narrowed; maxTimeMs?: number },
+    concurrency,
+  }: {
+    redactor: Redactor;
+    capabilities: ReadonlySet<Capability>;
+    narrowed: Narrowed;
+    maxTimeMs?: number;
+    /** `shared` checks at once. */
+    concurrency?: number;
+  },
 ): Promise<Report> {
   return runSuite(suite, {
     plan: makePlan(suite, { capabilities, only, fast }),
@@ -105,6 +113,7 @@ export function runOn<Context>(
     seed: SEED,
     version: 'matrix',
     ...(maxTimeMs === undefined ? {} : { maxTimeMs }),
+    ...(concurrency === undefined ? {} : { concurrency }),
     ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
   });
 }

@@ -1,10 +1,11 @@
 /** One situation: a server that the check plays, a client that was started for it, and what either did, on one time axis. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Patience } from '../../../harness/common/patience.ts';
 import { Changes } from '../../../harness/common/waiting.ts';
-import { CLIENT_VARIABLES } from '../../../harness/contract/client.ts';
+import { CLIENT_PLACES, CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientRun, StartClient } from '../../../harness/targets/opened.ts';
@@ -35,10 +36,16 @@ export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 export interface SceneOptions {
   /** Beside the usual ones. */
   variables?: Readonly<Record<string, string>>;
+  /** How the client reaches the server. Default: the first way that it knows. */
+  place?: ClientPlace;
 }
+
+const placeOf = (t: Client): ClientPlace => CLIENT_PLACES.find((place) => t.capabilities.has(place)) ?? 'url';
 
 export class Scene implements AsyncDisposable {
   readonly timeline = new Timeline();
+  /** Of the agent as it is now, for a discovery file. */
+  token = randomBytes(16).toString('hex');
   readonly #t: Client;
   readonly #changes = new Changes();
   readonly #asked: Asked[] = [];
@@ -60,11 +67,12 @@ export class Scene implements AsyncDisposable {
   }
 
   /** Starts the server and then the client with the job `follow`. */
-  static async follow(t: Client, { variables = {} }: SceneOptions = {}): Promise<Scene> {
+  static async follow(t: Client, { variables = {}, place = placeOf(t) }: SceneOptions = {}): Promise<Scene> {
     if (silent.has(t.start)) throw new Blocked(`the client never asked for GET ${EVENTS_PATH} in an earlier situation`);
     const scene = new Scene(t);
     try {
-      await scene.#open({ [CLIENT_VARIABLES.job]: 'follow', ...variables });
+      await scene.#open(place);
+      scene.#start({ [CLIENT_VARIABLES.job]: 'follow', ...variables, ...scene.#address(place) });
       return scene;
     } catch (error) {
       await scene[Symbol.asyncDispose]();
@@ -72,34 +80,66 @@ export class Scene implements AsyncDisposable {
     }
   }
 
-  async #open(variables: Readonly<Record<string, string>>): Promise<void> {
-    const overUrl = this.#t.capabilities.has('url');
-    if (!overUrl) this.#folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
-    const path = this.#folder === undefined ? undefined : join(this.#folder, 'agent.sock');
+  async #open(place: ClientPlace): Promise<void> {
+    if (place !== 'url') this.#folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
+    await this.#listen(place === 'socket' ? this.path('agent.sock') : undefined);
+    if (place === 'discovery') this.writeDiscovery();
+  }
+
+  async #listen(path?: string): Promise<void> {
     const tell: Timeline['tell'] = (who, what) => this.timeline.tell(who, what);
     this.#stage = await Stage.open(
       { path },
       { tell, request: (asked) => this.#take(asked), changed: () => this.#announce() },
     );
-    const address = { [CLIENT_VARIABLES.deviceUrl]: this.#stage.url };
-    const socket = path === undefined ? {} : { [CLIENT_VARIABLES.socket]: path };
-    tell('muster', 'starts the client');
-    this.#run = this.#t.start(
-      { ...variables, ...address, ...socket },
-      {
-        line: (text) => {
-          this.timeline.printed(text);
-          const heard = heardIn(text);
-          if (heard !== undefined && this.#heard.length < MOST_KEPT) this.#heard.push(heard);
-          this.#announce();
-        },
-        ended: () => {
-          this.#over = true;
-          tell('client', this.#run?.how?.split('\n')[0] ?? 'ends');
-          this.#announce();
-        },
+  }
+
+  /** A path in the folder of this situation. */
+  path(name: string): string {
+    return join(this.#folder ?? '', name);
+  }
+
+  #address(place: ClientPlace): Record<string, string> {
+    if (place === 'discovery') return { [CLIENT_VARIABLES.discovery]: this.path('agent.json') };
+    const url = { [CLIENT_VARIABLES.deviceUrl]: this.#stage?.url ?? '' };
+    return place === 'socket' ? { ...url, [CLIENT_VARIABLES.socket]: this.path('agent.sock') } : url;
+  }
+
+  /** What the discovery file says of the server as it is now (section 5). */
+  get discovery(): string {
+    return JSON.stringify({ port: Number(new URL(this.#stage?.url ?? '').port), token: this.token });
+  }
+
+  /** Writes the discovery file. */
+  writeDiscovery(text = this.discovery): void {
+    this.timeline.tell('server', `writes its discovery file: ${text.replace(this.token, '…')}`);
+    writeFileSync(this.path('agent.json'), text);
+  }
+
+  /** The agent comes back on another port, with another token. Its discovery file stays as it was. */
+  async restart(): Promise<void> {
+    this.timeline.tell('server', 'restarts on another port, with another token');
+    const before = this.#stage;
+    await this.#listen();
+    this.token = randomBytes(16).toString('hex');
+    await before?.[Symbol.asyncDispose]();
+  }
+
+  #start(variables: Readonly<Record<string, string>>): void {
+    this.timeline.tell('muster', 'starts the client');
+    this.#run = this.#t.start(variables, {
+      line: (text) => {
+        this.timeline.printed(text);
+        const heard = heardIn(text);
+        if (heard !== undefined && this.#heard.length < MOST_KEPT) this.#heard.push(heard);
+        this.#announce();
       },
-    );
+      ended: () => {
+        this.#over = true;
+        this.timeline.tell('client', this.#run?.how?.split('\n')[0] ?? 'ends');
+        this.#announce();
+      },
+    });
   }
 
   #take(asked: Asked): void {

@@ -110,7 +110,7 @@ const shown = (bytes: Buffer): string => {
   return bytes.length <= SHOWN ? text : `${text}… (${bytes.length} bytes)`;
 };
 
-/** Listens on a free port of 127.0.0.1, or on a socket at `path`. */
+/** Listens on a free port of 127.0.0.1 or of another address, or on a socket at `path`. */
 export class Stage implements AsyncDisposable {
   readonly #server: Server;
   readonly path: string | undefined;
@@ -122,7 +122,7 @@ export class Stage implements AsyncDisposable {
 
   /** `onRequest` gets every request; `changed` is called when something about one has changed. */
   static async open(
-    at: { path?: string | undefined },
+    at: { path?: string | undefined; host?: string },
     on: { tell: Tell; request(asked: Asked): void; changed(): void },
   ): Promise<Stage> {
     const server = createServer((request, response) => {
@@ -140,14 +140,15 @@ export class Stage implements AsyncDisposable {
     server.headersTimeout = 0;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(at.path === undefined ? { host: '127.0.0.1', port: 0 } : { path: at.path }, resolve);
+      server.listen(at.path === undefined ? { host: at.host ?? '127.0.0.1', port: 0 } : { path: at.path }, resolve);
     });
     return new Stage(server, at.path);
   }
 
   /** The Device API's base; over a socket its host means nothing. */
   get url(): string {
-    const host = this.path === undefined ? `127.0.0.1:${(this.#server.address() as AddressInfo).port}` : 'localhost';
+    const { address, port } = this.#server.address() as AddressInfo;
+    const host = this.path === undefined ? `${address}:${port}` : 'localhost';
     return `http://${host}${DEVICE_API_PREFIX}`;
   }
 

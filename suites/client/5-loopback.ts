@@ -1,0 +1,146 @@
+/** Section 5: the token of a Device API on loopback TCP, its discovery file, and a unix socket, where there is none. */
+import { requirement } from '../../harness/runner/define.ts';
+import { check, expectDispatched } from './support/check.ts';
+import type { Client } from './support/context.ts';
+import { event, frame } from './support/events.ts';
+import { Scene } from './support/scene.ts';
+import { Stage } from './support/stage.ts';
+
+const SECTION = { section: '5', since: '2026-11-23' } as const;
+const FILE = 'The client reads a JSON discovery file at `{discovery_file}` containing `port` and `token`';
+const DISCOVERY = ['follow', 'discovery'] as const;
+
+const first = event(1);
+const second = event(2);
+
+const token = requirement({
+  id: 'client.loopback.token',
+  level: 'MUST',
+  ...SECTION,
+  clause: 'connects to `127.0.0.1` on that port, and sends `Authorization: Bearer <ACCESS_TOKEN>`',
+  text: 'Over loopback TCP the client connects to the port of the discovery file, and sends its token as a bearer token.',
+});
+const tokenCheck = check(token, { needs: DISCOVERY, premises: ['client.stream.dispatch'] }, async (t) => {
+  await using scene: Scene = await Scene.follow(t, { place: 'discovery' });
+  const asked = await scene.request();
+  expectToken(scene, asked.headers['authorization']);
+  await asked.accept().send(frame(first));
+  await expectDispatched(scene, [first]);
+});
+
+const AFTER_TOKEN = { needs: DISCOVERY, premises: ['client.delivery.cursor', token.id] } as const;
+
+const reread = requirement({
+  id: 'client.loopback.reread',
+  level: 'SHOULD',
+  ...SECTION,
+  clause: FILE,
+  text: 'After a restart of the agent the client reads the discovery file anew, and goes on at the new port with the new token.',
+});
+const rereadCheck = check(reread, AFTER_TOKEN, async (t) => {
+  await using scene: Scene = await connected(t);
+  await scene.restart();
+  scene.writeDiscovery();
+  await expectBack(scene);
+});
+
+const halfWritten = requirement({
+  id: 'client.loopback.half-written',
+  level: 'SHOULD',
+  ...SECTION,
+  clause: FILE,
+  text: 'A discovery file that is missing, empty or half written for a while does not end the client.',
+});
+/** Long enough for a client to look at it, whatever it waits between two attempts. */
+const BROKEN_MS = 3000;
+const halfWrittenCheck = check(halfWritten, AFTER_TOKEN, async (t) => {
+  await using scene: Scene = await connected(t);
+  scene.writeDiscovery('');
+  await scene.restart();
+  for (const text of ['', scene.discovery.slice(0, -20)]) {
+    scene.writeDiscovery(text);
+    await scene.until(() => undefined, BROKEN_MS, BROKEN_MS);
+    scene.must(!scene.over, { expected: 'the client to wait for a discovery file that is whole', actual: scene.state });
+  }
+  scene.writeDiscovery();
+  await expectBack(scene);
+});
+
+const elsewhere = requirement({
+  id: 'client.loopback.elsewhere',
+  level: 'SHOULD',
+  ...SECTION,
+  clause: 'connects to `127.0.0.1` on that port',
+  text: 'A client that is led to another address does not send the token there.',
+});
+const elsewhereCheck = check(elsewhere, AFTER_TOKEN, async (t) => {
+  await using scene: Scene = await Scene.follow(t, { place: 'discovery' });
+  const seen: (string | undefined)[] = [];
+  const other = await Stage.open(
+    { host: '127.0.0.2' },
+    {
+      tell: (who, what) => scene.timeline.tell(who, `${what} (at the other address)`),
+      request: (asked) => {
+        seen.push(asked.headers['authorization']);
+        asked.answer(404, { error: 'not here' });
+      },
+      changed: () => {},
+    },
+  ).catch(() => t.notApplicable('this machine has no other loopback address'));
+  await using _ = other;
+  (await scene.request()).answer(307, '', { location: `${other.url}/events` });
+  // Led or not, it comes back to the agent or ends, and has been at the other address by then.
+  await scene.requestWithin(scene.patienceMs);
+  scene.must(!seen.some((value) => value?.includes(scene.token) === true), {
+    expected: 'no token at another address than 127.0.0.1 and the port of the discovery file',
+    actual: 'the token, at the address that a redirection named',
+  });
+});
+
+const socket = requirement({
+  id: 'client.loopback.socket',
+  level: 'MUST',
+  ...SECTION,
+  clause: 'Unix domain socket at `{socket_path}` | No token is used.',
+  text: 'On a unix socket the client sends no credentials.',
+});
+const socketCheck = check(socket, { needs: ['follow', 'socket'], premises: ['client.stream.dispatch'] }, async (t) => {
+  await using scene: Scene = await Scene.follow(t, { place: 'socket' });
+  const asked = await scene.request();
+  const { authorization } = asked.headers;
+  scene.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
+  await asked.accept().send(frame(first));
+  await expectDispatched(scene, [first]);
+});
+
+/** A client that has dispatched one event, over loopback TCP. */
+async function connected(t: Client): Promise<Scene> {
+  const scene = await Scene.follow(t, { place: 'discovery' });
+  try {
+    await (await scene.stream()).send(frame(first));
+    await expectDispatched(scene, [first]);
+    return scene;
+  } catch (error) {
+    await scene[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function expectBack(scene: Scene): Promise<void> {
+  const back = await scene.request('the client to come to the new port');
+  expectToken(scene, back.headers['authorization']);
+  scene.must(back.cursor === first.id, { expected: 'the cursor 1', actual: back.cursor ?? 'no cursor' });
+  await back.accept().send(frame(second));
+  await expectDispatched(scene, [first, second]);
+}
+
+/** The scheme of a credential is the same in any case (RFC 9110, section 11.1). */
+function expectToken(scene: Scene, authorization: string | undefined): void {
+  const [, given] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+  scene.must(given === scene.token, {
+    expected: 'Authorization: Bearer with the token of the discovery file',
+    actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
+  });
+}
+
+export default [tokenCheck, rereadCheck, halfWrittenCheck, elsewhereCheck, socketCheck];
