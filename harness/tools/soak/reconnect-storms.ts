@@ -42,7 +42,7 @@ const RATE = { ramp: 200, rollout: 200 };
 const POSTED = 0.3;
 const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
 /** Only ends what hangs. */
-const PATIENCE = { timeoutMs: 600_000, firstPauseMs: 100 };
+const PATIENCE = { timeoutMs: 1_200_000, firstPauseMs: 100 };
 
 export async function reconnectStorms(options: StormOptions): Promise<StormResult> {
   const { robots, seed, dir, say, signal } = options;
@@ -164,10 +164,12 @@ function fleetWords({ robots, seed, dir }: StormOptions, platform: Platform): st
 }
 
 /** Compares what the fleet, its robots and the platform remember. */
-async function judged({ robots, dir }: StormOptions, url: string, { code, stderr }: Ended): Promise<StormResult> {
+async function judged({ robots, dir, say }: StormOptions, url: string, { code, stderr }: Ended): Promise<StormResult> {
   const file = join(dir, 'out', 'result.json');
   if (!existsSync(file)) throw new Error(`the fleet left no result (exit code ${code}): ${stderr}`);
   const result = JSON.parse(readFileSync(file, 'utf8')) as FleetResult;
+  say(`the fleet ended with ${code}, verdict ${result.verdict}`);
+  for (const reason of [...result.incomplete_reasons, ...result.verdict_reasons]) say(`  ${reason}`);
   const rows = readFileSync(join(dir, 'out', 'rollouts.jsonl'), 'utf8')
     .split('\n')
     .filter(Boolean);

@@ -1,5 +1,5 @@
 /** What a platform and the robots of a fleet remember when a run is over, and where they disagree. For tests and soaks. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const API_KEY = 'dev';
@@ -42,17 +42,19 @@ export function robotsIn(dir: string): RobotFiles[] {
 }
 
 function filesOf(folder: string): RobotFiles {
-  const read = (...names: string[]): string => readFileSync(join(folder, ...names), 'utf8');
-  const events = read('events.jsonl')
+  // A robot that never came online lacks files.
+  const read = (otherwise: string, ...names: string[]): string =>
+    existsSync(join(folder, ...names)) ? readFileSync(join(folder, ...names), 'utf8') : otherwise;
+  const events = read('', 'events.jsonl')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Event);
   return {
-    deviceId: (JSON.parse(read('identity', 'device.json')) as { device_id: string }).device_id,
+    deviceId: (JSON.parse(read('{"device_id":""}', 'identity', 'device.json')) as { device_id: string }).device_id,
     deployed: events.filter(({ type }) => type === 'deployment.deployed').map(({ data }) => data.deployment_id),
     ids: events.map(({ id }) => id),
     occurredAt: events.map(({ occurred_at }) => occurred_at),
-    current: (JSON.parse(read('state.json')) as { current?: string }).current,
+    current: (JSON.parse(read('{}', 'state.json')) as { current?: string }).current,
   };
 }
 
@@ -77,7 +79,7 @@ export function disagreements(
   return robots.flatMap((robot) => {
     const own = byDevice.get(robot.deviceId) ?? [];
     return problemsOf(robot, own, { each: each ?? own.length, replaced }).map(
-      (problem) => `${robot.deviceId}: ${problem}`,
+      (problem) => `${robot.deviceId || 'a robot without identity'}: ${problem}`,
     );
   });
 }
