@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startPlatform } from '../../simulators/platform/testing/client.ts';
 import { poll } from '../common/waiting.ts';
@@ -13,6 +13,9 @@ import { refusal } from './testing/in-process.ts';
 const CLI = new URL('./main.ts', import.meta.url).pathname;
 /** Types are stripped once for all of these processes. */
 const CACHE = new URL('../../node_modules/.cache/muster', import.meta.url).pathname;
+
+/** A check that drives. */
+const DRIVEN = 'device.events.envelope';
 
 interface Run {
   child: ChildProcess;
@@ -144,6 +147,33 @@ describe('muster simulate device', () => {
     await poll('the socket to go', () => !existsSync(join(home, 'a.sock')) || undefined, {
       timeoutMs: Number.POSITIVE_INFINITY,
     });
+  });
+
+  test('serves control on a port to whoever has the token, as `muster check` has it from a file or the environment', async () => {
+    const shown = await ready(muster('--socket', 'shown.sock', '--dir', 'shown', '--control', '0'));
+    const file = join(home, 'control.token');
+    const kept = await ready(muster('--socket', 'a.sock', '--dir', 'robot', '--control', '0', '--control-token', file));
+    expect(kept).not.toHaveProperty('control_token');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const check = async (told: Record<string, unknown>, options: string[], env: Record<string, string> = {}) => {
+      const socket = resolve(home, String(told['socket']));
+      const words = ['--socket', socket, '--control', String(told['control']), '--only', DRIVEN, ...options];
+      return await new Promise<{ code: number | string | null | undefined; said: string }>((done) => {
+        const command = [CLI, 'check', 'device', ...words];
+        execFile(process.execPath, command, { env: { ...process.env, ...env } }, (error, stdout, stderr) =>
+          done({ code: error === null ? 0 : error.code, said: stdout + stderr }),
+        );
+      });
+    };
+    const byFile = await check(kept, ['--control-token', file]);
+    expect(byFile.code, byFile.said).toBe(0);
+    const byVariable = await check(shown, [], { MUSTER_CONTROL_TOKEN: String(shown['control_token']) });
+    expect(byVariable.code, byVariable.said).toBe(0);
+    expect(byVariable.said).not.toContain(String(shown['control_token']));
+    const without = await check(shown, []);
+    expect(without.code).toBe(2);
+    expect(without.said).toMatch(/answered 401.*MUSTER_CONTROL_TOKEN, or from the file of --control-token/s);
+    expect((await check(shown, ['--control-token', join(home, 'none')])).code).toBe(64);
   });
 
   test('is wrong in known ways with --defect, and fails by name with --fault', async () => {

@@ -1,5 +1,7 @@
 /** How a target is named on the command line, and those options under the names that `harness/targets` has for them. */
 import process from 'node:process';
+import { usage } from '../common/usage.ts';
+import { readInputText } from '../common/user-files.ts';
 import { DIALECTS } from '../contract/versions.ts';
 import type { ClientTargetOptions } from '../targets/client/open-client.ts';
 import type { DeviceTargetOptions, PlatformTargetOptions } from '../targets/options.ts';
@@ -65,6 +67,11 @@ export const deviceTargetOptions = {
     type: 'string',
     describe:
       'Control API that drives the agent: URL, port or socket (with --image, a path in it), or the word platform',
+    group: TARGET,
+  },
+  'control-token': {
+    type: 'string',
+    describe: 'File with the token of that API; or the token in MUSTER_CONTROL_TOKEN',
     group: TARGET,
   },
   ...anyTarget,
@@ -138,7 +145,9 @@ export function deviceTarget(args: OptionsOf<typeof deviceTargetOptions>, openin
     const value = variable === undefined ? undefined : process.env[variable];
     if (value !== undefined) fields[name] ??= value;
   }
-  return { ...described(args), ...fields, ...defined({ control: args.control }), ...opening };
+  const { control, 'control-token': file } = args;
+  const controlToken = file === undefined ? undefined : usage('--control-token', () => readInputText(file).trim());
+  return { ...described(args), ...fields, ...defined({ control, controlToken }), ...opening };
 }
 
 export function platformTarget(args: OptionsOf<typeof platformTargetOptions>, opening: Opening): PlatformTargetOptions {

@@ -74,3 +74,12 @@ function editDistance(left: string, right: string): number {
 export class UsageError extends Error {
   override name = 'UsageError';
 }
+
+/** An error of a parser becomes a usage error that names the option. */
+export function usage<T>(option: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError(`${option}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

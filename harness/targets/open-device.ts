@@ -11,7 +11,7 @@ import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
 import { ControlledAgent } from './control/controlled-agent.ts';
 import { canFill, withCompaction, withFilling } from './control/filling-control.ts';
-import { HttpControl } from './control/http-control.ts';
+import { CONTROL_TOKEN, HttpControl } from './control/http-control.ts';
 import { withRestart } from './control/with-restart.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
 import { hostFiles } from './files/host-files.ts';
@@ -191,16 +191,22 @@ async function drive(reached: Reached): Promise<Driven> {
 }
 
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
-  const own = ownControl(settings, started);
+  const own = ownControl(settings, started, tokenOf(options));
   const attached = await options.attach?.(http);
   if (attached === undefined) return own;
   return own.kind === noControl.kind ? attached : combinedControl(attached, own);
 }
 
+function tokenOf({ controlToken, env = process.env, redactor }: DeviceTargetOptions): string | undefined {
+  const token = controlToken ?? env[CONTROL_TOKEN];
+  redactor.add(token, CONTROL_TOKEN);
+  return token;
+}
+
 /** A control API, or the commands of the target file. */
-function ownControl(settings: DeviceSettings, started: Started | undefined): Control {
+function ownControl(settings: DeviceSettings, started: Started | undefined, token: string | undefined): Control {
   const address = settings.control ?? started?.control;
-  if (address !== undefined) return new HttpControl(address);
+  if (address !== undefined) return new HttpControl(address, token === undefined ? {} : { token });
   const { http: _, platform, fill, ...commands } = settings.file.control ?? {};
   if (!['drive', 'compact', 'stop', 'start'].some((name) => name in commands)) return noControl;
   const { folder, startOptions } = settings;

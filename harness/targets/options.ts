@@ -62,6 +62,8 @@ export interface TargetOptions {
 export interface DeviceTargetOptions extends TargetOptions, TransportFields {
   /** Address of a control API: URL, port or socket path. */
   control?: string;
+  /** What a control API over HTTP is sent as `Authorization: Bearer TOKEN`. Default: MUSTER_CONTROL_TOKEN of `env`, or nothing. */
+  controlToken?: string;
   /** Makes a control, once the device answers (`--control platform`); what it lacks comes from the others. Throws ControlError. */
   attach?(device: HttpClient): Promise<Control>;
   /** Paths that `{name}` in the command stands for, beside its own places. */

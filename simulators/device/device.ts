@@ -11,7 +11,7 @@ import type { Deployment } from '../../harness/contract/deployment.ts';
 import { systemClock } from '../common/clock.ts';
 import { random } from '../common/random.ts';
 import { Agent } from './agent.ts';
-import type { ControlAddress, ControlServer } from './control/server.ts';
+import type { ControlAddress, ControlOption, ControlServer } from './control/server.ts';
 import { ControlError, type ControlTarget, withControlErrors } from './control/target.ts';
 import { DeviceDirectory, KilledError } from './device-directory.ts';
 import { type Environment, withFaults } from './faults/apply.ts';
@@ -91,6 +91,11 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   get controlAddress(): ControlAddress | undefined {
     return this.#control?.address;
+  }
+
+  /** What requests to the control API on a port carry as `Authorization: Bearer TOKEN`; undefined without such a port. */
+  get controlToken(): string | undefined {
+    return this.#control?.token;
   }
 
   get uplink(): Uplink | undefined {
@@ -202,7 +207,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     return infoOf(this.#settings);
   }
 
-  async serveControl(where: ControlAddress): Promise<void> {
+  async serveControl(where: ControlOption): Promise<void> {
     const { serveControl } = await import('./control/server.ts');
     this.#control ??= await asStartError('control', serveControl(withControlErrors(this), where));
   }

@@ -44,8 +44,8 @@ export interface DeviceOptions extends TransportOptions {
   heartbeatMs?: number;
   /** Where an event is before it is delivered: `sync` (default) on the disk, `os` in the page cache, for load. */
   durability?: 'sync' | 'os';
-  /** Serve the control API on a port of 127.0.0.1 (0: any free one) or on a unix socket. */
-  control?: { port: number } | { path: string };
+  /** Serve the control API on a port of 127.0.0.1 (0: any free one; default token: a new one) or on a unix socket. */
+  control?: { port: number; token?: string } | { path: string };
   /** Default: derived from the seed. */
   deviceId?: string;
   /** Default: the device id. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import type { Deviation } from '../../../simulators/console/page/device/document.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import type { ControlOption } from '../../../simulators/device/control/server.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import { duration, FAULTS, parseFault, size } from '../../../simulators/device/faults/parse.ts';
 import type { ProcessSettings } from '../../../simulators/device/process/start.ts';
@@ -13,7 +14,7 @@ import {
   transportUsage,
 } from '../../../simulators/device/transport/index.ts';
 import { requireWritableParent } from '../../../simulators/device/transport/transport.ts';
-import { EXIT, UsageError } from '../../common/usage.ts';
+import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { DIALECTS } from '../../contract/versions.ts';
 import { consoleOptions, uiPortOf } from '../console-options.ts';
 import { behaviourAsked, listAsked } from '../find-behaviour.ts';
@@ -27,6 +28,12 @@ const WRONG = 'Deviations';
 const deviceOptions = {
   ...transportArguments,
   control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where' },
+  'control-token': {
+    type: 'string',
+    describe: 'File with the token of a control API on a port; made if it is missing',
+    defaultText: 'a new token, in the ready line',
+    group: 'Where',
+  },
   ...consoleOptions,
   dir: { type: 'string', describe: 'Directory of the robot (required); created if missing', group: ROBOT },
   retain: {
@@ -138,15 +145,18 @@ function served(args: Arguments): TransportOptions {
   return options;
 }
 
-/** Where `--control` wants the control API: a port or a path. */
-function controlAddress(text: string | undefined): { port: number } | { path: string } | undefined {
+/** Where `--control` wants the control API: a port, which has a token, or a path. */
+async function controlOf({ control: text, 'control-token': file }: Arguments): Promise<ControlOption | undefined> {
+  if (file !== undefined && !/^\d+$/.test(text ?? '')) throw new UsageError('--control-token: needs --control PORT');
   if (text === undefined) return undefined;
   if (!/^\d+$/.test(text)) {
     requireWritableParent('control', text);
     return { path: resolve(text) };
   }
   if (Number(text) > 65_535) throw new UsageError(`--control ${text}: must be a port up to 65535 or a path`);
-  return { port: Number(text) };
+  if (file === undefined) return { port: Number(text) };
+  const { controlTokenIn } = await import('../../../simulators/common/control-guard.ts');
+  return { port: Number(text), token: usage('--control-token', () => controlTokenIn(file)) };
 }
 
 function platform(args: Arguments) {
@@ -224,7 +234,7 @@ export const simulateDeviceCommand = command({
       return EXIT.conformant;
     }
     const settings = settingsOf(args);
-    const control = controlAddress(args.control);
+    const control = await controlOf(args);
     const [{ runDevice }, { optionOf }] = await Promise.all([
       import('../../../simulators/device/process/run.ts'),
       import('../../../simulators/device/start-error.ts'),

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { destination, type Logger, pino } from 'pino';
 import type { PlatformOptions } from '../../../simulators/platform/index.ts';
-import { EXIT, UsageError } from '../../common/usage.ts';
+import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { behaviourAsked, listAsked } from '../find-behaviour.ts';
@@ -183,15 +183,6 @@ async function behaviourOf(args: SimulatePlatformArguments): Promise<PlatformOpt
 async function known() {
   const { platformDefects, platformVariants } = await import('../../../simulators/defects/platform/index.ts');
   return { simulator: 'platform', defects: platformDefects, variants: platformVariants } as const;
-}
-
-/** An error of a parser becomes a usage error that names the option. */
-function usage<T>(option: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new UsageError(`${option}: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }
 
 /** Nothing logs these on purpose. They are masked in case something does. */

@@ -29,10 +29,19 @@ import {
 /** Milliseconds: a control API answers within 60 seconds (`fixtures/control.md`). */
 const CALL_MS = 60_000;
 
+/** Environment variable with the token of a control API. */
+export const CONTROL_TOKEN = 'MUSTER_CONTROL_TOKEN';
+const WANTED = `. Its token is taken from ${CONTROL_TOKEN}, or from the file of --control-token`;
+
+const authorization = (token: string | undefined): Record<string, string> =>
+  token === undefined ? {} : { authorization: `Bearer ${token}` };
+
 /** How long a call may take, and what ends it early. `http`: a client of the same address whose connections are shared. */
 export interface HttpControlOptions {
   timeoutMs?: number;
   signal?: AbortSignal;
+  /** Sent as `Authorization: Bearer TOKEN`. */
+  token?: string;
   http?: HttpClient;
 }
 
@@ -43,6 +52,7 @@ export class HttpControl implements Control {
   readonly #http: HttpClient;
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal | undefined;
+  readonly #token: string | undefined;
 
   /** `address`: an `http(s)://` URL, a port, or the path of a unix socket. `timeoutMs` of one call: default 60 000. */
   constructor(address: string, options: HttpControlOptions = {}) {
@@ -51,7 +61,9 @@ export class HttpControl implements Control {
     this.#address = address;
     this.#timeoutMs = options.timeoutMs ?? CALL_MS;
     this.#signal = options.signal;
-    this.#http = options.http ?? new HttpClient({ endpoint, basePath: path });
+    this.#token = options.token;
+    const headers = authorization(options.token);
+    this.#http = options.http ?? new HttpClient({ endpoint, basePath: path, headers });
   }
 
   info(): Promise<ControlInfo> {
@@ -81,13 +93,18 @@ export class HttpControl implements Control {
     return curlLine({
       ...{ method, socketPath, timeoutMs: this.#timeoutMs },
       url: `${origin}${this.#http.basePath}${path}`,
-      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+      headers: { ...authorization(this.#token), ...(body !== undefined && { 'content-type': 'application/json' }) },
       body: body === undefined ? undefined : JSON.stringify(body),
-      variable: () => undefined,
+      variable: (secret) => (secret === this.#token ? CONTROL_TOKEN : undefined),
     });
   }
   bound(signal: AbortSignal): HttpControl {
-    return new HttpControl(this.#address, { http: this.#http, timeoutMs: this.#timeoutMs, signal });
+    const same = {
+      http: this.#http,
+      timeoutMs: this.#timeoutMs,
+      ...(this.#token !== undefined && { token: this.#token }),
+    };
+    return new HttpControl(this.#address, { ...same, signal });
   }
   close(): Promise<void> {
     return this.#http.close();
@@ -99,7 +116,7 @@ export class HttpControl implements Control {
     if (response.status < 200 || response.status > 299) {
       const refused = response.status >= 400 && response.status < 500;
       throw new (refused ? ControlRefused : ControlError)(
-        `${what} answered ${response.status}: ${cut(response.text, 300)}`,
+        `${what} answered ${response.status}: ${cut(response.text, 300)}${response.status === 401 ? WANTED : ''}`,
       );
     }
     if (answer === undefined) return undefined as T;

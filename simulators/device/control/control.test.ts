@@ -148,7 +148,7 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
   });
 });
 
-test('a web page cannot drive a device over its control port', async () => {
+test('only who knows its token drives a device over its control port, and no web page does', async () => {
   using home = scratch();
   await using device = await simulateDevice({
     dir: `${home.path}/robot`,
@@ -157,7 +157,8 @@ test('a web page cannot drive a device over its control port', async () => {
   });
   const address = device.controlAddress;
   const port = address !== undefined && 'port' in address ? address.port : 0;
-  const status = (headers: Record<string, string | string[]>): Promise<number> =>
+  const authorized = { authorization: `Bearer ${device.controlToken}` };
+  const status = (headers: Record<string, string | string[]>, body = ''): Promise<number> =>
     new Promise((resolve, reject) => {
       const asked = { host: '127.0.0.1', port, path: '/stop', method: 'POST', headers, agent: false };
       const request = http.request(asked, (response) => {
@@ -165,7 +166,7 @@ test('a web page cannot drive a device over its control port', async () => {
         resolve(response.statusCode ?? 0);
       });
       request.once('error', reject);
-      request.end();
+      request.end(body);
     });
   for (const headers of [
     { Origin: 'https://evil.example' },
@@ -174,9 +175,12 @@ test('a web page cannot drive a device over its control port', async () => {
     { Host: 'evil.example' },
     { Host: `evil.example:${port}` },
   ])
-    expect(await status(headers)).toBe(403);
+    expect(await status({ ...authorized, ...headers })).toBe(403);
+  expect(await status({})).toBe(401);
+  expect(await status({ authorization: `Bearer ${'x'.repeat(43)}` })).toBe(401);
+  expect(await status({ ...authorized, 'content-type': 'text/plain' }, '{}')).toBe(415);
   expect(device.running).toBe(true);
-  expect(await status({})).toBe(204);
+  expect(await status({ ...authorized, 'content-type': 'application/json' }, '{}')).toBe(204);
   expect(device.running).toBe(false);
 });
 

@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs';
 import http from 'node:http';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
-import { foreign } from '../../common/control-guard.ts';
+import { controlRefusal, newControlToken } from '../../common/control-guard.ts';
 import { percentDecoded } from '../../common/percent.ts';
 import { type Listener, listening } from '../transport/transport.ts';
 import { listenUnix } from '../transport/unix.ts';
@@ -15,9 +15,14 @@ const LARGEST_BODY = 33_554_432;
 /** A port of 127.0.0.1 (0 for a free one), or the path of a unix socket. */
 export type ControlAddress = { port: number } | { path: string };
 
+/** Where to serve. On a port every request has to carry `token`; default: a new one. */
+export type ControlOption = { port: number; token?: string } | { path: string };
+
 /** A control API that is served. */
 export interface ControlServer extends AsyncDisposable {
   readonly address: ControlAddress;
+  /** What requests carry as `Authorization: Bearer TOKEN`; undefined on a unix socket, whose mode says who may open it. */
+  readonly token: string | undefined;
   close(): Promise<void>;
 }
 
@@ -39,11 +44,13 @@ const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
 ];
 
 /** Serves until it is closed. Rejects with the system's error when the address cannot be used. */
-export async function serveControl(target: ControlTarget, where: ControlAddress): Promise<ControlServer> {
+export async function serveControl(target: ControlTarget, where: ControlOption): Promise<ControlServer> {
+  const token = 'path' in where ? undefined : (where.token ?? newControlToken());
   const server = http.createServer((request, response) => {
-    const refusal = 'path' in where ? undefined : foreign(request);
+    const refusal = token === undefined ? undefined : controlRefusal(request, token);
     if (refusal) {
-      const { status, code, message } = refusal;
+      const { status, code, message, headers = {} } = refusal;
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       send(response, status, { error: { code, params: {}, message } });
       return;
     }
@@ -75,7 +82,7 @@ export async function serveControl(target: ControlTarget, where: ControlAddress)
     });
     return closing;
   };
-  return { address, close, [Symbol.asyncDispose]: close };
+  return { address, token, close, [Symbol.asyncDispose]: close };
 }
 
 async function answer(

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import pino from 'pino';
 import type { Deviation } from '../../console/page/device/document.ts';
-import { type ControlAddress, type ControlServer, serveControl } from '../control/server.ts';
+import { type ControlOption, type ControlServer, serveControl } from '../control/server.ts';
 import { asStartError } from '../start-error.ts';
 import type { DeviceConsole } from './device-console.ts';
 import { type ProcessSettings, type Ready, readyOf, startDevice } from './start.ts';
@@ -11,7 +11,7 @@ import { SupervisedDevice } from './supervisor.ts';
 /** Where a device is looked at and driven. */
 export interface Outside {
   /** Of the control API. */
-  control?: ControlAddress;
+  control?: ControlOption;
   /** Port of the console; 0: any free one. */
   uiPort?: number;
   /** What the console can switch on. */
@@ -62,7 +62,10 @@ async function supervised(settings: ProcessSettings, outside: Outside, log: pino
     if (control !== undefined) server = await asStartError('control', serveControl(device, control));
     await device.start();
     const ui = await page?.serve(device, uiPort ?? 0);
-    return { ready: { ...(device.ready as Ready), ...placeOf(server), ...(ui !== undefined && { ui }) }, close };
+    return {
+      ready: { ...(device.ready as Ready), ...placeOf(server, control), ...(ui !== undefined && { ui }) },
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -72,10 +75,13 @@ async function supervised(settings: ProcessSettings, outside: Outside, log: pino
 const consoleOf = async (...args: ConstructorParameters<typeof DeviceConsole>): Promise<DeviceConsole> =>
   new (await import('./device-console.ts')).DeviceConsole(...args);
 
-function placeOf(server: ControlServer | undefined): { control?: string | number } {
+/** A token that the user has keeps to its file. */
+function placeOf(server: ControlServer | undefined, asked: ControlOption | undefined) {
   if (server === undefined) return {};
-  const { address } = server;
-  return { control: 'path' in address ? address.path : address.port };
+  const { address, token } = server;
+  if ('path' in address) return { control: address.path };
+  const known = asked !== undefined && 'token' in asked;
+  return { control: address.port, ...(!known && { control_token: token }) };
 }
 
 function untilSignal(): Promise<NodeJS.Signals> {
