@@ -148,6 +148,7 @@ export class HttpClient {
       const { recorded } = exchange;
       recorded.response_body = this.recorder.bytes(bytes);
       recorded.duration_ms = performance.now() - exchange.started;
+      this.recorder.ended(recorded);
       return wholeAnswer(open, bytes);
     } catch (error) {
       throw this.#failed(exchange, error);
@@ -277,6 +278,7 @@ export class HttpClient {
         ? new NoAnswer(`${what}: ${error.message}`, { cause: error })
         : classify(error, what);
     recorded.error = this.recorder.error(failure.message);
+    this.recorder.ended(recorded);
     return failure;
   }
 }

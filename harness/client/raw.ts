@@ -59,6 +59,7 @@ export async function exchange(
   const started = performance.now();
   const socket = await http.connect({ timeoutMs: options.within }).catch((error: unknown) => {
     recorded.error = http.recorder.error(describe(error));
+    http.recorder.ended(recorded);
     throw error;
   });
   socket.setNoDelay(true);
@@ -77,6 +78,7 @@ export async function exchange(
     throw error;
   } finally {
     recorded.duration_ms = performance.now() - started;
+    http.recorder.ended(recorded);
     socket.destroy();
   }
 }

@@ -1,5 +1,6 @@
 /** Records what was sent and received, so that a finding can show its exchanges and a `curl` line that repeats the last. */
 import { Redactor } from './redact.ts';
+import { type Mark, type StreamMarks, Timeline } from './timeline.ts';
 
 /** One exchange, already redacted. Bodies are cut to 4096 characters, URLs to 2000, the values of headers to 1000. */
 export interface Recorded {
@@ -35,6 +36,7 @@ export type Step = { readonly drive: Drive } | { readonly exchange: Recorded };
 export interface Snapshot {
   readonly exchanges: readonly Recorded[];
   readonly steps: readonly Step[];
+  readonly marks: readonly Mark[];
 }
 
 const BODY_LIMIT = 4096;
@@ -53,15 +55,25 @@ export function cut(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}…`;
 }
 
+/** Path and query of a URL; the whole text where it is none. */
+function pathOf(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? url : parsed.pathname + parsed.search;
+}
+
 /** The exchanges of one check, and the calls that drove the target between them, redacted. */
 export class Recorder {
   readonly redactor: Redactor;
   readonly #exchanges: Recorded[] = [];
   readonly #steps: Step[] = [];
+  readonly #timeline: Timeline;
+  readonly #markOf = new WeakMap<object, Mark>();
   #driven = false;
+  #keptMarks = 0;
 
   constructor(redactor: Redactor = new Redactor()) {
     this.redactor = redactor;
+    this.#timeline = new Timeline((text, limit) => redactor.excerpt(text, limit));
   }
 
   get exchanges(): readonly Recorded[] {
@@ -73,6 +85,25 @@ export class Recorder {
     return this.#steps.length > MOST_STEPS ? undefined : this.#steps;
   }
 
+  /** What the check did and saw, on one axis of time. */
+  get timeline(): Mark[] {
+    return this.#timeline.marks;
+  }
+
+  /** The whole answer to an exchange is there, or what went wrong; or control has answered a drive. */
+  ended(step: Recorded | Drive): void {
+    const mark = this.#markOf.get(step);
+    if (mark === undefined) return;
+    if ('what' in step) this.#timeline.ended(mark);
+    else this.#timeline.ended(mark, step.error === undefined ? `→ ${step.status ?? 'no answer'}` : '→ no answer');
+  }
+
+  /** The answer to that exchange is an event stream. */
+  stream(exchange: Recorded): StreamMarks | undefined {
+    const mark = this.#markOf.get(exchange);
+    return mark && this.#timeline.stream(mark);
+  }
+
   /** Whether the check has driven the target. */
   get driven(): boolean {
     return this.#driven;
@@ -81,11 +112,12 @@ export class Recorder {
   /** Forgets all steps but those that drove the target. Returns their number, for `clear`. */
   keepDrives(): number {
     this.#steps.splice(0, this.#steps.length, ...this.#steps.filter((step) => 'drive' in step));
+    this.#keptMarks = this.#timeline.keepDrives();
     return this.#steps.length;
   }
 
-  /** Keeps a call that drives the target, redacted, before it is made. The object comes back so that its ids can be added. */
-  drove({ what, line }: { what: string; line?: string | undefined }): Drive {
+  /** Keeps a call that drives the target, redacted, before it is made. `restarts`: it stops or starts the agent. The object comes back so that its ids can be added. */
+  drove({ what, line, restarts = false }: { what: string; line?: string | undefined; restarts?: boolean }): Drive {
     const clean = line === undefined ? undefined : this.redactor.text(line);
     // A line without its secret does not work.
     const last = this.#exchanges.at(-1);
@@ -96,6 +128,7 @@ export class Recorder {
       ...(waiting ? { beside: true } : {}),
     };
     this.#driven = true;
+    this.#markOf.set(drive, this.#timeline.add(restarts ? 'restart' : 'drive', drive.what));
     this.#step({ drive });
     return drive;
   }
@@ -115,6 +148,7 @@ export class Recorder {
     };
     this.#exchanges.push(clean);
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
+    this.#markOf.set(clean, this.#timeline.add('request', `${clean.method} ${pathOf(clean.url)}`));
     this.#step({ exchange: clean });
     return clean;
   }
@@ -149,17 +183,19 @@ export class Recorder {
   clear(kept = 0): void {
     this.#exchanges.length = 0;
     this.#steps.length = Math.min(kept, this.#steps.length);
+    this.#timeline.keepFirst(kept === 0 ? 0 : this.#keptMarks);
   }
 
   /** What it holds now, for `restore`. */
   snapshot(): Snapshot {
-    return { exchanges: [...this.#exchanges], steps: [...this.#steps] };
+    return { exchanges: [...this.#exchanges], steps: [...this.#steps], marks: this.#timeline.snapshot() };
   }
 
   /** Goes back to what it held before. */
-  restore({ exchanges, steps }: Snapshot): void {
+  restore({ exchanges, steps, marks }: Snapshot): void {
     this.#exchanges.splice(0, this.#exchanges.length, ...exchanges);
     this.#steps.splice(0, this.#steps.length, ...steps);
+    this.#timeline.restore(marks);
   }
 
   /** One step more than the most shows that some are missing. */

@@ -16,6 +16,7 @@ import {
   SseParser,
 } from './sse-parser.ts';
 import { type Wait, waitFor } from './stream-wait.ts';
+import type { StreamMarks } from './timeline.ts';
 
 export { StreamEnded, StreamTimeout, type Wait } from './stream-wait.ts';
 
@@ -65,7 +66,9 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
     },
     ...(options.within === undefined ? {} : { timeoutMs: options.within }),
   });
-  return new EventStream(response, options, (text, ended) => http.recorder.body(text, { ended }));
+  http.recorder.ended(response.recorded);
+  const marks = response.status === 200 ? http.recorder.stream(response.recorded) : undefined;
+  return new EventStream(response, options, (text, ended) => http.recorder.body(text, { ended }), marks);
 }
 
 /** An open event stream. Frames are given out one after the other by `next`. Memory is bounded whatever comes. */
@@ -82,6 +85,7 @@ export class EventStream {
   readonly #parser: SseParser;
   readonly #response: OpenResponse;
   readonly #redact: (text: string, ended: boolean) => string;
+  readonly #marks: StreamMarks | undefined;
   readonly #changes = new Changes();
   readonly #done: Promise<void>;
   readonly #head = new Bytes(MAX_OTHER_BODY);
@@ -96,17 +100,23 @@ export class EventStream {
     response: OpenResponse,
     options: OpenEvents = {},
     redact: (text: string, ended: boolean) => string = (text) => text,
+    marks?: StreamMarks,
   ) {
     this.status = response.status;
     this.headers = response.headers;
     this.#response = response;
     this.#redact = redact;
+    this.#marks = marks;
     this.#cutAt = options.cutAfterBytes ?? Number.POSITIVE_INFINITY;
     this.#paused = options.paused ?? false;
     this.#parser = new SseParser({
-      frame: (frame) => this.frames.push(frame),
+      frame: (frame) => {
+        this.frames.push(frame);
+        this.#marks?.came('frame', `${frame.id ?? 'no id'} ${frame.event ?? ''}`.trimEnd());
+      },
       comment: (comment) => {
         this.comments.push(comment);
+        this.#marks?.came('heartbeat', comment.text === '' ? 'a comment without text' : `: ${comment.text}`);
         this.comments.read(this.comments.length);
       },
     });
@@ -250,6 +260,7 @@ export class EventStream {
   #end(by: StreamEnd, reason: string): void {
     if (this.#ended !== undefined) return;
     this.#ended = { by, reason, at: performance.now() };
+    this.#marks?.ended(by === 'closed' || by === 'cut' || by === 'too large' ? 'cut' : 'end', reason);
     const text = this.#redact(this.head(), by === 'server' && this.#bytes <= MAX_OTHER_BODY);
     if (text !== '') this.#response.recorded.response_body = text;
     this.#parser.end();

@@ -3,7 +3,6 @@
 import type { Recorded } from '../client/recorder.ts';
 import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING, trusted } from '../common/html.ts';
-import { PALETTE } from '../common/palette.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { summarise } from '../runner/summary.ts';
@@ -26,6 +25,9 @@ import {
   tally,
   worst,
 } from './groups.ts';
+import { SCRIPT } from './html-script.ts';
+import { STYLE } from './html-style.ts';
+import { timelineOf } from './timeline.ts';
 import { headlineOf, isUndriven, showsCoverage, toneOf } from './verdict.ts';
 
 const POLICY =
@@ -42,13 +44,14 @@ function page(report: Report): string {
 <meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${word}: ${report.api} ${cutTo(report.target.address, BRIEF)}</title>
 <style>${trusted(STYLE)}</style></head><body><main>
 ${banner(report)}
+${reached ? SEARCH : NOTHING}
 ${findings('Failed', report, 'fail')}
 ${reached ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : NOTHING}${grouped('Stale in the baseline', report.checks, 'fixed')}
 ${findings('Warned', report, 'warn')}
 ${
   reached
     ? html`<h2>Checks by section of the specification</h2>${chips(report)}${bySection(report.checks).map(section)}
-${observed(report)}${grouped('Not applicable', report.checks, 'not_applicable')}`
+${observed(report)}${undecided(report)}`
     : NOTHING
 }${grouped('Known, excused by the baseline', report.checks, 'known')}
 <footer>muster ${report.muster} · requirements of ${report.requirements_version} · ${report.started_at}</footer>
@@ -70,20 +73,27 @@ ${reached ? html`<div class="bar" role="img" aria-label="${counts(report.summary
 /** How much was decided, and what to add to have the rest decided too. */
 function coverage(report: Report): Markup {
   if (!showsCoverage(report)) return NOTHING;
-  const { checks, decided: count, undecided } = report.coverage;
-  return html`<p><b>${count} of ${checks} checks decided</b>${isUndriven(report.coverage) ? html`; nothing was driven (<code>muster explain drive</code>)` : NOTHING}.</p>${
-    undecided.length === 0
-      ? NOTHING
-      : html`<ul class="undecided">${undecided.map(
-          ({ checks: number, why, add }) =>
-            html`<li>${number} ${why}${add === undefined ? NOTHING : html`: add <code>${add}</code>`}</li>`,
-        )}</ul>`
-  }`;
+  const { checks, decided: count, undecided: open } = report.coverage;
+  return html`<p><b>${count} of ${checks} checks decided</b>${isUndriven(report.coverage) ? html`; nothing was driven (<code>muster explain drive</code>)` : NOTHING}.${open.length === 0 ? NOTHING : html` <a href="#undecided">What was not decided, and how to decide it</a>`}</p>`;
 }
 
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const present = (report: Report): Outcome[] => BY_WEIGHT.filter((outcome) => report.summary[outcome] > 0);
+
+/** Shown by the script, which does the searching. */
+const SEARCH = html`<form class="search" role="search" hidden><label>Search <input type="search" placeholder="id, words of a requirement, a header, a body …"></label><output aria-live="polite"></output></form>`;
+
+/** What the run left open, and what to add to the command line to have it decided. */
+function undecided(report: Report): Markup {
+  const { undecided: open } = report.coverage;
+  if (open.length === 0) return NOTHING;
+  const rows = open.map(
+    ({ checks: number, why, add }) =>
+      html`<tr><td class="n">${number}</td><td>${why}</td><td>${add === undefined ? html`<span class="soft">nothing to add</span>` : html`add <code>${add}</code>`}</td></tr>`,
+  );
+  return html`<h2 id="undecided">Not decided, and how to decide it (${open.reduce((sum, { checks: number }) => sum + number, 0)})</h2><table><thead><tr><th scope="col" class="n">checks</th><th scope="col">why</th><th scope="col">how</th></tr></thead><tbody>${rows}</tbody></table>${grouped('Not applicable', report.checks, 'not_applicable')}`;
+}
 
 function chips(report: Report): Markup {
   return html`<div class="chips">${present(report).map(
@@ -102,14 +112,14 @@ function findings(heading: string, report: Report, outcome: 'fail' | 'warn'): Ma
 
 function section({ section: number, title, checks }: SectionGroup): Markup {
   const state = worst(checks);
-  return html`<details class="section ${state}"><summary><span class="mark">${SYMBOLS[state]}</span><span class="grow">${number} ${title}</span><span class="soft">${counts(summarise(checks))}</span></summary><div class="body">${checks.map(check)}</div></details>
+  return html`<details class="section ${state}"><summary><span class="mark">${SYMBOLS[state]}</span><span class="grow">${number} ${title}</span><span class="soft">${counts(summarise(checks))}</span></summary><div class="body">${anchor(`section-${number}`)}${checks.map(check)}</div></details>
 `;
 }
 
 function check(result: CheckResult): Markup {
   const detailed = result.outcome === 'fail' || result.outcome === 'warn';
   const id = html`<code>${result.id}</code>`;
-  return html`<div class="check ${result.outcome}" data-outcome="${result.outcome}"><span class="mark">${SYMBOLS[result.outcome]}</span><div class="what">${detailed ? html`<a href="#${result.id}">${id}</a>` : id} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>${result.reason === undefined ? NOTHING : html`<p class="soft">${printable(result.reason)}</p>`}</div><span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
+  return html`<div class="check ${result.outcome}" data-outcome="${result.outcome}"><span class="mark">${SYMBOLS[result.outcome]}</span><div class="what">${detailed ? html`<a href="#${result.id}">${id}</a>` : html`${anchor(result.id)}${id}`} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>${result.clause === undefined ? NOTHING : html`<p class="soft quoted">“${printable(result.clause)}”</p>`}${result.reason === undefined ? NOTHING : html`<p class="soft">${printable(result.reason)}</p>`}</div><span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
 }
 
 function grouped(
@@ -144,17 +154,28 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
   const exchanges = result.exchanges ?? [];
   const line = tryLine(result);
   const again = result.replay_command;
-  return html`<details class="finding ${result.outcome}" id="${result.id}" ${open ? html`open` : NOTHING}>
+  return html`<details class="finding ${result.outcome}" data-id="${result.id}" ${open ? html`open` : NOTHING}>
 <summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}</span><span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
-<div class="body"><p>${printable(result.requirement)}</p>
+<div class="body">${anchor(result.id)}<p>${printable(result.requirement)}</p>${clause(result)}
 <dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : html`<p class="soft">Smallest counterexample</p><pre>${printable(smallest)}</pre>`}
+${timelineOf(result.timeline ?? [])}
 ${line === undefined ? NOTHING : html`<p class="soft">Try it</p>${copied(line)}`}
 ${scripted(result)}
 ${exchanges.length === 0 ? NOTHING : html`<p class="soft">Exchanges</p><pre>${exchanges.map(exchange).join('\n\n')}</pre>`}
 ${again === undefined ? NOTHING : html`<p class="soft">Run it again</p>${copied(again)}`}
 ${followers(consequences)}${held(blocked)}</div></details>
 `;
+}
+
+/** Where links to a check lead: within what is closed, so that a browser opens it, with or without a script. */
+const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
+
+/** The words of the specification, with a link to all checks of its section. */
+function clause({ clause: quoted, section: number }: CheckResult): Markup {
+  if (quoted === undefined)
+    return html`<p class="soft">The specification says nothing of it in these words; see section ${number}.</p>`;
+  return html`<blockquote>${printable(quoted)}<cite><a href="#section-${number}">Section ${number} ${sectionTitle(number)}</a></cite></blockquote>`;
 }
 
 /** The script that drives the target, which few readers need at once. */
@@ -190,97 +211,3 @@ const copied = (line: string): Markup =>
 function exchange(recorded: Recorded): string {
   return [headline(recorded), ...bodyLines(recorded).map((line) => `  ${line}`)].join('\n');
 }
-
-/** Style sheet of the HTML report: light and dark, from a phone to a wide screen. */
-const STYLE = `
-${PALETTE}*{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{max-width:62rem;margin:0 auto;padding:1.25rem 1rem 4rem}
-h1{font-size:1.7rem;line-height:1.2;margin:0}
-h2{font-size:1.1rem;margin:2.25rem 0 .6rem}
-p{margin:.35rem 0}
-a{color:inherit}
-code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.86em}
-code{overflow-wrap:anywhere}
-.soft{color:var(--soft)}
-.banner{border-left:.45rem solid var(--tone);background:var(--card);padding:1.1rem 1.25rem;border-radius:.5rem;box-shadow:0 1px 3px #0002}
-.banner h1{color:var(--tone)}
-.bar{display:flex;height:.6rem;border-radius:.3rem;overflow:hidden;margin:1rem 0 .6rem;gap:2px}
-.bar i{background:var(--tone);min-width:3px}
-.chips{display:flex;flex-wrap:wrap;gap:.4rem;margin:.5rem 0}
-.chip{border:1px solid var(--line);background:var(--card);color:inherit;border-radius:1rem;padding:.15rem .7rem;font:inherit;font-size:.88rem;cursor:pointer}
-.chip b{color:var(--tone)}
-.chip[aria-pressed=true]{background:var(--tone);color:var(--ground);border-color:var(--tone)}
-.chip[aria-pressed=true] b{color:inherit}
-dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.15rem 1rem;margin:.8rem 0 0;font-size:.92rem}
-dt{color:var(--soft)}
-dd{margin:0;overflow-wrap:anywhere}
-details{background:var(--card);border:1px solid var(--line);border-radius:.5rem;margin:.4rem 0}
-summary{cursor:pointer;padding:.55rem .9rem;display:flex;flex-wrap:wrap;gap:.15rem .7rem;align-items:baseline;list-style:none}
-summary::-webkit-details-marker{display:none}
-summary::before{content:"▸";color:var(--soft);width:.8rem}
-details[open]>summary::before{content:"▾"}
-summary .grow{flex:1 1 12rem;overflow-wrap:anywhere}
-.brief{flex-basis:100%;padding-left:3.2rem;color:var(--tone);font-size:.92rem;overflow-wrap:anywhere}
-details[open]>summary .brief,.brief:empty{display:none}
-.all{font:inherit;font-size:.8rem;font-weight:400;color:inherit;background:none;border:1px solid var(--line);border-radius:.35rem;padding:.15rem .6rem;margin-left:.5rem;cursor:pointer}
-.body{padding:0 .9rem .9rem 2.3rem}
-.mark{color:var(--tone);font-weight:700;min-width:1rem}
-.finding{border-left:.3rem solid var(--tone)}
-pre,.line pre{background:var(--code);border:1px solid var(--line);border-radius:.35rem;padding:.6rem .75rem;margin:.4rem 0;overflow-x:auto;white-space:pre}
-.line{display:flex;gap:.4rem;align-items:flex-start}
-.line pre{flex:1;min-width:0;white-space:pre-wrap;overflow-wrap:anywhere}
-.body p.soft{margin-top:.8rem;margin-bottom:0;font-size:.9rem}
-.copy{font:inherit;font-size:.8rem;border:1px solid var(--line);background:var(--card);color:inherit;border-radius:.35rem;padding:.35rem .6rem;margin-top:.4rem;cursor:pointer}
-.undecided{margin:.2rem 0 .5rem;padding-left:1.2rem;color:var(--soft);font-size:.92rem}
-.wrap{white-space:pre-wrap!important;overflow-wrap:anywhere}
-.good{color:var(--pass)}.bad{color:var(--fail)}
-ul.ids{margin:.2rem 0 .8rem;padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.25rem .8rem}
-.check{border-top:1px solid var(--line);padding:.4rem 0;display:flex;gap:.6rem;align-items:baseline;flex-wrap:wrap}
-.check:first-child{border-top:0}
-.check .what{flex:1 1 16rem;min-width:0}
-[hidden]{display:none!important}
-footer{margin-top:3rem;color:var(--soft);font-size:.85rem}
-@media(max-width:40rem){.observed{grid-template-columns:minmax(0,1fr)}.observed dd{margin-bottom:.5rem}.brief{padding-left:0}.body{padding-left:.9rem}dl{gap:.15rem .7rem}.banner{padding:1rem}h1{font-size:1.4rem}}
-@media print{.chips,.copy,.all{display:none}details{break-inside:avoid}}
-`;
-
-/** Filtering by outcome and copying of commands; the report reads the same without it. */
-const SCRIPT = `
-const chips=[...document.querySelectorAll('.chip')];
-for(const chip of chips)chip.addEventListener('click',()=>{
-  const on=chip.getAttribute('aria-pressed')!=='true';
-  for(const other of chips)other.setAttribute('aria-pressed',String(other===chip&&on));
-  const wanted=on?chip.dataset.outcome:undefined;
-  for(const check of document.querySelectorAll('.check'))check.hidden=wanted!==undefined&&check.dataset.outcome!==wanted;
-  for(const section of document.querySelectorAll('.section')){
-    const any=[...section.querySelectorAll('.check')].some((check)=>!check.hidden);
-    section.hidden=!any;
-    if(wanted!==undefined&&any)section.open=true;
-  }
-});
-for(const button of document.querySelectorAll('.all')){
-  button.hidden=false;
-  button.addEventListener('click',()=>{
-    const open=button.textContent==='open all';
-    for(const finding of button.closest('section').querySelectorAll('.finding'))finding.open=open;
-    button.textContent=open?'close all':'open all';
-  });
-}
-const show=()=>{
-  const finding=document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for(let at=finding;at;at=at.parentElement)if(at.localName==='details')at.open=true;
-  finding?.scrollIntoView();
-};
-addEventListener('hashchange',show);
-if(location.hash)show();
-for(const link of document.querySelectorAll('.check a'))link.addEventListener('click',()=>setTimeout(show));
-addEventListener('beforeprint',()=>{for(const finding of document.querySelectorAll('.finding'))finding.open=true});
-for(const button of document.querySelectorAll('.copy')){
-  button.hidden=!navigator.clipboard;
-  button.addEventListener('click',async()=>{
-    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
-    button.textContent='copied';
-  });
-}
-`;

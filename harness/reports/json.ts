@@ -1,5 +1,6 @@
 /** The JSON report: the run's own data, unchanged. Its shape is published as `fixtures/schemas/report.schema.json`. */
 import Type from 'typebox';
+import { MARK_KINDS } from '../client/timeline.ts';
 import { printableJson } from '../common/terminal.ts';
 import { oneOf, shape, Timestamp } from '../contract/shape.ts';
 import { APIS, CAPABILITIES, LEVELS, OUTCOMES } from '../runner/types.ts';
@@ -29,11 +30,23 @@ const exchange = Type.Object({
   curl: text,
 });
 
+const mark = Type.Object({
+  at_ms: Type.Number({ minimum: 0, description: 'Since the check began' }),
+  until_ms: Type.Optional(
+    Type.Number({ minimum: 0, description: 'Its end; absent for a moment, and for what had not ended' }),
+  ),
+  kind: oneOf(MARK_KINDS),
+  what: text,
+  stream: Type.Optional(Type.Integer({ minimum: 1, description: 'The stream, by number, that it belongs to' })),
+  count: Type.Optional(Type.Integer({ minimum: 2, description: 'How many there were in a burst' })),
+});
+
 const check = Type.Object({
   id: text,
   level: oneOf(LEVELS),
   section: text,
   requirement: text,
+  clause: Type.Optional(Type.String({ description: 'The sentence of the specification that it rests on, quoted' })),
   requirement_id: text,
   outcome: oneOf(OUTCOMES),
   duration_ms: Type.Number({ minimum: 0 }),
@@ -64,6 +77,9 @@ const check = Type.Object({
   fault: Type.Optional(Type.Literal(true, { description: 'Muster itself went wrong' })),
   replay_command: Type.Optional(Type.String({ description: 'Runs this check alone again' })),
   exchanges: Type.Optional(Type.Array(exchange)),
+  timeline: Type.Optional(
+    Type.Array(mark, { description: 'What the check did and saw: its last marks, in the order in which they began' }),
+  ),
 });
 
 const undecided = Type.Object({

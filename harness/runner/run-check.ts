@@ -86,6 +86,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     level: requirement.level,
     section: requirement.section,
     requirement: requirement.text,
+    ...(requirement.clause !== undefined && { clause: requirement.clause }),
     requirement_id: requirement.id,
     duration_ms: Math.round(performance.now() - started),
     ...ended,
@@ -266,10 +267,12 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
 function evidence(recorder: Recorder): Partial<CheckResult> {
   const exchanges = recorder.exchanges.slice(-SHOWN_EXCHANGES);
   const last = exchanges.at(-1);
-  if (last === undefined) return {};
+  const marks = recorder.timeline;
+  const timeline = marks.length === 0 ? {} : { timeline: marks };
+  if (last === undefined) return timeline;
   const script = scriptOf(recorder.steps);
   const repeating = recorder.driven ? (script === undefined ? {} : { script }) : { curl: last.curl };
-  return { exchanges, ...repeating };
+  return { exchanges, ...timeline, ...repeating };
 }
 
 /** Every check draws from a seed of its own, so that adding or leaving out another changes nothing. */

@@ -232,6 +232,7 @@ function undecided<Context>(
     level: requirement.level,
     section: requirement.section,
     requirement: requirement.text,
+    ...(requirement.clause !== undefined && { clause: requirement.clause }),
     requirement_id: requirement.id,
     outcome,
     duration_ms: 0,

@@ -1,5 +1,6 @@
 /** What a check is, what it is given, and what a run of checks yields. No requirement is known here. */
 import type { Recorded } from '../client/recorder.ts';
+import type { Mark } from '../client/timeline.ts';
 import type { Capability } from '../contract/capabilities.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
@@ -102,6 +103,8 @@ export interface Finding {
   /** POSIX shell script that drives the target and asks it again, in the order of the check. */
   script?: string;
   exchanges?: Recorded[];
+  /** What the check did and saw, on one axis of time. */
+  timeline?: Mark[];
 }
 
 /** What the context of a check may offer to the runner: the say of the target in what becomes of the check. */
@@ -170,6 +173,8 @@ export interface CheckResult extends Partial<Finding> {
   section: string;
   /** The requirement in words. */
   requirement: string;
+  /** The sentence of the specification that it rests on. */
+  clause?: string;
   requirement_id: string;
   outcome: Outcome;
   duration_ms: number;

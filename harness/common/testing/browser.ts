@@ -13,15 +13,24 @@ export const SKIPPED = CHROMIUM === undefined ? ' (skipped: no chromium here)' :
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-background-networking'] });
 
-/** How people read a page. */
-export const FORMS = [
-  { name: 'light', width: 1280, scheme: 'light', media: 'screen', script: true },
+/** How somebody reads a page. */
+export interface Form {
+  name: string;
+  width: number;
+  scheme: 'light' | 'dark';
+  media: 'screen' | 'print';
+  script: boolean;
+}
+
+export const DESK: Form = { name: 'light', width: 1280, scheme: 'light', media: 'screen', script: true };
+export const PAPER: Form = { name: 'paper', width: 800, scheme: 'light', media: 'print', script: true };
+export const FORMS: readonly Form[] = [
+  DESK,
   { name: 'dark', width: 1280, scheme: 'dark', media: 'screen', script: true },
   { name: 'a phone', width: 400, scheme: 'dark', media: 'screen', script: true },
-  { name: 'paper', width: 800, scheme: 'light', media: 'print', script: true },
+  PAPER,
   { name: 'no script', width: 1280, scheme: 'light', media: 'screen', script: false },
-] as const;
-export type Form = (typeof FORMS)[number];
+];
 
 /** Opens a file in a form; expects it to fit, to ask nothing of the network and to have no error. */
 export async function openIn(browser: Browser, form: Form, file: string): Promise<Page> {

@@ -180,7 +180,8 @@ export class CheckControl implements Control, TargetHooks {
     const limit = calls.begin(name);
     const stopped = DRIVES.has(name) ? this.#stopped.signal : undefined;
     const signal = AbortSignal.any([this.#signal, limit, stopped].filter((one) => one !== undefined));
-    const drive = this.#recorder.drove({ what: inWords(call), line: this.#control.line(call) });
+    const restarts = name === 'stop' || name === 'start';
+    const drive = this.#recorder.drove({ what: inWords(call), line: this.#control.line(call), restarts });
     const started = performance.now();
     try {
       const answer = await make(this.#control.bound(signal));
@@ -197,6 +198,8 @@ export class CheckControl implements Control, TargetHooks {
       if (failure === undefined) throw error;
       if (!(failure instanceof ControlRefused)) this.#failure = failure;
       throw failure;
+    } finally {
+      this.#recorder.ended(drive);
     }
   }
 

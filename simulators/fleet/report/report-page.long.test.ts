@@ -6,6 +6,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   CHROMIUM,
+  DESK,
   FORMS,
   openBrowser,
   openIn,
@@ -76,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
   });
 
   it('shows values under the pointer and under a cursor of the keyboard', async () => {
-    await using page = await openIn(browser, FORMS[0], file);
+    await using page = await openIn(browser, DESK, file);
     const area = page.locator('[data-chart=reach] .area');
     const tip = page.locator('.tip');
     await area.hover({ position: { x: 2, y: 50 } });

@@ -1,0 +1,116 @@
+/** The pages of real runs in a real browser: the report of a check, and a comparison of two releases. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deviceDefect } from '../../simulators/defects/device/index.ts';
+import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
+import { runDeviceSuite, startDevice } from '../../suites/device/testing/run.ts';
+import {
+  CHROMIUM,
+  DESK,
+  FORMS,
+  openBrowser,
+  openIn,
+  PAPER,
+  SKIPPED,
+  seriousFindings,
+} from '../common/testing/browser.ts';
+import { htmlFormat } from '../reports/html.ts';
+import { jsonFormat } from '../reports/json.ts';
+import type { Report } from '../runner/types.ts';
+import { runCommand } from './testing/in-process.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-pages-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const place = (name: string): string => join(folder, name);
+
+const REPLAY = 'device.events.replay.exclusive';
+const RESTART = 'device.log.restart';
+const only = [REPLAY, RESTART, 'device.deployment.shape', 'device.events.heartbeat', 'device.loopback.discovery'];
+
+/** Checks a simulated agent, with defects or without. */
+async function checked(...defects: string[]): Promise<Report> {
+  const behaviour = defects.reduce((base, name) => deviceDefect(name).behaviour(base), referenceBehaviour);
+  await using device = await startDevice('unix', behaviour);
+  return await runDeviceSuite({ ...device.address, control: device.control, only, fast: true, alone: true });
+}
+
+describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
+  let browser: Browser;
+  let report: Report;
+  beforeAll(async () => {
+    browser = await openBrowser();
+    report = await checked('replay-inclusive', 'ids-reused-after-restart');
+    const good = await checked();
+    writeFileSync(place('report.html'), htmlFormat.document(report));
+    for (const [name, run] of Object.entries({ bad: report, good }))
+      writeFileSync(place(`${name}.json`), jsonFormat.document(run));
+    await runCommand(['compare', place('good.json'), place('bad.json'), '--report', `html=${place('compare.html')}`]);
+  });
+  afterAll(() => browser.close());
+
+  it.each(FORMS)('shows each finding with its clause and what happened, in $name', async (form) => {
+    await using page = await openIn(browser, form, place('report.html'));
+    for (const { id, clause = '' } of report.checks.filter(({ outcome }) => outcome === 'fail')) {
+      const card = page.locator(`.finding[data-id="${id}"]`);
+      expect(await card.locator('blockquote').first().textContent()).toContain(clause);
+      // The card of a consequence is closed until it is asked for.
+      const open = await card
+        .first()
+        .evaluate(
+          (node: { open?: boolean; closest(selector: string): unknown }) =>
+            node.closest('details:not([open])') === null,
+        );
+      expect(await card.locator('.lanes').first().isVisible()).toBe(open || form.media === 'print');
+    }
+    const replay = page.locator(`.finding[data-id="${REPLAY}"]`);
+    for (const kind of ['drive', 'stream', 'frame'])
+      expect(await replay.locator(`.track .${kind}`).count()).toBeGreaterThan(0);
+    const restart = page.locator(`.finding[data-id="${RESTART}"] .track .restart`);
+    expect(await restart.count()).toBeGreaterThan(0);
+    expect(await page.locator('main').textContent()).toContain('Not decided, and how to decide it');
+  });
+
+  it.each([true, false])('opens what a link leads to (with a script: %s)', async (script) => {
+    const file = pathToFileURL(place('report.html')).href;
+    await using page = await browser.newPage({ javaScriptEnabled: script });
+    for (const id of ['device.deployment.shape', RESTART, 'section-2.1']) {
+      await page.goto('about:blank');
+      await page.goto(`${file}#${id}`);
+      const around = page.locator(`[id="${id}"]`).locator('xpath=ancestor::details[not(@open)]');
+      await expect.poll(() => around.count(), { message: id }).toBe(0);
+    }
+  });
+
+  it('prints everything', async () => {
+    await using page = await openIn(browser, { ...PAPER, script: false }, place('report.html'));
+    for (const text of await page.locator('.check .what p:first-of-type').all())
+      expect(await text.isVisible()).toBe(true);
+    expect(await page.locator('.marks').first().isVisible()).toBe(true);
+  });
+
+  it('finds any text of a finding or a check', async () => {
+    await using page = await openIn(browser, DESK, place('report.html'));
+    const search = page.getByRole('searchbox');
+    await search.fill('exclusive of the cursor');
+    expect(await page.locator('.search output').textContent()).toMatch(/^\d+ match/);
+    expect(await page.locator(`.finding[data-id="${REPLAY}"]`).isVisible()).toBe(true);
+    expect(await page.locator(`.finding[data-id="${RESTART}"]`).isVisible()).toBe(false);
+    await search.fill('no such words');
+    expect(await page.locator('.search output').textContent()).toBe('0 matches');
+    await search.fill('');
+    expect(await page.locator(`.finding[data-id="${RESTART}"]`).isVisible()).toBe(true);
+  });
+
+  const pages = ['report.html', 'compare.html'].flatMap((name) =>
+    FORMS.filter(({ script }) => script).map((form) => ({ file: name, form, as: form.name })),
+  );
+  it.each(pages)('has nothing that axe finds serious: $file in $as', async ({ file, form }) => {
+    await using page = await openIn(browser, form, place(file));
+    await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+});

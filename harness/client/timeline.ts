@@ -1,0 +1,130 @@
+/** What a check did and saw, on one axis of time: the calls that drove the target, requests, and what came on each stream. */
+
+/**
+ * `drive`: control was asked to do something. `restart`: control stopped or started the agent. `request`: one with an answer. `stream`:
+ * an event stream while it was open. `frame` and `heartbeat` came on it; `cut`: this client ended it; `end`: the server did, or it broke.
+ */
+export const MARK_KINDS = ['drive', 'restart', 'request', 'stream', 'frame', 'heartbeat', 'cut', 'end'] as const;
+export type MarkKind = (typeof MARK_KINDS)[number];
+
+/** One thing that happened. Milliseconds since the check began. */
+export interface Mark {
+  at_ms: number;
+  /** For what took time, or came in a burst; absent while it had not ended when the check did. */
+  until_ms?: number;
+  kind: MarkKind;
+  /** In words. */
+  what: string;
+  /** Number of the stream, from 1, that it belongs to. */
+  stream?: number;
+  /** How many there were in the burst. */
+  count?: number;
+}
+
+/** The beginning of a text, with a mark that shows a Redactor where a secret may have been cut too. */
+const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
+
+/** A long check keeps its last marks only. */
+const MOST = 150;
+/** What comes on one stream within this time, milliseconds, is one burst. */
+const BURST_MS = 20;
+/** Characters of a text that are kept, and of one that is shown. */
+const KEPT = 1000;
+const SHOWN = 160;
+
+/** Keeps the marks of one check. */
+export class Timeline {
+  readonly #began = performance.now();
+  #marks: Mark[] = [];
+  #streams = 0;
+  readonly #excerpt: (text: string, limit: number) => string;
+
+  /** `excerpt`: masks secrets and cuts. */
+  constructor(excerpt: (text: string, limit: number) => string) {
+    this.#excerpt = excerpt;
+  }
+
+  /** Copies, redacted: of the many that are forgotten, none needs to be. */
+  get marks(): Mark[] {
+    return this.#marks.map((mark) => ({ ...mark, what: this.#excerpt(mark.what, SHOWN) }));
+  }
+
+  /** What it holds now, for `restore`. */
+  snapshot(): readonly Mark[] {
+    return this.#marks.slice();
+  }
+
+  /** Adds a mark now, and returns it so that its end can be set with `ended`. */
+  add(kind: MarkKind, what: string, stream?: number): Mark {
+    const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT), ...(stream !== undefined && { stream }) };
+    this.#push(mark);
+    return mark;
+  }
+
+  /** That took until now. `more` is added to its words. */
+  ended(mark: Mark, more?: string): void {
+    mark.until_ms = this.#now();
+    if (more !== undefined) mark.what = cut(`${mark.what} ${more}`, KEPT);
+  }
+
+  /** A stream was opened by that request. Returns what adds to it. */
+  stream(request: Mark): StreamMarks {
+    this.#streams += 1;
+    const number = this.#streams;
+    request.kind = 'stream';
+    request.stream = number;
+    delete request.until_ms;
+    return {
+      came: (kind, what) => {
+        if (!this.#marks.includes(request)) return;
+        const last = this.#marks.findLast((mark) => mark.stream === number);
+        const now = this.#now();
+        if (last?.kind === kind && now - (last.until_ms ?? last.at_ms) <= BURST_MS) {
+          last.until_ms = now;
+          last.count = (last.count ?? 1) + 1;
+          // The first and the last of a burst tell what was in it.
+          last.what = cut(`${last.what.split(' … ')[0]} … ${what}`, KEPT);
+          return;
+        }
+        this.add(kind, what, number);
+      },
+      ended: (kind, why) => {
+        if (!this.#marks.includes(request)) return;
+        this.ended(request);
+        this.add(kind, why, number);
+      },
+    };
+  }
+
+  /** Forgets all marks but those of driving. Returns their number, for `keepFirst`. */
+  keepDrives(): number {
+    this.#marks = this.#marks.filter(({ kind }) => kind === 'drive' || kind === 'restart');
+    return this.#marks.length;
+  }
+
+  keepFirst(count: number): void {
+    this.#marks.length = Math.min(count, this.#marks.length);
+  }
+
+  restore(marks: readonly Mark[]): void {
+    this.#marks = marks.slice();
+  }
+
+  #push(mark: Mark): void {
+    this.#marks.push(mark);
+    if (this.#marks.length <= MOST) return;
+    // A stream stays as long as something on it does.
+    const earliest = this.#marks.findIndex(({ kind }) => kind !== 'stream');
+    this.#marks.splice(Math.max(0, earliest), 1);
+  }
+
+  #now(): number {
+    return Math.round((performance.now() - this.#began) * 10) / 10;
+  }
+}
+
+/** Adds to the lane of one stream. */
+export interface StreamMarks {
+  came(kind: 'frame' | 'heartbeat', what: string): void;
+  ended(kind: 'cut' | 'end', why: string): void;
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { Mark } from '../client/timeline.ts';
+import { timelineOf } from './timeline.ts';
+
+const marks: Mark[] = [
+  { at_ms: 100, until_ms: 150, kind: 'drive', what: 'publish 2 events' },
+  { at_ms: 150, until_ms: 200, kind: 'stream', what: 'GET /v0.2/events?after=1 → 200', stream: 1 },
+  { at_ms: 160, kind: 'frame', what: '2 <b>', stream: 1 },
+  { at_ms: 200, kind: 'end', what: 'the server ended the stream', stream: 1 },
+];
+
+test('a finding has a lane for what was driven, and one for each stream, on one axis', () => {
+  const page = timelineOf(marks).markup;
+  expect(page.match(/<div class="lane">/g)).toHaveLength(2);
+  expect(page).toMatch(/driven<\/span>.*<i class="drive" style="left:0%;right:calc\(100% - 50%\)"/s);
+  expect(page).toMatch(/stream 1: after=1<\/span>.*<i class="stream" style="left:50%;right:calc\(100% - 100%\)"/s);
+  expect(page).toContain('<i class="frame" style="left:60%;right:calc(100% - 60%)" title="event: 2 &lt;b&gt;"></i>');
+  expect(page).toMatch(/role="img" aria-label="4 marks over 100 ms: 1 × driven, 1 × stream open, 1 × event, 1 × ended/);
+  expect(page).toMatch(/<time>60 ms<\/time> <span class="soft">stream 1<\/span> event: 2 &lt;b&gt;/);
+});
+
+test('many streams are cut to the last, and one mark alone is no picture', () => {
+  const many = Array.from(
+    { length: 12 },
+    (_, index): Mark => ({ at_ms: index, kind: 'stream', what: 'GET /events', stream: index + 1 }),
+  );
+  const page = timelineOf(many).markup;
+  expect(page.match(/<div class="lane">/g)).toHaveLength(8);
+  expect(page).toContain('the last 8 of 12 streams');
+  expect(timelineOf(marks.slice(0, 1)).markup).toBe('');
+});
