@@ -1,14 +1,6 @@
-/**
- * What a running fleet shows: to a person a few lines that are redrawn on a terminal, or a line now and then elsewhere; to Prometheus its
- * figures at `GET /metrics`.
- */
-
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Counter, Gauge, Registry } from 'prom-client';
+/** What a running fleet shows to a person: a few lines that are redrawn on a terminal, or a line now and then elsewhere. */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { bar, LiveArea, type Output } from '../../../harness/common/terminal.ts';
-import type { Summary } from '../measure/metrics.ts';
 import type { Tick } from '../result/result.ts';
 
 export interface LiveState {
@@ -101,79 +93,3 @@ const entries = (map: Record<string, number>, write: (value: number) => string):
   Object.entries(map)
     .map(([name, value]) => `${name} ${write(value)}`)
     .join('  ');
-
-/** The figures at a scrape. */
-export interface Exposed {
-  tick: Tick | undefined;
-  metrics: Record<string, Summary>;
-  counters: Record<string, number>;
-}
-
-export interface Exposition extends AsyncDisposable {
-  readonly port: number;
-}
-
-/** Serves until disposed. Every sample has the `labels`, e.g. the shard. Rejects when it cannot listen. */
-export async function expose(options: {
-  port: number;
-  host?: string;
-  labels?: Record<string, string>;
-  read(): Exposed;
-}): Promise<Exposition> {
-  const { registry, update } = meters(options.labels ?? {});
-  const server = createServer((request, response) => {
-    if (request.url?.split('?')[0] !== '/metrics') {
-      response.writeHead(404, { 'Content-Type': 'text/plain' }).end('the figures are at /metrics\n');
-      return;
-    }
-    update(options.read());
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host ?? '127.0.0.1', resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
-
-const QUANTILES = { '0.5': 'p50', '0.9': 'p90', '0.99': 'p99', '0.999': 'p999' } as const;
-
-function meters(labels: Record<string, string>): { registry: Registry; update(figures: Exposed): void } {
-  const registry = new Registry();
-  registry.setDefaultLabels(labels);
-  const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Gauge({ name, help, labelNames, registers: [registry] });
-  const robots = gauge('muster_robots', 'Robots by state', 'state');
-  const durations = 'Durations measured so far, by quantile';
-  const quantiles = gauge('muster_duration_milliseconds', durations, 'metric', 'quantile');
-  const counts = gauge('muster_duration_count', 'Number of durations measured so far', 'metric');
-  const help = 'Counters of the run';
-  const events = new Counter({ name: 'muster_events_total', help, labelNames: ['event'], registers: [registry] });
-  const cpu = gauge('muster_cpu_cores', 'Cores used by the generator');
-  const memory = gauge('muster_resident_bytes', 'Resident memory of the generator');
-  return {
-    registry,
-    update: ({ tick, metrics, counters }) => {
-      robots.reset();
-      for (const [state, count] of Object.entries(tick?.robots ?? {})) robots.set({ state }, count);
-      for (const [metric, summary] of Object.entries(metrics)) {
-        for (const [quantile, field] of Object.entries(QUANTILES)) quantiles.set({ metric, quantile }, summary[field]);
-        counts.set({ metric }, summary.count);
-      }
-      events.reset();
-      for (const [event, count] of Object.entries(counters)) events.inc({ event }, count);
-      cpu.set(tick?.cpu ?? 0);
-      memory.set(tick?.rss_bytes ?? 0);
-    },
-  };
-}

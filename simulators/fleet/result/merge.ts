@@ -2,7 +2,7 @@
 import { mergeSnapshots, summariesOf } from '../measure/metrics.ts';
 import { type FleetResult, outcomeOf, type Tick } from './result.ts';
 import { mergeMaps } from './rollout-map.ts';
-import { evaluate, parseThreshold } from './thresholds.ts';
+import { evaluate, parseThreshold, percentilesOf } from './thresholds.ts';
 import { worst } from './verdict.ts';
 
 /** The results cannot be merged; the message says why. */
@@ -54,7 +54,14 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     verdict: worst(results.map((result) => result.verdict)),
     complete: incomplete.length === 0,
     violations: results.flatMap((result) => result.violations).slice(0, 100),
-    thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), { metrics, ...whole, measuredSeconds })),
+    thresholds: [...expressions].map((expr) =>
+      evaluate(parseThreshold(expr), {
+        metrics,
+        counters: whole.counters,
+        percentile: percentilesOf(whole.histograms),
+        measuredSeconds,
+      }),
+    ),
   };
   const { rollouts: _, ...head } = first.result;
   return {

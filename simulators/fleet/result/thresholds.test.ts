@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '../measure/metrics.ts';
-import { checkThreshold, evaluate, type Measured, parseThreshold } from './thresholds.ts';
+import { checkThreshold, evaluate, type Measured, parseThreshold, percentilesOf } from './thresholds.ts';
 
 const durations = new Metrics();
 for (let ms = 1; ms <= 1000; ms += 1) durations.time('rollout.ms', ms);
 const empty = { count: 0, p50: 0, p90: 0, p95: 0, p99: 0, p999: 0, max: 0, unit: 'ms' } as const;
 const measured: Measured = {
   metrics: { ...durations.summaries(), 'empty.ms': empty },
-  histograms: durations.snapshot().histograms,
+  percentile: percentilesOf(durations.snapshot().histograms),
   counters: { 'http.errors': 3, 'http.attempts': 200 },
   measuredSeconds: 20,
 };
@@ -95,7 +95,7 @@ describe('a threshold that a person wrote', () => {
   });
 
   it('is missed by a run that measured nothing, with a short message', () => {
-    const nothing = { metrics: {}, counters: {}, histograms: {}, measuredSeconds: 0 };
+    const nothing = { metrics: {}, counters: {}, percentile: () => undefined, measuredSeconds: 0 };
     expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
   });
 });

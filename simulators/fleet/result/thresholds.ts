@@ -123,11 +123,19 @@ const refuse = (text: string, why: string): RangeError => new RangeError(`thresh
 export interface Measured {
   metrics: Record<string, Summary>;
   counters: Record<string, number>;
-  /** Base64 HDR histograms of the same metrics. */
-  histograms: Record<string, string>;
+  /** Milliseconds that so many percent did not exceed; undefined where nothing was measured. */
+  percentile(metric: string, percent: number): number | undefined;
   /** Duration of the measured phases. */
   measuredSeconds: number;
 }
+
+/** Percentiles of base64 HDR histograms. */
+export const percentilesOf =
+  (histograms: Record<string, string>): Measured['percentile'] =>
+  (metric, percent) => {
+    const encoded = histograms[metric];
+    return encoded === undefined ? undefined : percentileMs(decode(encoded), percent);
+  };
 
 /** Compares a threshold with what was measured; one that nothing was measured for is missed. */
 export function evaluate(threshold: Threshold, measured: Measured): ThresholdResult {
@@ -159,8 +167,7 @@ function measuredBy({ metric, statistic, percent, per }: Threshold, measured: Me
   if (times === undefined) return `'${metric}' is a counter: only count and rate apply`;
   if (times.count === 0) return `'${metric}' has no sample`;
   if (percent === undefined) return times.max;
-  const encoded = measured.histograms[metric];
-  return encoded === undefined ? `'${metric}' has no histogram` : percentileMs(decode(encoded), percent);
+  return measured.percentile(metric, percent) ?? `'${metric}' has no histogram`;
 }
 
 /** The counter of attempts that belongs to a metric: `http.attempts` for `http.errors`. */

@@ -1,10 +1,20 @@
 /** What a fleet has done and measured so far: seconds from the ticks of its hosts, phases, and what went wrong. */
 import type { HostTick, LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
-import { decode, histogram, merge, type Snapshot, type Summary, summariesOf, summary } from '../measure/metrics.ts';
+import {
+  decode,
+  histogram,
+  merge,
+  percentileMs,
+  type Snapshot,
+  type Summary,
+  summariesOf,
+  summary,
+} from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import { type Disturbance, type DisturbanceKind, gradeDisturbances } from '../result/disturbances.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { mapRollouts } from '../result/rollout-map.ts';
+import type { evaluate } from '../result/thresholds.ts';
 import { gradeRun, worst } from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
@@ -57,6 +67,12 @@ export class Progress {
   /** Percentiles of all durations so far, to two digits. */
   summaries(): Record<string, Summary> {
     return Object.fromEntries([...this.#whole].map(([name, of]) => [name, summary(of)]));
+  }
+
+  /** Of all durations so far, to two digits: milliseconds; undefined where nothing was measured. */
+  percentile(metric: string, percent: number): number | undefined {
+    const of = this.#whole.get(metric);
+    return of && percentileMs(of, percent);
   }
 
   /** Closes a second at `atMs`. Of `wanted` robots, those that no host has reported yet are waiting. */
@@ -204,6 +220,18 @@ export class FleetRecord {
     return {
       missed: missed.map(({ name, posted_ms, late_ms }) => ({ name, posted_ms: Math.round(posted_ms), late_ms })),
       map: mapRollouts(rows, robots),
+    };
+  }
+
+  /** What thresholds are compared with while the run goes on. */
+  get standing(): Parameters<typeof evaluate>[1] {
+    const { progress } = this;
+    const ended = this.phases.reduce((sum, { measured, durationMs }) => sum + (measured ? durationMs : 0), 0);
+    return {
+      metrics: progress.summaries(),
+      counters: progress.counters,
+      percentile: (metric, percent) => progress.percentile(metric, percent),
+      measuredSeconds: (ended + this.phaseElapsedMs) / 1000,
     };
   }
 

@@ -1,6 +1,6 @@
 /** Puts together the result of a run from its options, its record and its measurements. */
 import { type FleetResult, outcomeOf } from '../result/result.ts';
-import { evaluate, parseThreshold } from '../result/thresholds.ts';
+import { evaluate, parseThreshold, percentilesOf, type ThresholdResult } from '../result/thresholds.ts';
 import type { Fleet } from './fleet.ts';
 import type { Measured } from './fleet-record.ts';
 import type { RunOptions } from './options.ts';
@@ -36,9 +36,12 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     complete: incomplete.length === 0,
     verdict: measured.verdict,
     violations: record.violations,
-    thresholds: thresholdsOf(options).map((expr) =>
-      evaluate(parseThreshold(expr), { metrics, counters, histograms, measuredSeconds }),
-    ),
+    thresholds: evaluatedThresholds(options, {
+      metrics,
+      counters,
+      percentile: percentilesOf(histograms),
+      measuredSeconds,
+    }),
   };
   return {
     outcome: outcomeOf(decisive),
@@ -117,8 +120,14 @@ function notesOn({ platform, scenario, keyBits, defects = {} }: ToldOptions, { l
 
 const count = (value: number): string => value.toLocaleString('en');
 
+/** What the run must meet, compared with what was measured. */
+export const evaluatedThresholds = (
+  options: Pick<RunOptions, 'scenario' | 'thresholds'>,
+  measured: Parameters<typeof evaluate>[1],
+): ThresholdResult[] => thresholdsOf(options).map((expr) => evaluate(parseThreshold(expr), measured));
+
 /** A roll-out that does not arrive fails a run, unless the scenario says how many may be missed. */
-function thresholdsOf({ scenario, thresholds }: ToldOptions): string[] {
+function thresholdsOf({ scenario, thresholds }: Pick<RunOptions, 'scenario' | 'thresholds'>): string[] {
   const wanted = [...(scenario.thresholds ?? []), ...thresholds];
   const measuresRollouts = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
   if (measuresRollouts && !wanted.some((expr) => parseThreshold(expr).metric === 'rollout.missed')) {

@@ -5,7 +5,7 @@ import type { PlatformAddress } from '../platform/client.ts';
 import { PlatformClient } from '../platform/client.ts';
 import { PlatformFailure } from '../platform/failure.ts';
 import { sendUntilTaken } from '../platform/set-up.ts';
-import { type Exposed, type Exposition, expose } from '../report/live.ts';
+import { type Exposed, type Exposition, expose } from '../report/exposition.ts';
 import type { RunOptions } from './options.ts';
 
 /** The machine is too small, or an option cannot be used. The message says what to change. */

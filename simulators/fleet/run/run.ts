@@ -3,15 +3,16 @@ import type { PlatformAddress } from '../platform/client.ts';
 import { PlatformFailure } from '../platform/failure.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
+import type { Exposed } from '../report/exposition.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { membersOf, scheduleMs } from '../schedule/plan.ts';
 import { Fleet } from './fleet.ts';
-import type { Measured } from './fleet-record.ts';
+import type { FleetRecord, Measured } from './fleet-record.ts';
 import { lockFolders } from './locks.ts';
 import type { RunOptions } from './options.ts';
-import { resultOf } from './outcome.ts';
+import { evaluatedThresholds, resultOf } from './outcome.ts';
 import { Outputs } from './outputs.ts';
 import { baseDirFor, capacityLine, machineLimits, preflight, robotCost, sensibleWorkers } from './preflight.ts';
 import { createFolders, PreflightError, reachPlatform, serveMetrics } from './readiness.ts';
@@ -36,12 +37,9 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   stack.defer(() => view.end());
   let fleet: Fleet | undefined;
   let lastTick: Tick | undefined;
+  const keys = { ready: 0, wanted: membersOf(options.robots, options.shard ?? { index: 1, count: 1 }).length };
   if (options.metrics !== undefined) {
-    const read = () => ({
-      tick: lastTick,
-      metrics: fleet?.record.progress.summaries() ?? {},
-      counters: fleet?.record.progress.counters ?? {},
-    });
+    const read = (): Exposed => exposedOf(options, fleet?.record, keys, lastTick);
     const { port } = stack.use(await serveMetrics(options.metrics, options, read));
     screen.write(`metrics: http://${options.metrics.host}:${port}/metrics\n`);
   }
@@ -55,7 +53,10 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     platform: address,
     workers,
     dir,
-    onKeys: (done, of) => view.progress(`${options.keyBits}-bit keys`, done, of),
+    onKeys: (done, of) => {
+      keys.ready = done;
+      view.progress(`${options.keyBits}-bit keys`, done, of);
+    },
     onSecond: (tick) => {
       lastTick = tick;
       view.show(liveState(running, scenario, tick));
@@ -175,6 +176,24 @@ async function interruptible(
     signal.removeEventListener('abort', onAbort);
   }
 }
+
+function exposedOf(
+  options: RunOptions,
+  record: FleetRecord | undefined,
+  keys: Exposed['keys'],
+  tick: Tick | undefined,
+): Exposed {
+  const standing = record?.standing ?? NOTHING_MEASURED;
+  const thresholds = evaluatedThresholds(options, standing);
+  return { ...standing, tick, robots: keys.wanted, phase: record?.phase ?? 'starting', keys, thresholds };
+}
+
+const NOTHING_MEASURED: FleetRecord['standing'] = {
+  metrics: {},
+  counters: {},
+  percentile: () => undefined,
+  measuredSeconds: 0,
+};
 
 function liveState({ record }: Fleet, scenario: Scenario, tick: Tick): LiveState {
   const number = Math.min(record.phases.length, scenario.phases.length - 1);

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { type Exposed, expose } from './exposition.ts';
+
+const started: Exposed = {
+  tick: undefined,
+  robots: 4,
+  phase: 'preparing',
+  keys: { ready: 1, wanted: 4 },
+  metrics: {},
+  counters: {},
+  percentile: () => undefined,
+  thresholds: [{ expr: 'ping.ms.p99.5<1s', value: null, ok: false }],
+};
+const tick = { at_ms: 0, phase: 'hold', rates: {}, p50: {}, p99: {}, cpu: 0.5, rss_bytes: 1024, loop_max_ms: 7 };
+
+it('serves the figures of a fleet to Prometheus, from its first second on', async () => {
+  let figures = started;
+  await using served = await expose({ port: 0, labels: { shard: '2/8' }, read: () => figures });
+  const scrape = async () => (await fetch(`http://127.0.0.1:${served.port}/metrics`)).text();
+  const first = await scrape();
+  expect(first).toContain('muster_robots{state="waiting",shard="2/8"} 4');
+  expect(first).toContain('muster_phase{phase="preparing",shard="2/8"} 1');
+  expect(first).toContain('muster_keys_ready{shard="2/8"} 1');
+  expect(first).toContain('muster_keys_wanted{shard="2/8"} 4');
+  expect(first).toContain('muster_events_total{event="http.errors",shard="2/8"} 0');
+  expect(first).toContain('muster_duration_count{metric="rollout.ms",shard="2/8"} 0');
+  expect(first).toContain('muster_threshold_met{threshold="ping.ms.p99.5<1s",shard="2/8"} 0');
+  figures = {
+    ...started,
+    phase: 'hold',
+    tick: { ...tick, robots: { online: 3, down: 1 } },
+    metrics: { 'ping.ms': { count: 10, p50: 1, p90: 2, p95: 2.5, p99: 3, p999: 4, max: 5, unit: 'ms' } },
+    counters: { 'http.attempts': 7, 'http.status.503': 2 },
+    percentile: (metric, percent) => (metric === 'ping.ms' ? percent / 100 : undefined),
+    thresholds: [{ expr: 'ping.ms.p99.5<1s', value: 0.995, ok: true }],
+  };
+  const text = await scrape();
+  expect(text).toContain('muster_robots{state="online",shard="2/8"} 3');
+  expect(text).not.toContain('state="waiting"');
+  expect(text).not.toContain('preparing');
+  for (const quantile of ['0.5', '0.95', '0.99', '0.995', '0.999'])
+    expect(text).toContain(
+      `muster_duration_milliseconds{metric="ping.ms",quantile="${quantile}",shard="2/8"} ${quantile}`,
+    );
+  expect(text).toContain('muster_events_total{event="http.attempts",shard="2/8"} 7');
+  expect(text).toContain('muster_events_total{event="http.status.503",shard="2/8"} 2');
+  expect(text).toContain('muster_threshold_met{threshold="ping.ms.p99.5<1s",shard="2/8"} 1');
+  expect(text).toContain('muster_cpu_cores{shard="2/8"} 0.5');
+  figures = { ...figures, tick: { ...tick, robots: { online: 4 } } };
+  expect(await scrape()).not.toContain('state="down"');
+  expect((await fetch(`http://127.0.0.1:${served.port}/`)).status).toBe(404);
+});
