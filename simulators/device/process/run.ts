@@ -27,7 +27,7 @@ export async function runDevice(settings: ProcessSettings, outside: Outside): Pr
   const stopped = untilSignal();
   const log = pino({ level: settings.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
   const driven = outside.control !== undefined || outside.uiPort !== undefined;
-  const running = await (driven ? supervised(settings, outside, log) : alone(settings, log));
+  const running = await (driven ? supervised(settings, outside, log) : alone(settings, log, stopped));
   process.stdout.write(`${JSON.stringify(running.ready)}\n`);
   const signal = await stopped;
   log.info({ signal }, 'stopping');
@@ -40,9 +40,9 @@ export async function runDevice(settings: ProcessSettings, outside: Outside): Pr
   }
 }
 
-async function alone(settings: ProcessSettings, log: pino.Logger) {
+async function alone(settings: ProcessSettings, log: pino.Logger, stopped: Promise<unknown>) {
   const device = await startDevice(settings, log);
-  return { ready: await readyOf(device), close: () => device[Symbol.asyncDispose]() };
+  return { ready: await readyOf(device, stopped), close: () => device[Symbol.asyncDispose]() };
 }
 
 async function supervised(settings: ProcessSettings, outside: Outside, log: pino.Logger) {

@@ -101,11 +101,14 @@ export async function startDevice(
 /** A device serves also while its platform is away, so the ready line does not wait longer for the platform's id. */
 const NAMED_WITHIN_MS = 5000;
 
-/** The ready line: where a device serves, and its id on its platform, or its own where the platform has not told one. */
-export async function readyOf(device: SimulatedDevice): Promise<Ready> {
+/**
+ * The ready line: where a device serves, and its id on its platform, or its own where the platform has not told one. It waits no longer
+ * once `stopped`.
+ */
+export async function readyOf(device: SimulatedDevice, stopped?: Promise<unknown>): Promise<Ready> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, NAMED_WITHIN_MS);
-  await Promise.race([device.uplink?.firstAttempt, late.promise]);
+  await Promise.race([device.uplink?.firstAttempt, late.promise, ...(stopped === undefined ? [] : [stopped])]);
   clearTimeout(timer);
   return {
     ready: true,
