@@ -67,6 +67,13 @@ describe('muster simulate platform', () => {
     expect(started.stderr()).toContain('platform is up');
   });
 
+  it('makes the workspace of a file', async () => {
+    const file = fileURLToPath(new URL('../../fixtures/workspaces/warehouse.yaml', import.meta.url));
+    const { url, api_key: key = '' } = await ready(run('--seed-file', file));
+    const page = (await (await get(url, key, '/devices?expand=total_count')).json()) as { total_count: number };
+    expect(page.total_count).toBe(5);
+  });
+
   it('takes keys with scopes, and never shows them', async () => {
     const started = run(
       '--api-key',

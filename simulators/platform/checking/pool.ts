@@ -127,15 +127,18 @@ class Thread {
   }
 
   async run(job: CheckJob): Promise<Refused | undefined> {
-    await this.#up;
-    this.#watch(SOON_MS);
+    // Whoever waits for the answer must not end before it: while a platform starts, nothing else keeps its process alive.
+    this.#worker.ref();
     try {
+      await this.#up;
+      this.#watch(SOON_MS);
       const answered = this.#message();
       this.#worker.postMessage(job);
       const message = await answered;
       if ('failed' in message) throw new Error(message.failed);
       return 'refused' in message ? message.refused : undefined;
     } finally {
+      this.#worker.unref();
       clearTimeout(this.#watching);
       this.#watching = undefined;
     }
