@@ -6,7 +6,7 @@ import { refusal } from './testing/in-process.ts';
 
 const log = pino({ level: 'silent' });
 const read = (args: Partial<SimulatePlatformArguments>) =>
-  platformOptions({ port: 0, dialect: 'spec', 'log-level': 'silent', ...args }, log);
+  platformOptions({ port: 0, dialect: 'spec', ui: false, 'log-level': 'silent', ...args }, log);
 
 describe('the options of simulate platform', () => {
   it('are those of the simulator', async () => {

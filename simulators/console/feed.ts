@@ -31,9 +31,12 @@ export class Feed<D extends object> implements Disposable {
   #pending: Change[] = [];
   #timer: NodeJS.Timeout | undefined;
   readonly #pages = new Set<ServerResponse>();
+  readonly #refresh: () => void;
 
-  constructor(document: D) {
+  /** `refresh` is called before a page gets the document: it may change what is kept up to date only while a page follows. */
+  constructor(document: D, refresh: () => void = () => {}) {
     this.#document = document;
+    this.#refresh = refresh;
   }
 
   /** The document as it is now. */
@@ -64,6 +67,7 @@ export class Feed<D extends object> implements Disposable {
 
   /** Answers a page's request for events, until it leaves. */
   follow(request: IncomingMessage, response: ServerResponse): void {
+    this.#refresh();
     this.#flush();
     response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
     response.write('retry: 500\n\n');

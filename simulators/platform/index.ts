@@ -4,19 +4,18 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { DIALECT_NAMES } from '../../harness/contract/versions.ts';
 import { systemClock } from '../common/clock.ts';
-import { newControlToken } from '../common/control-guard.ts';
 import { type AgentSide, createAgentSide } from './agent/index.ts';
 import { agentPort } from './agent-port.ts';
 import { CheckPool, sharedPool } from './checking/pool.ts';
-import { PlatformControl } from './control/control.ts';
+import type { Exchanges } from './console/exchanges.ts';
 import { Plans } from './control/plans.ts';
-import { type PlatformInfo, serveControl } from './control/server.ts';
 import { type Core, idsFrom } from './core.ts';
 import { archiveDevice, assignGroup, disconnectAll } from './domain/devices.ts';
 import { answering } from './domain/stand-ins.ts';
 import { BASE_PATH, buildServer } from './http/server.ts';
 import { type KeyOption, KeyRing } from './keys.ts';
 import type { PlatformOptions } from './options.ts';
+import { type Outside, openOutside } from './outside.ts';
 import type { AgentPort } from './ports.ts';
 import { noMessenger } from './ports.ts';
 import { referenceBehaviour } from './reference.ts';
@@ -44,6 +43,8 @@ export interface SimulatedPlatform extends AsyncDisposable {
   readonly controlUrl: string | undefined;
   /** What its requests carry as `Authorization: Bearer TOKEN`. */
   readonly controlToken: string | undefined;
+  /** Address of the page to watch and drive it; `undefined` without `ui`. Whoever has it may use the page. */
+  readonly uiUrl: string | undefined;
   /** The store as the agent side sees it. */
   readonly port: AgentPort;
   /** Changes for which the published API has no operation. Throws PlatformError for an unknown id. */
@@ -69,11 +70,11 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const port = agentPort(core);
   let agentSide: AgentSide | undefined;
   let app: FastifyInstance | undefined;
-  let controlSide: Awaited<ReturnType<typeof openControl>> | undefined;
+  let outside: Outside | undefined;
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= stopAll([
-      ...[() => controlSide?.close(), () => agentSide?.stop(), () => app?.close()],
+      ...[() => outside?.close(), () => agentSide?.stop(), () => app?.close()],
       ...[() => ownChecks?.[Symbol.asyncDispose](), () => store.close()],
     ]);
     return stopping;
@@ -89,16 +90,17 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     }
     const side = agentSide;
     const renderer = new Renderer(core);
-    const plans = options.control && new Plans();
+    const plans = options.control || options.ui ? new Plans() : undefined;
+    const exchanges = options.ui && (await exchangesOf(core, ring, keys));
     app = buildServer({
-      ...{ core, renderer, keys: ring, seed, log, tls, plans },
+      ...{ core, renderer, keys: ring, seed, log, tls, plans, exchanges },
       faults: options.faults,
       registerAgent: side && ((server) => side.register(server)),
     });
     await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
-    if (options.control && plans) {
+    if (plans) {
       const info = { ...addressesOf(app, tls, agentSide), dialect };
-      controlSide = await openControl(new PlatformControl(core, renderer, plans), core, info, options.control);
+      outside = await openOutside({ core, renderer, plans, exchanges, info }, options);
     }
   } catch (error) {
     await stop().catch(() => {});
@@ -109,8 +111,9 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     url,
     agentUrl,
     mqttUrl: agentSide?.mqttUrl,
-    controlUrl: controlSide?.url,
-    controlToken: controlSide?.token,
+    controlUrl: outside?.control?.url,
+    controlToken: outside?.control?.token,
+    uiUrl: outside?.ui,
     apiKey: keys[0]?.key ?? '',
     port,
     archiveDevice: (id) => void archiveDevice(core, id),
@@ -130,22 +133,11 @@ function addressesOf(app: FastifyInstance, tls: PlatformOptions['tls'], agentSid
   return { url: `${origin}${BASE_PATH}`, agent_url: origin, ...(mqtt !== undefined && { mqtt }) };
 }
 
-/** Serves `control`, and ends it with the server. */
-async function openControl(
-  control: PlatformControl,
-  core: Core,
-  info: PlatformInfo,
-  { port, token = newControlToken() }: NonNullable<PlatformOptions['control']>,
-) {
-  const server = await serveControl(control, core, info, { port, token }).catch((error: unknown) => {
-    control[Symbol.dispose]();
-    throw error;
-  });
-  const close = async (): Promise<void> => {
-    await server.close();
-    control[Symbol.dispose]();
-  };
-  return { url: server.url, token, close };
+/** Loaded only when somebody looks on. */
+async function exchangesOf({ names }: Core, ring: KeyRing, keys: readonly KeyOption[]): Promise<Exchanges> {
+  const { Exchanges } = await import('./console/exchanges.ts');
+  const secrets = keys.map(({ key }) => key);
+  return new Exchanges({ ring, secrets, versionHeader: names.versionHeader, basePath: BASE_PATH });
 }
 
 const generatedKey = (): KeyOption => ({

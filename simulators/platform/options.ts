@@ -37,6 +37,8 @@ export interface PlatformOptions {
    * token: a new one.
    */
   control?: { port: number; token?: string };
+  /** Serves a page to watch and drive the platform, on this loopback port (0 for a free one). */
+  ui?: { port: number };
   clock?: Clock;
   log?: Logger;
 }

@@ -5,6 +5,7 @@ import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
+import { consoleOptions, uiPortOf } from '../console-options.ts';
 import { behaviourAsked, listAsked } from '../find-behaviour.ts';
 import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';
 
@@ -84,6 +85,7 @@ export const platformOptionTable = {
     describe: 'latency=MS, 429, 5xx, reset or slow-body; each may end in @RATE',
     group: WRONG,
   },
+  ...consoleOptions,
   'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
 } as const satisfies OptionTable;
 
@@ -95,6 +97,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   const { KeyRing, SCOPES } = await import('../../../simulators/platform/keys.ts');
   const behaviour = await behaviourOf(args);
   const tls = tlsOf(args);
+  const uiPort = uiPortOf(args);
   const keys = args['api-key']?.map((text) => keyOf(text, SCOPES));
   usage('--api-key', () => new KeyRing(keys ?? []));
   return {
@@ -107,6 +110,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
     ...seedFileOf(args),
     ...(args.seed !== undefined && { seed: args.seed }),
     ...(await controlOf(args)),
+    ...(uiPort !== undefined && { ui: { port: uiPort } }),
     ...mqttOf(args),
     ...(tls && { tls }),
     ...(args['min-key-bits'] !== undefined && { minKeyBits: args['min-key-bits'] }),
@@ -197,6 +201,7 @@ export const simulatePlatformCommand = command({
     ['muster simulate platform --devices 500 --seed 7', 'a workspace to develop against'],
     ['muster simulate platform --seed-file fixtures/workspaces/warehouse.yaml', 'a workspace of your own'],
     ['muster simulate platform --devices 30 --seed 7 --control 8081', 'one that tests reset between them'],
+    ['muster simulate platform --devices 30 --ui', 'with a page to watch and drive it'],
     ['muster simulate platform --api-key a --api-key b=devices:read', 'a second key that may only read devices'],
   ],
   epilogue: `When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the key when none was given. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can make some online without an agent.`,
@@ -224,6 +229,7 @@ export const simulatePlatformCommand = command({
       ...(platform.controlUrl !== undefined && { control: platform.controlUrl }),
       // What the user chose is known to the user; what was generated is known to nobody else.
       ...(options.control && options.control.token === undefined && { control_token: platform.controlToken }),
+      ...(platform.uiUrl !== undefined && { ui: platform.uiUrl }),
       ...(options.keys === undefined && { api_key: platform.apiKey }),
     };
     process.stdout.write(`${JSON.stringify(ready)}\n`);
@@ -239,7 +245,9 @@ export const simulatePlatformCommand = command({
 
 function startProblem(error: unknown, args: SimulatePlatformArguments): unknown {
   const { code, message, name, port } = error as NodeJS.ErrnoException & { port?: number };
-  const named = (['mqtt-port', 'control'] as const).find((name) => port !== undefined && port === args[name]);
+  const named = (['mqtt-port', 'control', 'ui-port'] as const).find(
+    (name) => port !== undefined && port === args[name],
+  );
   const option = `--${named ?? 'port'}`;
   if (code === 'EADDRINUSE') return new UsageError(`${option}: ${port} is in use`);
   if (code === 'EACCES') return new UsageError(`${option}: ${port} may not be bound`);

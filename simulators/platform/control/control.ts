@@ -16,6 +16,8 @@ const START = 'start';
 /** Throws PlatformError for what cannot be done. */
 export class PlatformControl implements Disposable {
   readonly plans: Plans;
+  /** Called when a plan was made, used or dropped, and when a snapshot was taken or dropped. */
+  onChange: () => void = () => {};
   readonly #core: Core;
   readonly #renderer: Renderer;
   readonly #snapshots: Snapshots;
@@ -27,6 +29,7 @@ export class PlatformControl implements Disposable {
     this.#core = core;
     this.#renderer = renderer;
     this.plans = plans;
+    plans.onChange = () => this.onChange();
     this.#snapshots = new Snapshots(core.store);
     this.#take(START);
   }
@@ -65,6 +68,7 @@ export class PlatformControl implements Disposable {
   removeSnapshot(name: string): void {
     if (name === START) throw conflict('snapshot_in_use', `${START} is the state at the start, which reset needs`);
     this.#snapshots.remove(name);
+    this.onChange();
   }
 
   /** Goes back to a snapshot. Agents are disconnected, and are online again when they come back. */
@@ -94,5 +98,6 @@ export class PlatformControl implements Disposable {
   #take(name: string): void {
     this.#snapshots.take(name);
     this.#standIns.set(name, [...this.#core.standIns]);
+    this.onChange();
   }
 }

@@ -36,6 +36,8 @@ interface Entry {
 
 /** Plans in the order in which they were made: the first that fits a request and is not used up decides. */
 export class Plans {
+  /** Called when a plan was made, used or dropped. */
+  onChange: () => void = () => {};
   #entries: Entry[] = [];
   #last = 0;
 
@@ -48,6 +50,7 @@ export class Plans {
     const kept: KeptPlan = { id: this.#last + 1, used: 0, ...plan };
     this.#entries.push({ kept, segments: plan.path.split('/'), faults: faultsOf(plan.fault) });
     this.#last += 1;
+    this.onChange();
     return kept;
   }
 
@@ -60,10 +63,12 @@ export class Plans {
     const left = this.#entries.filter(({ kept }) => kept.id !== id);
     if (left.length === this.#entries.length) throw new PlatformError(404, 'plan_not_found', `there is no plan ${id}`);
     this.#entries = left;
+    this.onChange();
   }
 
   clear(): void {
     this.#entries = [];
+    this.onChange();
   }
 
   /** What this request gets, which counts as one use; undefined when nothing is planned. `path` is below the base path. */
@@ -77,6 +82,7 @@ export class Plans {
     );
     if (entry === undefined) return undefined;
     entry.kept.used += 1;
+    this.onChange();
     const { answer } = entry.kept;
     return answer === undefined ? { faults: entry.faults ?? {} } : { answer };
   }

@@ -1,38 +1,12 @@
 /** The platform's control API (`fixtures/platform-control.md`): JSON over HTTP on a loopback port of its own. */
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import Type from 'typebox';
-import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
 import { controlRefusal } from '../../common/control-guard.ts';
 import type { Core } from '../core.ts';
 import { answerError } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
+import { bodyOf, groupBody, planBody, snapshotBody } from './bodies.ts';
 import type { PlatformControl } from './control.ts';
-
-const group = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
-const snapshot = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
-const plan = shape(
-  'Plan',
-  Type.Object(
-    {
-      method: Type.Optional(Type.String()),
-      path: Type.String(),
-      times: Type.Optional(Type.Integer({ minimum: 1 })),
-      fault: Type.Optional(Type.String()),
-      answer: Type.Optional(
-        Type.Object(
-          {
-            status: Type.Integer({ minimum: 200, maximum: 599 }),
-            headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-            body: Type.Optional(Type.Unknown()),
-          },
-          { additionalProperties: false },
-        ),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-);
 
 /** What `GET /` tells of the platform. */
 export interface PlatformInfo {
@@ -84,7 +58,7 @@ function devices(app: FastifyInstance, control: PlatformControl): void {
   app.post<WithId>('/devices/:id/online', ({ params }) => control.setOnline(params.id, true));
   app.post<WithId>('/devices/:id/offline', ({ params }) => control.setOnline(params.id, false));
   app.post<WithId>('/devices/:id/group', ({ params, body }) =>
-    control.assignGroup(params.id, bodyOf(body, group).group_id),
+    control.assignGroup(params.id, bodyOf(body, groupBody).group_id),
   );
 }
 
@@ -95,7 +69,7 @@ function states(app: FastifyInstance, control: PlatformControl): void {
   });
   app.get('/snapshots', () => ({ data: control.snapshots }));
   app.post('/snapshots', async ({ body }, reply) => {
-    const { name } = bodyOf(body, snapshot);
+    const { name } = bodyOf(body, snapshotBody);
     control.snapshot(name);
     return reply.code(201).send({ name });
   });
@@ -111,7 +85,7 @@ function states(app: FastifyInstance, control: PlatformControl): void {
 
 function plans(app: FastifyInstance, control: PlatformControl): void {
   app.get('/plans', () => ({ data: control.plans.all }));
-  app.post('/plans', async ({ body }, reply) => reply.code(201).send(control.plans.add(bodyOf(body, plan))));
+  app.post('/plans', async ({ body }, reply) => reply.code(201).send(control.plans.add(bodyOf(body, planBody))));
   app.delete('/plans', async (_request, reply) => {
     control.plans.clear();
     return reply.code(204).send();
@@ -136,13 +110,4 @@ function refuseOthers(request: FastifyRequest, reply: FastifyReply, token: strin
   if (refusal === undefined) return;
   reply.headers(refusal.headers ?? {});
   throw new PlatformError(refusal.status, refusal.code, refusal.message);
-}
-
-/** Throws PlatformError 400 for a body that is not of this shape. */
-function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
-  if (wanted.is(body)) return body as Of<S>;
-  const problems = wanted
-    .problems(body ?? {})
-    .map(({ path, message }) => `${path === '' ? 'the body' : path} ${message}`);
-  throw new PlatformError(400, 'invalid_body', problems.join('; '));
 }

@@ -33,13 +33,15 @@ export interface ServerParts {
   plans?: Plans | undefined;
   log?: Logger | undefined;
   tls?: { cert: string; key: string } | undefined;
+  /** Keeps the requests for somebody who looks on. */
+  exchanges?: { listenTo(app: FastifyInstance): void } | undefined;
   /** Serves the agent API on the same server. */
   registerAgent?: ((app: FastifyInstance) => void) | undefined;
 }
 
 /** Builds the server; it does not listen yet. */
 export function buildServer(parts: ServerParts): FastifyInstance {
-  const { core, renderer, keys, seed, faults, plans, log, tls, registerAgent } = parts;
+  const { core, renderer, keys, seed, faults, plans, log, tls, exchanges, registerAgent } = parts;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     // A very long id in a path is an unknown resource, not an unknown route.
@@ -55,6 +57,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     log?.error({ err: error, method: request.raw.method, path: request.raw.url?.split('?')[0] }, 'request failed');
   }
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, onFailure));
+  exchanges?.listenTo(app);
   void app.register(
     (scope, _options, done) => {
       addDelay(scope, core);

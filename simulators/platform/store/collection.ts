@@ -21,7 +21,7 @@ export class Collection<Row extends BaseRow> {
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
-  /** Called with the row number after a change to a row; with none when many changed. */
+  /** Called with the row number after a row was added or changed; with none when many were. */
   onChange: (seq?: number) => void = () => {};
 
   constructor(database: DatabaseSync, spec: TableSpec, defer: Defer) {
@@ -76,7 +76,10 @@ export class Collection<Row extends BaseRow> {
   insert(build: (seq: number) => Row): Row {
     const row = build(this.#last + 1);
     this.#add(row);
-    this.#defer(() => this.#index.add(row));
+    this.#defer(() => {
+      this.#index.add(row);
+      this.onChange(row.seq);
+    });
     return row;
   }
 

@@ -1,0 +1,82 @@
+/** Answers and faults that are planned for a route. */
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { PageProps } from '../shell.ts';
+import { ActionButton, Card, html } from '../view.ts';
+import type { PlanLine, PlatformDocument } from './document.ts';
+import { textOf } from './states.ts';
+
+interface PlanProps extends PageProps<PlatformDocument> {
+  /** Method and path; a path alone is for every method. */
+  route: string;
+  onRoute(route: string): void;
+}
+
+/** What is most often wanted; the others are written as the note says. */
+const FAULTS = ['429=1', '5xx=503', 'reset', 'latency=2000', 'slow-body=200', '5xx@0.5'];
+
+export function PlanCard({ document, route, onRoute }: PlanProps): VNode {
+  const [kind, setKind] = useState('fault');
+  const [fault, setFault] = useState('429=1');
+  const [status, setStatus] = useState('200');
+  const [answer, setAnswer] = useState('{"data":[]}');
+  const [times, setTimes] = useState('1');
+  const plan = (): object => ({
+    ...partsOf(route),
+    ...(times === '' ? {} : { times: Number(times) }),
+    ...(kind === 'fault' ? { fault } : { answer: { status: Number(status), ...bodyOf(answer) } }),
+  });
+  return html`<${Card} title="Plan an answer">
+    <label>Route<input id="plan-route" class="code" list="routes" value=${route} onInput=${(event: Event) => onRoute(textOf(event))} /></label>
+    <datalist id="routes">${document.routes.map((one) => html`<option key=${one} value=${one}></option>`)}</datalist>
+    <div class="pair">
+      <label>Gets<select value=${kind} onChange=${(event: Event) => setKind(textOf(event))}>
+        <option value="fault">a fault</option><option value="answer">an answer</option>
+      </select></label>
+      <label>Times<input type="number" min="1" placeholder="always" value=${times} onInput=${(event: Event) => setTimes(textOf(event))} /></label>
+    </div>
+    ${
+      kind === 'fault'
+        ? html`<label>Fault<input class="code" list="faults" value=${fault} onInput=${(event: Event) => setFault(textOf(event))} /></label>
+      <datalist id="faults">${FAULTS.map((one) => html`<option key=${one} value=${one}></option>`)}</datalist>
+      <p class="note forms">${document.faultForms.map((form) => html`<code key=${form}>${form}</code> `)}</p>`
+        : html`<label>Status<input type="number" min="200" max="599" value=${status} onInput=${(event: Event) => setStatus(textOf(event))} /></label>
+      <label>Body<textarea class="code" rows="3" value=${answer} onInput=${(event: Event) => setAnswer(textOf(event))}></textarea></label>`
+    }
+    <div class="buttons"><${ActionButton} name="plan" label="Plan" tone="main" body=${plan} done=${({ id }: { id: number }) => `plan ${id} is made`} /></div>
+  <//>`;
+}
+
+/** `GET /devices` in its parts. */
+function partsOf(route: string): { method?: string; path: string } {
+  const [first = '', ...rest] = route.trim().split(/\s+/);
+  return rest.length === 0 ? { path: first } : { method: first, path: rest.join(' ') };
+}
+
+/** JSON is sent as JSON, anything else as text. */
+function bodyOf(text: string): { body?: unknown } {
+  if (text.trim() === '') return {};
+  try {
+    return { body: JSON.parse(text) as unknown };
+  } catch {
+    return { body: text };
+  }
+}
+
+export function PlansCard({ document }: PageProps<PlatformDocument>): VNode {
+  const { plans } = document;
+  return html`<${Card} title="Plans" note=${plans.length === 0 ? undefined : html`<${ActionButton} name="unplanAll" label="Drop all" />`}>
+    ${plans.length === 0 ? html`<p class="empty">Nothing is planned.</p>` : ''}
+    <ol class="rows">${plans.map((plan) => html`<${Row} key=${plan.id} plan=${plan} />`)}</ol>
+  <//>`;
+}
+
+function Row({ plan }: { plan: PlanLine }): VNode {
+  const { id, method, path, times, used, gets } = plan;
+  const over = times !== null && used >= times;
+  return html`<li class="plan ${over ? 'over' : ''}" data-plan=${id}>
+    <div><span class="code">${method ?? 'any'} ${path}</span><br />
+      <span class="note"><b class="code">${gets}</b> · used ${used}${times === null ? '' : ` of ${times}`}</span></div>
+    <${ActionButton} name="unplan" label="Drop" body=${() => ({ id })} title=${`Drop plan ${id}`} />
+  </li>`;
+}

@@ -1,0 +1,192 @@
+/** The last requests to a platform with their answers. Bodies are kept in part; secrets are masked only when somebody looks. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
+import type { Exchange, RequestLine, ShownBody } from '../../console/page/platform/document.ts';
+import type { KeyRing } from '../keys.ts';
+import { Mask } from './mask.ts';
+
+/** Requests that are kept. */
+export const KEPT_REQUESTS = 500;
+/** Characters of a body that are shown. */
+const SHOWN_BODY = 16_384;
+/** More is kept than shown, so that a secret is never cut before it is masked. */
+const KEPT_BODY = SHOWN_BODY + 4_096;
+/** Characters of a path, a header or a version that are shown. */
+const SHOWN_TEXT = 500;
+
+interface Part {
+  text: string | Buffer;
+  bytes: number;
+}
+
+interface Kept {
+  number: number;
+  at: number;
+  ms: number;
+  method: string;
+  url: string;
+  rawHeaders: readonly string[];
+  /** As the server has it, with its base path. */
+  route?: string | undefined;
+  status: number | null;
+  responseHeaders: object;
+  requestBody?: Part | undefined;
+  responseBody?: Part | undefined;
+}
+
+export interface ExchangeOptions {
+  ring: KeyRing;
+  /** Texts of the keys, to mask them. */
+  secrets: readonly string[];
+  versionHeader: string;
+  /** Base path of the Platform API. */
+  basePath: string;
+}
+
+/** Listens to a server, and keeps the newest exchanges. */
+export class Exchanges {
+  /** Called after each one. */
+  onExchange: () => void = () => {};
+  readonly #options: ExchangeOptions;
+  readonly #known: Mask;
+  readonly #open = new WeakMap<IncomingMessage, Kept>();
+  #kept: Kept[] = [];
+  #count = 0;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#known = new Mask(options.secrets);
+  }
+
+  /** A text without the platform's keys. */
+  readonly hidden = (text: string): string => this.#known.text(text);
+
+  /** Requests since the start. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Call it before routes are added: they take its hook over. */
+  listenTo(app: FastifyInstance): void {
+    // Ahead of the framework, which answers some requests before any of its hooks.
+    app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
+      this.#begin(request, response),
+    );
+    app.addHook('onSend', (request, reply, payload, done) => {
+      this.#sent(request, reply, payload);
+      done(null, payload);
+    });
+  }
+
+  /** The requests after that number, oldest first. */
+  since(number: number): RequestLine[] {
+    return this.#kept.filter((each) => each.number > number).map((each) => this.#line(each, this.#mask(each)));
+  }
+
+  /** Undefined when it is no longer kept. */
+  get(number: number): Exchange | undefined {
+    const kept = this.#kept.find((each) => each.number === number);
+    if (kept === undefined) return undefined;
+    const mask = this.#mask(kept);
+    const shown = (name: string, value: unknown): [string, string] => [name, short(mask.header(name, String(value)))];
+    return {
+      line: this.#line(kept, mask),
+      requestHeaders: pairsOf(kept.rawHeaders).map(([name, value]) => shown(name, value)),
+      requestBody: bodyOf(kept.requestBody, mask),
+      responseHeaders: Object.entries(kept.responseHeaders).map(([name, value]) => shown(name, value)),
+      responseBody: bodyOf(kept.responseBody, mask),
+    };
+  }
+
+  clear(): void {
+    this.#kept = [];
+  }
+
+  #begin(request: IncomingMessage, response: ServerResponse): void {
+    const { method = '', url = '', rawHeaders } = request;
+    const kept: Kept = { number: 0, at: Date.now(), ms: 0, method, url, rawHeaders, status: null, responseHeaders: {} };
+    const began = performance.now();
+    this.#open.set(request, kept);
+    response.once('close', () => {
+      kept.ms = performance.now() - began;
+      kept.status = response.headersSent ? response.statusCode : null;
+      this.#count += 1;
+      kept.number = this.#count;
+      this.#kept.push(kept);
+      if (this.#kept.length > KEPT_REQUESTS) this.#kept.shift();
+      this.onExchange();
+    });
+  }
+
+  #sent(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+    const kept = this.#open.get(request.raw);
+    if (kept === undefined) return;
+    kept.route = request.routeOptions.url;
+    kept.responseHeaders = reply.getHeaders();
+    kept.requestBody = partOf(request.body);
+    kept.responseBody = partOf(payload);
+  }
+
+  #line(kept: Kept, mask: Mask): RequestLine {
+    const { number, at, ms, method, url, status } = kept;
+    const version = headerOf(kept, this.#options.versionHeader);
+    return {
+      ...{ number, at, ms: Math.round(ms * 10) / 10, method, status },
+      url: short(mask.url(url)),
+      route: this.#route(kept),
+      version: version === undefined ? null : short(mask.text(version)),
+      key: this.#key(kept),
+    };
+  }
+
+  #route({ route = '' }: Kept): string | null {
+    const { basePath } = this.#options;
+    if (!route.startsWith(`${basePath}/`) || route.includes('*')) return null;
+    return route.slice(basePath.length).replaceAll(/:(\w+)/g, '{$1}');
+  }
+
+  #key(kept: Kept): string {
+    const presented = headerOf(kept, 'x-api-key');
+    if (presented !== undefined) return this.#options.ring.find(presented)?.name ?? 'unknown key';
+    return kept.url.startsWith(`${AGENT_BASE_PATH}/`) ? 'agent' : 'no key';
+  }
+
+  /** Knows also what this request presented: a key that is wrong here may be right elsewhere. */
+  #mask(kept: Kept): Mask {
+    const presented = [headerOf(kept, 'x-api-key'), headerOf(kept, 'authorization')?.split(' ').at(-1)];
+    return new Mask([
+      ...this.#options.secrets,
+      ...presented.filter((text) => text !== undefined && text !== ''),
+    ] as string[]);
+  }
+}
+
+/** A copy of its beginning: what is kept must not keep a large body from being freed. */
+function partOf(body: unknown): Part | undefined {
+  if (typeof body === 'string') {
+    const text = body.length > KEPT_BODY ? Buffer.from(body.slice(0, KEPT_BODY)) : body;
+    return { text, bytes: Buffer.byteLength(body) };
+  }
+  if (!(body instanceof Uint8Array)) return undefined;
+  return { text: Buffer.from(body.subarray(0, KEPT_BODY)), bytes: body.length };
+}
+
+function bodyOf(part: Part | undefined, mask: Mask): ShownBody | null {
+  if (part === undefined || part.bytes === 0) return null;
+  const { bytes } = part;
+  const known = String(part.text);
+  const cut = Buffer.byteLength(part.text) < bytes;
+  const text = mask.body(known, cut);
+  return { text: text.slice(0, SHOWN_BODY), bytes, cut: cut || text.length > SHOWN_BODY };
+}
+
+const short = (text: string): string => (text.length > SHOWN_TEXT ? `${text.slice(0, SHOWN_TEXT)}…` : text);
+
+function pairsOf(raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as [string, string]] : []));
+}
+
+const headerOf = ({ rawHeaders }: Kept, name: string): string | undefined =>
+  pairsOf(rawHeaders).find(([each]) => each.toLowerCase() === name.toLowerCase())?.[1];

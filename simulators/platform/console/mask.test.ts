@@ -1,0 +1,36 @@
+/** No secret is in what the console shows, wherever it stood; what is none stays as it is. */
+import { expect, it } from 'vitest';
+import { Mask } from './mask.ts';
+
+const KEY = `k7Q2/xW9"z Bf4v`;
+const mask = new Mask([KEY, 'dev']);
+
+it.each([
+  [`{"name":"robot ${JSON.stringify(KEY).slice(1, -1)}"}`, false],
+  [`{"token":"s3cr3t","note":"n"}`, false],
+  [`{"data":[{"content":"{\\"wifi_password\\":\\"s3cr3t\\"}"}]}`, false],
+  [`{"data":[{"content":"{\\"wifi_password\\":\\"s3cr3t`, true],
+  [`{"access_token": "s3cr3t\\"s3cr3t", "name": "cut`, true],
+  [`{"secret":"s3cr3t`, true],
+  ['Authorization: Bearer s3cr3t', false],
+  ['eyJhbGciOiJIUzI1NiJ9.s3cr3t.s3cr3t', false],
+])('masks %s', (text, cut) => {
+  const shown = mask.body(text, cut);
+  expect(shown).not.toMatch(/s3cr3t|k7Q2/);
+  expect(shown).toContain('***');
+});
+
+it('masks what stands in a URL or a header', () => {
+  expect(mask.url(`/x?name=${encodeURIComponent(KEY)}&limit=3`)).toBe('/x?name=***&limit=3');
+  expect(mask.url('/x?api_key=s3cr3t&name=dev')).toBe('/x?api_key=***&name=***');
+  expect(mask.header('X-API-Key', 'dev')).toBe('***');
+  expect(mask.header('x-other', 'dev')).toBe('***');
+});
+
+it.each(['{"slot_key":"main","device":"dvc_1","development":7}', '{"key":"value"}', 'deployments of developers'])(
+  'leaves %s as it is',
+  (text) => {
+    expect(mask.body(text, false)).toBe(text);
+    expect(mask.body(text, true)).toBe(text);
+  },
+);
