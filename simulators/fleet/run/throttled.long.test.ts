@@ -24,10 +24,11 @@ const written = (): FleetResult => JSON.parse(readFileSync(join(root, 'out', 're
 
 describe('a platform that throttles', () => {
   /** In front of a platform: answers by itself where `answer` gives a status, and passes on everything else. */
-  async function inFrontOf(url: string, answer: (path: string) => number | undefined) {
+  async function inFrontOf(url: string, answer: (path: string) => number | undefined, retryAfterS = 0) {
     const front = createServer((asked, response) => {
       const status = answer(asked.url ?? '');
-      if (status !== undefined) return void response.writeHead(status, { 'retry-after': '0' }).end('\u001b[2Jbusy');
+      if (status !== undefined)
+        return void response.writeHead(status, { 'retry-after': String(retryAfterS) }).end('\u001b[2Jbusy');
       const { method, headers, url: path } = asked;
       const onward = request(new URL(path ?? '/', url), { method, headers }, (answered) => {
         response.writeHead(answered.statusCode ?? 502, answered.headers);
@@ -81,5 +82,35 @@ describe('a platform that throttles', () => {
     expect(result.metrics['start.ms']?.count).toBe(2);
     expect(written()).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
     expect(existsSync(join(root, 'out', 'report.html'))).toBe(true);
+  });
+
+  const WAITS: [what: string, path: string][] = [
+    ['the token of its canary', '/provisioning_tokens'],
+    ['what a roll-out needs', '/config_types'],
+  ];
+
+  it.each(WAITS)('for %s holds up no interrupt', async (_what, wanted) => {
+    await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
+    const { agentUrl, mqttUrl, apiKey } = platform;
+    const refused = Promise.withResolvers<void>();
+    const waitS = 50;
+    const answer = (path: string): number | undefined => {
+      if (!path.includes(wanted)) return undefined;
+      refused.resolve();
+      return 429;
+    };
+    await using front = await inFrontOf(platform.url, answer, waitS);
+    const address = { url: front.url, agentUrl, mqttUrl, apiKey };
+    const interrupt = new AbortController();
+    const phases = '  - { do: rollout, over: 50ms }\n';
+    const run = runFleet(optionsWith(phases, { platform: address, workers: 1, signal: interrupt.signal }));
+    await refused.promise;
+    const began = performance.now();
+    interrupt.abort(new Error('interrupted'));
+    const result = await run;
+    expect(performance.now() - began).toBeLessThan((waitS * 1000) / 2);
+    expect(result).toMatchObject({ complete: false });
+    expect(result.incomplete_reasons).toContain('the run was interrupted');
+    expect(written()).toMatchObject({ outcome: 'INCOMPLETE' });
   });
 });
