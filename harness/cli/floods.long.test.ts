@@ -6,6 +6,7 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { FLOODS, nullServer } from '../../simulators/defects/null.ts';
+import { FaultyProxy } from './fleet-faults/testing/faulty-proxy.ts';
 import { Running } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-floods-'));
@@ -42,4 +43,27 @@ test.skipIf(process.platform !== 'linux').each(subjects)('check %s, where the ta
   // Node alone takes more than that.
   expect(kibibytes).toBeGreaterThan(30_000);
   expect(kibibytes * 1024).toBeLessThan(MOST_BYTES);
+});
+
+test.skipIf(process.platform !== 'linux')('an interrupt ends a check of nested JSON, with a report', async () => {
+  await using server = await nullServer('nested-json', { port: 0 });
+  await using proxy = await FaultyProxy.before(server.address);
+  const file = join(folder, 'interrupted.json');
+  const words = ['--patience', '2', '--report', `json=${file}`];
+  await using run = new Running([
+    'check',
+    'platform',
+    '--url',
+    proxy.instead(server.address),
+    ...CREDENTIALS.platform,
+    ...words,
+  ]);
+  let answers = 0;
+  proxy.resets = () => {
+    if (++answers === 1) run.child.kill('SIGTERM');
+    return false;
+  };
+  const { code } = await run.ended;
+  expect(code).toBe(2);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ interrupted: true, complete: false, exit_code: 2 });
 });
