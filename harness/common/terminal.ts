@@ -93,6 +93,13 @@ export function bar(done: number, of: number, options: { columns?: number; paint
   return paint('cyan', '█'.repeat(full)) + paint('dim', '░'.repeat(columns - full));
 }
 
+/** Values as bars of eight heights, the highest as full. */
+export function sparkline(values: readonly number[]): string {
+  const highest = Math.max(...values, Number.MIN_VALUE);
+  return values.map((value) => BARS[Math.round((Math.max(0, value) / highest) * (BARS.length - 1))]).join('');
+}
+const BARS = '▁▂▃▄▅▆▇█';
+
 /** One frame of a spinner; `count` goes up by one with each drawing. */
 export const spinner = (count: number): string => SPINNER[count % SPINNER.length] ?? '';
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];

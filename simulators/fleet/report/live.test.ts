@@ -18,6 +18,10 @@ const state = (elapsedMs: number): LiveState => ({
   errors: 1,
   trouble: undefined,
   violations: 0,
+  thresholds: [
+    { expr: 'ping.ms.p99<1s', value: 12.5, ok: true },
+    { expr: 'rollout.missed.count==0', value: 2, ok: false },
+  ],
   tick: {
     at_ms: elapsedMs,
     phase: 'hold',
@@ -40,6 +44,10 @@ describe('the live view', () => {
     expect(first).toContain('online 4998');
     expect(first).toContain('ping.ms 12.5 ms');
     expect(first.split('\n').every((line) => line.length <= 60)).toBe(true);
+    // Nothing is cut at 60 columns.
+    expect(first).not.toContain('…');
+    for (const text of ['✓ ping.ms.p99<1s', '✗ rollout.missed.count==0', 'stall 3 ms', '1 s, 30 s to go'])
+      expect(first.replaceAll(/\s+/g, ' ')).toContain(text);
     view.show(state(2000));
     expect(on.text.slice(first.length).startsWith(`\r\u001b[${first.split('\n').length - 1}A`)).toBe(true);
   });
@@ -53,6 +61,27 @@ describe('the live view', () => {
     expect(on.text).toContain(
       'phase 2/4 hold · robots online 4998  down 2 · p99 ping.ms 12.5 ms · errors 1 · violations 0',
     );
+  });
+
+  it('says how fast robots start, and how long the others take', () => {
+    const on = screen(true);
+    const view = new LiveView(on);
+    const ramp = (elapsedMs: number, online: number): LiveState => {
+      const of = state(elapsedMs);
+      const tick = of.tick && { ...of.tick, robots: { online, waiting: 100 - online }, rates: {} };
+      return { ...of, tick, phase: { number: 1, of: 2, name: 'ramp' } };
+    };
+    view.show(ramp(1000, 10));
+    view.show(ramp(3000, 50));
+    expect(on.text.replaceAll(/\s+/g, ' ')).toContain('online 50 waiting 50 20/s, 2.5 s left');
+  });
+
+  it('shows the rate of a preparation, and what is left of it', () => {
+    const on = screen(true);
+    const view = new LiveView(on);
+    view.progress('keys', 0, 100, 0);
+    view.progress('keys', 20, 100, 2000);
+    expect(on.text).toContain('20/100  10/s, 8 s left');
   });
 
   it('says why robots are not online', () => {

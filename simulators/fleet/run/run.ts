@@ -6,7 +6,6 @@ import { NoHostLeft } from '../processes/hosts.ts';
 import type { Exposed } from '../report/exposition.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
-import type { Scenario } from '../scenario/scenario.ts';
 import { membersOf, scheduleMs } from '../schedule/plan.ts';
 import { Fleet } from './fleet.ts';
 import type { FleetRecord, Measured } from './fleet-record.ts';
@@ -29,7 +28,7 @@ const LAST_ANSWER_MS = 1000;
  * OutputError when the result could not be written.
  */
 export async function runFleet(options: RunOptions): Promise<FleetResult> {
-  const { scenario, signal, screen } = options;
+  const { signal, screen } = options;
   const view = new LiveView(screen);
   const { workers, dir } = checkMachine(options);
   const startedAt = new Date().toISOString();
@@ -59,7 +58,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     },
     onSecond: (tick) => {
       lastTick = tick;
-      view.show(liveState(running, scenario, tick));
+      view.show(liveState(running, options, tick));
     },
   });
   fleet = running;
@@ -195,7 +194,8 @@ const NOTHING_MEASURED: FleetRecord['standing'] = {
   measuredSeconds: 0,
 };
 
-function liveState({ record }: Fleet, scenario: Scenario, tick: Tick): LiveState {
+function liveState({ record }: Fleet, options: RunOptions, tick: Tick): LiveState {
+  const { scenario } = options;
   const number = Math.min(record.phases.length, scenario.phases.length - 1);
   const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
   const errors = Object.entries(record.progress.counters).filter(([name]) => name.endsWith('.errors'));
@@ -207,6 +207,7 @@ function liveState({ record }: Fleet, scenario: Scenario, tick: Tick): LiveState
     remainingMs: Math.max(0, left - record.phaseElapsedMs),
     errors: errors.reduce((sum, [, count]) => sum + count, 0),
     violations: record.violations.length,
+    thresholds: evaluatedThresholds(options, record.standing),
     trouble: record.progress.trouble,
   };
 }
