@@ -9,7 +9,9 @@ import { barriers, CHROMIUM, fits, openBrowser, openConsole } from '../../simula
 import { poll } from '../common/waiting.ts';
 import { Running } from './testing/muster.ts';
 
-const soon = { timeoutMs: 60_000 };
+/** Starts in a second, and in half a minute on a busy machine. */
+const slow = { timeout: 600_000 };
+const soon = { timeoutMs: 200_000 };
 
 /** A device with a console, in a folder that is removed with it. */
 async function device(...options: string[]) {
@@ -82,7 +84,7 @@ describe.skipIf(CHROMIUM === undefined)(
     });
     afterAll(() => browser.close());
 
-    it('deploys, removes, publishes, compacts and cuts', async () => {
+    it('deploys, removes, publishes, compacts and cuts', slow, async () => {
       await using robot = await device('--retain', '30');
       const { page, wrong } = await openConsole(browser, robot.url);
       await page.getByRole('textbox', { name: 'Content', exact: true }).fill('{"max_speed":7}');
@@ -126,7 +128,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.close();
     });
 
-    it('restarts, kills and starts the agent, and switches a defect on', async () => {
+    it('restarts, kills and starts the agent, and switches a defect on', slow, async () => {
       await using robot = await device();
       const { page, wrong } = await openConsole(browser, robot.url);
       const pid = async (): Promise<string> => (await card(page, 'Agent').locator('[data-agent]').textContent()) ?? '';
@@ -156,7 +158,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.close();
     });
 
-    it('loses nothing when the page is opened again, and says when the device has ended', async () => {
+    it('loses nothing when the page is opened again, and says when the device has ended', slow, async () => {
       await using robot = await device();
       const { page } = await openConsole(browser, robot.url);
       await page.getByRole('spinbutton', { name: 'Events' }).fill('20');
@@ -178,7 +180,7 @@ describe.skipIf(CHROMIUM === undefined)(
       { name: 'light', dark: false, width: 1400 },
       { name: 'dark', dark: true, width: 1400 },
       { name: 'on a phone', dark: false, width: 400 },
-    ])('can be read by everybody: $name', async (look) => {
+    ])('can be read by everybody: $name', slow, async (look) => {
       await using robot = await device('--heartbeat', '200ms');
       const stream = await robot.listen('/events?types=deployment.deployed');
       const { page, wrong } = await openConsole(browser, robot.url, look);

@@ -8,6 +8,7 @@ import { parseScenario, ScenarioError } from '../../simulators/fleet/scenario/sc
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECTS } from '../contract/versions.ts';
+import { consoleOptions } from './console-options.ts';
 import { findByName } from './find-behaviour.ts';
 import type { OptionsOf, OptionTable } from './options.ts';
 
@@ -98,6 +99,7 @@ export const fleetOptions = {
     describe: 'Folder for result.json and report.html',
     group: RESULT,
   },
+  ...consoleOptions,
   'metrics-port': {
     type: 'number',
     range: { whole: true, from: 0, to: 65_535 },

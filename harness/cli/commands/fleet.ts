@@ -5,6 +5,7 @@ import type { PlatformAddress } from '../../../simulators/fleet/index.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
+import { uiPortOf } from '../console-options.ts';
 import {
   defectsFrom,
   type FleetArguments,
@@ -23,6 +24,7 @@ export const fleet = command({
   options: fleetOptions,
   examples: [
     ['muster fleet --robots 1000 --platform embedded', "Roll out to 1,000 robots of Muster's own platform"],
+    ['muster fleet --robots 1000 --platform embedded --ui', 'with a page to watch and drive it'],
     ['muster fleet --scenario storm --platform https://api.example.com/beta --shard 2/8', 'One of eight machines'],
   ],
   epilogue: `Exit codes: ${exitCodesText('fleet')}.`,
@@ -58,6 +60,7 @@ async function fleetRun(args: FleetArguments): Promise<Omit<RunOptions, 'screen'
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
   const { workers, 'metrics-port': port, 'name-prefix': prefix } = args;
+  const uiPort = uiPortOf(args);
   const shard = shardFrom(args.shard, process.env);
   const defects = await defectsFrom(args.defect, robots);
   const out = resolve(args.out);
@@ -79,6 +82,7 @@ async function fleetRun(args: FleetArguments): Promise<Omit<RunOptions, 'screen'
     ...(shard === undefined ? {} : { shard }),
     ...(defects === undefined ? {} : { defects }),
     ...(prefix === undefined ? {} : { namePrefix: namePrefixFrom(prefix) }),
+    ...(uiPort === undefined ? {} : { ui: { port: uiPort } }),
     ...(port === undefined ? {} : { metrics: { port, host: args['metrics-host'] } }),
   };
 }

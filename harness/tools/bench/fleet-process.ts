@@ -125,7 +125,7 @@ async function robots(
       trace: false,
       defects: {},
     },
-    { onTick: () => {}, onKeys: () => {}, onViolation: () => {}, onDisturbance: () => {} },
+    { onTick: () => {}, onKeys: () => {}, onViolation: () => {}, onDisturbance: () => {}, onStates: () => {} },
   );
   mkdirSync(join(place, name, 'r'), { recursive: true });
   await host.prepare();

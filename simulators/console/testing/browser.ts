@@ -10,6 +10,9 @@ export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-background-networking'] });
 
+/** Only ends what hangs. */
+const PATIENCE_MS = 200_000;
+
 /** A page of the console; `wrong` gets every error, and every request that leaves the console. */
 export interface ConsolePage {
   page: Page;
@@ -24,6 +27,7 @@ export async function openConsole(
 ): Promise<ConsolePage> {
   const { width = 1400, height = 1000, dark = false } = look;
   const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' });
+  page.setDefaultTimeout(PATIENCE_MS);
   const wrong: string[] = [];
   page.on('pageerror', (error) => wrong.push(error.message));
   page.on('console', (message) => {

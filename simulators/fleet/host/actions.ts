@@ -144,6 +144,7 @@ export class Actions {
     record.count('rollout.missed', 0);
     const row = newRow(action);
     outcome.rollouts.push(row);
+    this.rollouts.states.set(robot.index, 'pending');
     const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
       if (deviceId === undefined || release === undefined) return;
@@ -162,6 +163,7 @@ export class Actions {
       });
     } finally {
       if (row.total_ms === null) {
+        this.rollouts.states.set(robot.index, 'missed');
         outcome.missed.push(robot.name);
         record.count('rollout.missed');
       }

@@ -7,6 +7,7 @@ import type { Violation } from '../result/result.ts';
 import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';
 import type { ActionKind } from '../schedule/plan.ts';
+import type { StateChanges } from './states.ts';
 
 /** `orderly`: robots end in order. `abandon`: at once, for an interrupt. */
 export type StopMode = 'orderly' | 'abandon';
@@ -19,6 +20,8 @@ export interface Host {
   prepare(): Promise<void>;
   /** Carries out one phase. Resolves when everything that it started has ended or run out of time. */
   runPhase(request: PhaseRequest): Promise<PhaseOutcome>;
+  /** Takes more robots, of a fleet that has now `robots` in all, and generates their keys. */
+  grow(members: number[], robots: number): Promise<void>;
   /** Lets subscribers catch up, then reports what they never read. Resolves with roll-outs that arrived after their phase had ended. */
   finish(): Promise<LateRollout[]>;
   /** Id of the newest event that the first subscriber of each robot has read, by robot. */
@@ -56,6 +59,8 @@ export interface HostConfig {
   durability: 'os' | 'sync';
   /** Leaves the files of robots when the host ends. */
   keep?: boolean;
+  /** Tells the states of single robots. */
+  watched?: boolean;
   /** Lists every action in `PhaseOutcome.trace`. */
   trace: boolean;
   /** Robots with a planted defect: names of `simulators/defects/device` by index. */
@@ -68,6 +73,8 @@ export interface HostEvents {
   onViolation(violation: Violation): void;
   /** The first trouble of each kind. */
   onDisturbance(disturbance: Disturbance): void;
+  /** The states of robots that have changed, of a fleet that is watched. */
+  onStates(changes: StateChanges): void;
 }
 
 /** Sent about once a second. */
@@ -88,6 +95,10 @@ export interface PhaseRequest {
   epoch: number;
   /** What a roll-out deploys. */
   release?: ReleaseFixture;
+  /** Done by a person beside the phases of the scenario, which decide what is measured. */
+  byHand?: boolean;
+  /** The robots that take part, where not all do. */
+  only?: number[];
 }
 
 export interface PhaseOutcome {

@@ -25,6 +25,7 @@ import type {
   PhaseRequest,
   StopMode,
 } from './host.ts';
+import { letterOf, StateWatch } from './states.ts';
 
 const TICK_MS = 1000;
 /** Time for subscribers to catch up at the end of a run. */
@@ -32,7 +33,7 @@ const CATCH_UP_MS = 5000;
 
 export class RobotHost implements Host {
   readonly name: string;
-  readonly #config: HostConfig;
+  #config: HostConfig;
   readonly #events: HostEvents;
   readonly #metrics = new Metrics({ intervals: true });
   readonly #sampler = new SaturationSampler();
@@ -43,6 +44,7 @@ export class RobotHost implements Host {
   #uplinks: FleetUplinks | undefined;
   #actions: Actions | undefined;
   #ticker: NodeJS.Timeout | undefined;
+  #watch: StateWatch | undefined;
   #defects = new Map<number, DeviceDefect>();
   #canary: Canary | undefined;
   /** The robot that was last in trouble. */
@@ -82,6 +84,20 @@ export class RobotHost implements Host {
     await this.#ensureKeys(this.#config.members, this.#events.onKeys);
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), TICK_MS);
+    if (this.#config.watched === true) this.#watchStates();
+  }
+
+  async grow(members: number[], robots: number): Promise<void> {
+    await this.#ensureKeys(members, () => {});
+    this.#config = { ...this.#config, robots, members: [...this.#config.members, ...members] };
+  }
+
+  #watchStates(): void {
+    const letter = (index: number): string => {
+      const state = this.#robots.get(index)?.shownState ?? 'waiting';
+      return letterOf(state, this.#actions?.rollouts.states.get(index));
+    };
+    this.#watch = new StateWatch(() => this.#config.members, letter, this.#events.onStates);
   }
 
   async #ready(): Promise<Actions> {
@@ -104,12 +120,18 @@ export class RobotHost implements Host {
     await ensureKeys({ keys: this.#keys, robots, signal: this.#abort.signal, onProgress });
   }
 
-  async runPhase({ index, phase, epoch, release }: PhaseRequest): Promise<PhaseOutcome> {
+  async runPhase({ index, phase, epoch, release, byHand, only }: PhaseRequest): Promise<PhaseOutcome> {
     const { seed, robots, members, trace } = this.#config;
     const actions = this.#actions;
     if (actions === undefined) throw new Error(`${this.name} is not prepared`);
-    this.#metrics.measuring = phase.measure !== false;
-    const streams = streamsOf({ seed, robots }, index, phase, members);
+    if (byHand !== true) this.#metrics.measuring = phase.measure !== false;
+    const chosen = new Set(only ?? members);
+    const streams = streamsOf(
+      { seed, robots },
+      index,
+      phase,
+      members.filter((robot) => chosen.has(robot)),
+    );
     const outcome: PhaseOutcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], errors: [] };
     const turns = new Uint32Array(streams.length);
     const underWay = new Set<Promise<void>>();
@@ -169,6 +191,7 @@ export class RobotHost implements Host {
     this.#abort.abort();
     this.#deadlines.end();
     clearInterval(this.#ticker);
+    this.#watch?.[Symbol.dispose]();
     this.#sampler.stop();
     const robots = [...this.#robots.values()];
     if (how === 'abandon') for (const robot of robots) robot.abandon();

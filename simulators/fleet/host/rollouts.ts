@@ -4,6 +4,7 @@ import type { DeploymentTiming } from '../robot/deployment-timings.ts';
 import type { Robot } from '../robot/robot.ts';
 import type { Deadlines } from '../schedule/scheduler.ts';
 import type { LateRollout, RolloutRow } from './host.ts';
+import type { RolloutState } from './states.ts';
 
 interface Pending {
   robot: Robot;
@@ -21,6 +22,8 @@ export class Rollouts {
   /** Those that were missed: an event that comes late tells them from one that never comes. */
   readonly #missed = new Map<string, Pending>();
   #late: LateRollout[] = [];
+  /** How each robot stands with the newest roll-out to it. */
+  readonly states = new Map<number, RolloutState>();
 
   /** `reports`: whether robots report to the platform; a polling uplink cannot. */
   constructor({ reports }: { reports: boolean }) {
@@ -59,6 +62,7 @@ export class Rollouts {
     const { row, record, posted } = pending;
     if (row.total_ms === null) {
       const event = timing.deployed === 0 ? timing.read : timing.deployed;
+      this.states.set(row.robot, 'reached');
       row.total_ms = timing.read - posted;
       row.command_ms = timing.syncStarted - posted;
       row.sync_ms = timing.deployCalled - timing.syncStarted;

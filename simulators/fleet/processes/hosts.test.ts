@@ -29,7 +29,13 @@ it('starts hosts one by one, and no further ones after a stop', async () => {
     }),
   );
   try {
-    const events = { onTick: () => {}, onKeys: () => {}, onViolation: () => {}, onDisturbance: () => {} };
+    const events = {
+      onTick: () => {},
+      onKeys: () => {},
+      onViolation: () => {},
+      onDisturbance: () => {},
+      onStates: () => {},
+    };
     const hosts = new Hosts({ configs, processes: false, eventsOf: () => events, onLost: () => {} });
     expect(hosts.names).toEqual([]);
     const starting = hosts.start();

@@ -77,6 +77,20 @@ export class Hosts {
     return values;
   }
 
+  /** Gives each host its part of more robots, one after the other as in the beginning. `first`: how many robots there are. */
+  async grow(members: readonly number[], first: number): Promise<void> {
+    const { configs } = this.#options;
+    const robots = first + members.length;
+    const calls = configs.map(async ({ name }, number) => {
+      const part = members.filter((_member, position) => (first + position) % configs.length === number);
+      const entry = this.#entries.get(name);
+      if (entry === undefined) return;
+      await entry.host.grow(part, robots);
+      entry.config = { ...entry.config, robots, members: [...entry.config.members, ...part] };
+    });
+    await Promise.all(calls);
+  }
+
   #lose(name: string | undefined, why: Error): void {
     const entry = name === undefined ? undefined : this.#entries.get(name);
     if (this.#stopping || name === undefined || entry === undefined) return;

@@ -143,6 +143,10 @@ export class ProcessHost implements Host {
     return this.#call('runPhase', request);
   }
 
+  grow(members: number[], robots: number): Promise<void> {
+    return this.#call('grow', members, robots);
+  }
+
   finish(): Promise<LateRollout[]> {
     return this.#call('finish');
   }

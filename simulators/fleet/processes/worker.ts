@@ -13,11 +13,13 @@ class Worker {
         onKeys: (value) => this.#send({ notice: 'onKeys', value }),
         onViolation: (value) => this.#send({ notice: 'onViolation', value }),
         onDisturbance: (value) => this.#send({ notice: 'onDisturbance', value }),
+        onStates: (value) => this.#send({ notice: 'onStates', value }),
       });
     },
     runCanary: (robot: number) => this.#host?.runCanary(robot),
     prepare: () => this.#host?.prepare(),
     runPhase: (request: PhaseRequest) => this.#host?.runPhase(request),
+    grow: (members: number[], robots: number) => this.#host?.grow(members, robots),
     finish: () => this.#host?.finish(),
     cursors: () => this.#host?.cursors(),
     snapshot: () => this.#host?.snapshot(),

@@ -127,6 +127,8 @@ export interface PhaseReport extends PhaseOutcome {
   measured: boolean;
   /** Of a roll-out: what arrives later has missed it. */
   withinMs?: number;
+  /** What was done by hand, in words. */
+  note?: string;
 }
 
 /** The part of a result that follows from measurements. */
@@ -142,6 +144,10 @@ const MAX_ERRORS = 5;
 export class FleetRecord {
   /** Reports of the phases that have ended. */
   readonly phases: PhaseReport[] = [];
+  /** Reports of what was done by hand, beside the phases of the scenario. */
+  readonly byHand: PhaseReport[] = [];
+  /** When the scenario waited because a person wanted it to, milliseconds after the fleet was created. */
+  readonly pauses: { fromMs: number; untilMs?: number }[] = [];
   /** The first violations. */
   readonly violations: Violation[] = [];
   /** Names of the first robots that missed a roll-out. */
@@ -172,12 +178,31 @@ export class FleetRecord {
     return this.#phaseEpoch === undefined ? 0 : Math.max(0, monotonicMs() - this.#phaseEpoch);
   }
 
+  /** When the phase that is under way began, milliseconds after the fleet was created. */
+  phaseStartedMs: number | undefined;
+
   /** Call at `epoch`, the start of a phase on the shared clock. */
   beginPhase(epoch: number): void {
+    this.phaseStartedMs = epoch - this.#began;
     this.#phaseEpoch = epoch;
   }
 
   endPhase(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[]): PhaseReport {
+    const report = this.#report(phase, epoch, outcomes);
+    if (phase.do === 'ramp') this.startMs = report.durationMs;
+    this.phaseStartedMs = undefined;
+    this.phases.push(report);
+    return report;
+  }
+
+  /** Call when something that was done by hand at `epoch` has ended. `note`: what it was, in words. */
+  endByHand(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[], note: string): PhaseReport {
+    const report = { ...this.#report(phase, epoch, outcomes), measured: false, note };
+    this.byHand.push(report);
+    return report;
+  }
+
+  #report(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[]): PhaseReport {
     const report: PhaseReport = {
       do: phase.do,
       startedMs: epoch - this.#began,
@@ -192,10 +217,8 @@ export class FleetRecord {
       ...(phase.do === 'rollout' && { withinMs: withinMs(phase) }),
     };
     for (const error of report.errors) this.#addError(error);
-    if (phase.do === 'ramp') this.startMs = report.durationMs;
     this.notStarted += report.notStarted;
     this.missed.push(...report.missed.slice(0, MAX_LISTED - this.missed.length));
-    this.phases.push(report);
     return report;
   }
 

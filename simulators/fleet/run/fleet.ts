@@ -21,14 +21,37 @@ const DEFAULT_RETAIN = 200;
 export class FleetLayout {
   readonly #options: FleetOptions;
   readonly #dir: string;
-  /** The robots of this shard, by index. */
-  readonly members: readonly number[];
+  readonly #members: number[];
 
   /** `dir`: the fleet's own folder. */
   constructor(options: FleetOptions, dir: string) {
     this.#options = options;
     this.#dir = dir;
-    this.members = membersOf(options.robots, options.shard ?? { index: 1, count: 1 });
+    this.#members = membersOf(options.robots, options.shard ?? { index: 1, count: 1 });
+  }
+
+  /** The robots of this shard, by index. */
+  get members(): readonly number[] {
+    return this.#members;
+  }
+
+  /** Adds robots behind the last one; gives their indices. Not for a shard, whose indices others have. */
+  grow(count: number): number[] {
+    const first = this.#members.length;
+    const more = Array.from({ length: count }, (_, number) => first + number);
+    this.#members.push(...more);
+    return more;
+  }
+
+  /** The folder of a robot's files. Throws RangeError. */
+  robotDir(index: number): string {
+    return join(this.#dir, 'r', String(this.#hostOf(index)), String(index));
+  }
+
+  #hostOf(index: number): number {
+    const position = this.members.indexOf(index);
+    if (position < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.#options.robots} robots`);
+    return position % this.#hosts;
   }
 
   get namePrefix(): string {
@@ -46,9 +69,7 @@ export class FleetLayout {
 
   /** Path of the Unix socket of a robot of this shard, even while the robot does not serve. Throws RangeError. */
   robotSocket(index: number): string {
-    const position = this.members.indexOf(index);
-    if (position < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.#options.robots} robots`);
-    return join(this.#socketsOf(position % this.#hosts), String(index));
+    return join(this.#socketsOf(this.#hostOf(index)), String(index));
   }
 
   hostConfigs(): HostConfig[] {
@@ -71,6 +92,7 @@ export class FleetLayout {
       trace,
       defects,
       ...(keep && { keep }),
+      ...(this.#options.onStates !== undefined && { watched: true }),
     }));
   }
 
@@ -159,6 +181,28 @@ export class Fleet implements AsyncDisposable {
     return report;
   }
 
+  /**
+   * Carries out a phase that is not the scenario's, beside the one that is under way. `number`: counts them from 0; `note`: what it is,
+   * in words; `only`: the robots that take part.
+   */
+  async runByHand(phase: Phase, number: number, note: string, only?: number[]): Promise<PhaseReport> {
+    // A number of its own, so that it takes other robots than the phases of the scenario.
+    const index = this.options.scenario.phases.length + number;
+    const release = phase.do === 'rollout' ? await this.createRelease(`by hand ${number + 1}`) : undefined;
+    const epoch = monotonicMs() + LEAD_MS;
+    const request = { index, phase, epoch, byHand: true, ...(release && { release }), ...(only && { only }) };
+    const outcomes = await this.#hosts.each((host) => host.runPhase(request));
+    return this.record.endByHand(phase, epoch, outcomes, note);
+  }
+
+  /** Adds robots, which do not start yet; resolves with their indices. */
+  async grow(count: number): Promise<number[]> {
+    const first = this.robots;
+    const more = this.layout.grow(count);
+    await this.#hosts.grow(more, first);
+    return more;
+  }
+
   /** Creates a release with one config instance on the platform. `content`: its JSON. */
   createRelease(label: string, content?: string): Promise<ReleaseFixture> {
     if (this.#client === undefined) throw new Error('a fleet without a platform cannot roll out');
@@ -221,6 +265,7 @@ export class Fleet implements AsyncDisposable {
         this.options.onViolation?.(violation);
       },
       onDisturbance: (disturbance) => this.record.addDisturbance(disturbance),
+      onStates: (changes) => this.options.onStates?.(changes),
     };
   }
 

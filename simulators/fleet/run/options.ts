@@ -1,5 +1,6 @@
 /** Options of a fleet, and of a run of a scenario by one. */
 import type { Output } from '../../../harness/common/terminal.ts';
+import type { StateChanges } from '../host/states.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import type { Scenario } from '../scenario/scenario.ts';
@@ -50,6 +51,8 @@ export interface FleetOptions extends CommonOptions {
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
   onViolation?(violation: Violation): void;
+  /** Is told the states of single robots. */
+  onStates?(changes: StateChanges): void;
 }
 
 export interface RunOptions extends CommonOptions {
@@ -62,6 +65,8 @@ export interface RunOptions extends CommonOptions {
   thresholds: readonly string[];
   /** Where to serve Prometheus metrics. Default: nowhere. */
   metrics?: { port: number; host: string };
+  /** Where to serve the console; port 0: any free one. Default: nowhere. */
+  ui?: { port: number };
   /** Starts although preflight says that the machine is too small. */
   force?: boolean;
   screen: Output;

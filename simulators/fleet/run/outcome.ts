@@ -2,7 +2,7 @@
 import { type FleetResult, outcomeOf } from '../result/result.ts';
 import { evaluate, parseThreshold, percentilesOf, type ThresholdResult } from '../result/thresholds.ts';
 import type { Fleet } from './fleet.ts';
-import type { Measured } from './fleet-record.ts';
+import type { FleetRecord, Measured } from './fleet-record.ts';
 import type { RunOptions } from './options.ts';
 
 /** The parts of a `Fleet` that go into its result. */
@@ -50,7 +50,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     started_at: run.startedAt,
     duration_ms: Math.round(record.elapsedMs),
     robots,
-    fleet_robots: options.robots,
+    fleet_robots: Math.max(options.robots, robots),
     workers: run.workers,
     seed: options.seed,
     shard: options.shard ?? null,
@@ -63,18 +63,20 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     ...measured,
     ...decisive,
     missed: record.missed,
-    rollouts: record.rollouts(options.robots),
-    phases: record.phases.map((phase) => ({
+    rollouts: record.rollouts(Math.max(options.robots, robots)),
+    phases: [...record.phases, ...record.byHand].map((phase) => ({
       do: phase.do,
       started_ms: Math.round(phase.startedMs),
       duration_ms: Math.round(phase.durationMs),
       measured: phase.measured,
       actions: phase.actions,
       ...(phase.withinMs !== undefined && { within_ms: phase.withinMs }),
+      ...(phase.note !== undefined && { by_hand: phase.note }),
     })),
     series: record.progress.series,
     notes: [
       ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
+      ...byHandNotes(record),
       ...notesOn(options, fleet),
       ...run.notes,
     ],
@@ -98,6 +100,16 @@ function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNot
     reasons.push(`${count(record.notStarted)} of ${count(robots)} robots did not come online${example}`);
   }
   return reasons;
+}
+
+function byHandNotes({ byHand, pauses, elapsedMs }: FleetRecord): string[] {
+  const after = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+  return [
+    ...byHand.map(({ startedMs, note = '' }) => `By hand, after ${after(startedMs)}: ${note}.`),
+    ...pauses.map(({ fromMs, untilMs }) => {
+      return `By hand, after ${after(fromMs)}: the scenario was paused until ${after(untilMs ?? elapsedMs)}.`;
+    }),
+  ];
 }
 
 function notesOn({ platform, scenario, keyBits, defects = {} }: ToldOptions, { layout }: FleetFacts): string[] {

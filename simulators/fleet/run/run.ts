@@ -1,4 +1,6 @@
 /** One run of a scenario from preflight to result: the work of `muster fleet`. */
+
+import type { FleetConsole } from '../console/fleet-console.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import { PlatformFailure } from '../platform/failure.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
@@ -7,6 +9,7 @@ import type { Exposed } from '../report/exposition.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { membersOf, scheduleMs } from '../schedule/plan.ts';
+import { ByHand } from './by-hand.ts';
 import { Fleet } from './fleet.ts';
 import type { FleetRecord, Measured } from './fleet-record.ts';
 import { lockFolders } from './locks.ts';
@@ -35,6 +38,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   await using stack = new AsyncDisposableStack();
   stack.defer(() => view.end());
   let fleet: Fleet | undefined;
+  const shown = options.ui === undefined ? undefined : await openConsole(options);
   let lastTick: Tick | undefined;
   const keys = { ready: 0, wanted: membersOf(options.robots, options.shard ?? { index: 1, count: 1 }).length };
   if (options.metrics !== undefined) {
@@ -55,20 +59,26 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     onKeys: (done, of) => {
       keys.ready = done;
       view.progress(`${options.keyBits}-bit keys`, done, of);
+      shown?.keys(done, of);
     },
     onSecond: (tick) => {
       lastTick = tick;
-      view.show(liveState(running, options, tick));
+      const state = liveState(running, options, tick);
+      view.show(state);
+      shown?.second(tick, state.remainingMs);
     },
+    ...(shown !== undefined && { onStates: shown.states }),
   });
   fleet = running;
+  const byHand = new ByHand(running, ({ rollouts }) => outputs.addRollouts(rollouts));
+  await shown?.serve(running, byHand, stack);
   if (options.keep === true) screen.write(`files of robots: ${running.dir}\n`);
   void died?.then((how) => running.record.incomplete.push(how));
   const stop = (): Promise<void> => running.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
   if (options.shard !== undefined) outputs.signOfLife(options.shard, () => running.record.phase);
   const interrupted = await interruptible(signal, running, () =>
-    carryOut(options, running, outputs, view).catch((error: unknown) => endEarly(running, error)),
+    carryOut(options, running, outputs, view, byHand).catch((error: unknown) => endEarly(running, error)),
   );
   view.end();
   // Written last, because one may still arrive late.
@@ -77,9 +87,16 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const facts = { startedAt, workers, interrupted: interrupted !== undefined, notes: outputs.notes };
   const result = resultOf(options, running, measured, facts);
   options.onResult?.(result);
+  shown?.end(result);
   // Stopped first, because its files may be what fills the disk.
   await stop().finally(() => outputs.finish(result));
   return result;
+}
+
+/** Loaded on demand: most runs have none. */
+async function openConsole(options: RunOptions): Promise<FleetConsole> {
+  const { FleetConsole } = await import('../console/fleet-console.ts');
+  return new FleetConsole(options);
 }
 
 /** Chooses the number of workers and the folder for the robots' files. Throws PreflightError when the machine is too small. */
@@ -119,6 +136,7 @@ async function carryOut(
   fleet: Fleet,
   outputs: Outputs,
   view: LiveView,
+  byHand: ByHand,
 ): Promise<void> {
   const warnings: string[] = [];
   const failure = await fleet.runCanary(warnings);
@@ -130,11 +148,15 @@ async function carryOut(
   await fleet.prepare();
   view.end();
   for (const phase of scenario.phases) {
+    // The robots come up first, so that there is something to look at.
+    if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const report = await fleet.run(phase);
     outputs.addRollouts(report.rollouts.filter(({ total_ms }) => total_ms !== null));
     const nobodyLeft = fleet.record.notStarted === fleet.robots;
     if (signal.aborted || nobodyLeft) return;
   }
+  await byHand.whenGoing(signal);
+  await byHand.end();
   await fleet.finish();
 }
 

@@ -1,0 +1,130 @@
+/** A chart over the time of a run, drawn by uPlot in the colours of the page. */
+import type { VNode } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import UPlot from 'uplot';
+import { html } from './view.ts';
+
+export interface Curve {
+  label: string;
+  /** Name of a colour of the page, e.g. `good`. */
+  colour: string;
+  /** One value for each moment; null: none. */
+  values: (number | null)[];
+}
+
+/** A stretch of time with a name. */
+export interface Stretch {
+  label: string;
+  /** Seconds. */
+  from: number;
+  to: number;
+  /** Name of a colour of the page. */
+  colour: string;
+}
+
+interface ChartProps {
+  /** Said to those who do not see it. */
+  text: string;
+  /** Seconds. */
+  moments: number[];
+  curves: Curve[];
+  stretches: readonly Stretch[];
+  /** The end of the scale. Default: what the values need. */
+  most?: number;
+  /** How a value is written. */
+  write(value: number): string;
+}
+
+const HEIGHT = 170;
+
+const colourOf = (name: string): string => getComputedStyle(document.body).getPropertyValue(`--${name}`).trim();
+
+/** A colour of the page as a canvas takes it: `light-dark()` is resolved by an element. */
+function resolved(name: string): string {
+  const probe = document.createElement('i');
+  probe.style.color = colourOf(name);
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+export function Chart(props: ChartProps): VNode {
+  const place = useRef<HTMLDivElement>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const plot = useRef<UPlot | undefined>(undefined);
+  const { moments, curves, text } = props;
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const make = (): void => {
+      plot.current?.destroy();
+      plot.current = new UPlot(optionsOf(latest, element.clientWidth), dataOf(latest.current), element);
+    };
+    make();
+    const sized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
+    sized.observe(element);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    addEventListener('theme', make);
+    dark.addEventListener('change', make);
+    return () => {
+      sized.disconnect();
+      removeEventListener('theme', make);
+      dark.removeEventListener('change', make);
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  }, []);
+  useEffect(() => plot.current?.setData(dataOf(latest.current)), [moments, curves]);
+  return html`<div class="chart" role="img" aria-label=${text} ref=${place}></div>`;
+}
+
+const dataOf = ({ moments, curves }: ChartProps): UPlot.AlignedData => [moments, ...curves.map(({ values }) => values)];
+
+function optionsOf(latest: { current: ChartProps }, width: number): UPlot.Options {
+  const { curves, write, most: fixed } = latest.current;
+  const axis = { stroke: resolved('soft'), grid: { stroke: resolved('line'), width: 1 }, ticks: { show: false } };
+  return {
+    width,
+    height: HEIGHT,
+    scales: { x: { time: false }, y: { range: (_plot, _least, most) => [0, fixed ?? Math.max(most ?? 0, 1) * 1.08] } },
+    axes: [
+      { ...axis, size: 30, values: (_plot, splits) => splits.map((seconds) => `${seconds} s`) },
+      { ...axis, size: 62, values: (_plot, splits) => splits.map(write) },
+    ],
+    series: [
+      { label: 'at', value: (_plot, seconds) => (seconds == null ? '' : `${seconds.toFixed(0)} s`) },
+      ...curves.map(({ label, colour }) => ({
+        label,
+        stroke: resolved(colour),
+        width: 2,
+        points: { show: false },
+        value: (_plot: UPlot, value: number | null) => (value == null ? '–' : write(value)),
+      })),
+    ],
+    cursor: { drag: { x: false, y: false }, sync: { key: 'run' } },
+    hooks: { drawClear: [(plot) => drawStretches(plot, latest.current.stretches)] },
+  };
+}
+
+function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  stretches.forEach(({ label, from, to, colour }, index) => {
+    const left = plot.valToPos(from, 'x', true);
+    const width = Math.max(plot.valToPos(to, 'x', true) - left, 1);
+    const tone = resolved(colour);
+    ctx.globalAlpha = colour === 'soft' ? (index % 2 === 0 ? 0.05 : 0.1) : 0.2;
+    ctx.fillStyle = tone;
+    ctx.fillRect(left, bbox.top, width, bbox.height);
+    if (width < ctx.measureText(label).width + 8 * devicePixelRatio) return;
+    ctx.globalAlpha = 0.9;
+    ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + 13 * devicePixelRatio);
+  });
+  ctx.restore();
+}

@@ -1,0 +1,192 @@
+/** The console of a fleet: its run as a document, and what a person can do to it. */
+import { durationMs } from '../../../harness/common/durations.ts';
+import { type Action, serveConsole } from '../../console/console.ts';
+import { Feed } from '../../console/feed.ts';
+import type { Band, FleetDocument, Second } from '../../console/page/fleet/document.ts';
+import type { StateChanges } from '../host/states.ts';
+import type { FleetResult, Tick } from '../result/result.ts';
+import type { ByHand } from '../run/by-hand.ts';
+import type { Fleet } from '../run/fleet.ts';
+import type { RunOptions } from '../run/options.ts';
+import { evaluatedThresholds } from '../run/outcome.ts';
+import { PreflightError } from '../run/readiness.ts';
+import { type Phase, shareOf } from '../scenario/scenario.ts';
+import { robotDetail } from './robot-detail.ts';
+
+/** Seconds that a page shows: two hours. */
+const SECONDS_KEPT = 7_200;
+const MOST_TROUBLE = 20;
+
+export type ConsoleSettings = Pick<
+  RunOptions,
+  'scenario' | 'robots' | 'thresholds' | 'out' | 'screen' | 'ui' | 'namePrefix'
+>;
+
+export class FleetConsole {
+  readonly #settings: ConsoleSettings;
+  readonly #feed: Feed<FleetDocument>;
+  #fleet: Fleet | undefined;
+  #byHand: ByHand | undefined;
+
+  constructor(settings: ConsoleSettings) {
+    this.#settings = settings;
+    this.#feed = new Feed<FleetDocument>({
+      title: settings.scenario.name,
+      prefix: settings.namePrefix ?? 'robot',
+      states: '.'.repeat(settings.robots),
+      phase: 'preparing',
+      elapsedMs: 0,
+      remainingMs: 0,
+      paused: false,
+      seconds: [],
+      bands: [],
+      thresholds: [],
+      trouble: [],
+      ending: null,
+    });
+  }
+
+  /** Takes the states of robots that have changed. */
+  readonly states = ({ at, text }: StateChanges): void => this.#feed.change({ paint: 'states', at, text });
+
+  /** Serves the page until the stack is disposed of, and prints its address. Rejects with PreflightError when it cannot. */
+  async serve(fleet: Fleet, byHand: ByHand, stack: AsyncDisposableStack): Promise<void> {
+    this.#fleet = fleet;
+    this.#byHand = byHand;
+    const { ui, screen } = this.#settings;
+    const port = ui?.port ?? 0;
+    const options = { page: 'fleet', title: 'Fleet', feed: this.#feed, actions: this.#actions(fleet, byHand), port };
+    const served = await serveConsole(options).catch((error: unknown) => {
+      throw new PreflightError(`--ui-port: cannot serve on port ${port} (${(error as Error).message})`);
+    });
+    stack.use(served);
+    screen.write(`ui: ${served.url}\n`);
+  }
+
+  /** Takes how many robots have their keys. */
+  keys(done: number, of: number): void {
+    this.#feed.set({ phase: `making keys, ${done} of ${of}` });
+  }
+
+  /** Takes a second of the run. `remainingMs`: until the schedule ends. */
+  second(tick: Tick, remainingMs: number): void {
+    const record = this.#fleet?.record;
+    if (record === undefined) return;
+    const { counters } = record.progress;
+    const metrics = record.progress.summaries();
+    const second: Second = {
+      at: tick.at_ms,
+      rates: tick.rates,
+      p50: tick.p50,
+      p99: tick.p99,
+      attempts: counters['rollout.attempts'] ?? 0,
+      reached: metrics['rollout.ms']?.count ?? 0,
+      missed: counters['rollout.missed'] ?? 0,
+      stallMs: tick.loop_max_ms,
+    };
+    this.#feed.change({ append: 'seconds', items: [second], keep: SECONDS_KEPT });
+    const { trouble } = record.progress;
+    const lines = [
+      ...record.violations.map(({ name, message }) => `${name}: ${message}`),
+      ...record.errors,
+      ...record.incomplete,
+      ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
+    ];
+    this.#feed.set({
+      phase: record.phase,
+      elapsedMs: tick.at_ms,
+      remainingMs,
+      thresholds: evaluatedThresholds(this.#settings, record.standing).map(({ expr, value, ok }) => {
+        return { expr, ok, ...(value !== null && { value }) };
+      }),
+      trouble: lines.slice(0, MOST_TROUBLE),
+    });
+    this.#showBands();
+  }
+
+  /** Takes the result of the run. */
+  end({ outcome, verdict, verdict_reasons: reasons, incomplete_reasons: incomplete, thresholds }: FleetResult): void {
+    const missed = thresholds.flatMap(({ expr, ok, reason }) =>
+      ok ? [] : [`${expr} was missed${reason === undefined ? '' : `: ${reason}`}`],
+    );
+    this.#showBands();
+    this.#feed.set({
+      phase: 'ended',
+      remainingMs: 0,
+      paused: false,
+      thresholds: thresholds.map(({ expr, value, ok }) => ({ expr, ok, ...(value !== null && { value }) })),
+      ending: {
+        outcome: outcome ?? '',
+        verdict,
+        reasons: [...incomplete, ...missed, ...reasons],
+        out: this.#settings.out,
+      },
+    });
+  }
+
+  #showBands(): void {
+    const record = this.#fleet?.record;
+    if (record === undefined) return;
+    const ended = [...record.phases, ...record.byHand].map(
+      ({ do: label, startedMs, durationMs: length, note }): Band => ({
+        label: note ?? label,
+        from: startedMs,
+        to: startedMs + length,
+        ...(note !== undefined && { byHand: true }),
+      }),
+    );
+    const { phase, phaseStartedMs: from } = record;
+    const running = from === undefined ? [] : [{ label: phase, from }];
+    const hands = (this.#byHand?.underWay ?? []).map(({ note, startedMs }) => ({
+      label: note,
+      from: startedMs,
+      byHand: true,
+    }));
+    const pauses = record.pauses.map(({ fromMs, untilMs }) => {
+      return { label: 'paused', from: fromMs, byHand: true, ...(untilMs !== undefined && { to: untilMs }) };
+    });
+    this.#feed.set({ bands: [...ended, ...running, ...hands, ...pauses] });
+  }
+
+  #actions(fleet: Fleet, byHand: ByHand): Record<string, Action> {
+    // A phase may take minutes: the answer only says that it has begun.
+    const begin = (phase: Phase, note: string, only?: number[]): object => {
+      byHand.refuseUnlessUp();
+      const done = byHand.carryOut(phase, note, only);
+      done.catch((error: unknown) => fleet.record.errors.push(`by hand: ${(error as Error).message}`));
+      this.#showBands();
+      return { begun: note };
+    };
+    const by = (body: Record<string, unknown>, phaseOf: (share: string, over: string) => [Phase, string]): object => {
+      const [share, over] = [String(body['share']), String(body['over'])];
+      shareOf(share);
+      durationMs(over);
+      return begin(...phaseOf(share, over));
+    };
+    return {
+      rollout: (body) =>
+        by(body, (share, over) => [{ do: 'rollout', share, over }, `roll-out to ${share} over ${over}`]),
+      partition: (body) =>
+        by(body, (share, over) => [{ do: 'partition', share, for: over }, `${share} cut off for ${over}`]),
+      kill: (body) =>
+        by(body, (share, down) => [{ do: 'kill', share, over: '0s', down }, `${share} killed, down for ${down}`]),
+      storm: (body) => by(body, (share, over) => [{ do: 'storm', share, over }, `${share} reconnect over ${over}`]),
+      scale: async ({ count, over }) => {
+        durationMs(String(over));
+        const robots = await byHand.grow(Number(count));
+        this.#feed.set({ states: this.#feed.document.states.padEnd(fleet.robots, '.') });
+        return begin({ do: 'ramp', over: String(over) }, `${robots.length} robots added over ${String(over)}`, robots);
+      },
+      pause: () => this.#setPaused(() => byHand.pause(), true),
+      resume: () => this.#setPaused(() => byHand.resume(), false),
+      robot: ({ index }) => robotDetail(fleet.layout, Number(index)),
+    };
+  }
+
+  #setPaused(change: () => void, paused: boolean): object {
+    change();
+    this.#feed.set({ paused });
+    this.#showBands();
+    return { paused };
+  }
+}

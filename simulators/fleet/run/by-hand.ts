@@ -1,0 +1,118 @@
+/** What a person does to a running fleet, beside its scenario. All of it is in the result, as done by hand. */
+import type { Phase } from '../scenario/scenario.ts';
+import type { Fleet } from './fleet.ts';
+import type { PhaseReport } from './fleet-record.ts';
+import { machineLimits, preflight, robotCost } from './preflight.ts';
+
+/** Something that is under way. */
+export interface UnderWay {
+  note: string;
+  /** Milliseconds after the fleet was created. */
+  startedMs: number;
+}
+
+const MOST_AT_ONCE = 100_000;
+
+/** Every method rejects with an Error that says why the fleet cannot do it now. */
+export class ByHand {
+  readonly #fleet: Fleet;
+  readonly #onReport: (report: PhaseReport) => void;
+  readonly #running = new Map<Promise<unknown>, UnderWay>();
+  #number = 0;
+  #held: PromiseWithResolvers<void> | undefined;
+  #over = false;
+
+  /** `onReport` is called with each one that has ended. */
+  constructor(fleet: Fleet, onReport: (report: PhaseReport) => void) {
+    this.#fleet = fleet;
+    this.#onReport = onReport;
+  }
+
+  /** What is being done. */
+  get underWay(): readonly UnderWay[] {
+    return [...this.#running.values()];
+  }
+
+  /** Whether the scenario waits before its next phase. */
+  get paused(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** Carries out a phase beside the scenario. `note`: what it is, in words. Resolves when it has ended on every robot. */
+  async carryOut(phase: Phase, note: string, only?: number[]): Promise<PhaseReport> {
+    this.refuseUnlessUp();
+    const number = this.#number;
+    this.#number += 1;
+    const done = this.#fleet.runByHand(phase, number, note, only);
+    this.#running.set(done, { note, startedMs: this.#fleet.record.elapsedMs });
+    try {
+      const report = await done;
+      this.#onReport(report);
+      return report;
+    } finally {
+      this.#running.delete(done);
+    }
+  }
+
+  /** Adds robots, and their keys. Resolves with their indices; a phase `ramp` of them starts them. */
+  async grow(count: number): Promise<number[]> {
+    this.refuseUnlessUp();
+    const { options, dir, robots } = this.#fleet;
+    if (!Number.isInteger(count) || count < 1 || count > MOST_AT_ONCE)
+      throw new RangeError(`add 1 to ${MOST_AT_ONCE} robots, not ${count}`);
+    if (options.shard !== undefined) throw new Error('a shard has the robots that its number gives it');
+    const cost = robotCost(options.scenario);
+    const free = machineLimits(dir);
+    // Descriptors and ports are those of the whole machine, memory and disk what is left of them.
+    const unlimited = { memoryBytes: 0, diskBytes: Number.POSITIVE_INFINITY, inodes: Number.POSITIVE_INFINITY };
+    const whole = preflight(robots + count, options.workers, cost, { ...free, ...unlimited });
+    const more = preflight(count, 0, cost, { ...free, descriptors: 0, ports: 0 });
+    const [problem] = [...whole.problems, ...more.problems];
+    if (problem !== undefined) throw new Error(problem);
+    return await this.#fleet.grow(count);
+  }
+
+  /** Lets the scenario wait before its next phase, or before its end. */
+  pause(): void {
+    this.#refuseWhenOver();
+    if (this.#held !== undefined) return;
+    this.#held = Promise.withResolvers<void>();
+    this.#fleet.record.pauses.push({ fromMs: this.#fleet.record.elapsedMs });
+  }
+
+  resume(): void {
+    this.#held?.resolve();
+    this.#held = undefined;
+    const last = this.#fleet.record.pauses.at(-1);
+    if (last !== undefined) last.untilMs ??= this.#fleet.record.elapsedMs;
+  }
+
+  /** Resolves when the scenario may go on, at the latest when `signal` is aborted. */
+  async whenGoing(signal: AbortSignal): Promise<void> {
+    while (this.#held !== undefined && !signal.aborted) {
+      const aborted = Promise.withResolvers<void>();
+      const onAbort = (): void => aborted.resolve();
+      signal.addEventListener('abort', onAbort, { once: true });
+      await Promise.race([this.#held.promise, aborted.promise]);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Takes nothing more, and resolves when everything has ended. */
+  async end(): Promise<void> {
+    this.#over = true;
+    await Promise.allSettled(this.#running.keys());
+  }
+
+  /** Throws Error with the reason when nothing can be done to the robots now. */
+  refuseUnlessUp(): void {
+    this.#refuseWhenOver();
+    const { phases } = this.#fleet.record;
+    if (!phases.some((phase) => phase.do === 'ramp')) throw new Error('the robots are still being started');
+    if (phases.some((phase) => phase.do === 'stop')) throw new Error('the robots were stopped');
+  }
+
+  #refuseWhenOver(): void {
+    if (this.#over) throw new Error('the run is at its end');
+  }
+}
