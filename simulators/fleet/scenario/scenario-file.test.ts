@@ -88,9 +88,9 @@ describe('a bad scenario file', () => {
   });
 
   it('locates a bad threshold', () => {
-    const text = 'name: x\nthresholds:\n  - ping.ms.p99<1s\n  - ping.ms.p98<1s\nphases: [{do: ramp, over: 1s}]\n';
+    const text = 'name: x\nthresholds:\n  - ping.ms.p99<1s\n  - ping.ms.p100<1s\nphases: [{do: ramp, over: 1s}]\n';
     expect(problemsOf(text)).toEqual([
-      expect.stringMatching(/^x\.yaml:4:5: .*'p98' is not a statistic; accepted: count, p50/),
+      expect.stringMatching(/^x\.yaml:4:5: .*'p100' is not a statistic; accepted: count, max, rate/),
     ]);
   });
 
