@@ -1,105 +1,43 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import { startPlatform } from '../../simulators/platform/testing/client.ts';
 import { poll } from '../common/waiting.ts';
 import { refusal } from './testing/in-process.ts';
+import { ask, deviceHome, ready } from './testing/simulated-device.ts';
 
-const CLI = new URL('./main.ts', import.meta.url).pathname;
-/** Types are stripped once for all of these processes. */
-const CACHE = new URL('../../node_modules/.cache/muster', import.meta.url).pathname;
-
-/** A check that drives. */
-const DRIVEN = 'device.events.envelope';
-
-interface Run {
-  child: ChildProcess;
-  stdout: string;
-  stderr: string;
-  /** Exit code. */
-  ended: Promise<number | null>;
-}
-
-let home: string;
-const runs: Run[] = [];
-
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'muster-cli-'));
-});
-afterEach(async () => {
-  for (const { child, ended } of runs.splice(0)) {
-    child.kill('SIGKILL');
-    await ended;
-  }
-  rmSync(home, { recursive: true, force: true });
-});
-
-function muster(...options: string[]): Run {
-  const child = spawn(process.execPath, [CLI, 'simulate', 'device', ...options], {
-    cwd: home,
-    stdio: 'pipe',
-    env: { ...process.env, NODE_COMPILE_CACHE: CACHE },
-  });
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const run: Run = { child, stdout: '', stderr: '', ended };
-  child.stdout.on('data', (part) => (run.stdout += part));
-  child.stderr.on('data', (part) => (run.stderr += part));
-  runs.push(run);
-  return run;
-}
-
-async function ready(run: Run): Promise<Record<string, unknown>> {
-  const line = new Promise<void>((resolve) => {
-    run.child.stdout?.on('data', () => (run.stdout.includes('\n') ? resolve() : undefined));
-  });
-  const code = await Promise.race([line.then(() => 'ready'), run.ended]);
-  expect(code, run.stderr).toBe('ready');
-  return JSON.parse(run.stdout) as Record<string, unknown>;
-}
-
-function ask(socketPath: string, path: string, method = 'GET', body = ''): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ socketPath, path, method, agent: false }, (response) => {
-      let text = '';
-      response.on('data', (part) => (text += part));
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
-    });
-    request.once('error', reject);
-    request.end(body);
-  });
-}
+const home = deviceHome();
 
 describe('muster simulate device', () => {
   test.for(['SIGTERM', 'SIGINT'] as const)('serves until %s, and leaves nothing but the robot', async (signal) => {
-    const run = muster('--socket', 'a.sock', '--loopback', '--discovery', 'a.json', '--dir', 'robot', '--seed', '1');
+    const run = home.muster(
+      '--socket',
+      'a.sock',
+      '--loopback',
+      '--discovery',
+      'a.json',
+      '--dir',
+      'robot',
+      '--seed',
+      '1',
+    );
     const where = await ready(run);
     expect(where).toEqual({
       ready: true,
-      socket: join(home, 'a.sock'),
-      discovery: join(home, 'a.json'),
+      socket: join(home.path, 'a.sock'),
+      discovery: join(home.path, 'a.json'),
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       device_id: expect.stringMatching(/^dvc_/),
     });
-    expect((await ask(join(home, 'a.sock'), '/v0.2/health')).text).toBe('{"status":"ok"}');
-    const { token } = JSON.parse(readFileSync(join(home, 'a.json'), 'utf8')) as { token: string };
+    expect((await ask(join(home.path, 'a.sock'), '/v0.2/health')).text).toBe('{"status":"ok"}');
+    const { token } = JSON.parse(readFileSync(join(home.path, 'a.json'), 'utf8')) as { token: string };
     run.child.kill(signal);
     expect(await run.ended).toBe(0);
-    expect(existsSync(join(home, 'a.sock'))).toBe(false);
-    expect(existsSync(join(home, 'a.json'))).toBe(false);
+    expect(existsSync(join(home.path, 'a.sock'))).toBe(false);
+    expect(existsSync(join(home.path, 'a.json'))).toBe(false);
     expect(run.stdout.trim().split('\n')).toHaveLength(1);
     for (const line of run.stderr.trim().split('\n'))
       expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number) });
@@ -107,7 +45,7 @@ describe('muster simulate device', () => {
   });
 
   test('with --control kills and starts a real process, and ends with both', async () => {
-    const run = muster(
+    const run = home.muster(
       '--socket',
       'a.sock',
       '--dir',
@@ -119,19 +57,19 @@ describe('muster simulate device', () => {
       '--retain',
       '50',
     );
-    expect(await ready(run)).toMatchObject({ socket: join(home, 'a.sock'), control: join(home, 'c.sock') });
+    expect(await ready(run)).toMatchObject({ socket: join(home.path, 'a.sock'), control: join(home.path, 'c.sock') });
     const control = (path: string, body?: string) =>
-      ask(join(home, 'c.sock'), path, body === undefined ? 'GET' : 'POST', body);
+      ask(join(home.path, 'c.sock'), path, body === undefined ? 'GET' : 'POST', body);
     expect(JSON.parse((await control('/')).text)).toMatchObject({ retention: 50, heartbeat_seconds: 2 });
     await control('/events', '{"count":3}');
     expect((await control('/stop', '{"signal":"SIGKILL"}')).status).toBe(204);
-    await expect(ask(join(home, 'a.sock'), '/v0.2/health')).rejects.toThrow(/ECONNREFUSED/);
+    await expect(ask(join(home.path, 'a.sock'), '/v0.2/health')).rejects.toThrow(/ECONNREFUSED/);
     expect((await control('/start', '')).status).toBe(204);
     expect((await control('/events', '{"count":1}')).text).toBe('{"first_id":4,"last_id":4}');
     run.child.kill('SIGTERM');
     expect(await run.ended).toBe(0);
-    expect(existsSync(join(home, 'a.sock'))).toBe(false);
-    expect(existsSync(join(home, 'c.sock'))).toBe(false);
+    expect(existsSync(join(home.path, 'a.sock'))).toBe(false);
+    expect(existsSync(join(home.path, 'c.sock'))).toBe(false);
   });
 
   test('the ready line names the device as its platform does, and as itself while the platform is away', async () => {
@@ -141,98 +79,36 @@ describe('muster simulate device', () => {
       ...['--socket', `${dir}.sock`, '--dir', dir, '--uplink', 'agent'],
       ...['--platform', url, '--mqtt', platform.mqttUrl ?? '', '--token', String(token)],
     ];
-    const { device_id } = await ready(muster(...enrolled('robot', platform.agentUrl)));
+    const { device_id } = await ready(home.muster(...enrolled('robot', platform.agentUrl)));
     expect((await platform.get(`/devices/${String(device_id)}`)).status).toBe(200);
-    const away = await ready(muster(...enrolled('lost', 'http://127.0.0.1:9'), '--device-id', 'dvc_own'));
+    const away = await ready(home.muster(...enrolled('lost', 'http://127.0.0.1:9'), '--device-id', 'dvc_own'));
     expect(away['device_id']).toBe('dvc_own');
   });
 
-  test('ends by SIGTERM while it starts on a log of 60 MB, and leaves nothing but the robot', async () => {
-    const robot = join(home, 'robot');
-    mkdirSync(robot);
-    const line = (id: number) =>
-      `{"object":"event","id":${id},"type":"deployment.deployed","occurred_at":"2026-11-21T00:00:00Z","data":{"text":"${'x'.repeat(900)}"}}\n`;
-    writeFileSync(join(robot, 'events.jsonl'), Array.from({ length: 60_000 }, (_, at) => line(at + 1)).join(''));
-    const run = muster('--socket', 'a.sock', '--dir', 'robot', '--retain', '1000');
-    // The folder is locked: the log is being read, or is about to be.
-    const locked = () => readdirSync(robot).some((name) => name !== 'events.jsonl') || undefined;
-    await poll('the start', locked, { timeoutMs: Number.POSITIVE_INFINITY });
-    run.child.kill('SIGTERM');
-    expect(await run.ended, run.stderr).toBe(0);
-    expect(existsSync(join(home, 'a.sock'))).toBe(false);
-    expect(readdirSync(robot).filter((name) => !name.startsWith('events'))).toEqual([]);
-  });
-
-  test('ends by SIGTERM while a platform that never answers is waited for', async () => {
-    const silent = createServer(() => {}).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    try {
-      const { port } = silent.address() as AddressInfo;
-      const platform = ['--uplink', 'polling', '--platform', `http://127.0.0.1:${port}`, '--token', 'key'];
-      const run = muster('--socket', 'a.sock', '--dir', 'robot', ...platform);
-      await once(silent, 'connection');
-      const began = performance.now();
-      run.child.kill('SIGTERM');
-      expect(await run.ended, run.stderr).toBe(0);
-      // An answer would be waited for 5 s.
-      expect(performance.now() - began).toBeLessThan(4_500);
-      expect(existsSync(join(home, 'a.sock'))).toBe(false);
-    } finally {
-      silent.close();
-    }
-  });
-
   test('the agent goes when its supervisor is killed', async () => {
-    const run = muster('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
+    const run = home.muster('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
     expect((await ready(run))['control']).toBeGreaterThan(0);
     run.child.kill('SIGKILL');
     await run.ended;
     // The agent sees the end of its supervisor, and removes its socket as at any stop.
-    await poll('the socket to go', () => !existsSync(join(home, 'a.sock')) || undefined, {
+    await poll('the socket to go', () => !existsSync(join(home.path, 'a.sock')) || undefined, {
       timeoutMs: Number.POSITIVE_INFINITY,
     });
   });
 
-  test('serves control on a port to whoever has the token, as `muster check` has it from a file or the environment', async () => {
-    const shown = await ready(muster('--socket', 'shown.sock', '--dir', 'shown', '--control', '0'));
-    const file = join(home, 'control.token');
-    const kept = await ready(muster('--socket', 'a.sock', '--dir', 'robot', '--control', '0', '--control-token', file));
-    expect(kept).not.toHaveProperty('control_token');
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    const check = async (told: Record<string, unknown>, options: string[], env: Record<string, string> = {}) => {
-      const socket = resolve(home, String(told['socket']));
-      const words = ['--socket', socket, '--control', String(told['control']), '--only', DRIVEN, ...options];
-      return await new Promise<{ code: number | string | null | undefined; said: string }>((done) => {
-        const command = [CLI, 'check', 'device', ...words];
-        execFile(process.execPath, command, { env: { ...process.env, ...env } }, (error, stdout, stderr) =>
-          done({ code: error === null ? 0 : error.code, said: stdout + stderr }),
-        );
-      });
-    };
-    const byFile = await check(kept, ['--control-token', file]);
-    expect(byFile.code, byFile.said).toBe(0);
-    const byVariable = await check(shown, [], { MUSTER_CONTROL_TOKEN: String(shown['control_token']) });
-    expect(byVariable.code, byVariable.said).toBe(0);
-    expect(byVariable.said).not.toContain(String(shown['control_token']));
-    const without = await check(shown, []);
-    expect(without.code).toBe(2);
-    expect(without.said).toMatch(/answered 401.*MUSTER_CONTROL_TOKEN, or from the file of --control-token/s);
-    expect((await check(shown, ['--control-token', join(home, 'none')])).code).toBe(64);
-  });
-
   test('is wrong in known ways with --defect, and fails by name with --fault', async () => {
-    const run = muster(
+    const run = home.muster(
       ...['--socket', 'a.sock', '--dir', 'robot', '--fault', 'latency=1ms'],
       ...['--defect', 'version-prefix-optional', '--defect', 'bad-method-fails', '--variant', 'slow-answers'],
     );
     await ready(run);
-    const at = join(home, 'a.sock');
+    const at = join(home.path, 'a.sock');
     expect((await ask(at, '/health')).status).toBe(200);
     expect((await ask(at, '/v0.2/health', 'DELETE')).status).toBe(500);
   });
 
   test('lists defects and variants by section, and needs nothing else for that', async () => {
-    const run = muster('--defect', 'list', '--variant', 'list');
+    const run = home.muster('--defect', 'list', '--variant', 'list');
     expect(await run.ended).toBe(0);
     expect(run.stdout).toMatch(/^2\.1 deployment\n {2}\S+ +[A-Z]/);
     expect(run.stdout).toMatch(/\n\n6\.1 frame\n(?: {2}\S+ +[A-Z].*\n)* {2}frame-without-id +Sends/);
@@ -240,14 +116,14 @@ describe('muster simulate device', () => {
   });
 
   test('a place that another process has is reported in one line, at any log level', async () => {
-    await ready(muster('--socket', 'a.sock', '--dir', 'robot'));
+    await ready(home.muster('--socket', 'a.sock', '--dir', 'robot'));
     for (const [options, message] of [
       [['--socket', 'a.sock', '--dir', 'other'], /^muster: --socket: .*a\.sock is in use: another agent answers/],
       [['--socket', 'b.sock', '--dir', 'robot'], /^muster: --dir: .*robot is in use by process \d+; give each/],
       [['--socket', 'b.sock', '--dir', 'robot', '--control', 'c.sock'], /^muster: --dir: .*robot is in use by process/],
       [['--socket', 'b.sock', '--dir', 'other', '--control', 'a.sock'], /^muster: --control: .*a\.sock is in use/],
     ] as const) {
-      const second = muster(...options, '--log-level', 'silent');
+      const second = home.muster(...options, '--log-level', 'silent');
       expect(await second.ended).toBe(64);
       expect(second.stderr).toMatch(message);
       expect(second.stderr.trim().split('\n')).toHaveLength(2);
@@ -269,8 +145,8 @@ describe('muster simulate device', () => {
       /^muster: --discovery: cannot write the discovery file/,
     ],
   ])('a place that cannot be used is reported in one line: %s', async ([, options, message]) => {
-    writeFileSync(join(home, 'file'), '');
-    const run = muster(...options);
+    writeFileSync(join(home.path, 'file'), '');
+    const run = home.muster(...options);
     expect(await run.ended).toBe(64);
     expect(run.stderr).toMatch(message);
     expect(run.stderr).not.toContain('{');
@@ -280,17 +156,17 @@ describe('muster simulate device', () => {
     const other = http.createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    const run = muster('--socket', 'a', '--dir', 'r', '--control', String(port));
+    const run = home.muster('--socket', 'a', '--dir', 'r', '--control', String(port));
     expect(await run.ended).toBe(64);
     expect(run.stderr).toMatch(`muster: --control: port ${port} is in use; name another (EADDRINUSE)`);
     other.close();
   });
 
   test('a usage error exits 64 and says how to get help', async () => {
-    const run = muster('--socket', 'a.sock', '--dir', 'robot', '--heartbeat', 'soon');
+    const run = home.muster('--socket', 'a.sock', '--dir', 'robot', '--heartbeat', 'soon');
     expect(await run.ended).toBe(64);
     expect(run.stderr).toMatch(/--heartbeat soon: must be a duration[\s\S]*--help/);
-    expect(existsSync(join(home, 'robot'))).toBe(false);
+    expect(existsSync(join(home.path, 'robot'))).toBe(false);
   });
 
   test.for<[string, string[], RegExp]>([
@@ -332,7 +208,7 @@ describe('muster simulate device', () => {
     ['a platform without uplink', ['--socket', 'a', '--platform', 'http://x'], /--platform needs --uplink/],
     ['an unknown option', ['--socket', 'a', '--sokcet', 'b'], /sokcet/],
   ])('a usage error names the option: %s', async ([, options, message]) => {
-    expect(await refusal(['simulate', 'device', '--dir', join(home, 'robot'), ...options])).toMatch(message);
-    expect(existsSync(join(home, 'robot'))).toBe(false);
+    expect(await refusal(['simulate', 'device', '--dir', join(home.path, 'robot'), ...options])).toMatch(message);
+    expect(existsSync(join(home.path, 'robot'))).toBe(false);
   });
 });
