@@ -86,12 +86,19 @@ const TARGET_CODES = new Set([
  */
 export function classify(error: unknown, what: string): Error {
   const code = codeOf(error) ?? '';
-  const limit = LIMITS[code];
-  if (limit !== undefined) return new LimitReached(`${what}: ${limit} (${code})`, { cause: error });
+  const limit = limitIn(error);
+  if (limit !== undefined) return new LimitReached(`${what}: ${limit}`, { cause: error });
   if (isConnecting(error) || CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))
     return new Unreachable(`${what}: cannot connect (${describe(error)})`, { cause: error });
   if (TARGET_CODES.has(code) || isBadHttp(error)) return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
   return error instanceof Error ? error : new Error(String(error));
+}
+
+/** The limit of this machine that an error or a cause of it names, in words; undefined when there is none. */
+export function limitIn(error: unknown): string | undefined {
+  const code = codeOf(error) ?? '';
+  const limit = LIMITS[code];
+  return limit === undefined ? undefined : `${limit} (${code})`;
 }
 
 /** The causes of an error, itself first. */

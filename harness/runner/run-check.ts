@@ -1,6 +1,6 @@
 /** Runs one check and turns whatever happens into one of the outcomes. */
 import { createHash } from 'node:crypto';
-import { LimitReached, Unfinished, Unreachable } from '../client/errors.ts';
+import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { distinct, inWords } from './observed.ts';
 import { findingOf, runProperty } from './property.ts';
@@ -258,6 +258,9 @@ const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
 /** The reason for which a check is blocked. An error that no class expects is a fault in Muster: its place matters more than its words. */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
+  // Wherever it is reached: in a file that a check reads, or in a part of Muster that is loaded only then.
+  const limit = limitIn(error);
+  if (limit !== undefined) return { reason: limit };
   const place =
     error instanceof Error ? (error.stack?.split('\n').slice(0, 3).join(' ') ?? error.message) : String(error);
   return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };

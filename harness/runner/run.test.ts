@@ -54,6 +54,22 @@ describe('outcomes', () => {
     expect(report.exit_code).toBe(3);
   });
 
+  it('names a limit of this machine wherever it is reached, and takes it for no fault', async () => {
+    const report = await run([
+      one(async () => {
+        throw new Error('cannot read it', {
+          cause: Object.assign(new Error('EMFILE: too many open files, open x'), { code: 'EMFILE' }),
+        });
+      }),
+    ]);
+    expect(report.checks[0]).toMatchObject({
+      outcome: 'blocked',
+      reason: expect.stringContaining('raise `ulimit -n`'),
+    });
+    expect(report.checks[0]).not.toHaveProperty('fault');
+    expect(report.exit_code).toBe(2);
+  });
+
   it('blocks a check that takes longer than its limit, and aborts what it has begun', async () => {
     let aborted = false;
     const check = one(
