@@ -277,8 +277,7 @@ export class HttpClient {
       : error instanceof NoAnswer
         ? new NoAnswer(`${what}: ${error.message}`, { cause: error })
         : classify(error, what);
-    recorded.error = this.recorder.error(failure.message);
-    this.recorder.ended(recorded);
+    this.recorder.failed(recorded, failure.message);
     return failure;
   }
 }

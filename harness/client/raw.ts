@@ -58,7 +58,7 @@ export async function exchange(
   const recorded = record(http, parts, options.within);
   const started = performance.now();
   const socket = await http.connect({ timeoutMs: options.within }).catch((error: unknown) => {
-    recorded.error = http.recorder.error(describe(error));
+    http.recorder.failed(recorded, describe(error));
     http.recorder.ended(recorded);
     throw error;
   });
@@ -74,7 +74,7 @@ export async function exchange(
     if (status !== undefined) recorded.status = status;
     return result;
   } catch (error) {
-    recorded.error = http.recorder.error(describe(error));
+    http.recorder.failed(recorded, describe(error));
     throw error;
   } finally {
     recorded.duration_ms = performance.now() - started;

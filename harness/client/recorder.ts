@@ -144,7 +144,7 @@ export class Recorder {
       ...(request_body === undefined ? {} : { request_body: this.body(request_body) }),
       ...(response_headers === undefined ? {} : { response_headers: this.headers(response_headers) }),
       ...(response_body === undefined ? {} : { response_body: this.body(response_body) }),
-      ...(error === undefined ? {} : { error: this.error(error) }),
+      ...(error === undefined ? {} : { error: this.redactor.excerpt(error, URL_LIMIT) }),
     };
     this.#exchanges.push(clean);
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
@@ -164,9 +164,10 @@ export class Recorder {
     return this.redactor.excerpt(body.toString('utf8', 0, DECODED), BODY_LIMIT, { size: `${body.length} bytes` });
   }
 
-  /** Why there is no answer, as it is recorded. */
-  error(text: string): string {
-    return this.redactor.excerpt(text, URL_LIMIT);
+  /** An exchange has ended without a whole answer; the text says why. */
+  failed(exchange: Recorded, text: string): void {
+    exchange.error = this.redactor.excerpt(text, URL_LIMIT);
+    this.ended(exchange);
   }
 
   /** Headers as they are recorded: redacted, and each value cut. */
