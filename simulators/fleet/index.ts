@@ -10,13 +10,15 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FleetConsole, FleetPage } from './console/fleet-console.ts';
 import type { RolloutRow, StopMode } from './host/host.ts';
 import { histogram, recordMs, type Summary, summary } from './measure/metrics.ts';
 import type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
 import type { FleetResult, Violation } from './result/result.ts';
+import { ByHand } from './run/by-hand.ts';
 import { Fleet } from './run/fleet.ts';
 import { resultOf } from './run/outcome.ts';
-import type { UplinkKind } from './scenario/scenario.ts';
+import type { Scenario, UplinkKind } from './scenario/scenario.ts';
 
 /** Options of `startFleet`. Durations are texts such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
@@ -39,6 +41,8 @@ export interface StartFleetOptions {
   subscribers?: number;
   /** Spreads the starts of the robots over this duration. Default: all at once. */
   over?: string;
+  /** Serves a page to watch and drive the fleet, from before the robots start until `stop`. Default: none. */
+  ui?: FleetPage & { onServed(url: string): void };
   /** Cancels the start: everything is stopped at once, and `startFleet` rejects with the signal's reason. */
   signal?: AbortSignal;
   onProgress?(progress: FleetProgress): void;
@@ -80,12 +84,13 @@ export interface RunningFleet extends AsyncDisposable {
   /** Path of the Unix socket of a robot's Device API. Throws RangeError. */
   robotSocket(index: number): string;
   robotName(index: number): string;
+  /** Waits while somebody has the fleet paused on its page. */
   rollout(options?: RolloutOptions): Promise<RolloutResult>;
   /** Lets subscribers catch up, then resolves with every violation since the start. */
   verify(): Promise<Violation[]>;
   /** Durations and counters so far. */
   measured: Fleet['measured'];
-  /** What a run of `muster fleet` would leave as `result.json`, of all phases so far. `version`: of Muster. */
+  /** What a run of `muster fleet` would leave as `result.json`, of all phases so far. `version`: of Muster. The page shows the last one once the fleet stops. */
   result(version: string): Promise<FleetResult>;
   /** Ends the robots and removes their files; `abandon` does not wait for anything. Idempotent. */
   stop(how?: StopMode): Promise<void>;
@@ -99,23 +104,26 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
   const { robots, onProgress, signal } = options;
   const startedAt = new Date().toISOString();
   const temporary = options.stateDir === undefined ? mkdtempSync(join(tmpdir(), 'muster-keys-')) : undefined;
-  const fleet = newFleet(options, options.stateDir ?? temporary ?? '');
+  const scenario = scenarioOf(options);
+  const shown = options.ui && (await openConsole(options, options.ui, scenario));
+  const fleet = newFleet(options, scenario, options.stateDir ?? temporary ?? '', shown);
+  const byHand = new ByHand(fleet, () => {});
+  const page = new AsyncDisposableStack();
+  const stopping = new AbortController();
+  let result: FleetResult | undefined;
   const stop = async (how?: StopMode): Promise<void> => {
+    stopping.abort(new Error('the fleet was stopped'));
     await fleet.stop(how);
+    if (result !== undefined) shown?.end(result);
+    await page.disposeAsync();
     if (temporary !== undefined) await rm(temporary, { recursive: true, force: true });
   };
   const onAbort = (): void => void fleet.stop('abandon').catch(() => {});
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
+    await shown?.serve(fleet, byHand, page);
     signal?.throwIfAborted();
-    await fleet.prepare();
-    signal?.throwIfAborted();
-    await fleet.run({ do: 'ramp', over: options.over ?? '0s' });
-    signal?.throwIfAborted();
-    const { counters } = await fleet.snapshot();
-    const failed = counters['start.errors'] ?? 0;
-    const [error = ''] = fleet.record.errors;
-    if (failed > 0) throw new Error(`${failed} of ${robots} robots did not come online: ${error}`);
+    await bringUp(fleet, options);
     onProgress?.({ stage: 'online', done: robots, of: robots });
   } catch (error) {
     await stop('abandon');
@@ -129,9 +137,17 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
     robotSocket: (index) => fleet.layout.robotSocket(index),
     robotName: (index) => fleet.layout.robotName(index),
     measured: () => fleet.measured(),
-    result: (version) => resultOfFleet(fleet, startedAt, version),
-    rollout: (wanted) => rollOut(fleet, wanted),
+    result: async (version) => {
+      result = await resultOfFleet(fleet, startedAt, version);
+      return result;
+    },
+    rollout: async (wanted) => {
+      await byHand.whenGoing(stopping.signal);
+      stopping.signal.throwIfAborted();
+      return rollOut(fleet, wanted);
+    },
     verify: async () => {
+      await byHand.end();
       await fleet.finish();
       return fleet.record.violations;
     },
@@ -140,32 +156,75 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
   };
 }
 
-function newFleet(options: StartFleetOptions, stateDir: string): Fleet {
-  const { robots, platform, seed = 1, workers = 0, keyBits = 2048, subscribers = 1, over = '0s' } = options;
-  const { onProgress, onViolation, namePrefix, uplink = 'agent' } = options;
-  return new Fleet({
+async function bringUp(fleet: Fleet, { robots, over = '0s', signal }: StartFleetOptions): Promise<void> {
+  await fleet.prepare();
+  signal?.throwIfAborted();
+  await fleet.run({ do: 'ramp', over });
+  signal?.throwIfAborted();
+  const { counters } = await fleet.snapshot();
+  const failed = counters['start.errors'] ?? 0;
+  const [error = ''] = fleet.record.errors;
+  if (failed > 0) throw new Error(`${failed} of ${robots} robots did not come online: ${error}`);
+}
+
+/** Loaded on demand: most fleets have none. */
+async function openConsole(
+  { robots, namePrefix }: StartFleetOptions,
+  ui: NonNullable<StartFleetOptions['ui']>,
+  scenario: Scenario,
+): Promise<FleetConsole> {
+  const { FleetConsole } = await import('./console/fleet-console.ts');
+  const thresholds = scenario.uplink === 'none' ? [] : [NONE_MISSED];
+  const { onServed } = ui;
+  return new FleetConsole({
+    scenario,
     robots,
-    platform,
-    seed,
-    workers,
-    keyBits,
-    stateDir,
-    scenario: {
-      name: 'fleet',
-      uplink: platform === undefined ? 'none' : uplink,
-      subscribers,
-      phases: [{ do: 'ramp', over }],
-    },
-    ...(onViolation !== undefined && { onViolation }),
+    thresholds,
+    ui,
+    onServed,
     ...(namePrefix !== undefined && { namePrefix }),
-    onKeys: (done, of) => onProgress?.({ stage: 'keys', done, of }),
-    onSecond: ({ robots: states }) => onProgress?.({ stage: 'online', done: states['online'] ?? 0, of: robots }),
   });
 }
 
+function scenarioOf({ platform, uplink = 'agent', subscribers = 1, over = '0s' }: StartFleetOptions): Scenario {
+  return {
+    name: 'fleet',
+    uplink: platform === undefined ? 'none' : uplink,
+    subscribers,
+    phases: [{ do: 'ramp', over }],
+  };
+}
+
+function newFleet(
+  options: StartFleetOptions,
+  scenario: Scenario,
+  stateDir: string,
+  shown: FleetConsole | undefined,
+): Fleet {
+  const { robots, platform, seed = 1, workers = 0, keyBits = 2048 } = options;
+  const { onProgress, onViolation, namePrefix } = options;
+  return new Fleet({
+    ...{ robots, platform, seed, workers, keyBits, stateDir, scenario },
+    ...(onViolation !== undefined && { onViolation }),
+    ...(namePrefix !== undefined && { namePrefix }),
+    onKeys: (done, of) => {
+      onProgress?.({ stage: 'keys', done, of });
+      shown?.keys(done, of);
+    },
+    onSecond: (tick) => {
+      onProgress?.({ stage: 'online', done: tick.robots['online'] ?? 0, of: robots });
+      shown?.second(tick, null);
+    },
+    ...(shown !== undefined && { onStates: shown.states }),
+  });
+}
+
+/** What thresholds a fleet without a scenario has, as soon as it rolls out. */
+const NONE_MISSED = 'rollout.missed.count==0';
+
 async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): Promise<FleetResult> {
   const { options, record } = fleet;
-  const thresholds = record.phases.some(({ do: name }) => name === 'rollout') ? ['rollout.missed.count==0'] : [];
+  const thresholds = record.phases.some(({ do: name }) => name === 'rollout') ? [NONE_MISSED] : [];
   const facts = { startedAt, workers: Math.max(options.workers, 1), interrupted: false, notes: [] };
   return resultOf({ ...options, thresholds, version }, fleet, await fleet.measured(), facts);
 }

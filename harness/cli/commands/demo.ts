@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { EXIT } from '../../common/usage.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
+import { consoleOptions, uiPortOf } from '../console-options.ts';
 import { DemoScreen } from '../demo/screen.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { command } from '../options.ts';
@@ -21,15 +22,23 @@ export const demo = command({
       defaultText: 'a new one',
     },
     out: { type: 'string', default: 'muster-report', describe: 'Folder for the reports' },
+    ...consoleOptions,
   },
-  examples: [['muster demo --robots 50', 'a smaller fleet']],
-  async run({ robots, seed = randomInt(2 ** 31), out }) {
-    const { runDemo } = await import('../demo/steps.ts');
+  examples: [
+    ['muster demo --robots 50', 'a smaller fleet'],
+    ['muster demo --ui', 'with pages to watch and drive it, until Ctrl+C'],
+  ],
+  epilogue:
+    'With --ui the fleet and the platform have a page each (--ui-port is the port of the first), and both stay up after the checks until Ctrl+C; what was done by hand is in the report of the fleet.',
+  async run({ robots, seed = randomInt(2 ** 31), out, ...args }) {
+    const { PreflightError, runDemo } = await import('../demo/steps.ts');
+    const uiPort = uiPortOf(args);
     const interrupt = interruptSignal();
     const screen = new DemoScreen(process.stdout, process.env);
     try {
-      return await runDemo({ robots, seed, out: resolve(out), screen, signal: interrupt.signal });
+      return await runDemo({ robots, seed, out: resolve(out), uiPort, screen, signal: interrupt.signal });
     } catch (error) {
+      if (error instanceof PreflightError) throw new UsageError(error.message);
       if (!interrupt.signal.aborted) throw error;
       screen.line('stopped; nothing is left running');
       return EXIT.interrupted;

@@ -26,6 +26,8 @@ import { PATIENCE_MS } from '../../targets/options.ts';
 import { VERSION } from '../version.ts';
 import type { DemoScreen } from './screen.ts';
 
+export { PreflightError } from '../../../simulators/fleet/run/readiness.ts';
+
 /** Key pairs of a real agent take seconds each to make; the demo's own platform accepts these. */
 const DEMO_KEY_BITS = 1024;
 
@@ -34,6 +36,8 @@ interface Demo {
   seed: number;
   /** Folder for the reports. */
   out: string;
+  /** Port of the fleet's page, 0 for any; undefined: no pages. */
+  uiPort: number | undefined;
   screen: DemoScreen;
   signal: AbortSignal;
 }
@@ -52,14 +56,13 @@ export async function runDemo(demo: Demo): Promise<number> {
   stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
   screen.title(`Muster ${VERSION}`, 'a platform, a fleet, and a verdict on both');
 
-  const platform = stack.use(await startPlatform(keys, seed));
+  const platform = stack.use(await startPlatform(keys, demo));
   signal.throwIfAborted();
   screen.done('platform', `${platform.url} · broker ${platform.mqttUrl ?? 'none'}`);
   const fleet = stack.use(await startRobots(demo, platform, keys));
   const { summary, missed } = await rollOut(demo, fleet);
-  const violations = await fleet.verify();
   mkdirSync(out, { recursive: true });
-  await writeFleetReport(fleet, out);
+  const early = demo.uiPort === undefined ? await conclude(fleet, out) : undefined;
 
   // Driving a robot of the fleet would disturb the fleet's own verdict on streams, so another one is checked.
   const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
@@ -82,37 +85,48 @@ export async function runDemo(demo: Demo): Promise<number> {
     await check(demo, deviceSuite, () => openDeviceTarget(device), redactor),
     await check(demo, platformSuite, () => openPlatformTarget(named), redactor),
   ];
+  if (early === undefined) await untilInterrupted(demo);
+  const violations = early ?? (await conclude(fleet, out));
   const folder = relative(process.cwd(), out) || '.';
   screen.summary({ robots, latencies: summary, missed, violations: violations.length, reports, folder });
   if (missed.length > 0 || violations.length > 0) return EXIT.nonconformant;
   return Math.max(...reports.map((report) => report.exit_code));
 }
 
-const startPlatform = (keys: Keys, seed: number): Promise<SimulatedPlatform> =>
+const startPlatform = (keys: Keys, { seed, uiPort }: Demo): Promise<SimulatedPlatform> =>
   simulatePlatform({
     seed,
     minKeyBits: DEMO_KEY_BITS,
+    ...(uiPort !== undefined && { ui: { port: 0 } }),
     keys: [
       { key: keys.full, name: 'demo', scopes: 'all' },
       { key: keys.limited, name: 'demo without devices:read', scopes: ['releases:read'] },
     ],
   });
 
-async function writeFleetReport(fleet: Fleet, out: string): Promise<void> {
+/** Writes the report of the fleet; resolves with the violations on its streams. */
+async function conclude(fleet: Fleet, out: string): ReturnType<Fleet['verify']> {
+  const violations = await fleet.verify();
   const result = await fleet.result(VERSION);
   writeWhole(join(out, 'fleet.json'), `${printableJson(result, 1)}\n`);
   writeWhole(join(out, 'fleet.html'), reportHtml(result));
+  return violations;
 }
 
 type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 async function startRobots(
-  { robots, seed, screen, signal }: Demo,
+  { robots, seed, uiPort, screen, signal }: Demo,
   platform: SimulatedPlatform,
   keys: Keys,
 ): Promise<Fleet> {
   const bar = screen.bar('robots', robots);
-  const { url, agentUrl, mqttUrl = '' } = platform;
+  const { url, agentUrl, mqttUrl = '', uiUrl } = platform;
+  const links = uiUrl === undefined ? [] : [{ label: 'the platform', url: uiUrl }];
+  const onServed = (page: string): void => {
+    screen.line(`ui: ${page}`);
+    for (const { label, url } of links) screen.line(`    ${url} (${label})`);
+  };
   const fleet = await startFleet({
     robots,
     seed,
@@ -120,6 +134,7 @@ async function startRobots(
     keyBits: DEMO_KEY_BITS,
     platform: { url, agentUrl, mqttUrl, apiKey: keys.full },
     onProgress: ({ stage, done }) => bar.update(done, stage === 'keys' ? 'making keys' : 'online'),
+    ...(uiPort !== undefined && { ui: { port: uiPort, links, onServed } }),
     signal,
   });
   bar.end('online, each with a socket, an event log and config files of its own');
@@ -162,6 +177,12 @@ async function check<Context>(
   signal.throwIfAborted();
   bar.verdict(report);
   return report;
+}
+
+/** The fleet and the platform stay as they are, so that somebody can look at them and drive them. */
+async function untilInterrupted({ screen, signal }: Demo): Promise<void> {
+  screen.done('pages', 'the fleet and the platform stay up until Ctrl+C');
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
 
 /** Rejects on an interrupt, even if the work never ends. */

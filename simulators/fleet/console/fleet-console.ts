@@ -7,6 +7,7 @@ import type { StateChanges } from '../host/states.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import type { ByHand } from '../run/by-hand.ts';
 import type { Fleet } from '../run/fleet.ts';
+import type { FleetRecord } from '../run/fleet-record.ts';
 import type { RunOptions } from '../run/options.ts';
 import { evaluatedThresholds } from '../run/outcome.ts';
 import { PreflightError } from '../run/readiness.ts';
@@ -17,10 +18,25 @@ import { robotDetail } from './robot-detail.ts';
 const SECONDS_KEPT = 7_200;
 const MOST_TROUBLE = 20;
 
-export type ConsoleSettings = Pick<
-  RunOptions,
-  'scenario' | 'robots' | 'thresholds' | 'out' | 'screen' | 'ui' | 'namePrefix'
->;
+export interface ConsoleSettings extends Pick<RunOptions, 'scenario' | 'robots' | 'thresholds' | 'namePrefix'> {
+  /** Where the results will be, if anywhere. */
+  out?: string;
+  ui?: FleetPage;
+  /** Takes the address of the page. */
+  onServed(url: string): void;
+}
+
+/** The page of a fleet that somebody starts. */
+export interface FleetPage {
+  /** 0: any free one. */
+  port: number;
+  /** Pages that show what belongs to the fleet. */
+  links?: { label: string; url: string }[];
+}
+
+/** Between two phases, a person or the next call decides when it goes on. */
+const phaseOf = ({ phase, phases, phaseStartedMs }: FleetRecord): string =>
+  phaseStartedMs === undefined && phases.at(-1)?.do === phase ? 'waiting' : phase;
 
 export class FleetConsole {
   readonly #settings: ConsoleSettings;
@@ -36,31 +52,32 @@ export class FleetConsole {
       states: '.'.repeat(settings.robots),
       phase: 'preparing',
       elapsedMs: 0,
-      remainingMs: 0,
+      remainingMs: null,
       paused: false,
       seconds: [],
       bands: [],
       thresholds: [],
       trouble: [],
       ending: null,
+      links: settings.ui?.links ?? [],
     });
   }
 
   /** Takes the states of robots that have changed. */
   readonly states = ({ at, text }: StateChanges): void => this.#feed.change({ paint: 'states', at, text });
 
-  /** Serves the page until the stack is disposed of, and prints its address. Rejects with PreflightError when it cannot. */
+  /** Serves the page until the stack is disposed of, and tells its address. Rejects with PreflightError when it cannot. */
   async serve(fleet: Fleet, byHand: ByHand, stack: AsyncDisposableStack): Promise<void> {
     this.#fleet = fleet;
     this.#byHand = byHand;
-    const { ui, screen } = this.#settings;
+    const { ui, onServed } = this.#settings;
     const port = ui?.port ?? 0;
     const options = { page: 'fleet', title: 'Fleet', feed: this.#feed, actions: this.#actions(fleet, byHand), port };
     const served = await serveConsole(options).catch((error: unknown) => {
       throw new PreflightError(`--ui-port: cannot serve on port ${port} (${(error as Error).message})`);
     });
     stack.use(served);
-    screen.write(`ui: ${served.url}\n`);
+    onServed(served.url);
   }
 
   /** Takes how many robots have their keys. */
@@ -68,8 +85,8 @@ export class FleetConsole {
     this.#feed.set({ phase: `making keys, ${done} of ${of}` });
   }
 
-  /** Takes a second of the run. `remainingMs`: until the schedule ends. */
-  second(tick: Tick, remainingMs: number): void {
+  /** Takes a second of the run. `remainingMs`: until the schedule ends; null without one. */
+  second(tick: Tick, remainingMs: number | null): void {
     const record = this.#fleet?.record;
     if (record === undefined) return;
     const { counters } = record.progress;
@@ -93,7 +110,7 @@ export class FleetConsole {
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
     ];
     this.#feed.set({
-      phase: record.phase,
+      phase: phaseOf(record),
       elapsedMs: tick.at_ms,
       remainingMs,
       thresholds: evaluatedThresholds(this.#settings, record.standing).map(({ expr, value, ok }) => {
@@ -110,16 +127,17 @@ export class FleetConsole {
       ok ? [] : [`${expr} was missed${reason === undefined ? '' : `: ${reason}`}`],
     );
     this.#showBands();
+    const { document } = this.#feed;
     this.#feed.set({
       phase: 'ended',
-      remainingMs: 0,
+      remainingMs: document.remainingMs === null ? null : 0,
       paused: false,
       thresholds: thresholds.map(({ expr, value, ok }) => ({ expr, ok, ...(value !== null && { value }) })),
       ending: {
         outcome: outcome ?? '',
         verdict,
         reasons: [...incomplete, ...missed, ...reasons],
-        out: this.#settings.out,
+        ...(this.#settings.out !== undefined && { out: this.#settings.out }),
       },
     });
   }

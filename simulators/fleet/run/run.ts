@@ -96,7 +96,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
 /** Loaded on demand: most runs have none. */
 async function openConsole(options: RunOptions): Promise<FleetConsole> {
   const { FleetConsole } = await import('../console/fleet-console.ts');
-  return new FleetConsole(options);
+  return new FleetConsole({ ...options, onServed: (url) => void options.screen.write(`ui: ${url}\n`) });
 }
 
 /** Chooses the number of workers and the folder for the robots' files. Throws PreflightError when the machine is too small. */

@@ -40,7 +40,7 @@ export interface Ending {
   verdict: string;
   reasons: string[];
   /** Where the results are. */
-  out: string;
+  out?: string;
 }
 
 export interface FleetDocument {
@@ -51,7 +51,8 @@ export interface FleetDocument {
   states: string;
   phase: string;
   elapsedMs: number;
-  remainingMs: number;
+  /** Until the schedule ends; null without a schedule. */
+  remainingMs: number | null;
   paused: boolean;
   seconds: Second[];
   bands: Band[];
@@ -59,6 +60,8 @@ export interface FleetDocument {
   /** What went wrong first: violations of streams, failures, why robots are not online. */
   trouble: string[];
   ending: Ending | null;
+  /** Pages that show what belongs to it. */
+  links: { label: string; url: string }[];
 }
 
 /** One robot, as the action `robot` answers. */

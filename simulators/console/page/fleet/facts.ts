@@ -14,20 +14,20 @@ const minutes = (ms: number): string => {
 const TONES: Readonly<Record<string, string>> = { PASSED: 'good', FAILED: 'bad', INCOMPLETE: 'warn' };
 
 export function RunCard({ document }: PageProps<FleetDocument>): VNode {
-  const { phase, elapsedMs, remainingMs, paused, ending, seconds } = document;
+  const { phase, elapsedMs, remainingMs, paused, ending, seconds, links } = document;
   const last = seconds.at(-1);
   const note =
     ending === null
       ? html`<span class="state ${paused ? 'warn' : 'good'}" data-phase=${phase}>${paused ? 'paused' : phase}</span>`
       : html`<span class="state ${TONES[ending.outcome] ?? ''}" data-outcome=${ending.outcome}>${ending.outcome}</span>`;
-  const whole = elapsedMs + remainingMs;
   return html`<${Card} title="Run" className="run" note=${note}>
-    <progress max=${Math.max(whole, 1)} value=${elapsedMs} aria-label="Progress of the scenario"></progress>
+    ${remainingMs === null ? '' : html`<progress max=${Math.max(elapsedMs + remainingMs, 1)} value=${elapsedMs} aria-label="Progress of the scenario"></progress>`}
     <dl>
       <div><dt>elapsed</dt><dd>${minutes(elapsedMs)}</dd></div>
-      <div><dt>to go</dt><dd>${ending === null ? `about ${minutes(remainingMs)}` : 'nothing'}</dd></div>
+      ${remainingMs === null ? '' : html`<div><dt>to go</dt><dd>${ending === null ? `about ${minutes(remainingMs)}` : 'nothing'}</dd></div>`}
       <div><dt>roll-outs</dt><dd>${count(last?.reached ?? 0)} of ${count(last?.attempts ?? 0)} reached, ${count(last?.missed ?? 0)} missed</dd></div>
-      ${ending === null ? '' : html`<div><dt>generator</dt><dd>${ending.verdict}</dd></div><div><dt>results</dt><dd class="code">${ending.out}</dd></div>`}
+      ${ending === null ? '' : html`<div><dt>generator</dt><dd>${ending.verdict}</dd></div>${ending.out === undefined ? '' : html`<div><dt>results</dt><dd class="code">${ending.out}</dd></div>`}`}
+      ${links.map(({ label, url }) => html`<div key=${url}><dt>beside it</dt><dd><a href=${url} target="_blank" rel="noreferrer">${label}</a></dd></div>`)}
     </dl>
     ${ending === null ? '' : html`<ul class="plain">${ending.reasons.map((reason) => html`<li key=${reason}>${reason}</li>`)}</ul>`}
     <div class="buttons">${
