@@ -12,13 +12,16 @@ import { optionOf } from '../start-error.ts';
 import { type Call, type ProcessSettings, type Reply, readyOf, startDevice } from './start.ts';
 
 let device: SimulatedDevice | undefined;
+let begun: Promise<void> | undefined;
+/** Resolves when this process is told to end. */
+const stopped = Promise.withResolvers<void>();
 
 const reply = (message: Reply): void => {
   if (process.connected) process.send?.(message);
 };
 
 process.once('message', (settings: ProcessSettings) => {
-  void begin(settings);
+  begun = begin(settings);
 });
 // Ctrl-C in a terminal reaches this process as well, but its supervisor ends it.
 process.on('SIGINT', () => {});
@@ -39,7 +42,7 @@ async function begin(settings: ProcessSettings): Promise<void> {
     return;
   }
   process.on('message', (call: Call) => void answer(call));
-  reply({ kind: 'ready', ready: await readyOf(device) });
+  reply({ kind: 'ready', ready: await readyOf(device, stopped.promise) });
   // A process that is killed has no end at which Node would write the cache.
   flushCompileCache();
 }
@@ -90,7 +93,10 @@ function perform(call: Call): Promise<unknown> {
 }
 
 async function end(): Promise<void> {
+  stopped.resolve();
   try {
+    // A device that is being made is ended like any other: it leaves no socket and no lock.
+    await begun;
     await device?.stop();
     process.exit(0);
   } catch {

@@ -27,8 +27,8 @@ export async function runDevice(settings: ProcessSettings, outside: Outside): Pr
   const stopped = untilSignal();
   const log = pino({ level: settings.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
   const driven = outside.control !== undefined || outside.uiPort !== undefined;
-  const running = await (driven ? supervised(settings, outside, log) : alone(settings, log, stopped));
-  process.stdout.write(`${JSON.stringify(running.ready)}\n`);
+  const running = await (driven ? supervised(settings, outside, log, stopped) : alone(settings, log, stopped));
+  if (running.ready !== undefined) process.stdout.write(`${JSON.stringify(running.ready)}\n`);
   const signal = await stopped;
   log.info({ signal }, 'stopping');
   try {
@@ -45,7 +45,8 @@ async function alone(settings: ProcessSettings, log: pino.Logger, stopped: Promi
   return { ready: await readyOf(device, stopped), close: () => device[Symbol.asyncDispose]() };
 }
 
-async function supervised(settings: ProcessSettings, outside: Outside, log: pino.Logger) {
+/** Has no ready line when it was stopped before its agent served. */
+async function supervised(settings: ProcessSettings, outside: Outside, log: pino.Logger, stopped: Promise<unknown>) {
   const { control, uiPort, deviations = [] } = outside;
   const page = uiPort === undefined ? undefined : await consoleOf(settings, deviations);
   const device = new SupervisedDevice(
@@ -60,7 +61,8 @@ async function supervised(settings: ProcessSettings, outside: Outside, log: pino
   };
   try {
     if (control !== undefined) server = await asStartError('control', serveControl(device, control));
-    await device.start();
+    const started = await Promise.race([device.start().then(() => true), stopped.then(() => false)]);
+    if (!started) return { ready: undefined, close };
     const ui = await page?.serve(device, uiPort ?? 0);
     return {
       ready: { ...(device.ready as Ready), ...placeOf(server, control), ...(ui !== undefined && { ui }) },

@@ -153,11 +153,11 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     // What is stopped is hardly ever left so.
     if (this.#process !== undefined) this.#spares.fill();
+    await this.#inTime(this.#starting?.catch(() => undefined));
     await this.#end(signal);
   }
 
   async #end(signal: StopSignal): Promise<void> {
-    await this.#inTime(this.#starting?.catch(() => undefined));
     const child = this.#process;
     if (child === undefined) return;
     child.process.kill(signal);
@@ -198,7 +198,9 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     return this.#call({ op: 'log' });
   }
 
+  /** Ends the agent at once, also while it starts; who waits for its start then hears that it did not come. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#starting?.catch(() => undefined);
     await this.#end('SIGTERM');
     this.#spares[Symbol.dispose]();
   }
