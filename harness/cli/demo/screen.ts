@@ -1,10 +1,10 @@
-/** What the demo shows: one line for each stage, redrawn in place on a terminal and written once elsewhere. */
+/** What the demo shows: one row for each stage, with its progress while it goes on, and a summary. */
+import { Display } from '../../common/display.ts';
 import { readableDuration } from '../../common/durations.ts';
-import { bar, type Output, type Paint, painter } from '../../common/terminal.ts';
+import type { Output } from '../../common/terminal.ts';
 import type { Report } from '../../runner/types.ts';
 
-const LABEL = 14;
-const BAR = 24;
+const LABELS = 18;
 
 interface Outcome {
   robots: number;
@@ -16,37 +16,30 @@ interface Outcome {
 }
 
 export class DemoScreen {
-  readonly #out: Output;
-  readonly #paint: Paint;
-  readonly #live: boolean;
+  readonly #display: Display;
 
-  constructor(out: Output, env: Record<string, string | undefined>) {
-    this.#out = out;
-    this.#paint = painter(out, env);
-    this.#live = out.isTTY === true;
+  constructor(output: Output, env: Record<string, string | undefined>) {
+    this.#display = new Display(output, { labels: LABELS, env });
   }
 
   title(name: string, text: string): void {
-    this.#out.write(`\n  ${this.#paint('bold', name)}  ${this.#paint('dim', text)}\n\n`);
+    const { paint } = this.#display;
+    this.#display.line(`\n  ${paint('bold', name)}  ${paint('dim', text)}\n`);
   }
 
   line(text: string): void {
-    this.#out.write(`${this.#live ? '\r\u001b[K' : ''}  ${text}\n`);
+    this.#display.line(`  ${text}`);
   }
 
-  done(label: string, text: string): void {
-    this.line(`${this.#paint('green', '✓')} ${label.padEnd(LABEL)}${text}`);
+  /** A stage that has ended. `startedMs`: says how long it took. */
+  done(label: string, text: string, { good = true, startedMs = -1 } = {}): void {
+    const { paint } = this.#display;
+    const took = startedMs < 0 ? '' : `  ${paint('dim', readableDuration(performance.now() - startedMs))}`;
+    this.#display.row(`${good ? paint('green', '✓') : paint('red', '✗')} ${label}`, `${text}${took}`);
   }
 
-  bar(label: string, of: number): DemoBar {
-    return new DemoBar(
-      label,
-      of,
-      this.#paint,
-      this.#live ? (text) => this.#out.write(`\r\u001b[K  ${text}`) : undefined,
-      (text) => this.line(text),
-      this.#out.columns ?? 100,
-    );
+  stage(label: string, of: number): Stage {
+    return new Stage(this, this.#display, label, of);
   }
 
   summary({ robots, latencies, missed, violations, reports, folder }: Outcome): void {
@@ -54,6 +47,7 @@ export class DemoScreen {
     const failed = reports.reduce((sum, { summary }) => sum + summary.fail, 0);
     const good =
       failed === 0 && missed.length === 0 && violations === 0 && reports.every((report) => report.exit_code === 0);
+    const { paint } = this.#display;
     const parts = [
       `${robots} robots`,
       `roll-out p50 ${readableDuration(latencies.p50)}, p99 ${readableDuration(latencies.p99)}`,
@@ -61,50 +55,38 @@ export class DemoScreen {
       ...(missed.length > 0 ? [`${missed.length} robots missed the roll-out: ${missed.slice(0, 3).join(', ')}`] : []),
       ...(violations > 0 ? [`${violations} stream violations`] : []),
     ];
-    this.#out.write(
-      `\n  ${this.#paint(['bold', good ? 'green' : 'red'], good ? 'Everything passed' : 'Something failed')}  ${parts.join(' · ')}\n`,
-    );
-    this.#out.write(
-      `  ${this.#paint('dim', 'reports')}  ${['fleet', ...reports.map(({ api }) => api)].map((name) => `${folder}/${name}.html`).join('  ')}\n\n`,
-    );
-    this.#out.write(
-      `  ${this.#paint('dim', 'next')}     muster check device --socket PATH   your own agent\n           muster simulate device --help       one to develop against\n\n`,
-    );
+    const verdict = paint(['bold', good ? 'green' : 'red'], good ? 'Everything passed' : 'Something failed');
+    const files = ['fleet', ...reports.map(({ api }) => api)].map((name) => `${folder}/${name}.html`);
+    this.#display.line('');
+    this.#display.row(verdict, parts.join('\n'));
+    this.#display.row(paint('dim', 'reports'), files.join('\n'));
+    this.#display.row(paint('dim', 'your own agent'), 'muster check device --socket PATH');
+    this.#display.row(paint('dim', 'to develop'), 'muster simulate device --help');
+    this.#display.line('');
   }
 }
 
-class DemoBar {
+/** A stage that goes on. */
+class Stage {
+  readonly #screen: DemoScreen;
+  readonly #display: Display;
   readonly #label: string;
   readonly #of: number;
-  readonly #paint: Paint;
-  readonly #redraw: ((text: string) => void) | undefined;
-  readonly #write: (text: string) => void;
-  readonly #columns: number;
-  readonly #started = performance.now();
+  readonly #startedMs = performance.now();
   #steps = 0;
+  #ended = false;
 
-  constructor(
-    label: string,
-    of: number,
-    paint: Paint,
-    redraw: ((text: string) => void) | undefined,
-    write: (text: string) => void,
-    columns: number,
-  ) {
+  constructor(screen: DemoScreen, display: Display, label: string, of: number) {
+    this.#screen = screen;
+    this.#display = display;
     this.#label = label;
     this.#of = of;
-    this.#paint = paint;
-    this.#redraw = redraw;
-    this.#write = write;
-    this.#columns = columns;
   }
 
+  /** Nothing once it has ended: a fleet tells of its robots for as long as it runs. */
   update(done: number, doing: string): void {
-    const shown = bar(done, this.#of, { columns: BAR, paint: this.#paint });
-    const room = Math.max(0, this.#columns - LABEL - BAR - 20);
-    this.#redraw?.(
-      `  ${this.#label.padEnd(LABEL)}${shown} ${done}/${this.#of}  ${this.#paint('dim', doing.slice(0, room))}`,
-    );
+    if (this.#ended) return;
+    this.#display.progress(`  ${this.#label}`, done, this.#of, { doing });
   }
 
   /** One more is done. */
@@ -114,20 +96,17 @@ class DemoBar {
   }
 
   end(text: string, done = this.#of): void {
-    this.#close(done === this.#of ? this.#paint('green', '✓') : this.#paint('red', '✗'), `${done}/${this.#of} ${text}`);
+    this.#ended = true;
+    const startedMs = this.#startedMs;
+    this.#screen.done(this.#label, `${done}/${this.#of} ${text}`, { good: done === this.#of, startedMs });
   }
 
   verdict({ summary, exit_code }: Report): void {
+    this.#ended = true;
     const counts = [`${summary.pass} passed`, `${summary.fail} failed`];
     if (summary.warn > 0) counts.push(`${summary.warn} warned`);
     if (summary.blocked > 0) counts.push(`${summary.blocked} blocked`);
-    if (summary.not_applicable > 0) counts.push(this.#paint('dim', `${summary.not_applicable} not applicable`));
-    this.#close(exit_code === 0 ? this.#paint('green', '✓') : this.#paint('red', '✗'), counts.join(' · '));
-  }
-
-  #close(mark: string, text: string): void {
-    this.#write(
-      `${mark} ${this.#label.padEnd(LABEL)}${text}  ${this.#paint('dim', readableDuration(performance.now() - this.#started))}`,
-    );
+    if (summary.not_applicable > 0) counts.push(`${summary.not_applicable} not applicable`);
+    this.#screen.done(this.#label, counts.join(' · '), { good: exit_code === 0, startedMs: this.#startedMs });
   }
 }

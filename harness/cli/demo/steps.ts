@@ -120,7 +120,7 @@ async function startRobots(
   platform: SimulatedPlatform,
   keys: Keys,
 ): Promise<Fleet> {
-  const bar = screen.bar('robots', robots);
+  const stage = screen.stage('robots', robots);
   const { url, agentUrl, mqttUrl = '', uiUrl } = platform;
   const links = uiUrl === undefined ? [] : [{ label: 'the platform', url: uiUrl }];
   const onServed = (page: string): void => {
@@ -133,21 +133,21 @@ async function startRobots(
     workers: 1,
     keyBits: DEMO_KEY_BITS,
     platform: { url, agentUrl, mqttUrl, apiKey: keys.full },
-    onProgress: ({ stage, done }) => bar.update(done, stage === 'keys' ? 'making keys' : 'online'),
+    onProgress: ({ stage: now, done }) => stage.update(done, now === 'keys' ? 'making keys' : 'online'),
     ...(uiPort !== undefined && { ui: { port: uiPort, links, onServed } }),
     signal,
   });
-  bar.end('online, each with a socket, an event log and config files of its own');
+  stage.end('online, each with a socket, an event log and config files of its own');
   return fleet;
 }
 
 async function rollOut({ robots, screen, signal }: Demo, fleet: Fleet): ReturnType<Fleet['rollout']> {
-  const bar = screen.bar('roll-out', robots);
-  bar.update(0, 'deploying');
+  const stage = screen.stage('roll-out', robots);
+  stage.update(0, 'deploying');
   const done = await until(signal, fleet.rollout({ content: '{"max_speed_mps": 1.5}\n', over: '2s' }));
   const { p50, p99 } = done.summary;
   const text = `p50 ${readableDuration(p50)} · p99 ${readableDuration(p99)}, from POST to the event on the robot`;
-  bar.end(text, done.latencies.length);
+  stage.end(text, done.latencies.length);
   return done;
 }
 
@@ -159,7 +159,7 @@ async function check<Context>(
 ): Promise<Report> {
   await using target = await open();
   const plan = makePlan(suite, { capabilities: target.capabilities, fast: true });
-  const bar = screen.bar(`${suite.api} API`, plan.checks.length);
+  const stage = screen.stage(`${suite.api} API`, plan.checks.length);
   const files = ['html', 'json'].map((format) => `${format}=${join(out, `${suite.api}.${format}`)}`);
   const { stdout, stderr, env } = process;
   const report = await runSuite(suite, {
@@ -172,10 +172,13 @@ async function check<Context>(
     signal,
     arguments: [],
     ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
-    listeners: [{ onCheckEnd: ({ id }) => bar.step(id) }, ...createReporters(files, { redactor, stdout, stderr, env })],
+    listeners: [
+      { onCheckEnd: ({ id }) => stage.step(id) },
+      ...createReporters(files, { redactor, stdout, stderr, env }),
+    ],
   });
   signal.throwIfAborted();
-  bar.verdict(report);
+  stage.verdict(report);
   return report;
 }
 

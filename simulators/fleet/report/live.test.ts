@@ -104,7 +104,7 @@ describe('the live view', () => {
     const view = new LiveView(on);
     view.progress('keys', 5, 10);
     view.progress('keys', 10, 10);
-    expect(on.text).toContain('keys ██████████░░░░░░░░░░ 5/10');
+    expect(on.text).toContain('keys     ██████░░░░░░ 5/10');
     expect(on.text).toContain('10/10');
   });
 });

@@ -1,5 +1,6 @@
 /** One run of a scenario from preflight to result: the work of `muster fleet`. */
 
+import process from 'node:process';
 import type { FleetConsole } from '../console/fleet-console.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import { PlatformFailure } from '../platform/failure.ts';
@@ -32,7 +33,7 @@ const LAST_ANSWER_MS = 1000;
  */
 export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const { signal, screen } = options;
-  const view = new LiveView(screen);
+  const view = new LiveView(screen, process.env);
   const { workers, dir } = checkMachine(options);
   const startedAt = new Date().toISOString();
   await using stack = new AsyncDisposableStack();

@@ -1,0 +1,98 @@
+/**
+ * What a command shows while it works, on 60 columns and more: rows beside labels and bars of progress, which are drawn again in place
+ * on a terminal and written as a line now and then elsewhere, and lines that stay.
+ */
+import { readableDuration } from './durations.ts';
+import { bar, hanging, LiveArea, type Output, type Paint, painter, wrap } from './terminal.ts';
+
+/** Time between lines where there is no terminal. */
+export const LINE_EVERY_MS = 5000;
+const INDENT = 2;
+/** A terminal narrower than this has shorter bars. */
+const WIDE = 80;
+
+/** A label, and the text beside it. */
+export type Row = readonly [label: string, text: string];
+
+interface Shown {
+  label: string;
+  /** The first figure, from which the rate counts. */
+  done: number;
+  atMs: number;
+  lineMs: number;
+}
+
+export class Display {
+  readonly paint: Paint;
+  readonly #area: LiveArea;
+  readonly #output: Output;
+  readonly #labels: number;
+  #progress: Shown | undefined;
+
+  /** `labels`: columns of the labels. Without `env` there are no colours. */
+  constructor(output: Output, options: { labels: number; env?: Record<string, string | undefined> }) {
+    this.#output = output;
+    this.#area = new LiveArea(output);
+    this.#labels = options.labels;
+    this.paint = painter(output, options.env ?? { NO_COLOR: '1' });
+  }
+
+  /** Whether it is drawn again in place. */
+  get live(): boolean {
+    return this.#area.live;
+  }
+
+  /** Draws rows in place of what was drawn. Nothing where there is no terminal. */
+  draw(rows: readonly Row[]): void {
+    this.#area.draw(rows.flatMap((row) => this.#lines(row)));
+  }
+
+  /** Shows how much is done, its rate and what is left. `doing`: with what, at the moment. */
+  progress(label: string, done: number, of: number, options: { doing?: string; nowMs?: number } = {}): void {
+    const { doing = '', nowMs = performance.now() } = options;
+    if (this.#progress?.label !== label) this.#progress = { label, done, atMs: nowMs, lineMs: nowMs };
+    const shown = this.#progress;
+    const perSecond = (1000 * (done - shown.done)) / Math.max(nowMs - shown.atMs, 1);
+    const drawn = bar(done, of, { columns: this.#columns < WIDE ? 12 : 20, paint: this.paint });
+    const text = `${drawn} ${done}/${of}${pace(perSecond, of - done)}`;
+    if (this.live) {
+      // A bar is one line; what does not fit is cut.
+      const [line = ''] = hanging(label, [text], INDENT, this.#labels);
+      this.#area.draw([doing === '' ? line : `${line}  ${this.paint('dim', doing)}`]);
+    } else if (done === of || nowMs - shown.lineMs >= LINE_EVERY_MS) {
+      shown.lineMs = nowMs;
+      this.row(label, text);
+    }
+  }
+
+  /** Writes a row that stays. */
+  row(label: string, text: string): void {
+    for (const line of this.#lines([label, text])) this.line(line);
+  }
+
+  /** Writes a line that stays, as it is. */
+  line(text: string): void {
+    this.#area.line(text);
+  }
+
+  /** Leaves what is drawn on the screen; what follows begins below it. */
+  keep(): void {
+    this.#area.keep();
+  }
+
+  get #columns(): number {
+    return this.#output.columns ?? WIDE;
+  }
+
+  #lines([label, text]: Row): string[] {
+    return hanging(label, wrap(text, this.#columns - INDENT - this.#labels), INDENT, this.#labels).map((line) =>
+      line.trimEnd(),
+    );
+  }
+}
+
+/** A rate, and the time that what is left takes at it. */
+export const pace = (perSecond: number, left: number): string =>
+  perSecond > 0 && left > 0
+    ? `  ${Number(perSecond.toPrecision(2))}/s, ${readableDuration((1000 * left) / perSecond)} left`
+    : '';
