@@ -4,16 +4,23 @@ import { backoffMs } from '../../harness/common/waiting.ts';
 import { discoveryFile } from '../../harness/contract/discovery.ts';
 import type { Block, ClientBehaviour, Envelope, FollowBehaviour, StreamBehaviour } from './behaviour.ts';
 
-/** Splits at LF, CR LF and CR, wherever the text is torn. */
+/** Splits at LF, CR LF and CR, wherever the text is torn. A line that comes in many pieces is looked at once. */
 export function lineSplitter(): (text: string) => string[] {
-  let rest = '';
+  let rest: string[] = [];
   let afterReturn = false;
   return (text) => {
-    const all = rest + (afterReturn && text.startsWith('\n') ? text.slice(1) : text);
+    const news = afterReturn && text.startsWith('\n') ? text.slice(1) : text;
     if (text !== '') afterReturn = text.endsWith('\r');
-    const lines = all.split(/\r\n|\r|\n/);
-    rest = lines.pop() ?? '';
-    return lines;
+    const lines = news.split(/\r\n|\r|\n/);
+    const last = lines.pop() ?? '';
+    const [first, ...others] = lines;
+    if (first === undefined) {
+      rest.push(last);
+      return [];
+    }
+    const whole = [rest.join('') + first, ...others];
+    rest = [last];
+    return whole;
   };
 }
 

@@ -59,12 +59,42 @@ const halfWrittenCheck = check(halfWritten, AFTER_TOKEN, async (t) => {
   await scene.restart();
   for (const text of ['', scene.discovery.slice(0, -20)]) {
     scene.writeDiscovery(text);
-    await scene.until(() => undefined, BROKEN_MS, BROKEN_MS);
+    await scene.pause(BROKEN_MS);
     scene.must(!scene.over, { expected: 'the client to wait for a discovery file that is whole', actual: scene.state });
   }
   scene.writeDiscovery();
   await expectBack(scene);
 });
+
+const atStartCheck = check(halfWritten, { ...AFTER_TOKEN, aspect: 'start' }, (t) =>
+  expectPatience(t, async (scene) => scene.writeDiscovery(scene.discovery.slice(0, -20))),
+);
+
+const stale = requirement({
+  id: 'client.loopback.stale',
+  level: 'SHOULD',
+  ...SECTION,
+  clause: FILE,
+  text: 'A client that finds the discovery file of an agent that is gone waits for the new one.',
+});
+// The file that was written first names a port at which nobody listens any more.
+const staleCheck = check(stale, AFTER_TOKEN, (t) => expectPatience(t, (scene) => scene.restart()));
+
+/** A client that is started with a discovery file that leads nowhere. Some seconds later the file is right. */
+async function expectPatience(t: Client, prepare: (scene: Scene) => Promise<void>): Promise<void> {
+  await using scene: Scene = await Scene.follow(t, { place: 'discovery', prepare });
+  await scene.pause(BROKEN_MS);
+  const expected = 'the client to wait for a discovery file that leads to the agent';
+  scene.must(!scene.over, { expected, actual: scene.state });
+  scene.writeDiscovery();
+  // It asked in other situations, so its silence is a finding here.
+  await scene.until(() => scene.requests[0], 3 * scene.patienceMs);
+  scene.must(scene.requests.length > 0, { expected, actual: scene.state });
+  const asked = await scene.request();
+  expectToken(scene, asked.headers['authorization']);
+  await asked.accept().send(frame(first));
+  await expectDispatched(scene, [first]);
+}
 
 const elsewhere = requirement({
   id: 'client.loopback.elsewhere',
@@ -143,4 +173,4 @@ function expectToken(scene: Scene, authorization: string | undefined): void {
   });
 }
 
-export default [tokenCheck, rereadCheck, halfWrittenCheck, elsewhereCheck, socketCheck];
+export default [tokenCheck, rereadCheck, halfWrittenCheck, atStartCheck, staleCheck, elsewhereCheck, socketCheck];

@@ -1,10 +1,12 @@
 /** Section 6.2, rule 1, for an agent that is not there: a client comes back, and does not hammer. */
+import { randomBytes } from 'node:crypto';
 import { runningMs } from '../../harness/common/patience.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
 import type { Client } from './support/context.ts';
 import { event, frame } from './support/events.ts';
-import { Scene } from './support/scene.ts';
+import { Scene, type SceneOptions } from './support/scene.ts';
+import type { Asked } from './support/stage.ts';
 
 const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] } as const;
 const COMMON = { level: 'SHOULD', section: '6.2', since: '2026-11-23' } as const;
@@ -14,13 +16,19 @@ const second = event(2);
 
 /** A client that has dispatched one event when its connection breaks. */
 async function cutOff(t: Client): Promise<Scene> {
-  const scene = await Scene.follow(t);
+  const { scene, stream } = await connected(t);
+  stream.cut();
+  return scene;
+}
+
+/** A client that has dispatched one event. */
+async function connected(t: Client, options: SceneOptions = {}): Promise<{ scene: Scene; stream: Asked }> {
+  const scene = await Scene.follow(t, options);
   try {
     const stream = await scene.stream();
     await stream.send(frame(first));
     await expectDispatched(scene, [first]);
-    stream.cut();
-    return scene;
+    return { scene, stream };
   } catch (error) {
     await scene[Symbol.asyncDispose]();
     throw error;
@@ -45,6 +53,33 @@ const unavailableCheck = check(unavailable, OPTIONS, async (t) => {
   (await scene.request()).answer(503, { error: 'starting' });
   await expectBack(scene);
 });
+
+const restart = requirement({
+  ...COMMON,
+  id: 'client.back-off.restart',
+  text: 'A client whose agent restarts, so that nobody listens for some seconds, comes back with its cursor.',
+});
+const AWAY_MS = 2000;
+const restartCheck = check(restart, OPTIONS, async (t) => {
+  const opened = await connected(t, awayFromOthers(t)).catch((error: unknown) => {
+    if (isNoAddress(error)) return t.notApplicable('this machine has no other loopback address');
+    throw error;
+  });
+  await using scene: Scene = opened.scene;
+  await scene.leave(AWAY_MS);
+  scene.must(!scene.over, { expected: 'the client to wait for the agent to come back', actual: scene.state });
+  await expectBack(scene);
+});
+
+/** At an address of its own no other server gets the port while nobody listens there. A unix socket has its own path. */
+function awayFromOthers(t: Client): SceneOptions {
+  if (!t.capabilities.has('url')) return {};
+  const [a, b] = randomBytes(2);
+  return { place: 'url', host: `127.77.${a}.${b}` };
+}
+
+const isNoAddress = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRNOTAVAIL';
 
 const retryAfter = requirement({
   ...COMMON,
@@ -116,4 +151,4 @@ const hammeringCheck = check(hammering, OPTIONS, async (t) => {
   await expectBack(scene);
 });
 
-export default [unavailableCheck, retryAfterCheck, retryCheck, hammeringCheck];
+export default [unavailableCheck, restartCheck, retryAfterCheck, retryCheck, hammeringCheck];

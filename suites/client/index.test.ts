@@ -8,12 +8,12 @@ const CATALOGUE = {
   MUST: `client.stream.dispatch client.stream.line-ends client.stream.bom client.stream.comments client.stream.empty
     client.stream.multi-line client.stream.fields client.stream.retry-field client.stream.boundaries
     client.dispatch.envelope-type client.dispatch.removed client.delivery.reconnect client.delivery.cursor
-    client.delivery.big-ids client.delivery.torn client.heartbeat.cursor client.loopback.token client.loopback.socket`,
-  SHOULD: `client.stream.large client.request.accept client.dispatch.unknown-type client.dispatch.unknown-members
+    client.delivery.big-ids client.delivery.torn client.delivery.long-replay client.heartbeat.cursor client.loopback.token client.loopback.socket`,
+  SHOULD: `client.stream.large client.stream.huge client.request.accept client.dispatch.unknown-type client.dispatch.unknown-members
     client.dispatch.unreadable client.delivery.duplicates client.heartbeat.silence client.back-off.unavailable
     client.back-off.retry-after client.back-off.retry-field client.back-off.hammering client.expired.told
     client.expired.goes-on client.expired.no-loop client.loopback.reread client.loopback.half-written
-    client.loopback.elsewhere`,
+    client.loopback.stale client.back-off.restart client.loopback.elsewhere`,
 };
 const { checks } = clientSuite;
 

@@ -5,20 +5,24 @@ import type { ClientContext } from '../../harness/targets/opened.ts';
 import request from './4.1-request.ts';
 import loopback from './5-loopback.ts';
 import boundaries from './6.1-boundaries.ts';
+import huge from './6.1-huge.ts';
 import stream from './6.1-stream.ts';
 import backOff from './6.2-back-off.ts';
 import delivery from './6.2-delivery.ts';
 import dispatch from './6.2-dispatch.ts';
 import heartbeat from './6.2-heartbeat.ts';
+import replay from './6.2-replay.ts';
 import expired from './7-expired.ts';
 
 /** Every check, the plainest first; `suite` refuses two checks with one id. */
 export const clientSuite: Suite<ClientContext> = suite('client', [
   stream,
   boundaries,
+  huge,
   request,
   dispatch,
   delivery,
+  replay,
   loopback,
   heartbeat,
   backOff,

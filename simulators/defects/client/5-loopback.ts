@@ -43,6 +43,53 @@ export const defects = [
       follow: { discover: (read) => JSON.parse(read()) },
     },
   ),
+  defect(
+    'half-written-at-start',
+    'Wants a discovery file that is whole when it starts.',
+    ['client.loopback.half-written.start'],
+    () => {
+      let found = false;
+      return {
+        follow: ({ discover }) => ({
+          discover: (read) => {
+            const place = discover(read);
+            if (place === undefined && !found) throw new Error('the discovery file is not whole');
+            found = true;
+            return place;
+          },
+        }),
+      };
+    },
+  ),
+  defect('stale-file-kept', 'Reads the discovery file again once it has connected.', ['client.loopback.stale'], () => {
+    let first: Place | undefined;
+    let connected = false;
+    return {
+      follow: ({ discover, reads }) => ({
+        discover: (read) => {
+          if (connected) return discover(read);
+          first ??= discover(read);
+          return first;
+        },
+        reads: (contentType) => {
+          connected = true;
+          return reads(contentType);
+        },
+      }),
+    };
+  }),
+  defect('stale-file-ends', 'Gives up when nobody listens at its first attempt.', ['client.loopback.stale'], () => {
+    let connected = false;
+    return {
+      follow: ({ reads, reconnect }) => ({
+        reads: (contentType) => {
+          connected = true;
+          return reads(contentType);
+        },
+        reconnect: (why) => (connected ? reconnect(why) : undefined),
+      }),
+    };
+  }),
   defect('token-follows', 'Follows a redirection with all of its headers.', ['client.loopback.elsewhere'], {
     follow: { redirected: (headers) => headers },
   }),

@@ -2,6 +2,21 @@
 import { defect, variant } from '../define-client.ts';
 
 export const defects = [
+  defect('refused-ends', 'Gives up when nobody listens.', ['client.back-off.restart'], {
+    follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === undefined ? undefined : reconnect(why)) }),
+  }),
+  defect('refused-forgets', 'Forgets its cursor when nobody listens.', ['client.back-off.restart'], () => {
+    let away = false;
+    return {
+      follow: ({ request, reconnect }) => ({
+        reconnect: (why) => {
+          away ||= why.status === undefined;
+          return reconnect(why);
+        },
+        request: (path, cursor) => request(path, away ? undefined : cursor),
+      }),
+    };
+  }),
   defect('gives-up-at-503', 'Gives up when it is answered 503.', ['client.back-off.unavailable'], {
     follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === 503 ? undefined : reconnect(why)) }),
   }),

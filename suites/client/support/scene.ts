@@ -11,7 +11,8 @@ import { Blocked, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientRun, StartClient } from '../../../harness/targets/opened.ts';
 import type { Client } from './context.ts';
 import { type Heard, heardIn } from './heard.ts';
-import { type Asked, Stage } from './stage.ts';
+import type { Sequence } from './sequence.ts';
+import { type Asked, Stage, type StagePlace } from './stage.ts';
 import { Timeline } from './timeline.ts';
 
 /** An interpreter on a busy machine may take so many times the patience until its first request. */
@@ -38,6 +39,10 @@ export interface SceneOptions {
   variables?: Readonly<Record<string, string>>;
   /** How the client reaches the server. Default: the first way that it knows. */
   place?: ClientPlace;
+  /** Address of the server's port. Default: 127.0.0.1. */
+  host?: string;
+  /** Called when the server is there, before the client is started. */
+  prepare?: (scene: Scene) => Promise<void>;
 }
 
 const placeOf = (t: Client): ClientPlace => CLIENT_PLACES.find((place) => t.capabilities.has(place)) ?? 'url';
@@ -60,6 +65,8 @@ export class Scene implements AsyncDisposable {
   /** Milliseconds from the start of the client to its first request. */
   #startMs = 0;
   readonly #startedAt = performance.now();
+  /** Takes events from now on, which are no longer kept in `dispatched`. */
+  sequence: Sequence | undefined;
 
   private constructor(t: Client) {
     this.#t = t;
@@ -67,11 +74,13 @@ export class Scene implements AsyncDisposable {
   }
 
   /** Starts the server and then the client with the job `follow`. */
-  static async follow(t: Client, { variables = {}, place = placeOf(t) }: SceneOptions = {}): Promise<Scene> {
+  static async follow(t: Client, options: SceneOptions = {}): Promise<Scene> {
+    const { variables = {}, place = placeOf(t), host, prepare } = options;
     if (silent.has(t.start)) throw new Blocked(`the client never asked for GET ${EVENTS_PATH} in an earlier situation`);
     const scene = new Scene(t);
     try {
-      await scene.#open(place);
+      await scene.#open(place, host);
+      await prepare?.(scene);
       scene.#start({ [CLIENT_VARIABLES.job]: 'follow', ...variables, ...scene.#address(place) });
       return scene;
     } catch (error) {
@@ -80,18 +89,19 @@ export class Scene implements AsyncDisposable {
     }
   }
 
-  async #open(place: ClientPlace): Promise<void> {
+  async #open(place: ClientPlace, host?: string): Promise<void> {
     if (place !== 'url') this.#folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
-    await this.#listen(place === 'socket' ? this.path('agent.sock') : undefined);
+    await this.#listen(place === 'socket' ? { path: this.path('agent.sock') } : { host });
     if (place === 'discovery') this.writeDiscovery();
   }
 
-  async #listen(path?: string): Promise<void> {
+  async #listen(at: StagePlace = {}): Promise<void> {
     const tell: Timeline['tell'] = (who, what) => this.timeline.tell(who, what);
-    this.#stage = await Stage.open(
-      { path },
-      { tell, request: (asked) => this.#take(asked), changed: () => this.#announce() },
-    );
+    this.#stage = await Stage.open(at, {
+      tell,
+      request: (asked) => this.#take(asked),
+      changed: () => this.#announce(),
+    });
   }
 
   /** A path in the folder of this situation. */
@@ -125,13 +135,29 @@ export class Scene implements AsyncDisposable {
     await before?.[Symbol.asyncDispose]();
   }
 
+  /** For so many milliseconds nobody listens where the agent was. Then it is back in the same place. */
+  async leave(ms: number): Promise<void> {
+    const { place } = this.#stage ?? {};
+    this.timeline.tell('server', 'stops listening');
+    await this.#stage?.[Symbol.asyncDispose]();
+    await this.pause(ms);
+    await this.#listen(place);
+    this.timeline.tell('server', 'listens again');
+  }
+
+  /** Lets the client do what it does for so many milliseconds, or until it ends. */
+  async pause(ms: number): Promise<void> {
+    await this.until(() => undefined, ms, ms);
+  }
+
   #start(variables: Readonly<Record<string, string>>): void {
     this.timeline.tell('muster', 'starts the client');
     this.#run = this.#t.start(variables, {
       line: (text) => {
         this.timeline.printed(text);
         const heard = heardIn(text);
-        if (heard !== undefined && this.#heard.length < MOST_KEPT) this.#heard.push(heard);
+        if (heard?.saw === 'event' && this.sequence !== undefined) this.sequence.take(heard);
+        else if (heard !== undefined && this.#heard.length < MOST_KEPT) this.#heard.push(heard);
         this.#announce();
       },
       ended: () => {

@@ -3,8 +3,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
+const LOOPBACK = '127.0.0.1';
 /** Bytes that a finding shows of each piece. */
 const SHOWN = 160;
+
+/** Characters of an answer that are kept for a finding. */
+const KEPT = 64 * 1024;
 
 /** Called with everything that server and client do, in words. */
 export type Tell = (who: 'client' | 'server', what: string) => void;
@@ -50,7 +54,7 @@ export class Asked {
     return text === '' ? undefined : text;
   }
 
-  /** All that was sent as a body. */
+  /** The beginning of all that was sent as a body. */
   get sent(): string {
     return this.#sent;
   }
@@ -67,7 +71,7 @@ export class Asked {
   /** Writes one piece of the stream. Resolves when the system has taken it, or the client is gone. */
   async send(piece: string | Buffer): Promise<void> {
     const bytes = Buffer.from(piece);
-    this.#sent += bytes.toString('utf8');
+    this.#sent += bytes.toString('utf8', 0, KEPT - this.#sent.length);
     this.#tell('server', `sends ${shown(bytes)}`);
     if (this.closed) return;
     await new Promise<void>((resolve) => {
@@ -110,21 +114,27 @@ const shown = (bytes: Buffer): string => {
   return bytes.length <= SHOWN ? text : `${text}… (${bytes.length} bytes)`;
 };
 
-/** Listens on a free port of 127.0.0.1 or of another address, or on a socket at `path`. */
+/** Where a stage listens. Default: a free port of 127.0.0.1. */
+export interface StagePlace {
+  /** Of a unix socket, in place of host and port. */
+  path?: string | undefined;
+  host?: string | undefined;
+  port?: number | undefined;
+}
+
+/** Listens on a port, or on a unix socket. */
 export class Stage implements AsyncDisposable {
   readonly #server: Server;
-  readonly path: string | undefined;
+  /** With the port that was free. */
+  readonly place: Readonly<StagePlace>;
 
-  private constructor(server: Server, path: string | undefined) {
+  private constructor(server: Server, at: StagePlace) {
     this.#server = server;
-    this.path = path;
+    this.place = at.path === undefined ? { ...at, port: (server.address() as AddressInfo).port } : at;
   }
 
   /** `onRequest` gets every request; `changed` is called when something about one has changed. */
-  static async open(
-    at: { path?: string | undefined; host?: string },
-    on: { tell: Tell; request(asked: Asked): void; changed(): void },
-  ): Promise<Stage> {
+  static async open(at: StagePlace, on: { tell: Tell; request(asked: Asked): void; changed(): void }): Promise<Stage> {
     const server = createServer((request, response) => {
       const cursor = request.headers['last-event-id'];
       on.tell(
@@ -140,16 +150,16 @@ export class Stage implements AsyncDisposable {
     server.headersTimeout = 0;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(at.path === undefined ? { host: at.host ?? '127.0.0.1', port: 0 } : { path: at.path }, resolve);
+      const { path, host = LOOPBACK, port = 0 } = at;
+      server.listen(path === undefined ? { host, port } : { path }, resolve);
     });
-    return new Stage(server, at.path);
+    return new Stage(server, at);
   }
 
   /** The Device API's base; over a socket its host means nothing. */
   get url(): string {
-    const { address, port } = this.#server.address() as AddressInfo;
-    const host = this.path === undefined ? `${address}:${port}` : 'localhost';
-    return `http://${host}${DEVICE_API_PREFIX}`;
+    const { path, host = LOOPBACK, port } = this.place;
+    return `http://${path === undefined ? `${host}:${port}` : 'localhost'}${DEVICE_API_PREFIX}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,56 @@
+/** Section 6.1: an event far larger than usual, whose data is one line or very many. */
+import { requirement } from '../../harness/runner/define.ts';
+import { check, DISPATCH, expectDispatched, FOLLOW } from './support/check.ts';
+import type { Client } from './support/context.ts';
+import { event, frame, payload, type SentEvent } from './support/events.ts';
+import { Scene } from './support/scene.ts';
+
+const MIB = 1024 * 1024;
+const HUGE = 10 * MIB;
+const LINE = 100;
+/** A shell that reads byte by byte takes its time. */
+const PATIENCES = 6;
+
+const huge = requirement({
+  id: 'client.stream.huge',
+  level: 'SHOULD',
+  section: '6.1',
+  since: '2026-11-23',
+  text: 'An event of 10 MiB is dispatched like any other. A client that takes no such event says that it is lost, and goes on with the next one.',
+});
+const options = { needs: FOLLOW, premises: [...DISPATCH, 'client.stream.large'] } as const;
+
+const oneLine = check(huge, { ...options, aspect: 'one-line' }, (t) =>
+  expectTaken(t, event(2, { data: { ...payload('2'), note: 'x'.repeat(HUGE) } }), frame),
+);
+
+const manyLines = check(huge, { ...options, aspect: 'many-lines' }, (t) => {
+  const lines = Array.from({ length: Math.ceil(HUGE / LINE) }, () => 'x'.repeat(LINE));
+  const each = (sent: SentEvent): string => frame(sent).replaceAll('","xx', '",\ndata: "xx');
+  return expectTaken(t, event(2, { data: { ...payload('2'), lines } }), each);
+});
+
+async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) => string): Promise<void> {
+  await using scene: Scene = await Scene.follow(t);
+  const [first, last] = [event(1), event(3)];
+  const stream = await scene.stream();
+  await stream.send(frame(first));
+  await expectDispatched(scene, [first]);
+  // A client that wants no more of it may hang up, or cease to read.
+  void stream.send(render(big));
+  void stream.send(frame(last));
+  const isBound = (): boolean => scene.told !== undefined && !scene.dispatched.some(({ id }) => id === big.id);
+  while (!scene.dispatched.some(({ id }) => id === last.id)) {
+    if (stream.closed && isBound()) await (await scene.stream()).send(frame(last));
+    const seen = scene.dispatched.length + scene.requests.length;
+    const isNew = (): boolean => scene.dispatched.length + scene.requests.length > seen || (stream.closed && isBound());
+    const more = await scene.until(() => isNew() || undefined, PATIENCES * scene.patienceMs);
+    scene.must(more, {
+      expected: 'an event of 10 MiB to be dispatched, or a gap, and the event after it',
+      actual: scene.outcome,
+    });
+  }
+  await expectDispatched(scene, isBound() ? [first, last] : [first, big, last]);
+}
+
+export default [oneLine, manyLines];

@@ -1,0 +1,67 @@
+/** Section 6.2, rule 1: a replay that is longer than what a client keeps in memory. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { requirement } from '../../harness/runner/define.ts';
+import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
+import { event, frame } from './support/events.ts';
+import { Scene } from './support/scene.ts';
+import { Sequence } from './support/sequence.ts';
+import type { Asked } from './support/stage.ts';
+
+const replay = requirement({
+  id: 'client.delivery.long-replay',
+  level: 'MUST',
+  section: '6.2',
+  since: '2026-11-23',
+  clause: 'Delivery is at-least-once',
+  text: 'A replay of very many events is dispatched whole and in order, unless the client says that events are lost.',
+});
+
+/** Events that come at once, the first time. Each time it is twice as many, while the client is quick. */
+const FIRST = 2000;
+const MOST = 100_000;
+const QUICK_MS = 2000;
+/** Events in one piece. */
+const PIECE = 500;
+
+const replayCheck = check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] }, async (t) => {
+  await using scene: Scene = await Scene.follow(t);
+  const before = event(1);
+  const stream = await scene.stream();
+  await stream.send(frame(before));
+  await expectDispatched(scene, [before]);
+  stream.cut();
+  const again = await scene.stream();
+  const sequence = new Sequence(1);
+  scene.sequence = sequence;
+  const started = performance.now();
+  for (let count = FIRST, sent = 1; sent < MOST; count *= 2) {
+    const since = performance.now();
+    const last = sent + count;
+    await sendUntil(again, sent, last);
+    sent = last;
+    while (sequence.last < last) {
+      const seen = sequence.last;
+      const more = await scene.until(() => sequence.last > seen || sequence.wrong !== undefined || scene.told);
+      if (scene.told !== undefined) return t.note(`the client told of a gap in a replay of ${last} events`);
+      scene.must(more !== undefined && sequence.wrong === undefined, {
+        expected: `events 2 to ${last} dispatched once each, in order`,
+        actual: sequence.wrong ?? `nothing after event ${sequence.last}; ${scene.state}`,
+      });
+    }
+    const now = performance.now();
+    if (now - started + 2 * (now - since) > QUICK_MS) break;
+  }
+  scene.must(sequence.wrong === undefined, { expected: 'each event once', actual: sequence.wrong ?? '' });
+});
+
+/** Sends the events after `from`, the last one with the id `to`. Never waits for the client: it may have stopped to read. */
+async function sendUntil(stream: Asked, from: number, to: number): Promise<void> {
+  for (let sent = from; sent < to && !stream.closed; sent += PIECE) {
+    let piece = '';
+    for (let id = sent + 1; id <= Math.min(to, sent + PIECE); id += 1) piece += frame(event(id));
+    void stream.send(piece);
+    await turn();
+  }
+}
+
+export default [replayCheck];
