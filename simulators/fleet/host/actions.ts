@@ -53,6 +53,9 @@ export interface ActionsOptions {
 export class Actions {
   readonly #options: ActionsOptions;
   readonly #deadlines: Deadlines;
+  /** Roll-outs that have neither arrived nor been missed. */
+  readonly #open = new Set<RolloutRow>();
+  #outcome: PhaseOutcome | undefined;
   readonly rollouts: Rollouts;
 
   constructor(options: ActionsOptions) {
@@ -131,6 +134,23 @@ export class Actions {
     else record.count(state === 'online' && robot.disturbances === disturbances ? 'ping.errors' : 'ping.offline');
   }
 
+  /** The outcome of a phase that begins. `byHand`: it is not the scenario's. */
+  begin(byHand: boolean): PhaseOutcome {
+    const outcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], errors: [] };
+    if (!byHand) this.#outcome = outcome;
+    return outcome;
+  }
+
+  /** The outcome of the scenario's phase as it is now. */
+  soFar(): PhaseOutcome | undefined {
+    const outcome = this.#outcome;
+    if (outcome === undefined) return undefined;
+    return {
+      ...outcome,
+      rollouts: outcome.rollouts.map((row) => (this.#open.has(row) ? { ...row, open: true } : row)),
+    };
+  }
+
   async #list({ robot, record, intended, index, turn }: Action): Promise<void> {
     const { seed, robots } = this.#options.config;
     const offset = random(`${seed}/phase ${index}/page/${robot.index}/${turn}`).integer(0, Math.max(robots - 1, 0));
@@ -144,6 +164,7 @@ export class Actions {
     record.count('rollout.missed', 0);
     const row = newRow(action);
     outcome.rollouts.push(row);
+    this.#open.add(row);
     this.rollouts.states.set(robot.index, 'pending');
     const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
@@ -162,6 +183,7 @@ export class Actions {
         deadlines: this.#deadlines,
       });
     } finally {
+      this.#open.delete(row);
       if (row.total_ms === null) {
         this.rollouts.states.set(robot.index, 'missed');
         outcome.missed.push(robot.name);

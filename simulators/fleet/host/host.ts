@@ -20,6 +20,8 @@ export interface Host {
   prepare(): Promise<void>;
   /** Carries out one phase. Resolves when everything that it started has ended or run out of time. */
   runPhase(request: PhaseRequest): Promise<PhaseOutcome>;
+  /** What has come of the scenario's phase so far; undefined when none has begun. */
+  soFar(): Promise<PhaseOutcome | undefined>;
   /** Takes more robots, of a fleet that has now `robots` in all, and generates their keys. */
   grow(members: number[], robots: number): Promise<void>;
   /** Lets subscribers catch up, then reports what they never read. Resolves with roll-outs that arrived after their phase had ended. */
@@ -131,6 +133,8 @@ export interface RolloutRow {
   write_ms: number | null;
   event_ms: number | null;
   report_ms: number | null;
+  /** Neither read nor missed yet, when the phase was interrupted. */
+  open?: boolean;
 }
 
 /** A roll-out that was missed by the end of its phase, and arrived later. */

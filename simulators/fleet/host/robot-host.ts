@@ -49,7 +49,6 @@ export class RobotHost implements Host {
   #canary: Canary | undefined;
   /** The robot that was last in trouble. */
   #trouble: Robot | undefined;
-
   /** Kinds of trouble that the coordinator has heard of. */
   readonly #disturbed = new Set<DisturbanceKind>();
 
@@ -132,7 +131,7 @@ export class RobotHost implements Host {
       phase,
       members.filter((robot) => chosen.has(robot)),
     );
-    const outcome: PhaseOutcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], errors: [] };
+    const outcome = actions.begin(byHand === true);
     const turns = new Uint32Array(streams.length);
     const underWay = new Set<Promise<void>>();
     await runSchedule({
@@ -157,6 +156,10 @@ export class RobotHost implements Host {
     await this.#deadlines.until(epoch + scheduleMs(phase));
     await Promise.all(underWay);
     return outcome;
+  }
+
+  soFar(): Promise<PhaseOutcome | undefined> {
+    return Promise.resolve(this.#actions?.soFar());
   }
 
   async finish(): Promise<LateRollout[]> {

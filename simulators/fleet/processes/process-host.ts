@@ -143,6 +143,10 @@ export class ProcessHost implements Host {
     return this.#call('runPhase', request);
   }
 
+  soFar(): Promise<PhaseOutcome | undefined> {
+    return this.#call('soFar');
+  }
+
   grow(members: number[], robots: number): Promise<void> {
     return this.#call('grow', members, robots);
   }

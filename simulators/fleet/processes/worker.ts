@@ -19,6 +19,7 @@ class Worker {
     runCanary: (robot: number) => this.#host?.runCanary(robot),
     prepare: () => this.#host?.prepare(),
     runPhase: (request: PhaseRequest) => this.#host?.runPhase(request),
+    soFar: () => this.#host?.soFar(),
     grow: (members: number[], robots: number) => this.#host?.grow(members, robots),
     finish: () => this.#host?.finish(),
     cursors: () => this.#host?.cursors(),

@@ -89,18 +89,34 @@ export function labels(x: Axis, y: Axis): Markup {
 }
 
 export const bandShapes = (x: Axis, bands: readonly Band[]): Markup[] =>
-  bands.map(({ from, to, measured }, index) => {
+  bands.map(({ from, to, measured, byHand }, index) => {
     const [left, right] = [place(x, from), place(x, to)];
-    return html`<rect class="band${index % 2 === 1 ? ' even' : ''}${measured ? '' : ' warm-up'}" x="${units(left)}" width="${units(right - left)}" y="0" height="${SIZE}"/>`;
+    const kind = byHand === true ? ' by-hand' : `${index % 2 === 1 ? ' even' : ''}${measured ? '' : ' warm-up'}`;
+    return html`<rect class="band${kind}" x="${units(left)}" width="${units(right - left)}" y="0" height="${SIZE}"/>`;
   });
 
+/** The names of stretches above the drawing; what was done by hand has rows of its own, since it overlaps. */
 export function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   if (bands.length === 0) return NOTHING;
-  return html`<div class="bands" aria-hidden="true">${bands.map(({ name, from, to, measured }) => {
+  const label = ({ name, from, to, measured, byHand }: Band): Markup => {
     const [left, right] = [place(x, from), place(x, to)];
-    const words = measured ? name : `${name} (warm-up)`;
-    return html`<span title="${words}" style="left:${percent(left)};width:${percent(right - left)}">${words}</span>`;
-  })}</div>`;
+    const words = measured || byHand === true ? name : `${name} (warm-up)`;
+    // A short stretch near the end is named to its left, where there is room.
+    const at =
+      byHand !== true
+        ? `left:${percent(left)};width:${percent(right - left)}`
+        : left > 0.6
+          ? `right:${percent(1 - right)};max-width:${percent(right)}`
+          : `left:${percent(left)};max-width:${percent(1 - left)}`;
+    return html`<span title="${words}" style="${at}">${words}</span>`;
+  };
+  const row = (kind: string, of: readonly Band[]): Markup =>
+    html`<div class="bands${kind}" aria-hidden="true">${of.map(label)}</div>`;
+  const hands = bands.filter(({ byHand }) => byHand === true);
+  return html`${row(
+    '',
+    bands.filter(({ byHand }) => byHand !== true),
+  )}${hands.map((band) => row(' by-hand', [band]))}`;
 }
 
 /** A few of the values, for those who want numbers or cannot see the drawing. */

@@ -23,6 +23,8 @@ export interface Band {
   to: number;
   /** Whether the metrics include it. */
   measured: boolean;
+  /** What a person did beside the scenario. */
+  byHand?: boolean;
 }
 
 export interface Series {
@@ -80,11 +82,12 @@ export function percentilePlot({ histograms }: FleetResult): Plot | undefined {
 /** The phases on an axis of seconds from the start of the first. */
 export function phaseBands({ phases }: FleetResult): Band[] {
   const start = phases[0]?.started_ms ?? 0;
-  return phases.map(({ do: name, started_ms, duration_ms, measured }) => ({
-    name: phaseName(name),
+  return phases.map(({ do: name, started_ms, duration_ms, measured, by_hand, interrupted }) => ({
+    name: by_hand ?? `${phaseName(name)}${interrupted === true ? ', interrupted' : ''}`,
     from: (started_ms - start) / 1000,
     to: (started_ms - start + duration_ms) / 1000,
     measured,
+    ...(by_hand !== undefined && { byHand: true }),
   }));
 }
 

@@ -1,6 +1,6 @@
 /** The style sheet of the report page, beside the palette: light and dark, paper, from a phone to a wide screen. */
 export const PAGE_STYLE = `
-:root{--band:light-dark(#eef1f5,#22262d);--late:light-dark(#d98200,#f0b04a);--lost:light-dark(#c3292b,#ff6b6b);
+:root{--band:light-dark(#eef1f5,#22262d);--hand:light-dark(#2459c91f,#7aa7ff2e);--hand-edge:light-dark(#2459c9,#7aa7ff);--late:light-dark(#d98200,#f0b04a);--lost:light-dark(#c3292b,#ff6b6b);
 --c0:light-dark(#0b62c4,#64a8ff);--c1:light-dark(#b4500a,#f29a55);--c2:light-dark(#1a7f4b,#4cc38a);--c3:light-dark(#7b3fc4,#bb98f9);--c4:light-dark(#b3357f,#f07fb8);
 --c5:light-dark(#8a6100,#d9b13f);--c6:light-dark(#0f7480,#55cdd8);--c7:light-dark(#9b2c2c,#ff9c94);--c8:light-dark(#5c6370,#9aa2b1);--c9:light-dark(#4d7a00,#a5d63f);
 --h0:light-dark(#d6e6f7,#16324f);--h1:light-dark(#aacdee,#1d4a78);--h2:light-dark(#76aee0,#2a67a3);--h3:light-dark(#4489c8,#478ac9);--h4:light-dark(#1f65a8,#7db3e6);--h5:light-dark(#0b3f75,#cfe5fb)}
@@ -32,6 +32,7 @@ path.grid{stroke:var(--line);stroke-width:1}.map path.grid{opacity:.55}path.dash
 path.cell{stroke:none;fill:var(--mark)}.legend i.dashed{outline:1px dashed var(--ink)}
 .band{fill:none}.band.even,.band.even.warm-up{fill:var(--band)}
 .bands{position:relative;height:1.35rem;font-size:.78rem;color:var(--soft)}.bands span{position:absolute;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;padding:0 .3rem;border-left:1px solid var(--line)}
+.bands.by-hand{color:var(--ink)}.bands.by-hand span{background:var(--hand);border-left:2px solid var(--hand-edge);border-radius:2px}.band.by-hand{fill:var(--hand)}
 .x span,.y span{position:absolute;color:var(--soft);font-size:.78rem;white-space:nowrap;font-variant-numeric:tabular-nums;line-height:1}
 .x span{top:calc(100% + .5rem);transform:translateX(-50%)}.y span{right:calc(100% + .55rem);transform:translateY(-50%)}
 .legend{list-style:none;margin:.2rem 0 0;padding:0;display:flex;flex-wrap:wrap;gap:.15rem 1.3rem;font-size:.87rem}

@@ -91,6 +91,13 @@ describe('the report page', () => {
     expect(page).toMatch(/ramp \(warm-up\)<\/span>.*roll-out<\/span>/s);
   });
 
+  it('names what was done by hand by what it was, in a row of its own', () => {
+    const byHand = { do: 'kill', started_ms: 0, duration_ms: 500, measured: false, actions: 1, by_hand: '10% killed' };
+    const page = reportHtml({ ...whole, phases: [...whole.phases, byHand] });
+    expect(page).toMatch(/<div class="bands by-hand"[^>]*><span title="10% killed"[^>]*>10% killed<\/span><\/div>/);
+    expect(page).not.toContain('10% killed (warm-up)');
+  });
+
   it('tells robots that were late from those that never read their event', () => {
     const missed = [
       { name: 'robot-1', posted_ms: 10, late_ms: 1500 },

@@ -42,6 +42,7 @@ const phaseResult = Type.Object({
   measured: Type.Boolean(),
   actions: Type.Integer(),
   within_ms: Type.Optional(Type.Number({ description: 'Of a roll-out: what arrives later has missed it' })),
+  interrupted: Type.Optional(Type.Boolean({ description: 'Whether an interrupt ended it' })),
   by_hand: Type.Optional(Type.String({ description: 'What a person did beside the scenario, in words' })),
 });
 

@@ -36,6 +36,8 @@ interface Row {
   posted_ms: number;
   total_ms: number | null;
   late_ms: number | null;
+  /** Neither arrived nor missed when the run was interrupted. */
+  open?: boolean;
 }
 
 export const cellsOf = ({ cells }: RolloutMap): Cell[] =>
@@ -54,13 +56,13 @@ export function mapRollouts(rows: readonly Row[], robots: number): RolloutMap {
   const last = rows.reduce((latest, { posted_ms }) => Math.max(latest, posted_ms), 0);
   const columnMs = widthFor(last);
   const cells = rows.map(
-    ({ robot, posted_ms, total_ms, late_ms }): Cell => ({
+    ({ robot, posted_ms, total_ms, late_ms, open = false }): Cell => ({
       band: Math.min(Math.floor((robot * bands) / Math.max(robots, 1)), bands - 1),
       column: Math.max(0, Math.floor(posted_ms / columnMs)),
       attempts: 1,
       slowestMs: total_ms ?? 0,
       late: total_ms === null && late_ms !== null ? 1 : 0,
-      lost: total_ms === null && late_ms === null ? 1 : 0,
+      lost: total_ms === null && late_ms === null && !open ? 1 : 0,
     }),
   );
   return { bands, column_ms: columnMs, cells: added(cells) };

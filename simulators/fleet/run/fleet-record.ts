@@ -1,16 +1,6 @@
-/** What a fleet has done and measured so far: seconds from the ticks of its hosts, phases, and what went wrong. */
-import type { HostTick, LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
-import {
-  decode,
-  histogram,
-  merge,
-  percentileMs,
-  type Snapshot,
-  type Summary,
-  summariesOf,
-  summary,
-} from '../measure/metrics.ts';
-import type { LoadSample } from '../measure/saturation.ts';
+/** What a fleet has done and measured so far: phases, and what went wrong. */
+import type { LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
+import { type Snapshot, summariesOf } from '../measure/metrics.ts';
 import { type Disturbance, type DisturbanceKind, gradeDisturbances } from '../result/disturbances.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { mapRollouts } from '../result/rollout-map.ts';
@@ -18,105 +8,7 @@ import type { evaluate } from '../result/thresholds.ts';
 import { gradeRun, worst } from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
-
-/** Counters shown as rates. */
-const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
-/** Durations shown as curves. */
-const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
-
-/** The seconds of a run, put together from the ticks of its hosts. */
-export class Progress {
-  readonly #latest = new Map<string, HostTick>();
-  /** Ticks since the last closed second. */
-  #fresh: { host: string; tick: HostTick }[] = [];
-  #counters: Record<string, number> = {};
-  #lastAt = 0;
-  readonly #whole = new Map<string, ReturnType<typeof histogram>>();
-  readonly series: Tick[] = [];
-  /** The load of each host while measuring, by name. */
-  readonly samples = new Map<string, LoadSample[]>();
-
-  add(host: string, tick: HostTick): void {
-    this.#latest.set(host, tick);
-    this.#fresh.push({ host, tick });
-    for (const [name, text] of Object.entries(tick.interval.histograms)) {
-      const whole = this.#whole.get(name) ?? histogram(2);
-      merge(whole, decode(text));
-      this.#whole.set(name, whole);
-    }
-    if (!tick.measuring) return;
-    const samples = this.samples.get(host) ?? [];
-    samples.push(tick.load);
-    this.samples.set(host, samples);
-  }
-
-  /** Counters summed over the latest ticks of all hosts. */
-  get counters(): Record<string, number> {
-    const total: Record<string, number> = {};
-    for (const { interval } of this.#latest.values()) {
-      for (const [name, count] of Object.entries(interval.counters)) total[name] = (total[name] ?? 0) + count;
-    }
-    return total;
-  }
-
-  /** Why a robot that should be online is not, if any host knows one. */
-  get trouble(): string | undefined {
-    return [...this.#latest.values()].find(({ trouble }) => trouble !== undefined)?.trouble;
-  }
-
-  /** Percentiles of all durations so far, to two digits. */
-  summaries(): Record<string, Summary> {
-    return Object.fromEntries([...this.#whole].map(([name, of]) => [name, summary(of)]));
-  }
-
-  /** Of all durations so far, to two digits: milliseconds; undefined where nothing was measured. */
-  percentile(metric: string, percent: number): number | undefined {
-    const of = this.#whole.get(metric);
-    return of && percentileMs(of, percent);
-  }
-
-  /** Closes a second at `atMs`. Of `wanted` robots, those that no host has reported yet are waiting. */
-  second(atMs: number, phase: string, wanted: number): Tick {
-    const fresh = this.#fresh.splice(0);
-    const latest = [...this.#latest.values()];
-    const counters = this.counters;
-    const elapsed = Math.max((atMs - this.#lastAt) / 1000, 0.001);
-    const rates: Record<string, number> = {};
-    for (const [name, count] of Object.entries(counters)) {
-      if (RATED.test(name)) rates[name.replace(/\.attempts$/, '')] = (count - (this.#counters[name] ?? 0)) / elapsed;
-    }
-    this.#counters = counters;
-    this.#lastAt = atMs;
-    const robots: Record<string, number> = {};
-    for (const { robots: states } of latest) {
-      for (const [state, count] of Object.entries(states)) robots[state] = (robots[state] ?? 0) + count;
-    }
-    const reported = Object.values(robots).reduce((sum, count) => sum + count, 0);
-    if (reported < wanted) robots['waiting'] = (robots['waiting'] ?? 0) + wanted - reported;
-    const tick: Tick = {
-      at_ms: Math.round(atMs),
-      phase,
-      robots,
-      rates,
-      p50: {},
-      p99: {},
-      cpu: latest.reduce((sum, { load }) => sum + load.cpu, 0),
-      rss_bytes: latest.reduce((sum, { load }) => sum + load.rss_bytes, 0),
-      loop_max_ms: Math.max(0, ...fresh.map(({ tick: { load } }) => load.loop_max_ms)),
-    };
-    for (const name of CURVES) {
-      const [first, ...rest] = fresh.flatMap(({ tick: { interval } }) => interval.histograms[name] ?? []);
-      if (first === undefined) continue;
-      const whole = decode(first);
-      for (const text of rest) merge(whole, decode(text));
-      const { p50, p99 } = summary(whole);
-      tick.p50[name] = p50;
-      tick.p99[name] = p99;
-    }
-    this.series.push(tick);
-    return tick;
-  }
-}
+import { Progress } from './progress.ts';
 
 /** The outcome of a phase over all hosts. */
 export interface PhaseReport extends PhaseOutcome {
@@ -129,6 +21,8 @@ export interface PhaseReport extends PhaseOutcome {
   withinMs?: number;
   /** What was done by hand, in words. */
   note?: string;
+  /** It did not end by itself. */
+  interrupted?: boolean;
 }
 
 /** The part of a result that follows from measurements. */
@@ -166,7 +60,8 @@ export class FleetRecord {
   phase: string = 'preparing';
   readonly #disturbances = new Map<DisturbanceKind, string>();
   readonly #began = monotonicMs();
-  #phaseEpoch: number | undefined;
+  #interrupted = false;
+  #running: { phase: Phase; epoch: number } | undefined;
 
   /** Milliseconds since the fleet was created. */
   get elapsedMs(): number {
@@ -175,20 +70,32 @@ export class FleetRecord {
 
   /** Milliseconds since the current phase began; 0 before the first. */
   get phaseElapsedMs(): number {
-    return this.#phaseEpoch === undefined ? 0 : Math.max(0, monotonicMs() - this.#phaseEpoch);
+    return this.#running === undefined ? 0 : Math.max(0, monotonicMs() - this.#running.epoch);
   }
 
   /** When the phase that is under way began, milliseconds after the fleet was created. */
   phaseStartedMs: number | undefined;
 
   /** Call at `epoch`, the start of a phase on the shared clock. */
-  beginPhase(epoch: number): void {
+  beginPhase(phase: Phase, epoch: number): void {
     this.phaseStartedMs = epoch - this.#began;
-    this.#phaseEpoch = epoch;
+    this.#running = { phase, epoch };
+  }
+
+  /** Call when an interrupt ends the phase that is under way, if any: it stays in the result with what came of it. */
+  interruptPhase(outcomes: readonly PhaseOutcome[]): void {
+    if (this.#running === undefined || this.phaseStartedMs === undefined) return;
+    const { phase, epoch } = this.#running;
+    // Robots that are not online are in the reasons why the result is incomplete.
+    const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
+    this.phases.push({ ...this.#report(phase, epoch, known), interrupted: true });
+    this.phaseStartedMs = undefined;
+    this.#interrupted = true;
   }
 
   endPhase(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[]): PhaseReport {
     const report = this.#report(phase, epoch, outcomes);
+    if (this.#interrupted) return report;
     if (phase.do === 'ramp') this.startMs = report.durationMs;
     this.phaseStartedMs = undefined;
     this.phases.push(report);
@@ -230,16 +137,18 @@ export class FleetRecord {
 
   /** The roll-outs that did not arrive in time. */
   missedRows(): RolloutRow[] {
-    return this.phases.flatMap(({ rollouts }) => rollouts.filter(({ total_ms }) => total_ms === null));
+    return this.phases.flatMap(({ rollouts }) =>
+      rollouts.filter(({ total_ms, open }) => total_ms === null && open !== true),
+    );
   }
 
-  /** What became of single roll-outs of a fleet of so many robots. Phases that were interrupted are not in it. */
+  /** What became of single roll-outs of a fleet of so many robots. */
   rollouts(robots: number): NonNullable<FleetResult['rollouts']> {
     const start = this.phases[0]?.startedMs ?? 0;
     const rows = this.phases.flatMap(({ rollouts, startedMs }) =>
       rollouts.map((row) => ({ ...row, posted_ms: startedMs - start + row.at_ms })),
     );
-    const missed = rows.filter(({ total_ms }) => total_ms === null).slice(0, MAX_LISTED);
+    const missed = rows.filter(({ total_ms, open }) => total_ms === null && open !== true).slice(0, MAX_LISTED);
     return {
       missed: missed.map(({ name, posted_ms, late_ms }) => ({ name, posted_ms: Math.round(posted_ms), late_ms })),
       map: mapRollouts(rows, robots),

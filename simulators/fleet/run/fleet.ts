@@ -169,7 +169,7 @@ export class Fleet implements AsyncDisposable {
     if (phase.do === 'ramp') this.#idleRss = await this.#rss();
     const rolledOut = phase.do === 'rollout' ? (release ?? (await this.createRelease(`phase ${index}`))) : undefined;
     const epoch = monotonicMs() + LEAD_MS;
-    record.beginPhase(epoch);
+    record.beginPhase(phase, epoch);
     if (phase.do === 'kill-worker') await this.#killWorker(index, phase.down);
     const outcomes = await this.#hosts.each((host) =>
       host.runPhase({ index, phase, epoch, ...(rolledOut !== undefined && { release: rolledOut }) }),
@@ -193,6 +193,11 @@ export class Fleet implements AsyncDisposable {
     const request = { index, phase, epoch, byHand: true, ...(release && { release }), ...(only && { only }) };
     const outcomes = await this.#hosts.each((host) => host.runPhase(request));
     return this.record.endByHand(phase, epoch, outcomes, note);
+  }
+
+  /** Takes what has come of the phase that is under way, which an interrupt ends. */
+  async interrupted(): Promise<void> {
+    this.record.interruptPhase((await this.#hosts.each((host) => host.soFar())).filter((of) => of !== undefined));
   }
 
   /** Adds robots, which do not start yet; resolves with their indices. */

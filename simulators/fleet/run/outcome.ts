@@ -71,6 +71,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
       measured: phase.measured,
       actions: phase.actions,
       ...(phase.withinMs !== undefined && { within_ms: phase.withinMs }),
+      ...(phase.interrupted === true && { interrupted: true }),
       ...(phase.note !== undefined && { by_hand: phase.note }),
     })),
     series: record.progress.series,

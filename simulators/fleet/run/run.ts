@@ -82,6 +82,8 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     carryOut(options, running, outputs, view, byHand).catch((error: unknown) => endEarly(running, error)),
   );
   view.end();
+  for (const { interrupted: ended, rollouts } of running.record.phases)
+    if (ended === true) outputs.addRollouts(rollouts.filter(({ total_ms }) => total_ms !== null));
   // Written last, because one may still arrive late.
   outputs.addRollouts(running.record.missedRows());
   const measured = interrupted ?? (await running.measured());
@@ -152,6 +154,8 @@ async function carryOut(
     // The robots come up first, so that there is something to look at.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const report = await fleet.run(phase);
+    // One that an interrupt has ended is in the record already.
+    if (!fleet.record.phases.includes(report)) return;
     outputs.addRollouts(report.rollouts.filter(({ total_ms }) => total_ms !== null));
     const nobodyLeft = fleet.record.notStarted === fleet.robots;
     if (signal.aborted || nobodyLeft) return;
@@ -178,7 +182,8 @@ async function interruptible(
   const onAbort = (): void => {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(late.reject, LAST_ANSWER_MS, new Error('no answer in time'));
-    Promise.race([fleet.measured(), late.promise])
+    const soFar = fleet.interrupted().then(() => fleet.measured());
+    Promise.race([soFar, late.promise])
       .catch(() => fleet.record.measured())
       .finally(() => clearTimeout(timer))
       .then(async (measured) => {
