@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -35,6 +35,15 @@ test('a key is made, a run certified, the certificate verified, and a changed on
   const failed = await muster('verify', file, '--key', `${key}.pub`, '--json');
   expect(failed).toMatchObject({ code: 1 });
   expect(JSON.parse(failed.stdout).predicate.result).toBe('FAILED');
+});
+
+test('a file of 600 MB is refused as a certificate, without being read', async () => {
+  const huge = join(folder, 'huge.json');
+  writeFileSync(huge, '{"payload":"');
+  truncateSync(huge, 600_000_000);
+  const refused = await muster('verify', huge, '--key', `${key}.pub`);
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.stdout).toMatch(/REFUSED .*no certificate: it has more than 67108864 bytes/);
 });
 
 const pipe = join(folder, 'pipe');

@@ -1,10 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import { readInput, readInputText, whyNot } from './user-files.ts';
+import { readInput, readInputText, TooLarge, whyNot } from './user-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-read-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -22,6 +22,16 @@ test('a folder, a pipe without a writer and what has no end are refused in words
   expect(() => readInput(folder)).toThrow('it is a folder');
   expect(() => readInput(pipe)).toThrow('it is a pipe into which nobody writes');
   expect(() => readInput('/dev/zero')).toThrow('it has more than');
+});
+
+test('a text that nobody can have meant is refused before it is read, an executable is not', () => {
+  const file = join(folder, 'large');
+  writeFileSync(file, '');
+  truncateSync(file, 67_108_865);
+  expect(() => readInputText(file)).toThrow(TooLarge);
+  expect(readInput(file).length).toBe(67_108_865);
+  truncateSync(file, 600_000_000);
+  expect(() => readInputText(file)).toThrow('it has more than 67108864 bytes');
 });
 
 test('the reason does not repeat the name of a missing file', () => {

@@ -70,16 +70,28 @@ export function writeWhole(file: string, text: string): void {
 }
 
 const PIECE = 65_536;
-/** Far more bytes than any input has; /dev/zero has no end. */
+/** Bytes: far more than any text or pipe has. /dev/zero has no end, and a text of 512 MiB cannot be held at all. */
 const MOST = 67_108_864;
 const PAUSE_MS = 5;
 
-/** All bytes of a file. Throws Error with the reason, and never waits for someone to open the other end of a pipe. */
-export function readInput(path: string): Buffer {
+/** An input has more bytes than any has. */
+export class TooLarge extends Error {
+  override name = 'TooLarge';
+  constructor() {
+    super(`it has more than ${MOST} bytes`);
+  }
+}
+
+/**
+ * All bytes of a file. Throws Error with the reason, TooLarge above `most` bytes, and never waits for someone to open the other end of a
+ * pipe.
+ */
+export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const kind = fstatSync(file);
     if (kind.isDirectory()) throw new Error('it is a folder');
+    if (kind.size > most) throw new TooLarge();
     if (kind.isFile()) return readFileSync(file);
     const content = readPipe(file);
     if (content.length === 0 && kind.isFIFO()) throw new Error('it is a pipe into which nobody writes');
@@ -89,8 +101,8 @@ export function readInput(path: string): Buffer {
   }
 }
 
-/** The file as UTF-8 text. Throws what `readInput` throws. */
-export const readInputText = (path: string): string => readInput(path).toString('utf8');
+/** The file as UTF-8 text. Throws what `readInput` throws, and TooLarge above 64 MiB. */
+export const readInputText = (path: string): string => readInput(path, MOST).toString('utf8');
 
 /** Why a file could not be read or written, for a message that names it already. */
 export function whyNot(error: unknown): string {
@@ -106,7 +118,7 @@ function readPipe(file: number): Buffer {
     if (read === 0) return Buffer.concat(parts);
     parts.push(piece.subarray(0, read));
     size += read;
-    if (size > MOST) throw new Error(`it has more than ${MOST} bytes`);
+    if (size > MOST) throw new TooLarge();
   }
 }
 

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { type Paint, painter, printable, printableJson, printableValue, wrap } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
-import { readInputText, whyNot } from '../../common/user-files.ts';
+import { readInputText, TooLarge, whyNot } from '../../common/user-files.ts';
 import { claimsOf } from '../../reports/certificate/claims.ts';
 import { Refused } from '../../reports/certificate/dsse.ts';
 import { keyId, readPublicKey } from '../../reports/certificate/keys.ts';
@@ -31,12 +31,11 @@ export const verify = command({
   ],
   async run({ file, key, digest, artifact, json }) {
     const publicKey = readPublicKey(key);
-    const text = readText(file);
     const wanted = digestFrom(digest) ?? digestOf(artifact);
     const own = ownSuites(VERSION, await loadSuites());
     const paint = painter(process.stdout, process.env);
     try {
-      const statement = verifyCertificate(text, publicKey, {
+      const statement = verifyCertificate(readText(file), publicKey, {
         own,
         ...(wanted === undefined ? {} : { digest: wanted }),
       });
@@ -98,6 +97,7 @@ function readText(file: string): string {
   try {
     return readInputText(file);
   } catch (error) {
+    if (error instanceof TooLarge) throw new Refused(`no certificate: ${error.message}`);
     throw new UsageError(`${file}: cannot be read (${whyNot(error)})`);
   }
 }
