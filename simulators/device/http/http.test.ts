@@ -164,3 +164,16 @@ test('a request with two Host headers is refused, as HTTP asks for', async () =>
   expect(await status('Host: a\r\nHost: a\r\n')).toBe('400');
   expect(await status('Host: a\r\nhost: b\r\n')).toBe('400');
 });
+
+test.each(['', ' HTTP/0.9', ' HTTP/2.0'])(
+  'a request line that ends with "%s" is refused, and what follows is no request',
+  async (version) => {
+    await using on = await robot();
+    const socket = net.connect(on.socket);
+    let text = '';
+    socket.on('data', (part) => (text += part));
+    socket.end(`GET /v0.2/health${version}\r\n\r\nGET /v0.2/health HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 505']);
+  },
+);

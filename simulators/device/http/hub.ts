@@ -48,15 +48,18 @@ function hub(): http.Server {
   server = createServer({ headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 });
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
+    // Node takes a line without a version for HTTP/0.9, in which all that follows belongs to no request.
+    if (request.httpVersionMajor !== 1) refuse(request.socket, '505 HTTP Version Not Supported');
     // RFC 9112, section 3.2. Node keeps the first one, and another server may go by the second.
-    if (hostsIn(request.rawHeaders) > 1) response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
+    else if (hostsIn(request.rawHeaders) > 1)
+      response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
     else if (connection) connection.handler.handle(request, response, connection.entrance);
     else request.socket.destroy();
   });
-  server.on('clientError', (error, socket) => refuseMalformed(error, socket as Socket));
-  server.on('connect', (_request, socket) => {
-    refuseMalformed(Object.assign(new Error('CONNECT'), { status: '405 Method Not Allowed' }), socket as Socket);
-  });
+  server.on('clientError', (error, socket) =>
+    refuse(socket as Socket, STATUS[errorCode(error) ?? ''] ?? '400 Bad Request'),
+  );
+  server.on('connect', (_request, socket) => refuse(socket as Socket, '405 Method Not Allowed'));
   // This event starts the timeouts for slow requests; the server itself never listens.
   server.emit('listening');
   return server;
@@ -70,7 +73,7 @@ function hostsIn(raw: readonly string[]): number {
 }
 
 /** Answers with the error, and reads on for a moment: closing with unread bytes would take the answer away. */
-function refuseMalformed(error: Error & { status?: string }, socket: Socket): void {
+function refuse(socket: Socket, status: string): void {
   const connection = connections.get(socket);
   if (connection?.carries === 'nothing') return;
   if (connection?.carries !== 'answers' || !socket.writable) {
@@ -78,7 +81,6 @@ function refuseMalformed(error: Error & { status?: string }, socket: Socket): vo
     return;
   }
   connection.carries = 'nothing';
-  const status = error.status ?? STATUS[errorCode(error) ?? ''] ?? '400 Bad Request';
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.on('error', () => {});
   socket.removeAllListeners('data');
