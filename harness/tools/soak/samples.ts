@@ -19,6 +19,7 @@ const KINDS: readonly { what: string; unit: string; noise: Noise }[] = [
   { what: 'RSS', unit: 'MiB', noise: { least: 5, share: 0.1 } },
   { what: 'PSS', unit: 'MiB', noise: { least: 5, share: 0.1 } },
   { what: 'heap', unit: 'MiB', noise: { least: 3, share: 0.15 } },
+  { what: 'live heap', unit: 'MiB', noise: { least: 1, share: 0.03 } },
   { what: 'descriptors', unit: '', noise: { least: 4, share: 0.1 } },
   { what: 'timers', unit: '', noise: { least: 4, share: 0.1 } },
   { what: 'resources', unit: '', noise: { least: 4, share: 0.1 } },
@@ -39,11 +40,13 @@ export class Sampler {
   process(subject: string, pid: number): void {
     const status = text(`/proc/${pid}/status`);
     const rollup = text(`/proc/${pid}/smaps_rollup`);
-    const told = pid === process.pid ? tell() : parsed(text(join(this.#probes, `${pid}.json`)));
+    const told: Record<string, number | undefined> =
+      pid === process.pid ? tell() : parsed(text(join(this.#probes, `${pid}.json`)));
     const values = [
       kib(status, 'VmRSS'),
       kib(rollup, 'Pss'),
       told['heap'] === undefined ? undefined : told['heap'] / MIB,
+      told['held'] === undefined ? undefined : told['held'] / MIB,
       count(`/proc/${pid}/fd`),
       told['timers'],
       told['resources'],
