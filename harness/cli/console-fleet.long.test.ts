@@ -68,6 +68,20 @@ const counts = async (page: Page): Promise<Record<string, number>> =>
 const all = <T>(pick: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: ROBOTS }, (_, index) => pick(index)));
 
+/** Whether the chart of rates says under the pointer, somewhere, that requests were sent. */
+async function requestsShown(page: Page): Promise<boolean> {
+  const chart = page.getByRole('img', { name: 'Events and requests a second' });
+  const over = chart.locator('.u-over');
+  await over.scrollIntoViewIfNeeded();
+  const { width = 0 } = (await over.boundingBox()) ?? {};
+  for (let x = 2; x < width; x += 12) {
+    await over.hover({ position: { x, y: 20 } });
+    const [, value = '0'] = /requests:?\s*([\d.]+)/.exec((await chart.textContent()) ?? '') ?? [];
+    if (Number(value) > 0) return true;
+  }
+  return false;
+}
+
 describe.skipIf(CHROMIUM === undefined)(
   `the console of a fleet${CHROMIUM === undefined ? ' (skipped: no chromium here)' : ''}`,
   () => {
@@ -96,6 +110,8 @@ describe.skipIf(CHROMIUM === undefined)(
         (await all((index) => running.robot(index, '/deployments/current'))).every((of) => of?.status === 200);
       await poll('a deployment on every robot', async () => (await deployed()) || undefined, soon);
       await poll('the page to show it', async () => (await counts(page))['reached'] === ROBOTS || undefined, soon);
+
+      await poll('a rate of requests on its chart', async () => (await requestsShown(page)) || undefined, soon);
 
       await set('50%', '3s');
       await press(page, 'partition');

@@ -20,6 +20,8 @@ export interface Stretch {
   to: number;
   /** Name of a colour of the page. */
   colour: string;
+  /** Whether it may be at the same time as others. */
+  beside?: boolean;
 }
 
 interface ChartProps {
@@ -103,10 +105,14 @@ function optionsOf(latest: { current: ChartProps }, width: number): UPlot.Option
         value: (_plot: UPlot, value: number | null) => (value == null ? '–' : write(value)),
       })),
     ],
+    legend: { markers: { width: 0, fill: (_plot, index) => resolved(curves[index - 1]?.colour ?? 'soft') } },
     cursor: { drag: { x: false, y: false }, sync: { key: 'run' } },
     hooks: { drawClear: [(plot) => drawStretches(plot, latest.current.stretches)] },
   };
 }
+
+/** Lines of names of stretches that may overlap. */
+const BESIDE_LINES = 4;
 
 function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
   const { ctx, bbox } = plot;
@@ -115,16 +121,24 @@ function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-  stretches.forEach(({ label, from, to, colour }, index) => {
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
+  let named = 0;
+  stretches.forEach(({ label, from, to, colour, beside = false }, index) => {
     const left = plot.valToPos(from, 'x', true);
     const width = Math.max(plot.valToPos(to, 'x', true) - left, 1);
     const tone = resolved(colour);
     ctx.globalAlpha = colour === 'soft' ? (index % 2 === 0 ? 0.05 : 0.1) : 0.2;
     ctx.fillStyle = tone;
     ctx.fillRect(left, bbox.top, width, bbox.height);
-    if (width < ctx.measureText(label).width + 8 * devicePixelRatio) return;
-    ctx.globalAlpha = 0.9;
-    ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + 13 * devicePixelRatio);
+    const room = ctx.measureText(label).width + 8 * devicePixelRatio;
+    // Those that may overlap are named in lines of their own, one below the other, also where they are narrow.
+    if (!beside && width < room) return;
+    const line = beside ? 2 + (named % BESIDE_LINES) : 1;
+    if (beside) named += 1;
+    const start = beside ? Math.min(left, bbox.left + bbox.width - room) : left;
+    ctx.globalAlpha = 1;
+    ctx.fillText(label, start + 4 * devicePixelRatio, bbox.top + 13 * line * devicePixelRatio);
   });
   ctx.restore();
 }

@@ -34,6 +34,15 @@ export interface FleetPage {
   links?: { label: string; url: string }[];
 }
 
+/** What is done by hand, where there is little room. */
+const SHORT: Readonly<Record<string, string>> = {
+  rollout: 'roll-out',
+  partition: 'cut off',
+  kill: 'killed',
+  storm: 'reconnect',
+  ramp: 'robots added',
+};
+
 /** Between two phases, a person or the next call decides when it goes on. */
 const phaseOf = ({ phase, phases, phaseStartedMs }: FleetRecord): string =>
   phaseStartedMs === undefined && phases.at(-1)?.do === phase ? 'waiting' : phase;
@@ -150,13 +159,14 @@ export class FleetConsole {
         label: note ?? label,
         from: startedMs,
         to: startedMs + length,
-        ...(note !== undefined && { byHand: true }),
+        ...(note !== undefined && { byHand: true, short: SHORT[label] ?? label }),
       }),
     );
     const { phase, phaseStartedMs: from } = record;
     const running = from === undefined ? [] : [{ label: phase, from }];
-    const hands = (this.#byHand?.underWay ?? []).map(({ note, startedMs }) => ({
+    const hands = (this.#byHand?.underWay ?? []).map(({ note, do: name, startedMs }) => ({
       label: note,
+      short: SHORT[name] ?? name,
       from: startedMs,
       byHand: true,
     }));

@@ -7,6 +7,7 @@ import { machineLimits, preflight, robotCost } from './preflight.ts';
 /** Something that is under way. */
 export interface UnderWay {
   note: string;
+  do: Phase['do'];
   /** Milliseconds after the fleet was created. */
   startedMs: number;
 }
@@ -44,7 +45,7 @@ export class ByHand {
     const number = this.#number;
     this.#number += 1;
     const done = this.#fleet.runByHand(phase, number, note, only);
-    this.#running.set(done, { note, startedMs: this.#fleet.record.elapsedMs });
+    this.#running.set(done, { note, do: phase.do, startedMs: this.#fleet.record.elapsedMs });
     try {
       const report = await done;
       this.#onReport(report);

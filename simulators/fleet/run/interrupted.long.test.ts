@@ -43,7 +43,9 @@ it.each([0, 1])('an interrupt keeps the roll-out that it ends (%i workers)', { t
     // One that is under way when it ends is neither late nor lost.
     expect(cells.filter(({ late, lost }) => late + lost > 0)).toEqual([]);
     expect(reportHtml(result)).toContain('roll-out, interrupted');
-    const rows = readFileSync(join(root, 'out', 'rollouts.jsonl'), 'utf8').trim().split('\n');
+    const rows = readFileSync(join(root, 'out', 'rollouts.jsonl'), 'utf8')
+      .trim()
+      .split('\n');
     expect(rows).toHaveLength(arrived.reduce((sum, { attempts }) => sum + attempts, 0));
   } finally {
     rmSync(root, { recursive: true, force: true });

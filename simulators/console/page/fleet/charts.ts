@@ -7,12 +7,12 @@ import { Card, html } from '../view.ts';
 import type { FleetDocument, Second } from './document.ts';
 
 const LATENCIES = ['rollout.ms', 'http.ms', 'ping.ms', 'sync.ms', 'connect.ms', 'reconnect.ms'];
-const RATES: readonly [string, string][] = [
-  ['sse.events', 'accent'],
-  ['rollout.attempts', 'good'],
-  ['http.attempts', 'busy'],
-  ['ping.attempts', 'warn'],
-  ['http.errors', 'bad'],
+const RATES: readonly [name: string, label: string, colour: string][] = [
+  ['sse.events', 'events read', 'accent'],
+  ['rollout', 'roll-outs sent', 'good'],
+  ['http', 'requests', 'busy'],
+  ['ping', 'pings', 'warn'],
+  ['http.errors', 'requests failed', 'bad'],
 ];
 
 /** `12 ms`, `1.2 s`. */
@@ -28,12 +28,13 @@ export function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
   const { seconds, bands, elapsedMs } = document;
   const [metric, setMetric] = useState('rollout.ms');
   const moments = useMemo(() => seconds.map(({ at }) => at / 1000), [seconds]);
-  const stretches: Stretch[] = bands.map(({ label, from, to, byHand }) => {
+  const stretches: Stretch[] = bands.map(({ label, short = label, from, to, byHand = false }) => {
     return {
-      label,
+      label: short,
+      beside: byHand,
       from: from / 1000,
       to: (to ?? elapsedMs) / 1000,
-      colour: byHand === true && label !== 'paused' ? 'accent' : 'soft',
+      colour: byHand && label !== 'paused' ? 'accent' : 'soft',
     };
   });
   const curve = (label: string, colour: string, value: (second: Second) => number | undefined): Curve => {
@@ -72,7 +73,7 @@ export function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
     {
       title: 'Rates a second',
       text: 'Events and requests a second',
-      curves: RATES.map(([name, colour]) => curve(name, colour, ({ rates }) => rates[name] ?? 0)),
+      curves: RATES.map(([name, label, colour]) => curve(label, colour, ({ rates }) => rates[name] ?? 0)),
       write: number,
     },
     {

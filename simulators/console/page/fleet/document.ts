@@ -19,6 +19,8 @@ export interface Second {
 /** A phase of the scenario, or something done by hand, on the time axis. */
 export interface Band {
   label: string;
+  /** A word for it, where there is little room. */
+  short?: string;
   /** Milliseconds after the fleet was created. */
   from: number;
   /** Undefined while it goes on. */

@@ -21,7 +21,7 @@ export function DriveCard({ document }: PageProps<FleetDocument>): VNode {
       <label>Share of robots<input value=${share} onInput=${(event: Event) => setShare(textOf(event))} /></label>
       <label>Duration<input value=${over} onInput=${(event: Event) => setOver(textOf(event))} /></label>
     </div>
-    <div class="buttons">
+    <div class="buttons even">
       ${button('rollout', 'Roll out', 'A new release to the share, spread over the duration', 'main')}
       ${button('storm', 'Reconnect', 'The share drops its connections, spread over the duration')}
       ${button('partition', 'Partition', 'The share is cut off from the platform for the duration', 'danger')}
