@@ -85,7 +85,8 @@ export class PageFiles {
     return known;
   }
 
-  /** The document that opens the page of that name. It names the scripts beforehand, so that they load at the same time. */
+  /** The document that opens the page of that name. It names the scripts beforehand, so that they load at the same time, and shows a head
+   * before they have. */
   shell(page: string, title: string): Served {
     const main = `page/${page}/main${SOURCE}`;
     const before = [...this.#files.keys()].filter((path) => {
@@ -106,7 +107,8 @@ export class PageFiles {
 ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')}
 <script type="module" src="./${main}"></script>
 </head>
-<body><noscript>The console needs JavaScript. It asks nothing of the network.</noscript></body>
+<body><header class="bar"><span class="brand">Muster</span></header>
+<main><p class="empty"><noscript>The console needs JavaScript. It asks nothing of the network.</noscript></p></main></body>
 </html>
 `;
     return { type: 'text/html; charset=utf-8', bytes: Buffer.from(text) };

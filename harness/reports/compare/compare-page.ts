@@ -5,7 +5,7 @@ import { cutTo, printable } from '../../common/terminal.ts';
 import { sectionTitle } from '../../contract/sections.ts';
 import type { Outcome } from '../../runner/types.ts';
 import { OUTCOME_WORDS, plural, SYMBOLS } from '../groups.ts';
-import type { ChoiceRow, Comparison, RequirementRow } from './comparison.ts';
+import { alikeness, type ChoiceRow, type Comparison, type RequirementRow } from './comparison.ts';
 import type { GateVerdict } from './gate.ts';
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -35,11 +35,10 @@ ${choiceTable('Choices that are the same', same(choices), comparison, false)}
 const differing = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => differs);
 const same = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => !differs);
 
-function banner({ entries, requirements, choices }: Comparison, { word, tone, code, meaning }: GateVerdict): Markup {
-  const alike = (rows: readonly { differs: boolean }[]): string => `${same(rows).length} of ${rows.length}`;
+function banner(comparison: Comparison, { word, tone, code, meaning }: GateVerdict): Markup {
   return html`<div class="banner ${tone}"><h1>${word}</h1>
-<p>Exit ${code}: ${printable(meaning)}.</p><p>${alike(requirements)} checks and ${alike(choices)} choices are the same.</p>
-<ol>${entries.map(({ label, startedAt, api }) => html`<li><b>${printable(label)}</b> <span class="soft">${api} · ${startedAt}</span></li>`)}</ol></div>`;
+<p>Exit ${code}: ${printable(meaning)}.</p><p>${alikeness(comparison)}.</p>
+<ol>${comparison.entries.map(({ label, startedAt, api }) => html`<li><b>${printable(label)}</b> <span class="soft">${api} · ${startedAt.slice(0, 16).replace('T', ' ')}</span></li>`)}</ol></div>`;
 }
 
 /** What changed from the last entry but one to the last. */

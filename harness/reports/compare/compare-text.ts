@@ -3,7 +3,7 @@ import { cutTo, type Paint, printable, wrap } from '../../common/terminal.ts';
 import type { Outcome } from '../../runner/types.ts';
 import { OUTCOME_WORDS, plural, SYMBOLS } from '../groups.ts';
 import { COLOURS } from '../pretty-findings.ts';
-import { type ChoiceRow, type Comparison, judgedApart, type RequirementRow } from './comparison.ts';
+import { alikeness, type ChoiceRow, type Comparison, judgedApart, type RequirementRow } from './comparison.ts';
 import type { GateVerdict } from './gate.ts';
 
 const MARK = 3;
@@ -116,12 +116,10 @@ function changes({ entries, changes: of }: Comparison, paint: Paint, columns: nu
 
 const idsOf = (rows: readonly RequirementRow[]): string[] => rows.map(({ id }) => id);
 
-function closing({ requirements, choices }: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string[] {
-  const same = (rows: readonly { differs: boolean }[]): string =>
-    `${rows.filter(({ differs }) => !differs).length} of ${rows.length}`;
+function closing(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string[] {
   return [
     paint('dim', '─'.repeat(Math.min(columns, 72))),
-    `${paint(['bold', TONES[verdict.tone]], verdict.word)}  ${same(requirements)} checks and ${same(choices)} choices are the same`,
+    ...wrap(`${paint(['bold', TONES[verdict.tone]], verdict.word)}  ${alikeness(comparison)}`, columns),
     ...wrap(`exit ${verdict.code}: ${verdict.meaning}`, columns).map((line) => paint('dim', line)),
   ];
 }

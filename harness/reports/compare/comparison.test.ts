@@ -25,6 +25,19 @@ const future = (value: string): Partial<CheckResult> => ({
 const frame = (outcome: CheckResult['outcome']): Partial<CheckResult> => ({ id: 'device.events.frame', outcome });
 const judged = (comparison: Comparison, gate: Gate): number => verdictOf(comparison.changes, gate).code;
 
+it('says how many checks nobody decided, though they are alike', () => {
+  const held = run(
+    'a',
+    frame('pass'),
+    { id: 'device.a', outcome: 'not_applicable' },
+    { id: 'device.b', outcome: 'blocked' },
+  );
+  const comparison = compare([held, held]);
+  const said = 'checks and 0 of 0 choices are the same; 2 checks were decided by none';
+  expect(compareText(comparison, verdictOf(comparison.changes, 'regressions'), plain, 100)).toContain(`3 of 3 ${said}`);
+  expect(comparePage(comparison, verdictOf(comparison.changes, 'regressions'), '1')).toContain(`3 of 3 ${said}`);
+});
+
 it('puts what differs first, checks and choices', () => {
   const alike = { id: 'device.deployment.shape' };
   const { requirements, choices } = compare([

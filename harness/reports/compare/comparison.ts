@@ -88,6 +88,18 @@ const differencesFirst = <T extends { differs: boolean }>(
 export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
   new Set(outcomes.filter((outcome) => HELD.has(outcome) || BROKEN.has(outcome))).size > 1;
 
+/** How much is alike, in a sentence. What nobody decided is alike too, and says nothing. */
+export function alikeness({ requirements, choices }: Comparison): string {
+  const alike = (rows: readonly { differs: boolean }[]): string =>
+    `${rows.filter(({ differs }) => !differs).length} of ${rows.length}`;
+  const decided = (outcome: Outcome | undefined): boolean => HELD.has(outcome) || BROKEN.has(outcome);
+  const undecided = requirements.filter(({ outcomes }) => !outcomes.some(decided)).length;
+  const said = `${alike(requirements)} checks and ${alike(choices)} choices are the same`;
+  return undecided === 0
+    ? said
+    : `${said}; ${undecided} ${undecided === 1 ? 'check was' : 'checks were'} decided by none`;
+}
+
 function requirementRows(entries: readonly Entry[]): RequirementRow[] {
   const checks = entries.map((entry) => new Map(entry.checks.map((check) => [check.id, check])));
   const ids = [...new Set(checks.flatMap((of) => [...of.keys()]))];

@@ -31,6 +31,10 @@ const BENCHES: Record<string, Bench> = {
     summary: 'a roll-out to 10,000 connected robots',
     run: async () => (await import('./fleet.ts')).benchFleetRollout(),
   },
+  console: {
+    summary: 'the page and the report of 10,000 robots in a browser',
+    run: async () => (await import('./console.ts')).benchConsole(),
+  },
   'fleet.interrupt': {
     summary: 'Ctrl-C with 10,000 robots running',
     long: true,

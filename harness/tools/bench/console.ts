@@ -1,0 +1,196 @@
+/** What looking costs: the page of a fleet of 10,000 robots in a real browser, and its report. */
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, CDPSession } from 'playwright-core';
+import { serveConsole } from '../../../simulators/console/console.ts';
+import { Feed } from '../../../simulators/console/feed.ts';
+import type { FleetDocument, Second } from '../../../simulators/console/page/fleet/document.ts';
+import { openBrowser } from '../../../simulators/console/testing/browser.ts';
+import { reportHtml } from '../../../simulators/fleet/report/report.ts';
+import { mapRollouts } from '../../../simulators/fleet/result/rollout-map.ts';
+import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
+import { atMost, type Figure, inScratch, median, ofFloor } from './figure.ts';
+
+const ROBOTS = 10_000;
+const MEASURED_MS = 5_000;
+/** A worker tells the states of its robots four times a second. */
+const EVERY_MS = 250;
+/** A roll-out over 10 seconds. */
+const CHANGED_AT_ONCE = 250;
+const OPENED = 5;
+
+const VIEW = { width: 1280, height: 900 };
+
+/** The page while a roll-out goes on, and a report of the same size. */
+export async function benchConsole(): Promise<Figure[]> {
+  const browser = await openBrowser();
+  try {
+    return [...(await pageOfFleet(browser)), ...(await report(browser))];
+  } finally {
+    await browser.close();
+  }
+}
+
+async function pageOfFleet(browser: Browser): Promise<Figure[]> {
+  const feed = new Feed<FleetDocument>(documentOf());
+  await using served = await serveConsole({ page: 'fleet', title: 'Fleet', feed, actions: {} });
+  const floor = await frames(browser, 'about:blank', () => {});
+  let turn = 0;
+  const shown = await frames(browser, served.url, () => {
+    const at = Array.from({ length: CHANGED_AT_ONCE }, (_, index) => (turn * CHANGED_AT_ONCE + index) % ROBOTS);
+    feed.change({ paint: 'states', at, text: (turn % 80 < 40 ? 'u' : 'o').repeat(at.length) });
+    if (turn % 4 === 0) feed.change({ append: 'seconds', items: [secondAt(600 + turn / 4)], keep: 7_200 });
+    turn += 1;
+  });
+  const paints = await repeated(browser, served.url);
+  const robots = await repeated(browser, served.url, ROBOTS_SHOWN);
+  const blank = await repeated(browser, 'data:text/html,<p>empty</p>');
+  return [
+    ofFloor('frames of the page of 10,000 robots, beside an empty page', shown.perSecond, floor.perSecond, 0.5, '1/s'),
+    atMost('processor of that page, its renderer', shown.cores, 0.5, 'cores', floor.cores),
+    atMost('first paint of the page', paints, 300, 'ms', blank),
+    atMost('the page until it shows its robots', robots, 1_000, 'ms', blank),
+  ];
+}
+
+/** Frames a second, and processor time of the renderer, while `change` is called as a fleet would. */
+async function frames(
+  browser: Browser,
+  url: string,
+  change: () => void,
+): Promise<{ perSecond: number; cores: number }> {
+  const page = await browser.newPage({ viewport: VIEW });
+  await page.goto(url);
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  // The first changes find nothing drawn.
+  change();
+  const before = await taskSeconds(session);
+  const timer = setInterval(change, EVERY_MS);
+  const perSecond = await page.evaluate<number>(COUNT_FRAMES);
+  clearInterval(timer);
+  const cores = ((await taskSeconds(session)) - before) / (MEASURED_MS / 1000);
+  await page.close();
+  return { perSecond, cores };
+}
+
+async function taskSeconds(session: CDPSession): Promise<number> {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
+}
+
+/** In the page: resolves with the frames a second. */
+const COUNT_FRAMES = `new Promise((resolve) => {
+  let count = 0;
+  let began;
+  const frame = (now) => {
+    began ??= now;
+    if (now - began >= ${MEASURED_MS}) resolve((1000 * count) / (now - began));
+    else {
+      count += 1;
+      requestAnimationFrame(frame);
+    }
+  };
+  requestAnimationFrame(frame);
+})`;
+
+/** In the page: resolves with the milliseconds until its first paint. */
+const FIRST_PAINT = `new Promise((resolve) => {
+  new PerformanceObserver((list) => {
+    const [paint] = list.getEntriesByName('first-contentful-paint');
+    if (paint !== undefined) resolve(paint.startTime);
+  }).observe({ type: 'paint', buffered: true });
+})`;
+
+/** In the page: resolves with the milliseconds until it shows the robots. */
+const ROBOTS_SHOWN = `new Promise((resolve) => {
+  const look = () => (document.querySelector('[data-counts]') ? resolve(performance.now()) : requestAnimationFrame(look));
+  look();
+})`;
+
+/** Milliseconds until something is painted; the middle of some. */
+async function repeated(browser: Browser, url: string, seen = FIRST_PAINT): Promise<number> {
+  const times: number[] = [];
+  for (let count = 0; count < OPENED; count += 1) {
+    const page = await browser.newPage({ viewport: VIEW });
+    await page.goto(url);
+    times.push(await page.evaluate<number>(seen));
+    await page.close();
+  }
+  return median(times);
+}
+
+async function report(browser: Browser): Promise<Figure[]> {
+  return await inScratch(async (folder) => {
+    const file = join(folder, 'report.html');
+    writeFileSync(file, reportHtml(largeResult()));
+    const opened = await repeated(browser, pathToFileURL(file).href);
+    return [
+      atMost('report of 10,000 robots and an hour', statSync(file).size / 1_000_000, 1, 'MB'),
+      atMost('first paint of that report', opened, 1_000, 'ms'),
+    ];
+  });
+}
+
+/** An hour of a fleet that rolls out twice, with a few that missed it. */
+function largeResult(): ReturnType<typeof resultWith> {
+  const rows = Array.from({ length: 2 * ROBOTS }, (_, number) => ({
+    robot: number % ROBOTS,
+    posted_ms: number * 170,
+    total_ms: number % 997 === 0 ? null : 5 + ((number * 7919) % 700),
+    late_ms: null,
+  }));
+  const series = Array.from({ length: 3_600 }, (_, second) => ({
+    at_ms: second * 1000,
+    phase: 'rollout',
+    robots: { online: ROBOTS - (second % 7), down: second % 7 },
+    rates: { rollout: 5.5 + (second % 3), 'sse.events': 5 + (second % 5), http: 20 + (second % 11) },
+    p50: { 'rollout.ms': 300 + (second % 50) },
+    p99: { 'rollout.ms': 650 + (second % 90), 'http.ms': 12 + (second % 9) },
+    cpu: 0.4,
+    rss_bytes: 1e9,
+    loop_max_ms: 4 + (second % 6),
+  }));
+  const missed = rows
+    .filter(({ total_ms }) => total_ms === null)
+    .map(({ robot, posted_ms }) => {
+      return { name: `robot-${robot}`, posted_ms, late_ms: null };
+    });
+  const phases = [{ do: 'rollout', started_ms: 0, duration_ms: 3_600_000, measured: true, actions: rows.length }];
+  const counters = { 'rollout.attempts': rows.length, 'rollout.missed': missed.length };
+  return resultWith({
+    ...{ robots: ROBOTS, fleet_robots: ROBOTS, series, phases, counters },
+    rollouts: { missed, map: mapRollouts(rows, ROBOTS) },
+  });
+}
+
+const secondAt = (second: number): Second => ({
+  at: second * 1000,
+  rates: { 'sse.events': 900 + (second % 90), rollout: 1000, http: 2000 },
+  p50: { 'rollout.ms': 30 + (second % 9) },
+  p99: { 'rollout.ms': 300 + (second % 90), 'schedule.lateness.ms': 2 },
+  attempts: second * 1000,
+  reached: second * 990,
+  missed: 0,
+  stallMs: 3,
+});
+
+/** Ten minutes into a run. */
+function documentOf(): FleetDocument {
+  return {
+    title: 'bench',
+    prefix: 'robot',
+    states: 'o'.repeat(ROBOTS),
+    phase: 'rollout',
+    elapsedMs: 600_000,
+    remainingMs: 60_000,
+    paused: false,
+    seconds: Array.from({ length: 600 }, (_, second) => secondAt(second)),
+    bands: [{ label: 'rollout', from: 0 }],
+    thresholds: [{ expr: 'rollout.ms.p99<5s', ok: true, value: 300 }],
+    trouble: [],
+    ending: null,
+    links: [],
+  };
+}
