@@ -69,12 +69,22 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   };
 }
 
+/**
+ * Calls back when everything has been read that is there now. Of a robot that has given up on a busy broker, CONNECT is read first and
+ * the end of the connection in the next turn of the event loop.
+ */
+const nextTurn = (then: () => void): void => void setImmediate(setImmediate, then);
+
 /** Who may connect, and which topics are open to whom. */
 function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOptions {
   return {
-    preConnect: (_client, packet, done) => {
+    preConnect: (client, packet, done) => {
       packet.clean = true;
-      done(null, true);
+      nextTurn(() => {
+        const alive = !client.closed && !client.conn.destroyed;
+        if (!alive) client.conn.destroy();
+        done(null, alive);
+      });
     },
     authenticate: (client, username, password, done) => {
       const genuine = authenticate(client.id, username ?? '', password?.toString() ?? '');
