@@ -87,6 +87,13 @@ export const fleetOptions = {
   'agent-url': { type: 'string', describe: "Where /agent/v1 is, when not on the platform's host", group: PLATFORM },
   mqtt: { type: 'string', describe: 'mqtt://… or mqtts://… of the broker', group: PLATFORM },
   dialect: { type: 'string', choices: DIALECTS, default: 'spec', describe: 'Header names', group: PLATFORM },
+  connections: {
+    type: 'number',
+    range: { whole: true, from: 1, to: 60_000 },
+    describe: 'Connections of a worker to the platform, at most',
+    defaultText: 'what its robots leave of its file descriptors',
+    group: PLATFORM,
+  },
   threshold: {
     type: 'string',
     array: true,

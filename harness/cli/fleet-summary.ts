@@ -33,7 +33,7 @@ const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
   report: '→ platform knows',
 };
 /** What people ask for, in the order in which they do; everything is in the report. */
-const SHOWN = ['ping.ms', 'http.ms', 'sync.ms', 'reconnect.ms'];
+const SHOWN = ['ping.ms', 'http.ms', 'http.target.ms', 'sync.ms', 'reconnect.ms'];
 
 const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
   valid: ['✓', 'green', 'the generator kept up'],
@@ -125,6 +125,7 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
     ),
     ...SHOWN.flatMap((name) => row(name, name)),
     ...row('schedule.lateness.ms', 'schedule.lateness.ms'),
+    ...row('schedule.burst.ms', 'schedule.burst.ms'),
   ];
   if (rows.length === 0) return [];
   const columns = ['count', 'p50', 'p90', 'p95', 'p99', 'max'].map((name) => name.padStart(CELL)).join('');

@@ -2,6 +2,7 @@
 import { Pool } from 'undici';
 import { retryAfterMs } from '../../harness/common/retry-after.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
+import { type Answer, exchange, type Sender } from './exchange.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** How often a request that met a network error is sent again. */
@@ -61,6 +62,10 @@ export interface ApiRequest {
   /** Sent as JSON. */
   body?: object;
   signal?: AbortSignal;
+  /** Called when the first byte of an attempt is handed to the socket. */
+  onSent?: (() => void) | undefined;
+  /** One of many requests that are asked for all at once, which may wait for a connection. */
+  patient?: boolean | undefined;
 }
 
 export interface PlatformHttpOptions {
@@ -72,23 +77,27 @@ export interface PlatformHttpOptions {
   connections?: number | undefined;
   /** Milliseconds without a byte of the answer after which a request fails. Default 30 000. */
   timeoutMs?: number;
+  /** Sends the requests, instead of connections of its own. */
+  sender?: Sender;
   /** Waits before a request that met a network error is sent again, up to three times. Default: requests are sent once. */
   beforeRetry?: (signal: AbortSignal | undefined, error: NetworkError) => Promise<void>;
 }
 
 /** Requests to one platform. They reject with ApiError, NetworkError, ProtocolError, or the reason of their signal. */
 export class PlatformHttp {
-  readonly #pool: Pool;
+  readonly #sender: Sender;
   readonly #prefix: string;
   readonly #beforeRetry: PlatformHttpOptions['beforeRetry'];
 
-  constructor({ baseUrl, ca, connections = 32, timeoutMs = DEFAULT_TIMEOUT_MS, beforeRetry }: PlatformHttpOptions) {
-    this.#pool = new Pool(baseUrl.origin, {
-      connections,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-      ...(ca !== undefined && { connect: { ca } }),
-    });
+  constructor({
+    baseUrl,
+    ca,
+    connections = 32,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+    sender,
+    beforeRetry,
+  }: PlatformHttpOptions) {
+    this.#sender = sender ?? pooled({ baseUrl, ca, connections, timeoutMs });
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
     this.#beforeRetry = beforeRetry;
   }
@@ -125,34 +134,51 @@ export class PlatformHttp {
 
   /** Cuts every connection; requests under way reject. */
   close(): Promise<void> {
-    return this.#pool.destroy();
+    return this.#sender.destroy();
   }
 
-  async #once({ method, path, headers: given, body, signal }: ApiRequest): Promise<Uint8Array> {
+  async #once({ method, path, headers: given, body, signal, onSent, patient }: ApiRequest): Promise<Uint8Array> {
     signal?.throwIfAborted();
     const headers = typeof given === 'function' ? await given() : given;
-    let status: number;
-    let bytes: Uint8Array;
-    let retryAfter: number | undefined;
+    let answer: Answer;
     try {
-      const response = await this.#pool.request({
+      answer = await exchange(this.#sender, {
         method,
         path: this.#prefix + path,
         headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
         body: body === undefined ? null : JSON.stringify(body),
-        ...(signal && { signal }),
+        signal,
+        onSent,
+        patient,
       });
-      status = response.statusCode;
-      const { 'retry-after': asked, date } = response.headers;
-      retryAfter = retryAfterMs({ 'retry-after': asked?.toString(), date: date?.toString() });
-      bytes = new Uint8Array(await response.body.arrayBuffer());
     } catch (error) {
       signal?.throwIfAborted();
       throw new NetworkError(`${method} ${path}: ${networkErrorMessage(error as Error)}`, { cause: error });
     }
+    const { status, bytes } = answer;
     if (status >= 200 && status < 300) return bytes;
+    const { 'retry-after': asked, date } = answer.headers;
+    const retryAfter = retryAfterMs({ 'retry-after': asked?.toString(), date: date?.toString() });
     throw apiError(`${method} ${path.replace(/\?.*/, '')}`, status, bytes, retryAfter);
   }
+}
+
+/** Requests beyond the connections wait for one. */
+function pooled({
+  baseUrl,
+  ca,
+  connections,
+  timeoutMs,
+}: Required<Pick<PlatformHttpOptions, 'baseUrl' | 'connections' | 'timeoutMs'>> & {
+  ca: PlatformHttpOptions['ca'];
+}): Sender {
+  const pool = new Pool(baseUrl.origin, {
+    connections: connections ?? null,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    ...(ca !== undefined && { connect: { ca } }),
+  });
+  return { send: (options, handler) => void pool.dispatch(options, handler), destroy: () => pool.destroy() };
 }
 
 /** `request`: method and path, for the message. */

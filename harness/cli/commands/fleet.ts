@@ -59,7 +59,7 @@ async function fleetRun(args: FleetArguments): Promise<Omit<RunOptions, 'screen'
   const scenario = args.uplink === undefined ? given : { ...given, uplink: args.uplink };
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
-  const { workers, 'metrics-port': port, 'name-prefix': prefix } = args;
+  const { workers, connections, 'metrics-port': port, 'name-prefix': prefix } = args;
   const uiPort = uiPortOf(args);
   const shard = shardFrom(args.shard, process.env);
   const defects = await defectsFrom(args.defect, robots);
@@ -79,6 +79,7 @@ async function fleetRun(args: FleetArguments): Promise<Omit<RunOptions, 'screen'
     keep: args.keep,
     ...(args.dir === undefined ? {} : { dir: resolve(args.dir) }),
     ...(workers === undefined ? {} : { workers }),
+    ...(connections === undefined ? {} : { connections }),
     ...(shard === undefined ? {} : { shard }),
     ...(defects === undefined ? {} : { defects }),
     ...(prefix === undefined ? {} : { namePrefix: namePrefixFrom(prefix) }),

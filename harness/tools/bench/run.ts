@@ -27,6 +27,10 @@ const BENCHES: Record<string, Bench> = {
     summary: 'start and memory of 10,000 robots, lateness of 20,000 requests per second',
     run: async () => (await import('./fleet.ts')).benchFleet(),
   },
+  lateness: {
+    summary: "muster fleet's own lateness beside that on the wire, up to 20,000 requests per second: two minutes",
+    run: async () => (await import('./lateness.ts')).benchLateness(),
+  },
   'fleet.rollout': {
     summary: 'a roll-out to 10,000 connected robots',
     run: async () => (await import('./fleet.ts')).benchFleetRollout(),

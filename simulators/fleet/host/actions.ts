@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
-import type { Recorder } from '../measure/metrics.ts';
-import { masked, type PlatformClient, type ReleaseFixture } from '../platform/client.ts';
+import type { DurationName, Recorder } from '../measure/metrics.ts';
+import { masked, type PlatformClient, type ReleaseFixture, type Sending } from '../platform/client.ts';
 import { PlatformFailure } from '../platform/failure.ts';
 import { installKey, type KeyStore, keyFile } from '../robot/keys.ts';
 import type { Robot } from '../robot/robot.ts';
@@ -37,6 +37,8 @@ export interface Action {
   record: Recorder;
   release: ReleaseFixture | undefined;
   outcome: PhaseOutcome;
+  /** One of many that are due at the same moment, because the scenario asks for them `over: 0s`. */
+  burst: boolean;
 }
 
 export interface ActionsOptions {
@@ -123,13 +125,14 @@ export class Actions {
     await this.#online(robot);
   }
 
-  async #ping({ robot, record, intended }: Action): Promise<void> {
+  async #ping(action: Action): Promise<void> {
+    const { robot, record, intended } = action;
     const { client } = this.#options;
     const { deviceId, state, disturbances } = robot;
-    if (client === undefined || deviceId === undefined) return;
+    if (client === undefined || deviceId === undefined) return late(action);
     record.count('ping.attempts');
     record.count('ping.errors', 0);
-    const code = await client.ping(deviceId);
+    const code = await this.#sent(action, 'ping.target.ms', (sending) => client.ping(deviceId, sending));
     if (code === 'success') record.time('ping.ms', monotonicMs() - intended);
     else record.count(state === 'online' && robot.disturbances === disturbances ? 'ping.errors' : 'ping.offline');
   }
@@ -151,10 +154,11 @@ export class Actions {
     };
   }
 
-  async #list({ robot, record, intended, index, turn }: Action): Promise<void> {
+  async #list(action: Action): Promise<void> {
+    const { robot, index, turn } = action;
     const { seed, robots } = this.#options.config;
     const offset = random(`${seed}/phase ${index}/page/${robot.index}/${turn}`).integer(0, Math.max(robots - 1, 0));
-    await this.#http(record, intended, (client) => client.listDevices(PAGE, offset));
+    await this.#http(action, (client, sending) => client.listDevices(PAGE, offset, sending));
   }
 
   async #rollout(action: Action): Promise<void> {
@@ -168,9 +172,9 @@ export class Actions {
     this.rollouts.states.set(robot.index, 'pending');
     const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
-      if (deviceId === undefined || release === undefined) return;
-      const deploymentId = await this.#http(record, intended, (client) =>
-        client.deploy(deviceId, release, `Roll-out of phase ${index}`),
+      if (deviceId === undefined || release === undefined) return late(action);
+      const deploymentId = await this.#http(action, (client, sending) =>
+        client.deploy(deviceId, release, `Roll-out of phase ${index}`, sending),
       );
       row.deployment_id = deploymentId;
       await this.rollouts.follow({
@@ -192,18 +196,36 @@ export class Actions {
     }
   }
 
-  async #http<T>(record: Recorder, intended: number, send: (client: PlatformClient) => Promise<T>): Promise<T> {
+  async #http<T>(action: Action, send: (client: PlatformClient, sending: Sending) => Promise<T>): Promise<T> {
+    const { record, intended } = action;
     const { client } = this.#options;
     if (client === undefined) throw new Error('this fleet has no platform');
     record.count('http.attempts');
     record.count('http.errors', 0);
     try {
-      const answer = await send(client);
+      const answer = await this.#sent(action, 'http.target.ms', (sending) => send(client, sending));
       record.time('http.ms', monotonicMs() - intended);
       return answer;
     } catch (error) {
       record.count('http.errors');
       throw error;
+    }
+  }
+
+  /** Measures when the request was on its way, and in `target` how long the platform then took. */
+  async #sent<T>(action: Action, target: DurationName, send: (sending: Sending) => Promise<T>): Promise<T> {
+    let at: number | undefined;
+    const onSent = (): void => {
+      at = monotonicMs();
+      late(action, at);
+    };
+    try {
+      const answer = await send({ onSent, patient: action.burst });
+      if (at !== undefined) action.record.time(target, monotonicMs() - at);
+      return answer;
+    } finally {
+      // What was never sent was late until it was given up.
+      if (at === undefined) late(action);
     }
   }
 
@@ -234,6 +256,17 @@ export class Actions {
     }
   }
 }
+
+/** Counts the action as begun at `at`, now by default. */
+export function late(
+  { record, intended, burst }: Pick<Action, 'record' | 'intended' | 'burst'>,
+  at = monotonicMs(),
+): void {
+  record.time(burst ? 'schedule.burst.ms' : 'schedule.lateness.ms', at - intended);
+}
+
+/** Whether the action begins with a request, which is on its way later than the action. */
+export const sends = (kind: ActionKind): boolean => kind === 'ping' || kind === 'list' || kind === 'rollout';
 
 function newRow({ robot, index, at }: Action): RolloutRow {
   return {

@@ -45,6 +45,8 @@ export interface HostConfig {
   seed: number;
   scenario: Scenario;
   platform: PlatformAddress | undefined;
+  /** Connections to the platform at most, beside those of the robots' uplinks. */
+  connections?: number;
   keyBits: number;
   /** Robots are called `<prefix>-000042`. */
   namePrefix: string;
@@ -85,7 +87,8 @@ export interface HostTick {
   /** Durations since the last tick, and counters since the start. */
   interval: Snapshot;
   load: LoadSample;
-  measuring: boolean;
+  /** Whether the load of this second says how the generator kept up. */
+  judged: boolean;
   /** Why a robot that should be online is not. */
   trouble?: string;
 }

@@ -6,15 +6,17 @@ import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
-import { masked, PlatformClient } from '../platform/client.ts';
+import { masked, type PlatformClient } from '../platform/client.ts';
 import type { DisturbanceKind } from '../result/disturbances.ts';
 import { ensureKeys, type KeyStore } from '../robot/keys.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { type FleetUplinks, fleetUplinks } from '../robot/uplinks.ts';
 import { type ActionStream, scheduleMs, streamsOf } from '../schedule/plan.ts';
 import { Deadlines, runSchedule } from '../schedule/scheduler.ts';
-import { Actions } from './actions.ts';
+import { Actions, late, sends } from './actions.ts';
 import { Canary } from './canary.ts';
+import { clientOf } from './client.ts';
+import { defectsOf } from './defects.ts';
 import type {
   CanaryOutcome,
   Host,
@@ -51,12 +53,14 @@ export class RobotHost implements Host {
   #trouble: Robot | undefined;
   /** Kinds of trouble that the coordinator has heard of. */
   readonly #disturbed = new Set<DisturbanceKind>();
+  /** Actions under way that were due all at once. */
+  #burst = 0;
 
   constructor(config: HostConfig, events: HostEvents) {
     this.name = config.name;
     this.#config = config;
     this.#events = events;
-    this.#client = config.platform && new PlatformClient(config.platform);
+    this.#client = clientOf(config, this.#metrics);
   }
 
   async runCanary(index: number): Promise<CanaryOutcome> {
@@ -138,18 +142,23 @@ export class RobotHost implements Host {
       epoch,
       streams: streams.map(({ moments }) => moments),
       signal: this.#abort.signal,
-      fire: (number, intended, lateMs) => {
+      fire: (number, intended) => {
         const stream = streams[number] as ActionStream;
         const record = this.#metrics.current;
-        record.time('schedule.lateness.ms', lateMs);
         const turn = turns[number] ?? 0;
         turns[number] = turn + 1;
         const at = intended - epoch;
         outcome.actions += 1;
         if (trace) outcome.trace.push({ robot: stream.robot, phase: index, kind: stream.kind, at_ms: at });
         const robot = this.#robotOf(stream.robot);
-        const action = { kind: stream.kind, robot, phase, index, intended, at, turn, record, release, outcome };
-        const running = actions.carryOut(action).finally(() => underWay.delete(running));
+        const { kind, burst } = stream;
+        const action = { kind, robot, phase, index, intended, at, turn, record, release, outcome, burst };
+        if (!sends(kind)) late(action);
+        if (burst) this.#burst += 1;
+        const running = actions.carryOut(action).finally(() => {
+          underWay.delete(running);
+          if (burst) this.#burst -= 1;
+        });
         underWay.add(running);
       },
     });
@@ -277,18 +286,11 @@ export class RobotHost implements Host {
       robots,
       interval,
       load: this.#sampler.take(),
-      measuring: this.#metrics.measuring,
+      // A burst asks for all that the machine has: to be busy with it is no fault.
+      judged: this.#metrics.measuring && this.#burst === 0,
       ...(trouble === undefined ? {} : { trouble: masked(trouble, this.#config.platform) }),
     });
   }
-}
-
-/** Imported on demand, because the defects are many and rarely used. */
-async function defectsOf({ members, defects }: HostConfig): Promise<Map<number, DeviceDefect>> {
-  const wanted = members.filter((robot) => defects[robot] !== undefined);
-  if (wanted.length === 0) return new Map();
-  const { deviceDefect } = await import('../../defects/device/index.ts');
-  return new Map(wanted.map((robot) => [robot, deviceDefect(defects[robot] ?? '')]));
 }
 
 function removeIfEmpty(folder: string): void {

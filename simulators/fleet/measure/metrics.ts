@@ -13,7 +13,10 @@ export const DURATIONS = [
   'rollout.event.ms',
   'rollout.report.ms',
   'ping.ms',
+  'ping.target.ms',
   'http.ms',
+  'http.target.ms',
+  'http.connect.ms',
   'sync.ms',
   'sse.delivery.ms',
   'start.ms',
@@ -21,6 +24,7 @@ export const DURATIONS = [
   'reconnect.ms',
   'subscriber.reconnect.ms',
   'schedule.lateness.ms',
+  'schedule.burst.ms',
 ] as const;
 export type DurationName = (typeof DURATIONS)[number];
 
@@ -33,6 +37,7 @@ export const COUNTERS = [
   'ping.offline',
   'http.attempts',
   'http.errors',
+  'http.crowded',
   'list.errors',
   'sync.errors',
   'uplink.lost',

@@ -4,7 +4,8 @@ import { printable } from '../../../harness/common/terminal.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { ApiError, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
+import { ApiError, type ApiRequest, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
+import { Connections } from './connections.ts';
 import { PlatformFailure } from './failure.ts';
 import { type SetUpOptions, sendUntilTaken } from './set-up.ts';
 
@@ -26,11 +27,18 @@ export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> |
   printable(platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***'));
 
 export interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect'> {
-  /** Connections to the platform. Requests beyond them queue, and measured durations include that wait. Default 256. */
-  connections?: number;
+  /** Connections to the platform at most. Default 256. */
+  connections?: number | undefined;
+  /** Called with the milliseconds that a connection took to open. */
+  onOpened?(ms: number): void;
+  /** Called when a measured request has to wait, because all connections are in use. */
+  onCrowded?(): void;
   /** Milliseconds for a set-up call with all its attempts. Default: a minute. */
   setUpMs?: number;
 }
+
+/** How a measured request is sent. */
+export type Sending = Pick<ApiRequest, 'onSent' | 'patient'>;
 
 /** A release that can be deployed to any device. */
 export interface ReleaseFixture {
@@ -57,8 +65,17 @@ export class PlatformClient {
   readonly #closed = new AbortController();
   readonly #patience: SetUpOptions;
 
-  constructor({ url, apiKey, dialect = 'spec', connections = 256, setUpMs }: PlatformClientOptions) {
-    this.#http = new PlatformHttp({ baseUrl: new URL(url), connections, timeoutMs: REQUEST_TIMEOUT_MS });
+  constructor(options: PlatformClientOptions) {
+    const { url, apiKey, dialect = 'spec', connections: most = 256, setUpMs, onOpened, onCrowded } = options;
+    const baseUrl = new URL(url);
+    const sender = new Connections({
+      origin: baseUrl.origin,
+      most,
+      timeoutMs: REQUEST_TIMEOUT_MS,
+      ...(onOpened && { onOpened }),
+      ...(onCrowded && { onCrowded }),
+    });
+    this.#http = new PlatformHttp({ baseUrl, sender });
     this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
     this.#apiKey = apiKey;
     this.#patience = { signal: this.#closed.signal, ...(setUpMs !== undefined && { limitMs: setUpMs }) };
@@ -107,6 +124,7 @@ export class PlatformClient {
     deviceId: string,
     { releaseId, configInstanceIds }: ReleaseFixture,
     description: string,
+    sending?: Sending,
   ): Promise<string> {
     const deployment = {
       target_status: 'deployed',
@@ -115,18 +133,18 @@ export class PlatformClient {
       device_id: deviceId,
       config_instance_ids: configInstanceIds,
     };
-    return (await this.#post('/deployments', deployment, resource)).id;
+    return (await this.#post('/deployments', deployment, resource, sending)).id;
   }
 
   /** Resolves with the `code` of the answer: `success`, or why the ping failed. */
-  async ping(deviceId: string): Promise<string> {
+  async ping(deviceId: string, sending?: Sending): Promise<string> {
     const timeout = { timeout_nanos: PING_TIMEOUT_MAXIMUM_NANOS / 2 };
-    return (await this.#post(`/devices/${deviceId}/ping`, timeout, pong)).code;
+    return (await this.#post(`/devices/${deviceId}/ping`, timeout, pong, sending)).code;
   }
 
   /** Reads one page of devices; resolves with the number of items on it. */
-  async listDevices(limit: number, offset: number): Promise<number> {
-    return (await this.#get(`/devices?limit=${limit}&offset=${offset}`, page)).data.length;
+  async listDevices(limit: number, offset: number, sending?: Sending): Promise<number> {
+    return (await this.#get(`/devices?limit=${limit}&offset=${offset}`, page, sending)).data.length;
   }
 
   /** Resolves with the id of the device of that name, or undefined. */
@@ -144,12 +162,15 @@ export class PlatformClient {
     return sendUntilTaken(send, this.#patience);
   }
 
-  #get<T>(path: string, answer: AnswerShape<T>): Promise<T> {
-    return this.#http.json({ method: 'GET', path, headers: this.#headers }, answer).catch((error) => this.#fail(error));
+  #get<T>(path: string, answer: AnswerShape<T>, sending?: Sending): Promise<T> {
+    return this.#send({ method: 'GET', path, headers: this.#headers, ...sending }, answer);
   }
 
-  #post<T>(path: string, body: object, answer: AnswerShape<T>): Promise<T> {
-    const request = { method: 'POST' as const, path, headers: this.#headers, body };
+  #post<T>(path: string, body: object, answer: AnswerShape<T>, sending?: Sending): Promise<T> {
+    return this.#send({ method: 'POST', path, headers: this.#headers, body, ...sending }, answer);
+  }
+
+  #send<T>(request: ApiRequest, answer: AnswerShape<T>): Promise<T> {
     return this.#http.json(request, answer).catch((error) => this.#fail(error));
   }
 

@@ -8,15 +8,19 @@ const METRICS: Readonly<Record<string, string>> = {
   'rollout.write.ms': 'content to files in place',
   'rollout.event.ms': 'files in place to event read',
   'rollout.report.ms': 'event read to platform knows',
-  'ping.ms': 'ping through the platform',
-  'http.ms': 'request to the Platform API',
+  'ping.ms': 'ping through the platform, from when it was due',
+  'ping.target.ms': 'ping through the platform, from when it was sent',
+  'http.ms': 'request to the Platform API, from when it was due',
+  'http.target.ms': 'request to the Platform API, from when it was sent',
+  'http.connect.ms': 'new connection to the Platform API',
   'sync.ms': 'sync of a robot',
   'sse.delivery.ms': 'event from log to client',
   'start.ms': 'start of a robot',
   'connect.ms': 'connect to the platform',
   'reconnect.ms': 'back online after a fault',
   'subscriber.reconnect.ms': 'client back on its stream',
-  'schedule.lateness.ms': 'lateness of the generator',
+  'schedule.lateness.ms': 'lateness of the generator, due to sent',
+  'schedule.burst.ms': 'all at once: until each was sent',
 };
 
 const RATES: Readonly<Record<string, string>> = {

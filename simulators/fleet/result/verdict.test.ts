@@ -13,7 +13,11 @@ const calm: LoadSample = {
 };
 const lateness = (p99: number) => ({ count: 1000, p50: 0.1, p90: 0.5, p99, p999: p99, max: p99, unit: 'ms' as const });
 const graded = (samples: LoadSample[], p99 = 1, exhausted = 0) =>
-  gradeRun({ lateness: lateness(p99), samples: new Map([['worker 1', samples]]), exhausted });
+  gradeRun({
+    metrics: { 'schedule.lateness.ms': lateness(p99) },
+    counters: { exhausted },
+    samples: new Map([['worker 1', samples]]),
+  });
 
 describe('the saturation verdict', () => {
   it('is valid when the generator kept up', () => {
@@ -58,5 +62,20 @@ describe('the saturation verdict', () => {
       verdict: 'invalid',
       reasons: [expect.stringContaining('3 actions failed')],
     });
+  });
+
+  it('is invalid when requests waited for a connection, and names the option with its number', () => {
+    const evidence = { metrics: {}, samples: new Map([['worker 1', [calm]]]), connections: 256 };
+    expect(gradeRun({ ...evidence, counters: { 'http.crowded': 0 } }).verdict).toBe('valid');
+    expect(gradeRun({ ...evidence, counters: { 'http.crowded': 7 } })).toMatchObject({
+      verdict: 'invalid',
+      reasons: [expect.stringMatching(/^7 requests waited because all 256 connections .* raise --connections/)],
+    });
+  });
+
+  it('says when it was the platform that opened connections slowly', () => {
+    const metrics = { 'schedule.lateness.ms': lateness(100), 'http.connect.ms': lateness(80) };
+    const { reasons } = gradeRun({ metrics, counters: {}, samples: new Map() });
+    expect(reasons).toEqual([expect.stringContaining('the platform took up to 80 ms (p99) to accept a connection')]);
   });
 });

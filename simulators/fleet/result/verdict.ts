@@ -30,12 +30,17 @@ export const LIMITS = {
 } as const;
 
 export interface Evidence {
-  /** `schedule.lateness.ms` over all workers. */
-  lateness: Summary | undefined;
+  /** Over all workers: `schedule.lateness.ms` and `http.connect.ms` count here. */
+  metrics: Readonly<Record<string, Summary>>;
+  /**
+   * `exhausted`: failures because local descriptors, ports or memory ran out (EMFILE, EADDRNOTAVAIL, ENOBUFS). `http.crowded`: requests
+   * that waited because all connections of their worker were in use.
+   */
+  counters: Readonly<Record<string, number>>;
   /** One sample a second of each worker while measuring, by its name. */
   samples: ReadonlyMap<string, readonly LoadSample[]>;
-  /** Failures because local descriptors, ports or memory ran out (EMFILE, EADDRNOTAVAIL, ENOBUFS). */
-  exhausted: number;
+  /** Connections that each worker may open; undefined when unknown. */
+  connections?: number | undefined;
 }
 
 interface Finding {
@@ -44,9 +49,10 @@ interface Finding {
 }
 
 /** The verdict is the worst of the findings. */
-export function gradeRun({ lateness, samples, exhausted }: Evidence): Grade {
+export function gradeRun({ metrics, counters, samples, connections }: Evidence): Grade {
+  const { exhausted = 0, 'http.crowded': crowded = 0 } = counters;
   const findings = [
-    ...latenessFindings(lateness),
+    ...latenessFindings(metrics['schedule.lateness.ms'], metrics['http.connect.ms']),
     ...[...samples].flatMap(([worker, taken]) => workerFindings(worker, taken)),
   ];
   if (exhausted > 0) {
@@ -55,16 +61,27 @@ export function gradeRun({ lateness, samples, exhausted }: Evidence): Grade {
       reason: `${exhausted} actions failed because local descriptors, ports or buffers ran out; raise 'ulimit -n', use more --workers, or --shard over more machines`,
     });
   }
+  if (crowded > 0) {
+    const all = connections === undefined ? 'all connections' : `all ${connections} connections`;
+    findings.push({
+      verdict: 'invalid',
+      reason: `${crowded} requests waited because ${all} of their worker to the platform were in use; raise --connections, use more --workers, or ask for a lower rate`,
+    });
+  }
   if (findings.length > 0) findings.push(...crowdedFindings(samples));
   return { verdict: worst(findings.map(({ verdict }) => verdict)), reasons: findings.map(({ reason }) => reason) };
 }
 
-function latenessFindings(lateness: Summary | undefined): Finding[] {
+function latenessFindings(lateness: Summary | undefined, connecting: Summary | undefined): Finding[] {
   if (lateness === undefined || lateness.count === 0) return [];
+  const slow =
+    connecting !== undefined && connecting.p99 > LIMITS.lateness[0]
+      ? `; the platform took up to ${connecting.p99.toFixed(0)} ms (p99) to accept a connection`
+      : '';
   return compared(
     lateness.p99,
     LIMITS.lateness,
-    `actions started late: p99 ${lateness.p99.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ms); use more --workers, fewer robots per machine (--shard), or a lower rate`,
+    `actions or their requests started late: p99 ${lateness.p99.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ms)${slow}; use more --workers, fewer robots per machine (--shard), or a lower rate`,
   );
 }
 

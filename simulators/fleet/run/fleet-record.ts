@@ -56,6 +56,8 @@ export class FleetRecord {
   /** Milliseconds that the ramp took. */
   startMs = 0;
   rssBytesPerRobot = 0;
+  /** Connections to the platform that each host may open. */
+  connections: number | undefined;
   /** The current phase, `preparing` or `finishing`. */
   phase: string = 'preparing';
   readonly #disturbances = new Map<DisturbanceKind, string>();
@@ -184,11 +186,8 @@ export class FleetRecord {
   measured(snapshot: Snapshot = { histograms: {}, counters: this.progress.counters }): Measured {
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
-    const generator = gradeRun({
-      lateness: metrics['schedule.lateness.ms'],
-      samples: this.progress.samples,
-      exhausted: counters['exhausted'] ?? 0,
-    });
+    const { connections, progress } = this;
+    const generator = gradeRun({ metrics, counters, samples: progress.samples, connections });
     const disturbed = gradeDisturbances(counters, this.#disturbances);
     const verdict = worst([generator.verdict, disturbed.verdict]);
     const reasons = [...generator.reasons, ...disturbed.reasons];

@@ -13,7 +13,7 @@ import { monotonicMs } from '../schedule/scheduler.ts';
 import { runCanary } from './canary.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './fleet-record.ts';
 import type { FleetOptions } from './options.ts';
-import { baseDirFor, createWorkdir, robotCost } from './preflight.ts';
+import { baseDirFor, connectionsFor, createWorkdir, robotCost } from './preflight.ts';
 
 const DEFAULT_RETAIN = 200;
 
@@ -82,6 +82,7 @@ export class FleetLayout {
       seed,
       scenario,
       platform,
+      connections: this.connections,
       keyBits,
       namePrefix: this.namePrefix,
       stateDir,
@@ -94,6 +95,12 @@ export class FleetLayout {
       ...(keep && { keep }),
       ...(this.#options.onStates !== undefined && { watched: true }),
     }));
+  }
+
+  /** Connections to the platform that each host may open. */
+  get connections(): number {
+    const { connections, scenario } = this.#options;
+    return connections ?? connectionsFor(Math.ceil(this.members.length / this.#hosts), robotCost(scenario));
   }
 
   get #hosts(): number {
@@ -129,6 +136,7 @@ export class Fleet implements AsyncDisposable {
     const share = Math.ceil(robots / (shard?.count ?? 1));
     this.dir = createWorkdir(baseDirFor(share * robotCost(scenario).diskBytes, dir));
     this.layout = new FleetLayout(options, this.dir);
+    this.record.connections = this.layout.connections;
     this.#client =
       options.platform &&
       new PlatformClient({ ...options.platform, connections: 8, ...(setUpMs !== undefined && { setUpMs }) });

@@ -19,6 +19,8 @@ interface CommonOptions {
   seed: number;
   /** The part of the fleet on this machine. Default: all of it. */
   shard?: Shard;
+  /** Connections to the platform that each worker may open. Default: what its robots leave of its file descriptors. */
+  connections?: number;
   /** Size of the robots' RSA keys. */
   keyBits: number;
   /** Folder of the robots' keys, kept from run to run. */

@@ -34,7 +34,7 @@ const recordWith = ({ trouble }: { trouble: boolean }): FleetRecord => {
       descriptor_limit: 0,
       rss_bytes: 0,
     },
-    measuring: true,
+    judged: true,
     ...(trouble && { trouble: REFUSED }),
   });
   record.second(500);

@@ -169,6 +169,16 @@ export function capacityLine({ capacity }: Preflight, workers: number, wanted: n
   return `preflight: ${holders} at most ${held.join(', ')} robots; ${count(wanted)} are wanted`;
 }
 
+const FEWEST_CONNECTIONS = 256;
+const MOST_CONNECTIONS = 16_384;
+
+/** Connections to the platform that a worker with so many robots may open: what its robots leave of its descriptors. */
+export function connectionsFor(robots: number, cost: RobotCost, descriptors = descriptorLimit()): number {
+  if (descriptors === 0) return MOST_CONNECTIONS;
+  const left = Math.floor(descriptors * USABLE - DESCRIPTORS_PER_WORKER - robots * cost.descriptors);
+  return Math.min(MOST_CONNECTIONS, Math.max(FEWEST_CONNECTIONS, left));
+}
+
 const count = (value: number): string => value.toLocaleString('en');
 
 /** Memory available without swapping. `freemem` leaves out what the system would give back. */

@@ -18,7 +18,7 @@ export class Progress {
   #lastAt = 0;
   readonly #whole = new Map<string, ReturnType<typeof histogram>>();
   readonly series: Tick[] = [];
-  /** The load of each host while measuring, by name. */
+  /** The load of each host in the seconds that are judged, by name. */
   readonly samples = new Map<string, LoadSample[]>();
 
   add(host: string, tick: HostTick): void {
@@ -29,7 +29,7 @@ export class Progress {
       merge(whole, decode(text));
       this.#whole.set(name, whole);
     }
-    if (!tick.measuring) return;
+    if (!tick.judged) return;
     const samples = this.samples.get(host) ?? [];
     samples.push(tick.load);
     this.samples.set(host, samples);

@@ -36,10 +36,34 @@ describe('a scenario', () => {
     const { counters, metrics, measured_seconds } = await fleet.measured();
     expect(counters).toMatchObject({ 'ping.attempts': 40, 'http.attempts': 20, 'ping.errors': 0, 'http.errors': 0 });
     expect(metrics['ping.ms']?.count).toBe(40);
-    expect(metrics['schedule.lateness.ms']?.count).toBe(12 + 60);
+    expect(metrics['ping.target.ms']?.count).toBe(40);
+    expect(metrics['http.target.ms']?.count).toBe(20);
+    expect(metrics['http.target.ms']?.p50).toBeLessThanOrEqual(metrics['http.ms']?.p50 ?? 0);
+    expect(metrics['schedule.lateness.ms']?.count).toBe(60);
     expect(measured_seconds).toBeLessThan(fleet.record.elapsedMs / 1000);
     // Seconds are kept even without a listener.
     expect(fleet.record.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
+  });
+
+  it('does not count as late what it asks for all at once', async () => {
+    await using fleet = fleets.create('  - { do: rollout, over: 0s }\n');
+    await runAll(fleet);
+    const { metrics } = await fleet.measured();
+    // The ramp of this fleet asks for all starts at once too.
+    expect(metrics['schedule.burst.ms']?.count).toBe(24);
+    expect(metrics['schedule.lateness.ms']).toBeUndefined();
+    expect(metrics['http.target.ms']?.count).toBe(12);
+  });
+
+  it('tells of requests that had to wait for a connection', async () => {
+    await using fleet = fleets.create('  - { do: hold, for: 200ms, lists: 500/s, arrivals: jitter }\n', {
+      connections: 1,
+    });
+    await runAll(fleet);
+    const { counters, verdict, verdict_reasons: reasons } = await fleet.measured();
+    expect(counters['http.crowded']).toBeGreaterThan(0);
+    expect(verdict).toBe('invalid');
+    expect(reasons).toContainEqual(expect.stringMatching(/waited because all 1 connections .*--connections/));
   });
 
   it.each(['agent', 'polling'])(

@@ -14,6 +14,8 @@ export interface ActionStream {
   robot: number;
   kind: ActionKind;
   moments: Moments;
+  /** Due at the same moment as those of all other robots: how soon it starts says nothing about the generator. */
+  burst: boolean;
 }
 
 export interface PlanOptions {
@@ -61,7 +63,7 @@ export function streamsOf(
         arrivals: main.arrivals,
         draw: own(main.kind, robot),
       });
-      if (at !== undefined) streams.push({ robot, kind: main.kind, moments: single(at) });
+      if (at !== undefined) streams.push({ robot, kind: main.kind, moments: single(at), burst: main.overMs === 0 });
     }
   }
   for (const kind of ['ping', 'list'] as const) {
@@ -75,7 +77,8 @@ export function streamsOf(
       arrivals: phase.arrivals ?? DEFAULT_ARRIVALS,
     };
     for (const robot of members) {
-      streams.push({ robot, kind, moments: atRate({ ...shared, rank: rank[robot] ?? 0, draw: own(kind, robot) }) });
+      const moments = atRate({ ...shared, rank: rank[robot] ?? 0, draw: own(kind, robot) });
+      streams.push({ robot, kind, moments, burst: false });
     }
   }
   return streams;

@@ -1,0 +1,111 @@
+/** Is a request sent when Muster says that it was? Its own lateness beside the lateness that the target sees on the wire. */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
+import { type Figure, inScratch } from './figure.ts';
+
+const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const RATES = [1000, 5000, 10_000, 20_000];
+const WARM_UP_S = 2;
+const MEASURED_S = 6;
+const STALL_MS = 500;
+/** What the two may differ by: a share of the wire's figure, or milliseconds. */
+const TOLERANCE = { share: 0.1, ms: 2 };
+
+interface Seen {
+  result: FleetResult;
+  /** Milliseconds from due to arrived, ascending, of the measured requests. */
+  wire: number[];
+}
+
+/** About two minutes. */
+export async function benchLateness(rates: readonly number[] = RATES): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const rate of rates) {
+    for (const stalls of [false, true])
+      figures.push(...figuresOf(rate, stalls, await inScratch((dir) => run(dir, rate, stalls))));
+  }
+  return figures;
+}
+
+function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figure[] {
+  const own = result.metrics['schedule.lateness.ms'];
+  const where = `${rate.toLocaleString('en')}/s${stalls ? `, target stands still for ${STALL_MS} ms` : ''}`;
+  const wanted = rate * MEASURED_S;
+  return ([50, 99] as const).map((percent) => {
+    const told = (percent === 50 ? own?.p50 : own?.p99) ?? Number.NaN;
+    const seen = wire[Math.min(wire.length - 1, Math.floor((percent / 100) * wire.length))] ?? Number.NaN;
+    const allowed = Math.max(TOLERANCE.ms, TOLERANCE.share * seen);
+    return {
+      name: `lateness: p${percent} at ${where}`,
+      value: told,
+      floor: seen,
+      ratio: told / seen,
+      goal: `within 10 % or 2 ms of the wire (${wire.length} of ${wanted} arrived, verdict ${result.verdict}, load ${loadavg()[0]?.toFixed(1)})`,
+      unit: 'ms',
+      met: wire.length === wanted && Math.abs(told - seen) <= allowed,
+    };
+  });
+}
+
+/** Runs the command against a server that records arrivals. */
+async function run(dir: string, rate: number, stalls: boolean): Promise<Seen> {
+  const warmUp = rate * WARM_UP_S;
+  const stallAt = stalls ? warmUp + (rate * MEASURED_S) / 2 : -1;
+  const server = fork(join(import.meta.dirname, 'lateness-server.ts'), [String(stallAt), String(STALL_MS)]);
+  try {
+    const [{ port }] = (await once(server, 'message')) as [{ port: number }];
+    const result = await fleet(dir, rate, port);
+    const arrivals = (await arrivalsOf(server)).slice(warmUp);
+    const slot = 1000 / rate;
+    const early = arrivals.reduce((least, at, number) => Math.min(least, at - number * slot), Number.POSITIVE_INFINITY);
+    // The first that was due arrived when the phase began: no clock is shared, so the promptest request counts as on time.
+    const wire = arrivals.map((at, number) => at - number * slot - early).sort((a, b) => a - b);
+    return { result, wire };
+  } finally {
+    server.kill();
+  }
+}
+
+async function arrivalsOf(server: ChildProcess): Promise<number[]> {
+  server.send('arrivals');
+  const [{ arrivals }] = (await once(server, 'message')) as [{ arrivals: number[] }];
+  return arrivals;
+}
+
+async function fleet(dir: string, rate: number, port: number): Promise<FleetResult> {
+  const scenario = join(dir, 'scenario.yaml');
+  const hold = (seconds: number, measured: boolean): string =>
+    `  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
+  writeFileSync(
+    scenario,
+    `name: lateness\nuplink: polling\npoll_every: 1h\nsubscribers: 0\nphases:\n  - { do: ramp, over: 1s, measure: false }\n${hold(WARM_UP_S, false)}${hold(MEASURED_S, true)}`,
+  );
+  const out = join(dir, 'out');
+  const given = {
+    robots: 10,
+    workers: 1,
+    platform: `http://127.0.0.1:${port}/beta`,
+    'api-key': 'bench',
+    scenario,
+    out,
+    state: dir,
+  };
+  const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = spawn(process.execPath, [MAIN, 'fleet', ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  await once(child, 'close');
+  try {
+    return JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as FleetResult;
+  } catch (error) {
+    throw new Error(`muster fleet left no result: ${said}`, { cause: error });
+  }
+}

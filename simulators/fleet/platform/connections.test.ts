@@ -1,0 +1,156 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { poll } from '../../../harness/common/waiting.ts';
+import { exchange } from '../../common/exchange.ts';
+import { Connections } from './connections.ts';
+
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const cleanUp: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of cleanUp.splice(0).reverse()) await end();
+});
+
+/** A server that holds every answer back until `answer` is called. */
+async function silentServer() {
+  const sockets = new Set<Socket>();
+  const asked: { socket: Socket; path: string }[] = [];
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      for (const [, path = ''] of String(bytes).matchAll(/^GET (\S+)/gm)) asked.push({ socket, path });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanUp.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as { port: number };
+  const answer = (): void => {
+    for (const { socket } of asked.splice(0)) socket.write(ANSWER);
+  };
+  return { origin: `http://127.0.0.1:${port}`, sockets, asked, answer };
+}
+
+function connectionsTo(origin: string, most: number) {
+  const told = { crowded: 0, opened: 0, sent: [] as string[] };
+  const connections = new Connections({
+    origin,
+    most,
+    timeoutMs: 60_000,
+    onOpened: () => {
+      told.opened += 1;
+    },
+    onCrowded: () => {
+      told.crowded += 1;
+    },
+  });
+  cleanUp.push(() => connections.destroy());
+  const ask = (path: string, patient = false): Promise<number> =>
+    exchange(connections, { method: 'GET', path, patient, onSent: () => told.sent.push(path) }).then(
+      ({ status }) => status,
+    );
+  return { connections, told, ask };
+}
+
+const until = (what: string, done: () => boolean) =>
+  poll(what, () => done() || undefined, { timeoutMs: 20_000, firstPauseMs: 2 });
+const paths = (count: number, name = 'r'): string[] => Array.from({ length: count }, (_, at) => `/${name}${at}`);
+
+describe('the connections of a load generator', () => {
+  it('send every request although no other is answered, and are opened ahead of need', async () => {
+    const { origin, sockets, asked, answer } = await silentServer();
+    const { told, ask } = connectionsTo(origin, 1000);
+    const first = ask('/first');
+    await until('more connections than requests', () => sockets.size > 1 && asked.length === 1);
+    const all = paths(60).map((path) => ask(path));
+    await until('all requests', () => asked.length === 61);
+    expect(new Set(asked.map(({ socket }) => socket)).size).toBe(61);
+    expect(told.sent).toHaveLength(61);
+    expect(told.crowded).toBe(0);
+    answer();
+    expect(new Set(await Promise.all([first, ...all]))).toEqual(new Set([200]));
+  });
+
+  it('tell of each request that had to wait, and count it as sent only when it was', async () => {
+    const { origin, sockets, asked, answer } = await silentServer();
+    const { told, ask } = connectionsTo(origin, 4);
+    const all = paths(10).map((path) => ask(path));
+    await until('four requests', () => asked.length === 4);
+    expect(told.crowded).toBe(6);
+    expect(told.sent).toEqual(paths(4));
+    const answering = setInterval(answer, 1);
+    await Promise.all(all).finally(() => clearInterval(answering));
+    expect(told.sent).toEqual(paths(10));
+    expect(sockets.size).toBe(4);
+  });
+
+  it('let patient requests wait untold, behind all others', async () => {
+    const { origin, asked, answer } = await silentServer();
+    const { told, ask } = connectionsTo(origin, 2);
+    const burst = paths(6, 'burst').map((path) => ask(path, true));
+    await until('two requests', () => asked.length === 2);
+    expect(told.crowded).toBe(0);
+    const due = ask('/due');
+    const answering = setInterval(answer, 1);
+    await Promise.all([...burst, due]).finally(() => clearInterval(answering));
+    expect(told.sent.indexOf('/due')).toBeLessThanOrEqual(3);
+    expect(told.crowded).toBe(1);
+  });
+
+  it('use a connection again', async () => {
+    const { origin, asked, answer } = await silentServer();
+    const { told, ask } = connectionsTo(origin, 1);
+    for (const path of paths(5)) {
+      const answered = ask(path);
+      await until('the request', () => asked.length === 1);
+      answer();
+      expect(await answered).toBe(200);
+    }
+    expect(told.opened).toBe(1);
+  });
+
+  it('open another when the server closes one', async () => {
+    const { origin, sockets, asked, answer } = await silentServer();
+    const { ask } = connectionsTo(origin, 1);
+    const lost = ask('/lost');
+    await until('the request', () => asked.length === 1);
+    const next = ask('/next');
+    for (const socket of sockets) socket.destroy();
+    asked.length = 0;
+    await expect(lost).rejects.toThrow();
+    await until('the next request', () => asked.length === 1);
+    answer();
+    expect(await next).toBe(200);
+  });
+
+  it('fail every request when nothing listens', async () => {
+    const { origin, ask } = await refused();
+    expect(origin).toContain('127.0.0.1');
+    const ends = await Promise.allSettled(paths(20).map((path) => ask(path)));
+    expect(new Set(ends.map((end) => (end.status === 'rejected' ? end.reason.code : 'answered')))).toEqual(
+      new Set(['ECONNREFUSED']),
+    );
+  });
+
+  it('end what waits when they are closed', async () => {
+    const { origin, asked } = await silentServer();
+    const { connections, ask } = connectionsTo(origin, 1);
+    const all = paths(3).map((path) => ask(path));
+    await until('a request', () => asked.length === 1);
+    const ends = Promise.allSettled(all);
+    await connections.destroy();
+    expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+});
+
+/** An address where a server was. */
+async function refused() {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  const origin = `http://127.0.0.1:${port}`;
+  return { origin, ...connectionsTo(origin, 8) };
+}

@@ -1,0 +1,165 @@
+/**
+ * The connections of a load generator to one platform. Each carries one request at a time, and some are opened ahead of need, so that
+ * their number follows the load and no request waits for another's answer. What has to wait all the same is told.
+ */
+import type { Socket } from 'node:net';
+import { buildConnector, Client, type Dispatcher } from 'undici';
+import type { Sender } from '../../common/exchange.ts';
+
+export interface ConnectionsOptions {
+  /** Scheme, host and port. */
+  origin: string;
+  /** Connections at most. */
+  most: number;
+  /** Milliseconds without a byte of an answer. */
+  timeoutMs: number;
+  ca?: string | Buffer | undefined;
+  /** Called with the milliseconds that a connection took to open. */
+  onOpened?(ms: number): void;
+  /** Called when a request has to wait because all connections are in use, and no more may be opened. */
+  onCrowded?(): void;
+}
+
+interface Connection {
+  client: Client;
+  dead: boolean;
+}
+
+interface Waiting {
+  options: Dispatcher.DispatchOptions;
+  handler: Dispatcher.DispatchHandler;
+}
+
+/** What is asked for all at once shares so many connections: it wants to be done soon, not to connect thousands of times. */
+const TOGETHER = 256;
+/** Idle connections to have, beside a quarter of those that are open. */
+const SPARE = 8;
+const MOST_SPARE = 256;
+
+export class Connections implements Sender {
+  readonly #options: ConnectionsOptions;
+  readonly #connect: buildConnector.connector;
+  readonly #open = new Set<Connection>();
+  /** The one that was used last is the last, so that those that are not needed end by themselves. */
+  readonly #idle: Connection[] = [];
+  readonly #waiting: Waiting[] = [];
+  /** Patient requests, behind all others. */
+  readonly #patient: Waiting[] = [];
+  #opening = 0;
+  #closed = false;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    const { ca } = options;
+    this.#connect = buildConnector({ allowH2: false, ...(ca !== undefined && { ca }) });
+  }
+
+  /** Connections that are open or being opened. */
+  get size(): number {
+    return this.#open.size + this.#opening;
+  }
+
+  /** `patient`: it may wait for a connection without being told of. */
+  send(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, patient = false): void {
+    const connection = this.#idle.pop();
+    if (connection !== undefined) {
+      connection.client.dispatch(options, handler);
+    } else if (patient) {
+      this.#patient.push({ options, handler });
+    } else {
+      if (this.#options.most - this.#open.size <= this.#waiting.length) this.#options.onCrowded?.();
+      this.#waiting.push({ options, handler });
+    }
+    this.#openAhead();
+  }
+
+  /** Cuts every connection; requests under way fail. */
+  async destroy(): Promise<void> {
+    this.#closed = true;
+    const error = new Error('the connections were closed');
+    for (const { handler } of [...this.#waiting.splice(0), ...this.#patient.splice(0)]) fail(handler, error);
+    await Promise.all([...this.#open].map(({ client }) => client.destroy()));
+  }
+
+  /** Opens what waits and what is to be spare, a few at a time. */
+  #openAhead(): void {
+    const { most } = this.#options;
+    const together = Math.min(this.#patient.length, Math.max(0, Math.min(TOGETHER, most) - this.#open.size));
+    const spare = Math.min(MOST_SPARE, SPARE + (this.#open.size >> 2));
+    const wanted = this.#waiting.length + Math.max(together, spare - this.#idle.length);
+    const missing = Math.min(wanted - this.#opening, most - this.size);
+    for (let count = 0; count < missing; count += 1) this.#openOne();
+  }
+
+  #openOne(): void {
+    if (this.#closed) return;
+    const { protocol, hostname, host, port } = new URL(this.#options.origin);
+    const began = performance.now();
+    this.#opening += 1;
+    const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+    this.#connect({ protocol, hostname: bare, host, port }, (error, socket) => {
+      this.#opening -= 1;
+      if (error !== null) return this.#failOne(error);
+      this.#options.onOpened?.(performance.now() - began);
+      this.#use(socket);
+    });
+  }
+
+  /** Whoever waits longest is told. What was opened ahead of need fails in silence. */
+  #failOne(error: Error): void {
+    const waiting = this.#waiting.shift() ?? this.#patient.shift();
+    if (waiting === undefined) return;
+    fail(waiting.handler, error);
+    this.#openAhead();
+  }
+
+  #use(socket: Socket): void {
+    const { origin, timeoutMs } = this.#options;
+    let ready: Socket | undefined = socket;
+    const client = new Client(origin, {
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      allowH2: false,
+      connect: (options, callback) => {
+        const own = ready;
+        ready = undefined;
+        if (own === undefined || own.destroyed) this.#connect(options, callback);
+        // undici expects the answer later.
+        else queueMicrotask(() => callback(null, own));
+      },
+    });
+    const connection: Connection = { client, dead: false };
+    this.#open.add(connection);
+    socket.on('error', () => {});
+    socket.once('close', () => this.#drop(connection));
+    client.on('drain', () => this.#release(connection));
+    if (this.#closed) {
+      socket.destroy();
+      void client.destroy();
+    } else {
+      this.#release(connection);
+    }
+  }
+
+  #release(connection: Connection): void {
+    if (connection.dead) return;
+    const next = this.#waiting.shift() ?? this.#patient.shift();
+    if (next === undefined) this.#idle.push(connection);
+    else connection.client.dispatch(next.options, next.handler);
+  }
+
+  #drop(connection: Connection): void {
+    connection.dead = true;
+    this.#open.delete(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    // Waits for a request that undici sends again, and then lets go.
+    void connection.client.close().catch(() => {});
+    if (this.#waiting.length + this.#patient.length > 0) this.#openAhead();
+  }
+}
+
+/** The handlers of this project look at the error alone. */
+function fail(handler: Dispatcher.DispatchHandler, error: Error): void {
+  handler.onResponseError?.(undefined as never, error);
+}
