@@ -57,7 +57,7 @@ function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figur
 async function run(dir: string, rate: number, stalls: boolean): Promise<Seen> {
   const warmUp = rate * WARM_UP_S;
   const stallAt = stalls ? warmUp + (rate * MEASURED_S) / 2 : -1;
-  const server = fork(join(import.meta.dirname, 'lateness-server.ts'), [String(stallAt), String(STALL_MS)]);
+  const server = fork(new URL('./lateness-server.ts', import.meta.url), [String(stallAt), String(STALL_MS)]);
   try {
     const [{ port }] = (await once(server, 'message')) as [{ port: number }];
     const result = await fleet(dir, rate, port);
