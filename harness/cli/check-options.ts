@@ -16,7 +16,8 @@ export const LONGEST_PATIENCE_SECONDS = 3600;
 /** A timer takes at most 24 days and more ends at once. */
 export const LONGEST_RUN = '24h';
 
-export const planOptions = {
+/** Of every check. */
+export const commonOptions = {
   only: {
     type: 'string',
     array: true,
@@ -38,7 +39,6 @@ export const planOptions = {
     defaultText: 'the newest',
     group: WHICH,
   },
-  'read-only': { type: 'boolean', describe: 'Never write to the platform', group: WHICH },
   runs: {
     type: 'number',
     range: { above: 0, to: 10_000 },
@@ -99,7 +99,14 @@ export const planOptions = {
   badge: { type: 'string', describe: 'Write an SVG badge to this file', group: VERDICT },
 } as const satisfies OptionTable;
 
-export type PlanArguments = OptionsOf<typeof planOptions>;
+/** Of every check that may reach a platform. */
+export const planOptions = {
+  ...commonOptions,
+  'read-only': { type: 'boolean', describe: 'Never write to the platform', group: WHICH },
+} as const satisfies OptionTable;
+
+/** As they come to a run of any check. */
+export type PlanArguments = OptionsOf<typeof commonOptions> & Partial<OptionsOf<typeof planOptions>>;
 
 /** Options that narrow a run, write files or set its seed: a replay chooses its own. */
 const OF_ONE_RUN = new Set<string>([
@@ -112,7 +119,7 @@ const OF_ONE_RUN = new Set<string>([
 export const targetOnly = (options: GivenOptions): GivenOptions =>
   Object.fromEntries(Object.entries(options).filter(([name]) => !OF_ONE_RUN.has(name)));
 
-export type CheckTable = OptionTable & typeof planOptions;
+export type CheckTable = OptionTable & typeof commonOptions;
 
 /** What opening a target needs in addition to the options. */
 export interface Opening {

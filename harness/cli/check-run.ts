@@ -166,7 +166,7 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
   only: again === undefined ? (args.only ?? []) : again.checks.map(({ check }) => check),
   sections: args.section ?? [],
   fast: args.fast,
-  readOnly: args['read-only'],
+  readOnly: args['read-only'] ?? false,
   profile: args.profile,
   ...(args.requirements === undefined ? {} : { requirements: args.requirements }),
 });

@@ -127,16 +127,17 @@ export const clientTargetOptions = {
   capability: {
     type: 'string',
     array: true,
-    describe: 'What the client can do, if it does not describe itself, e.g. follow,url',
+    describe: 'What the client can do, if it does not describe itself, e.g. follow,url or list',
     group: TARGET,
   },
+  dialect: { ...SPOKEN.dialect, describe: 'Header names that the client sends to a Platform API' },
 } as const satisfies OptionTable;
 
 export function clientTarget(
-  { 'target-version': version, command, artifact, name, capability }: OptionsOf<typeof clientTargetOptions>,
+  { 'target-version': version, command, artifact, name, capability, dialect }: OptionsOf<typeof clientTargetOptions>,
   opening: Opening,
 ): ClientTargetOptions {
-  return { ...defined({ command, artifact, name, capability, version }), ...opening };
+  return { ...defined({ command, artifact, name, capability, dialect, version }), ...opening };
 }
 
 export function deviceTarget(args: OptionsOf<typeof deviceTargetOptions>, opening: Opening): DeviceTargetOptions {

@@ -28,6 +28,10 @@ const PLATFORM_CAPABILITIES = {
 /** Capabilities of a client, as it describes itself. */
 const CLIENT_CAPABILITIES = {
   follow: 'the client follows the event stream of a Device API (job follow)',
+  current: 'the client asks a Device API for the current deployment (job current)',
+  list: 'the client lists a collection of a Platform API (job list)',
+  ping: 'the client pings a device through a Platform API (job ping)',
+  deploy: 'the client creates a deployment on a Platform API (job deploy)',
   url: 'the client reaches a Device API by a URL',
   socket: 'the client reaches a Device API on a unix socket',
   discovery: 'the client reaches a Device API on loopback TCP, by a discovery file',

@@ -6,8 +6,11 @@ import Type, { type Static } from 'typebox';
 import { shape } from './shape.ts';
 
 /** What a client can be asked to do, by MUSTER_JOB. `describe` comes first and is never declared. */
-export const CLIENT_JOBS = ['follow'] as const;
+export const CLIENT_JOBS = ['follow', 'current', 'list', 'ping', 'deploy'] as const;
 export type ClientJob = (typeof CLIENT_JOBS)[number];
+
+/** Those that speak to a Device API; the others speak to a Platform API. */
+export const DEVICE_JOBS = ['follow', 'current'] as const satisfies readonly ClientJob[];
 
 /** How a client can reach a Device API, the one that is used first when it has several. */
 export const CLIENT_PLACES = ['url', 'socket', 'discovery'] as const;
@@ -20,6 +23,14 @@ export const CLIENT_VARIABLES = {
   socket: 'MUSTER_DEVICE_SOCKET',
   discovery: 'MUSTER_DISCOVERY_FILE',
   heartbeatSeconds: 'MUSTER_HEARTBEAT_SECONDS',
+  platformUrl: 'MUSTER_PLATFORM_URL',
+  platformKey: 'MUSTER_PLATFORM_KEY',
+  platformVersion: 'MUSTER_PLATFORM_VERSION',
+  collection: 'MUSTER_COLLECTION',
+  limit: 'MUSTER_LIMIT',
+  device: 'MUSTER_DEVICE_ID',
+  pingNanos: 'MUSTER_PING_TIMEOUT_NANOS',
+  release: 'MUSTER_RELEASE_ID',
 } as const;
 
 /** The line that answers MUSTER_JOB=describe. */
@@ -56,6 +67,35 @@ const sawGap = Type.Object({ saw: Type.Literal('gap') });
 /** The stream is over, or the client gives up. */
 const sawEnd = Type.Object({ saw: Type.Literal('end'), reason: Type.Optional(Type.String()) });
 
+/** Jobs `current` and `deploy`: a deployment, as the client gives it to its caller. */
+const sawDeployment = Type.Object({
+  saw: Type.Literal('deployment'),
+  deployment: Type.Object({ id: Type.String() }, { description: 'The deployment with its members' }),
+});
+
+/** Job `list`: one item, as the client gives it to its caller. */
+const sawItem = Type.Object({
+  saw: Type.Literal('item'),
+  item: Type.Object({ id: Type.String() }, { description: 'The item with its members' }),
+});
+
+/** Job `ping`: the answer. */
+const sawPong = Type.Object({
+  saw: Type.Literal('pong'),
+  code: Type.String({ description: 'Member code of the answer' }),
+  round_trip_nanos: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+});
+
+/** The job failed, and the caller is told so. */
+const sawError = Type.Object({
+  saw: Type.Literal('error'),
+  status: Type.Optional(Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the answer, if known' })),
+  message: Type.Optional(Type.String()),
+});
+
 /** One line of standard output. Other lines are shown in findings and judged by nobody. */
-export const clientLine = shape('ClientLine', Type.Union([sawEvent, sawGap, sawEnd]));
+export const clientLine = shape(
+  'ClientLine',
+  Type.Union([sawEvent, sawGap, sawEnd, sawDeployment, sawItem, sawPong, sawError]),
+);
 export type ClientLine = Static<typeof clientLine.schema>;

@@ -64,6 +64,8 @@ export interface SystemContext extends TargetHooks {
 /** For the checks of the client suite: the client runs once a situation, and the check plays the server. */
 export interface ClientContext {
   readonly start: StartClient;
+  /** Name of the header that carries the version of the Platform API. */
+  readonly versionHeader: string;
   readonly recorder: Recorder;
   readonly capabilities: ReadonlySet<Capability>;
   /** How long a check waits without a sign of progress, milliseconds (from `--patience`, default 10 s). */
@@ -85,6 +87,10 @@ export interface ClientEars {
 export interface ClientRun {
   /** How it ended although nobody stopped it, in words; undefined while it runs. */
   readonly how: string | undefined;
+  /** Its exit code; undefined while it runs, and when a signal ended it. */
+  readonly code: number | undefined;
+  /** The end of what it wrote to its standard error. */
+  readonly diagnostics: string;
   /** Ends it with everything that it started. Idempotent. */
   stop(): Promise<void>;
 }

@@ -85,8 +85,99 @@ export interface FollowBehaviour {
   reads(contentType: string): boolean;
 }
 
+/** A page of a list: as it is asked for, without what the client leaves to the platform. */
+export interface PageAsked {
+  limit: number | undefined;
+  offset: number;
+}
+
+/** What a platform answers to it. */
+export interface Page {
+  limit: number;
+  offset: number;
+  has_more: boolean;
+  data: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** One answer, whole. */
+export interface Answer {
+  status: number;
+  text: string;
+}
+
+/** What a job asks for. */
+export type Purpose = 'page' | 'ping' | 'deploy' | 'current';
+
+/** Why a request may have to be sent again. */
+export interface Refused {
+  purpose: Purpose;
+  /** Undefined when no whole answer came. */
+  status: number | undefined;
+  /** Requests before this one, from 0. */
+  attempt: number;
+  /** From the header. */
+  retryAfterMs: number | undefined;
+}
+
+/** What is written when a job fails, and the exit code. */
+export interface Told {
+  lines: readonly Readonly<Record<string, unknown>>[];
+  /** For standard error. */
+  complaint: string;
+  code: number;
+}
+
+/** What a client may send to a platform and nobody else may see. */
+export interface Access {
+  key: string;
+  version: string;
+}
+
+/** The jobs that end by themselves: current, list, ping and deploy. */
+export interface CallBehaviour {
+  /** Headers of each request to a platform. */
+  access(access: Access, purpose: Purpose): Record<string, string>;
+  /** Path and query of a request. */
+  address(path: string, access: Access, purpose: Purpose): string;
+  /** Connections are kept for the next request. */
+  keepsAlive: boolean;
+  /** Headers of the request to another address, to which an answer leads; undefined to stay. */
+  redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
+  /** Milliseconds to wait for an answer; `nanos` is what the platform was told to wait for a device. */
+  answerMs(nanos: number | undefined): number;
+  /** Milliseconds until the next attempt; undefined to give up. */
+  retry(why: Refused): number | undefined;
+  /** The value of an answer. Throws for one that has none. */
+  value(answer: Answer, purpose: Purpose): unknown;
+  /** What is told of what was thrown. `access` is what it was called with. */
+  failed(error: unknown, access: Access): Told;
+  /** Written to standard error before anything else. */
+  greeting(access: Access): string;
+  /** Limit of the first page. `wanted`: what the caller asks for. */
+  limit(wanted: number | undefined): number | undefined;
+  /** Query of a page. */
+  query(asked: PageAsked): Record<string, string>;
+  /** A page from an answer. Throws for one that is none. */
+  page(value: unknown): Page;
+  /** The pages that are asked for next, at once; none to end. `got` is the last page, as it came. */
+  next(got: Page, asked: PageAsked): readonly PageAsked[];
+  /** What is printed of a page. `seen` has the ids that were printed before. */
+  items(page: Page, seen: ReadonlySet<unknown>): readonly unknown[];
+  /** Headers and body of a ping. `wanted`: nanoseconds that the caller asks for. Throws where it refuses them. */
+  ping(wanted: number | undefined): { headers: Record<string, string>; body: Record<string, unknown> };
+  /** What is printed of the answer. */
+  pong(value: Readonly<Record<string, unknown>>): Record<string, unknown>;
+  /** Body of a deployment. */
+  deployment(device: string, release: string): Record<string, unknown>;
+  /** Deployments that are created for one call. */
+  deployments: number;
+  /** What is printed of a deployment. */
+  shown(value: Readonly<Record<string, unknown>>): Record<string, unknown>;
+}
+
 export interface ClientBehaviour {
   /** Made anew for each connection, since it remembers what came. */
   stream(): StreamBehaviour;
   follow: FollowBehaviour;
+  calls: CallBehaviour;
 }

@@ -3,6 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { backoffMs } from '../../harness/common/waiting.ts';
 import { discoveryFile } from '../../harness/contract/discovery.ts';
 import type { Block, ClientBehaviour, Envelope, FollowBehaviour, StreamBehaviour } from './behaviour.ts';
+import { calls } from './reference-call.ts';
 
 /** Splits at LF, CR LF and CR, wherever the text is torn. A line that comes in many pieces is looked at once. */
 export function lineSplitter(): (text: string) => string[] {
@@ -98,4 +99,4 @@ const follow: FollowBehaviour = {
   reads: (contentType) => contentType.startsWith('text/event-stream'),
 };
 
-export const referenceBehaviour: ClientBehaviour = { stream, follow };
+export const referenceBehaviour: ClientBehaviour = { stream, follow, calls };

@@ -1,11 +1,12 @@
 /** How defects and variants of the client are declared. */
-import type { ClientBehaviour, FollowBehaviour, StreamBehaviour } from '../client/behaviour.ts';
+import type { CallBehaviour, ClientBehaviour, FollowBehaviour, StreamBehaviour } from '../client/behaviour.ts';
 import { type Change, changed, type Defect, effectsOf, type Variant } from './define.ts';
 
 /** Decisions that differ, by group. A change of `stream` is made anew for each connection. */
 export interface ClientChanges {
   readonly stream?: Change<StreamBehaviour>;
   readonly follow?: Change<FollowBehaviour>;
+  readonly calls?: Change<CallBehaviour>;
 }
 
 /** A function is called for each client, so that the changes may keep state. */
@@ -18,17 +19,19 @@ export function variant(name: string, summary: string, change: ClientChange): Va
     side: 'client',
     summary,
     behaviour: (reference) => {
-      const { stream, follow } = changes();
+      const { stream, follow, calls } = changes();
       return {
         stream: stream === undefined ? reference.stream : () => changed(reference.stream(), stream),
         follow: changed(reference.follow, follow),
+        calls: changed(reference.calls, calls),
       };
     },
     effects: (reference) => {
-      const { stream, follow } = changes();
+      const { stream, follow, calls } = changes();
       return new Map([
         ...effectsOf(reference.stream(), stream, 'stream.'),
         ...effectsOf(reference.follow, follow, 'follow.'),
+        ...effectsOf(reference.calls, calls, 'calls.'),
       ]);
     },
   };

@@ -1,6 +1,6 @@
 /** `muster check device`, `platform`, `system` and `client`: what each takes, and how it opens what it checks. */
 import type { ClientContext, DeviceContext, PlatformContext, SystemContext } from '../../targets/opened.ts';
-import { type Again, type Checked, type CheckTable, planOptions, type Ran } from '../check-options.ts';
+import { type Again, type Checked, type CheckTable, commonOptions, planOptions, type Ran } from '../check-options.ts';
 import { refuseOwnPlatform } from '../enrol/platform-options.ts';
 import { type Command, complete, type GivenOptions, type OptionsOf } from '../options.ts';
 import {
@@ -106,7 +106,7 @@ export const checkSystem = checkCommand<typeof systemOptions, SystemContext>({
   },
 });
 
-const clientOptions = { ...clientTargetOptions, ...planOptions } as const;
+const clientOptions = { ...clientTargetOptions, ...commonOptions } as const;
 
 export const checkClient = checkCommand<typeof clientOptions, ClientContext>({
   api: 'client',
@@ -114,6 +114,7 @@ export const checkClient = checkCommand<typeof clientOptions, ClientContext>({
   examples: [
     ["muster check client --command './my-client'", 'which speaks as fixtures/client.md says'],
     ["muster check client --command './my-client' --section 6.1 --verbose", 'only how it reads the stream'],
+    ["muster check client --command './my-client' --only 'client.pages.*'", 'only how it pages through a list'],
   ],
   suite: async () => (await import('../../../suites/client/index.ts')).clientSuite,
   async open(args, opening) {

@@ -9,17 +9,12 @@ const GRACE_MS = 2000;
 /** Characters of one line; of a longer one the rest is dropped. */
 const LONGEST_LINE = 32 * 1024 * 1024;
 
-export interface ClientProcess extends ClientRun {
-  /** The end of what it wrote to its standard error. */
-  readonly diagnostics: string;
-}
-
 /** Starts it. Never throws: a line that cannot be started ends at once. */
 export function startClientProcess(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
   { line: heard, ended }: ClientEars,
-): ClientProcess {
+): ClientRun {
   const lines = new Lines(heard);
   const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, onStdout: (output) => lines.add(output) });
   void group.ended.then(() => {
@@ -30,6 +25,9 @@ export function startClientProcess(
     get how() {
       const how = group.endedByItself;
       return how === undefined ? undefined : `${how}${lastLines(group.stderr)}`;
+    },
+    get code() {
+      return group.code;
     },
     get diagnostics() {
       return group.stderr;

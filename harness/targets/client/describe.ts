@@ -7,6 +7,7 @@ import {
   CLIENT_VARIABLES,
   type ClientDescription,
   clientDescription,
+  DEVICE_JOBS,
 } from '../../contract/client.ts';
 import type { Capability } from '../../runner/types.ts';
 import type { StartClient } from '../opened.ts';
@@ -61,7 +62,7 @@ export async function describeClient(
 
 /** Names that Muster does not know, such as jobs of a later contract, say nothing. */
 export function capabilitiesOf(said: ClientDescription): Capability[] {
-  const reaches = said.reaches ?? ['url'];
+  const reaches = DEVICE_JOBS.some((job) => said.jobs.includes(job)) ? (said.reaches ?? ['url']) : [];
   return [
     ...CLIENT_JOBS.filter((job) => said.jobs.includes(job)),
     ...CLIENT_PLACES.filter((place) => reaches.includes(place)),

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../client/redact.ts';
 import { UsageError } from '../../common/usage.ts';
+import { DIALECT_NAMES } from '../../contract/versions.ts';
 import { type ClientTargetOptions, openClientTarget } from './open-client.ts';
 
 const open = (command: string, more: Partial<ClientTargetOptions> = {}) =>
@@ -19,9 +20,14 @@ async function linesOf(command: string, env: NodeJS.ProcessEnv, variables: Recor
 }
 
 test('a client says what it can do; what Muster does not know is left out', async () => {
-  const said = { jobs: ['follow', 'dance'], reaches: ['socket', 'telegraph'], deduplicates: true, name: 'mine' };
+  const said = {
+    jobs: ['follow', 'list', 'dance'],
+    reaches: ['socket', 'telegraph'],
+    deduplicates: true,
+    name: 'mine',
+  };
   await using target = await open(`echo starting; echo '${JSON.stringify(said)}'; sleep 60`);
-  expect([...target.capabilities]).toEqual(['follow', 'socket', 'deduplicates']);
+  expect([...target.capabilities]).toEqual(['follow', 'list', 'socket', 'deduplicates']);
   expect(target.unreachable).toBeUndefined();
   expect(target.description).toMatchObject({ kind: 'command', name: 'mine', ended: true });
 });
@@ -30,11 +36,32 @@ test.each([
   ['true', /asked with MUSTER_JOB=describe for .*: ended with exit code 0/],
   ['echo no >&2; exit 7', /ended with exit code 7; the last lines that it wrote:\nno/],
   [`echo '{"jobs":"follow"}'`, /describes itself wrongly: \/jobs/],
-  [`echo '{"jobs":["dance"]}'`, /declares no job that Muster knows: follow/],
+  [`echo '{"jobs":["dance"]}'`, /declares no job that Muster knows: follow, current, list, ping, deploy/],
   [`echo '{"jobs":["follow"],"reaches":["telegraph"]}'`, /declares no way to a Device API/],
 ])('%s is no client that can be checked', async (command, why) => {
   await using target = await open(command);
   expect(target.unreachable).toMatch(why);
+});
+
+test('a client of a Platform API alone needs no way to a Device API', async () => {
+  await using target = await open(`echo '{"jobs":["list","ping"]}'`);
+  expect([...target.capabilities]).toEqual(['list', 'ping']);
+  expect(target.unreachable).toBeUndefined();
+});
+
+test.each(['spec', 'miru'] as const)('the header of the version is that of the dialect %s', async (dialect) => {
+  await using target = await open('true', { capability: ['list'], dialect });
+  const { versionHeader } = target.context(new Recorder(), AbortSignal.abort());
+  expect(versionHeader).toBe(DIALECT_NAMES[dialect].versionHeader);
+});
+
+test('a run says how it ended: its exit code, and the end of its standard error', async () => {
+  await using target = await open('echo oh >&2; exit 7', { capability: ['list'] });
+  const context = target.context(new Recorder(), AbortSignal.abort());
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const run = context.start({}, { line: () => {}, ended: resolve });
+  await promise;
+  expect([run.code, run.diagnostics]).toEqual([7, 'oh\n']);
 });
 
 test('a client that hangs is given up, and ended', async () => {

@@ -1,13 +1,14 @@
 /** From options to a client that can be checked: what it says of itself, and how it is started once a situation. */
 import { UsageError } from '../../common/usage.ts';
-import { CLIENT_JOBS, CLIENT_PLACES, type ClientDescription } from '../../contract/client.ts';
+import { CLIENT_JOBS, CLIENT_PLACES, type ClientDescription, DEVICE_JOBS } from '../../contract/client.ts';
+import { DIALECT_NAMES, type Dialect } from '../../contract/versions.ts';
 import type { Capability, TargetDescription } from '../../runner/types.ts';
 import { concludeIdentity, identityOf } from '../identity.ts';
 import { measureExecutable } from '../launch/executable.ts';
 import { labelOf } from '../launch/process-group.ts';
-import { type ClientContext, type OpenedTarget, opening, type StartClient } from '../opened.ts';
+import { type ClientContext, type ClientRun, type OpenedTarget, opening, type StartClient } from '../opened.ts';
 import { declaredCapabilities, PATIENCE_MS, type TargetOptions } from '../options.ts';
-import { type ClientProcess, startClientProcess } from './client-process.ts';
+import { startClientProcess } from './client-process.ts';
 import { capabilitiesOf, describeClient } from './describe.ts';
 
 /** An interpreter on a busy machine takes its time. */
@@ -27,19 +28,23 @@ export type ClientTargetOptions = Pick<
   | 'patienceMs'
   | 'notify'
   | 'signal'
->;
+> & {
+  /** Header names that the client is to use on a Platform API. Default: those of the specification. */
+  dialect?: Dialect;
+};
 
 /** Throws UsageError for options that name no client; any other trouble is in `unreachable` of the target. */
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
   const { command, redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
+  const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
   if (command === undefined || command.trim() === '')
     throw new UsageError("which client? Give --command LINE, the shell line that starts it, e.g. './my-client'");
   const capabilities = declaredCapabilities('client', options, {});
   const env = cleaned(options.env ?? process.env);
   const ran = measureExecutable(command, undefined, env);
   return opening(async (closers, close) => {
-    const running = new Set<ClientProcess>();
-    let last: ClientProcess | undefined;
+    const running = new Set<ClientRun>();
+    let last: ClientRun | undefined;
     const start: StartClient = (variables, ears) => {
       const run = startClientProcess(
         command,
@@ -80,7 +85,7 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
       unreachable: 'problem' in described ? described.problem : whyUseless(capabilities),
       diagnostics: async () => last?.diagnostics ?? '',
       conclude: () => concludeIdentity(description, ran),
-      context: (recorder) => ({ start, recorder, capabilities, patienceMs }),
+      context: (recorder) => ({ start, versionHeader, recorder, capabilities, patienceMs }),
       [Symbol.asyncDispose]: close,
     };
   });
@@ -105,7 +110,8 @@ const namesOf = ({ name, version }: Partial<ClientDescription> = {}): Pick<Targe
 function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {
   if (!CLIENT_JOBS.some((job) => capabilities.has(job)))
     return `the client declares no job that Muster knows: ${CLIENT_JOBS.join(', ')}`;
-  if (!CLIENT_PLACES.some((place) => capabilities.has(place)))
+  const asksDevice = DEVICE_JOBS.some((job) => capabilities.has(job));
+  if (asksDevice && !CLIENT_PLACES.some((place) => capabilities.has(place)))
     return `the client declares no way to a Device API that Muster knows: ${CLIENT_PLACES.join(', ')}`;
   return undefined;
 }

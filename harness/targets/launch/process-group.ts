@@ -29,6 +29,7 @@ export class ProcessGroup {
   readonly #ready = new ReadyLine();
   readonly #stderr = new OutputTail();
   #how: string | undefined;
+  #code: number | undefined;
   #stopping: Promise<void> | undefined;
   #leftBehind = false;
 
@@ -59,6 +60,7 @@ export class ProcessGroup {
         resolve();
       });
       this.#child.once('exit', (code, signal) => {
+        this.#code = code ?? undefined;
         this.#how ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
       });
       // `close`, not `exit`: what is still in the pipe of stderr belongs to the reason.
@@ -78,6 +80,11 @@ export class ProcessGroup {
   /** How it ended, in words; undefined while it runs. */
   get how(): string | undefined {
     return this.#how;
+  }
+
+  /** Its exit code; undefined while it runs, and when a signal ended it. */
+  get code(): number | undefined {
+    return this.#code;
   }
 
   /** How it ended although nobody called `stop`, in words. */

@@ -4,50 +4,63 @@
  */
 
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
-import { follow } from '../../../simulators/client/follow.ts';
 import { referenceBehaviour } from '../../../simulators/client/reference.ts';
+import { runClient as runReference } from '../../../simulators/client/run.ts';
 import { clientDefects, clientVariants } from '../../../simulators/defects/client/index.ts';
 import { clientSuite } from '../../../suites/client/index.ts';
 import { Redactor } from '../../client/redact.ts';
-import { CLIENT_VARIABLES, type ClientPlace } from '../../contract/client.ts';
+import { CLIENT_JOBS, CLIENT_VARIABLES, type ClientJob, type ClientPlace } from '../../contract/client.ts';
+import { DIALECT_NAMES } from '../../contract/versions.ts';
 import type { Capability, Report } from '../../runner/types.ts';
 import type { ClientEars, ClientRun, StartClient } from '../../targets/opened.ts';
 import { type Narrowed, NULL_PATIENCE_MS, PATIENCE_MS, runOn, type Subject } from './subjects.ts';
 
-const USUAL_HEARTBEAT_SECONDS = 30;
 /** What a defect leaves out is waited for. The client runs in this process, so that a busy machine holds up the wait as well. */
 const DEFECT_PATIENCE_MS = 3000;
 /** These checks wait far more than they work. */
 const CHECKS_AT_ONCE = 40;
 
-/** A client that is a function: it prints, and returns when it ends. */
+/** A client that is a function: it prints, and returns its exit code when it ends, or nothing for 0. */
 type Run = (
   variables: Readonly<Record<string, string>>,
   print: (line: string) => void,
   signal: AbortSignal,
-) => Promise<void>;
+  complain: (text: string) => void,
+) => Promise<unknown>;
 
 /** Starts it in this process. What it throws is how it ends. */
 const inProcess =
   (run: Run): StartClient =>
   (variables, { line, ended }: ClientEars): ClientRun => {
     const over = new AbortController();
+    let code: number | undefined;
     let how: string | undefined;
+    let diagnostics = '';
+    const complain = (text: string): void => {
+      diagnostics += `${text}\n`;
+    };
     // What a client prints is never heard while it is being started.
     const done = Promise.resolve()
-      .then(() => run(variables, (text) => !over.signal.aborted && line(text), over.signal))
-      .then(
-        () => 'ended with exit code 0; it wrote nothing',
-        (error: unknown) => `ended with exit code 1; the last lines that it wrote:\n${error}`,
-      )
-      .then((words) => {
+      .then(() => run(variables, (text) => !over.signal.aborted && line(text), over.signal, complain))
+      .catch((error: unknown) => {
+        complain(String(error));
+        return 1;
+      })
+      .then((endedWith) => {
         if (over.signal.aborted) return;
-        how = words;
+        code = typeof endedWith === 'number' ? endedWith : 0;
+        how = `ended with exit code ${code}; the last lines that it wrote:\n${diagnostics}`;
         ended();
       });
     return {
       get how() {
         return how;
+      },
+      get code() {
+        return code;
+      },
+      get diagnostics() {
+        return diagnostics;
       },
       stop: async () => {
         over.abort();
@@ -58,16 +71,8 @@ const inProcess =
 
 const clientWith =
   (behaviour: ClientBehaviour): Run =>
-  (variables, print, signal) =>
-    follow({
-      url: variables[CLIENT_VARIABLES.deviceUrl],
-      socket: variables[CLIENT_VARIABLES.socket],
-      discovery: variables[CLIENT_VARIABLES.discovery],
-      heartbeatSeconds: Number(variables[CLIENT_VARIABLES.heartbeatSeconds] ?? USUAL_HEARTBEAT_SECONDS),
-      behaviour,
-      signal,
-      print,
-    });
+  (variables, print, signal, complain) =>
+    runReference({ variables, behaviour, signal, print, complain });
 
 async function runClient(
   run: Run,
@@ -77,7 +82,7 @@ async function runClient(
     patienceMs = PATIENCE_MS,
   }: { places?: readonly ClientPlace[]; patienceMs?: number } = {},
 ): Promise<Report> {
-  const capabilities = new Set<Capability>(['follow', ...places, 'deduplicates', 'heartbeat']);
+  const capabilities = new Set<Capability>([...CLIENT_JOBS, ...places, 'deduplicates', 'heartbeat']);
   const start = inProcess(run);
   return await runOn(
     clientSuite,
@@ -89,7 +94,13 @@ async function runClient(
         control: 'none',
         ended: true,
       },
-      context: (recorder) => ({ start, recorder, capabilities, patienceMs }),
+      context: (recorder) => ({
+        start,
+        versionHeader: DIALECT_NAMES.spec.versionHeader,
+        recorder,
+        capabilities,
+        patienceMs,
+      }),
       unreachable: undefined,
     },
     { redactor: new Redactor(), capabilities, narrowed, concurrency: CHECKS_AT_ONCE },
@@ -102,21 +113,24 @@ const NULL_CLIENTS: readonly { name: string; summary: string; run: Run }[] = [
   { name: 'hangs', summary: 'Does nothing, for ever.', run: (_, __, signal) => until(signal) },
   {
     name: 'asks-and-hangs',
-    summary: 'Asks for the stream, prints nothing, and never comes back.',
+    summary: 'Asks once, prints nothing, and never comes back.',
     run: async (variables, _, signal) => {
-      const answer = await fetch(`${variables[CLIENT_VARIABLES.deviceUrl]}/events`, { signal }).catch(() => undefined);
+      const answer = await ask(variables, signal);
       await answer?.text().catch(() => '');
       await until(signal);
     },
   },
   {
+    name: 'asks-and-ends',
+    summary: 'Asks once, prints nothing, and ends with success.',
+    run: async (variables, _, signal) => void (await (await ask(variables, signal))?.text().catch(() => '')),
+  },
+  {
     name: 'echoes',
-    summary: 'Prints the stream as it comes, over and over.',
+    summary: 'Prints what is answered as it comes, over and over.',
     run: async (variables, print, signal) => {
       while (!signal.aborted) {
-        const answer = await fetch(`${variables[CLIENT_VARIABLES.deviceUrl]}/events`, { signal }).catch(
-          () => undefined,
-        );
+        const answer = await ask(variables, signal);
         const text = new TextDecoder();
         try {
           for await (const piece of answer?.body ?? [])
@@ -129,16 +143,48 @@ const NULL_CLIENTS: readonly { name: string; summary: string; run: Run }[] = [
   },
   {
     name: 'says-everything',
-    summary: 'Asks for nothing, and claims to have seen events, gaps and ends.',
+    summary: 'Asks for nothing, and claims to have seen everything.',
     run: async (_, print, signal) => {
-      for (let id = 1; id < 120; id += 1)
-        print(JSON.stringify({ saw: 'event', id, type: 'deployment.deployed', data: {} }));
-      print('{"saw":"gap"}');
-      print('{"saw":"end"}');
+      claim(print);
       await until(signal);
     },
   },
+  {
+    name: 'asks-and-claims',
+    summary: 'Asks once, claims to have seen everything, and ends with success.',
+    run: async (variables, print, signal) => {
+      await ask(variables, signal);
+      claim(print);
+    },
+  },
 ];
+
+function claim(print: (line: string) => void): void {
+  for (let id = 1; id < 120; id += 1)
+    print(JSON.stringify({ saw: 'event', id, type: 'deployment.deployed', data: {} }));
+  for (const line of [
+    { saw: 'item', item: { id: 'x' } },
+    { saw: 'pong', code: 'success', round_trip_nanos: 1 },
+  ])
+    print(JSON.stringify(line));
+  for (const line of [{ saw: 'deployment', deployment: { id: 'x' } }, { saw: 'gap' }, { saw: 'end' }])
+    print(JSON.stringify(line));
+}
+
+/** The barest request of each job. */
+function ask(variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response | undefined> {
+  const { deviceUrl, platformUrl, collection, device } = CLIENT_VARIABLES;
+  const agent = variables[deviceUrl];
+  const base = variables[platformUrl];
+  const [method, url] = {
+    follow: ['GET', `${agent}/events`],
+    current: ['GET', `${agent}/deployments/current`],
+    list: ['GET', `${base}/${variables[collection]}`],
+    ping: ['POST', `${base}/devices/${variables[device]}/ping`],
+    deploy: ['POST', `${base}/deployments`],
+  }[variables[CLIENT_VARIABLES.job] as ClientJob];
+  return fetch(url ?? '', { method: method ?? '', signal }).catch(() => undefined);
+}
 
 const until = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

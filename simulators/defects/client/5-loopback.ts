@@ -3,15 +3,18 @@ import type { Place } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 
 export const defects = [
-  defect('no-token', 'Sends no token.', ['client.loopback.token'], {
+  defect('no-token', 'Sends no token.', ['client.loopback.token', 'client.current.token'], {
     follow: { credentials: () => ({}) },
   }),
   defect('token-as-basic', 'Sends the token by another scheme.', ['client.loopback.token'], {
     follow: { credentials: (token) => ({ authorization: `Basic ${token}` }) },
   }),
-  defect('token-on-socket', 'Sends credentials on a unix socket too.', ['client.loopback.socket'], {
-    follow: { credentials: (token) => ({ authorization: `Bearer ${token ?? 'none'}` }) },
-  }),
+  defect(
+    'token-on-socket',
+    'Sends credentials on a unix socket too.',
+    ['client.loopback.socket', 'client.current.socket'],
+    { follow: { credentials: (token) => ({ authorization: `Bearer ${token ?? 'none'}` }) } },
+  ),
   defect('discovery-once', 'Reads the discovery file once.', ['client.loopback.reread'], () => {
     let place: Place | undefined;
     return {

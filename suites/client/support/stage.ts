@@ -13,12 +13,20 @@ const KEPT = 64 * 1024;
 /** Called with everything that server and client do, in words. */
 export type Tell = (who: 'client' | 'server', what: string) => void;
 
+/** A request with its body. */
+interface Arrived {
+  request: IncomingMessage;
+  body: string;
+}
+
 /** One request of the client, to be answered by the check. */
 export class Asked {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
+  /** All that the client sent as a body. */
+  readonly body: string;
   /** Moment of its arrival, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
   readonly #response: ServerResponse;
@@ -31,7 +39,8 @@ export class Asked {
   /** The client closed the connection, or the server did. */
   closed = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, tell: Tell, onClose: () => void) {
+  constructor({ request, body }: Arrived, response: ServerResponse, tell: Tell, onClose: () => void) {
+    this.body = body;
     const url = new URL(request.url ?? '/', 'http://localhost');
     this.method = request.method ?? '';
     this.path = url.pathname;
@@ -97,6 +106,15 @@ export class Asked {
     this.#response.destroy();
   }
 
+  /** Begins an answer, and breaks the connection off after a part of its body. */
+  async tear(status: number, part: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.status = status;
+    this.#response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    this.#tell('server', `${status}, the beginning of its body`);
+    await this.send(part);
+    this.cut();
+  }
+
   /** Answers without a stream. */
   answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
     this.status = status;
@@ -141,8 +159,19 @@ export class Stage implements AsyncDisposable {
         'client',
         `${request.method} ${request.url}${cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`}`,
       );
-      request.resume();
-      on.request(new Asked(request, response, on.tell, on.changed));
+      const pieces: Buffer[] = [];
+      const arrived = (): void => {
+        const body = Buffer.concat(pieces).toString('utf8');
+        on.request(new Asked({ request, body }, response, on.tell, on.changed));
+      };
+      // A request without a body is answered even where its end is late.
+      if (request.method === 'GET' || request.method === 'HEAD') {
+        request.resume();
+        arrived();
+      } else {
+        request.on('data', (piece: Buffer) => void pieces.push(piece));
+        request.once('end', arrived);
+      }
     });
     // What a client sends may be no HTTP at all, and it may hang up at any moment.
     server.on('clientError', (_error, socket) => socket.destroy());
@@ -156,10 +185,15 @@ export class Stage implements AsyncDisposable {
     return new Stage(server, at);
   }
 
-  /** The Device API's base; over a socket its host means nothing. */
-  get url(): string {
+  /** Scheme, host and port; over a socket the host means nothing. */
+  get origin(): string {
     const { path, host = LOOPBACK, port } = this.place;
-    return `http://${path === undefined ? `${host}:${port}` : 'localhost'}${DEVICE_API_PREFIX}`;
+    return `http://${path === undefined ? `${host}:${port}` : 'localhost'}`;
+  }
+
+  /** The Device API's base. */
+  get url(): string {
+    return `${this.origin}${DEVICE_API_PREFIX}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,50 @@
+/** Clients that hammer a platform that is busy. */
+import { defect, variant } from '../define-client.ts';
+
+export const defects = [
+  defect(
+    'busy-at-once',
+    'Asks again soon, whatever it is asked to wait.',
+    ['client.busy.retry-after.429', 'client.busy.retry-after.503', 'client.busy.retry-after.ping'],
+    { calls: ({ retry }) => ({ retry: (why) => retry({ ...why, retryAfterMs: undefined }) }) },
+  ),
+  defect('busy-in-ms', 'Takes Retry-After for milliseconds.', ['client.busy.retry-after'], {
+    calls: ({ retry }) => ({
+      retry: ({ retryAfterMs, ...why }) =>
+        retry({ ...why, retryAfterMs: retryAfterMs === undefined ? undefined : retryAfterMs / 1000 }),
+    }),
+  }),
+  defect('busy-without-dates', 'Does not read a date in Retry-After.', ['client.busy.retry-after.date'], {
+    calls: ({ retry }) => ({
+      // Only a date comes to parts of a second.
+      retry: (why) =>
+        retry(
+          Number.isInteger(why.retryAfterMs) && Number(why.retryAfterMs) % 1000 === 0 && why.status !== 503
+            ? why
+            : { ...why, retryAfterMs: undefined },
+        ),
+    }),
+  }),
+  defect('busy-hammers', 'Asks again at once, for ever.', ['client.busy.hammering'], {
+    calls: ({ retry }) => ({ retry: (why) => (why.status === 429 ? 0 : retry(why)) }),
+  }),
+  defect('busy-page-left-out', 'Goes on to the next page when one is refused.', ['client.busy.resumes'], {
+    calls: ({ retry, value }) => ({
+      retry: (why) => (why.status === 503 ? undefined : retry(why)),
+      value: (answer, purpose) =>
+        answer.status === 503 ? { limit: 50, offset: 50, has_more: true, data: [] } : value(answer, purpose),
+    }),
+  }),
+];
+
+export const variants = [
+  variant('never-again', 'Gives up with an error at once.', { calls: { retry: () => undefined } }),
+  variant('waits-longer', 'Waits for three seconds before each attempt.', {
+    calls: {
+      retry: ({ status, attempt, retryAfterMs }) =>
+        (status === undefined || status === 429 || status === 503) && attempt < 2
+          ? Math.max(3000, retryAfterMs ?? 0)
+          : undefined,
+    },
+  }),
+];

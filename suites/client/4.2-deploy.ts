@@ -1,0 +1,76 @@
+/** Section 4.2: how a client creates a deployment. The specification shows neither its path nor its body, but for `parent_id`. */
+import { requirement } from '../../harness/runner/define.ts';
+import { type Answering, Call } from './support/call.ts';
+import { check } from './support/check.ts';
+import type { Client } from './support/context.ts';
+import { about, DEPLOYMENT, isDeploy, platform } from './support/platform.ts';
+
+const SINCE = { since: '2026-11-23' } as const;
+const DEPLOY = about('deploy');
+
+const start = (t: Client, deploy?: Answering): Promise<Call> =>
+  Call.start(t, { job: 'deploy', answer: platform(deploy === undefined ? {} : { deploy }) });
+
+const shown = requirement({
+  ...SINCE,
+  id: 'client.deploy.shown',
+  level: 'SHOULD',
+  section: '4.2',
+  text: 'A client creates one deployment, and gives the one that the platform answers with to its caller.',
+});
+const shownCheck = check(shown, { needs: DEPLOY.needs }, async (t) => {
+  await using call: Call = await start(t);
+  await call.ended();
+  const seen = call.saw('deployment').map(({ deployment }) => deployment.id);
+  call.must(seen.length === 1 && seen[0] === DEPLOYMENT.id && call.failure === undefined, {
+    expected: `{"saw":"deployment"} once with the id ${DEPLOYMENT.id}, and no error`,
+    actual: `${seen.join(', ')}; ${call.outcome}`,
+  });
+  const times = call.requests.filter(isDeploy).length;
+  call.must(times === 1, { expected: 'one request that creates a deployment', actual: `${times}` });
+});
+
+const parent = requirement({
+  ...SINCE,
+  id: 'client.deploy.parent',
+  level: 'SHOULD',
+  section: '9',
+  clause: '`null` asserts that the device has no current target deployment.',
+  text: 'A client that does not know the current target deployment sends no parent_id, rather than null.',
+});
+const parentCheck = check(parent, DEPLOY, async (t) => {
+  await using call: Call = await start(t);
+  await call.ended();
+  // One that has looked before may know it.
+  const looked = call.requests[0] !== undefined && !isDeploy(call.requests[0]);
+  const body = call.requests.find(isDeploy)?.body ?? '';
+  call.must(looked || !/"parent_id"\s*:\s*null/.test(body), {
+    expected: 'no parent_id, or one that the client has looked up',
+    actual: '"parent_id": null',
+  });
+});
+
+const lost = requirement({
+  ...SINCE,
+  id: 'client.deploy.lost',
+  level: 'INFO',
+  section: '4.2',
+  text: 'What a client does when the answer to its deployment is lost: the specification names no idempotency key.',
+});
+const lostCheck = check(lost, DEPLOY, async (t) => {
+  let created = 0;
+  await using call: Call = await start(t, (asked) => {
+    created += 1;
+    if (created === 1) asked.cut();
+    else asked.answer(200, DEPLOYMENT);
+  });
+  await call.ended();
+  const sent = call.requests.filter(isDeploy);
+  const keys = new Set(sent.map(({ headers }) => headers['idempotency-key']));
+  const marked = keys.size === 1 && !keys.has(undefined) ? ', with one Idempotency-Key' : '';
+  const times = sent.length === 1 ? 'once' : `${sent.length} times${marked}`;
+  const told = call.failure === undefined ? 'no error' : 'an error';
+  t.observe('a deployment whose answer is lost', `sent ${times}, ${told} told`);
+});
+
+export default [shownCheck, parentCheck, lostCheck];

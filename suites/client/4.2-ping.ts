@@ -1,0 +1,160 @@
+/** Section 4.2: how a client pings a device. */
+import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/lists.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { type Answering, Call } from './support/call.ts';
+import { check } from './support/check.ts';
+import type { Client } from './support/context.ts';
+import { about, isPing, platform } from './support/platform.ts';
+import type { Asked } from './support/stage.ts';
+
+const COMMON = { section: '2.5', since: '2026-11-23' } as const;
+const PING = about('ping');
+const MS_PER_NANO = 1e-6;
+
+async function pinged(t: Client, ping?: Answering, variables: Record<string, string> = {}): Promise<Call> {
+  return Call.start(t, { job: 'ping', answer: platform(ping === undefined ? {} : { ping }), variables });
+}
+
+function bodyOf({ body }: Asked): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The timeout of a request; undefined where it names none. */
+const nanosOf = (asked: Asked | undefined): unknown =>
+  asked === undefined ? undefined : bodyOf(asked)?.['timeout_nanos'];
+
+const answer = requirement({
+  ...COMMON,
+  id: 'client.ping.answer',
+  level: 'MUST',
+  clause: 'A success outcome is reported as `success`.',
+  text: 'A client gives code and round_trip_nanos of the answer to its caller.',
+});
+const answerCheck = check(answer, { needs: PING.needs }, async (t) => {
+  const roundTrip = 7_654_321;
+  await using call: Call = await pinged(t, (asked) =>
+    asked.answer(200, { code: 'success', round_trip_nanos: roundTrip }),
+  );
+  await call.ended();
+  const [pong] = call.saw('pong');
+  call.must(pong?.code === 'success' && pong.round_trip_nanos === roundTrip && call.failure === undefined, {
+    expected: `{"saw":"pong","code":"success","round_trip_nanos":${roundTrip}} and no error`,
+    actual: pong === undefined ? call.outcome : `${JSON.stringify(pong)}; ${call.outcome}`,
+  });
+});
+
+const body = requirement({
+  ...COMMON,
+  id: 'client.ping.body',
+  level: 'MUST',
+  section: '4.2',
+  clause: 'Body: JSON object with `timeout_nanos` (integer, at most 10 seconds expressed in nanoseconds).',
+  text: 'A client pings with a JSON object as body, and says so by Content-Type: application/json.',
+});
+const bodyCheck = check(body, PING, async (t) => {
+  await using call: Call = await pinged(t);
+  await call.ended();
+  const asked = call.requests.find(isPing);
+  const type = asked?.headers['content-type'] ?? 'none';
+  call.must(asked !== undefined && bodyOf(asked) !== undefined && /^application\/json *(;|$)/i.test(type), {
+    expected: 'a JSON object, with Content-Type: application/json',
+    actual: `Content-Type: ${type}, ${JSON.stringify(asked?.body.slice(0, 200))}`,
+  });
+});
+
+const timeout = requirement({
+  ...COMMON,
+  id: 'client.ping.timeout',
+  level: 'MUST',
+  clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
+  text: 'The timeout_nanos that a client sends of its own accord is an integer, above 0 and at most 10 seconds.',
+});
+const timeoutCheck = check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => {
+  await using call: Call = await pinged(t);
+  await call.ended();
+  expectNanos(call);
+});
+
+/** Whether it must be sent is not shown. */
+function expectNanos(call: Call): void {
+  const wrong = call.requests.filter(isPing).find((asked) => {
+    const nanos = nanosOf(asked);
+    if (nanos === undefined) return false;
+    return !(Number.isInteger(nanos) && Number(nanos) > 0 && Number(nanos) <= PING_TIMEOUT_MAXIMUM_NANOS);
+  });
+  call.must(wrong === undefined, {
+    expected: `timeout_nanos above 0, at most ${PING_TIMEOUT_MAXIMUM_NANOS}, or none`,
+    actual: JSON.stringify(nanosOf(wrong)),
+  });
+}
+
+const longest = requirement({
+  ...COMMON,
+  id: 'client.ping.longest',
+  level: 'SHOULD',
+  clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
+  text: 'A client whose caller wants to wait for longer than 10 seconds sends no more than that, or tells an error.',
+});
+const MINUTE_NANOS = 60_000_000_000;
+const longestCheck = check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
+  await using call: Call = await pinged(t, undefined, { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) });
+  // One that refuses it asks for nothing.
+  await call.until(() => call.requests.find(isPing));
+  if (call.over && call.requests.length === 0 && call.failure !== undefined) return;
+  await call.ended();
+  expectNanos(call);
+});
+
+const patience = requirement({
+  ...COMMON,
+  id: 'client.ping.patience',
+  level: 'SHOULD',
+  clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
+  text: 'A client waits for the answer as long as it let the platform wait for the device.',
+});
+/** Before that time is over: what is on its way then is a question of milliseconds. */
+const SHARE = 0.8;
+const patienceCheck = check(patience, { ...PING, slow: true }, async (t) => {
+  await using call: Call = await pinged(t, (asked) => {
+    const nanos = Number(nanosOf(asked) ?? 0) || 0;
+    const lateMs = Math.min(nanos, PING_TIMEOUT_MAXIMUM_NANOS) * MS_PER_NANO * SHARE;
+    const answerLate = (): void => {
+      if (!asked.closed) asked.answer(200, { code: 'success', round_trip_nanos: 1 });
+    };
+    // A client that gives up before is not waited for.
+    setTimeout(answerLate, lateMs).unref();
+  });
+  await call.ended();
+  const nanos = nanosOf(call.requests.find(isPing));
+  const first = call.requests.find(isPing);
+  call.must(call.saw('pong')[0]?.code === 'success' && first?.endedAt !== undefined, {
+    expected: `the answer, after ${SHARE * 100} % of the timeout_nanos that it sent (${String(nanos)})`,
+    actual: call.outcome,
+  });
+});
+
+const unknownCode = requirement({
+  ...COMMON,
+  id: 'client.ping.unknown-code',
+  level: 'SHOULD',
+  clause: 'Other code values: not shown.',
+  text: 'A code other than success is given to the caller or told as an error, and never as success.',
+});
+const unknownCodeCheck = check(unknownCode, PING, async (t) => {
+  const code = 'device_on_the_moon';
+  await using call: Call = await pinged(t, (asked) => asked.answer(200, { code }));
+  await call.ended();
+  const [pong] = call.saw('pong');
+  call.must(pong === undefined ? call.failure !== undefined : pong.code === code, {
+    expected: `{"saw":"pong","code":"${code}"} or an error`,
+    actual: pong === undefined ? call.outcome : JSON.stringify(pong),
+  });
+});
+
+export default [answerCheck, bodyCheck, timeoutCheck, longestCheck, patienceCheck, unknownCodeCheck];

@@ -1,0 +1,90 @@
+/** Section 5: the API key of the Platform API. */
+import { requirement } from '../../harness/runner/define.ts';
+import { Call } from './support/call.ts';
+import { check } from './support/check.ts';
+import { about, errorOf, IS_ASKED, itemsFrom, PLATFORM_JOBS, pages, platform } from './support/platform.ts';
+import { type Asked, Stage } from './support/stage.ts';
+
+const SECTION = { section: '5', since: '2026-11-23' } as const;
+const KEY = 'x-api-key';
+
+const sent = requirement({
+  ...SECTION,
+  id: 'client.key.sent',
+  level: 'MUST',
+  clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
+  text: 'Every request to the Platform API has the API key in X-API-Key, and not in its address.',
+});
+const sentChecks = PLATFORM_JOBS.map((job) =>
+  check(sent, { ...about(job), aspect: job }, async (t) => {
+    // A list of several pages: the first request is not every one.
+    const answer = platform({ list: pages(itemsFrom(1, 230)) });
+    await using call: Call = await Call.start(t, { job, answer });
+    await call.ended();
+    const without = call.requests.find(({ headers }) => headers[KEY] !== call.secret);
+    call.must(without === undefined, {
+      expected: 'X-API-Key with the key on every request',
+      actual: `${without?.method} ${without?.path} with ${without?.headers[KEY] === undefined ? 'none' : 'another one'}`,
+    });
+    const shown = call.requests.some(({ query, path }) => `${path}?${query}`.includes(call.secret));
+    t.should(!shown, { expected: 'no key in the address, which servers log', actual: 'the key in the address' });
+  }),
+);
+
+const elsewhere = requirement({
+  ...SECTION,
+  id: 'client.key.elsewhere',
+  level: 'SHOULD',
+  text: 'A client that is led to another host does not send the API key there.',
+});
+const elsewhereChecks = (['list', 'ping'] as const).map((job) =>
+  check(
+    elsewhere,
+    { ...about(job), aspect: job, premises: [...about(job).premises, `${sent.id}.${job}`] },
+    async (t) => {
+      const seen: string[] = [];
+      let whole: Call | undefined;
+      const other = await Stage.open(
+        { host: '127.0.0.2' },
+        {
+          tell: (who, what) => whole?.timeline.tell(who, `${what} (at the other host)`),
+          request: (asked) => {
+            seen.push(JSON.stringify([asked.headers, asked.path, asked.query.toString(), asked.body]));
+            if (whole !== undefined) void platform()(asked, whole);
+          },
+          changed: () => {},
+        },
+      ).catch(() => t.notApplicable('this machine has no other loopback address'));
+      await using _ = other;
+      const lead = (asked: Asked): void =>
+        asked.answer(307, '', { location: `${other.origin}${asked.path}?${asked.query}` });
+      await using call: Call = await Call.start(t, { job, answer: platform({ [job]: lead }) });
+      whole = call;
+      await call.ended();
+      call.must(!seen.some((said) => said.includes(call.secret)), {
+        expected: 'no API key at another host',
+        actual: 'the API key, at the host that a redirection named',
+      });
+    },
+  ),
+);
+
+const printed = requirement({
+  ...SECTION,
+  id: 'client.key.printed',
+  level: 'SHOULD',
+  text: 'A client writes the API key neither to its output nor to its errors, also when the key is refused.',
+});
+const printedChecks = PLATFORM_JOBS.map((job) =>
+  check(printed, { ...about(job), aspect: job }, async (t) => {
+    const refuse = (asked: Asked): void => asked.answer(401, errorOf('unauthorized'));
+    for (const answer of [platform(), platform({ [job]: refuse })]) {
+      await using call: Call = await Call.start(t, { job, answer });
+      await call.ended();
+      const asked = call.requests.some(IS_ASKED[job]);
+      call.must(!asked || !call.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
+    }
+  }),
+);
+
+export default [...sentChecks, ...elsewhereChecks, ...printedChecks];

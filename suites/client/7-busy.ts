@@ -1,0 +1,112 @@
+/** Section 7: what a client does when the platform is busy. Statuses and rate limits are not shown: RFC 6585 and RFC 9110 are. */
+import { runningMs } from '../../harness/common/patience.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { Call } from './support/call.ts';
+import { check } from './support/check.ts';
+import {
+  about,
+  errorOf,
+  expectItems,
+  IS_ASKED,
+  itemsFrom,
+  pageOf,
+  pages,
+  platform,
+  window,
+} from './support/platform.ts';
+import type { Asked } from './support/stage.ts';
+
+const SECTION = { level: 'SHOULD', section: '7', since: '2026-11-23' } as const;
+/** Clocks and timers differ by milliseconds. */
+const TOLERANCE_MS = 150;
+const ASKED_FOR = 2;
+/** A date has no parts of a second. */
+const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
+
+const retryAfter = requirement({
+  ...SECTION,
+  id: 'client.busy.retry-after',
+  text: 'A client that is answered 429 or 503 with Retry-After does not ask again before that time, or gives up with an error.',
+});
+const BUSY = [
+  { aspect: '429', job: 'list', status: 429, after: () => String(ASKED_FOR) },
+  { aspect: '503', job: 'list', status: 503, after: () => String(ASKED_FOR) },
+  { aspect: 'date', job: 'list', status: 503, after: () => dateIn(ASKED_FOR) },
+  { aspect: 'ping', job: 'ping', status: 429, after: () => String(ASKED_FOR) },
+] as const;
+const few = itemsFrom(1, 3);
+const retryAfterChecks = BUSY.map(({ aspect, job, status, after }) =>
+  check(retryAfter, { ...about(job), aspect }, async (t) => {
+    let refused: Asked | undefined;
+    const refuseOnce = (asked: Asked, call: Call): void => {
+      if (refused !== undefined) return void platform({ list: pages(few) })(asked, call);
+      refused = asked;
+      asked.answer(status, errorOf('busy'), { 'retry-after': after() });
+    };
+    await using call: Call = await Call.start(t, { job, answer: platform({ [job]: refuseOnce }) });
+    await call.ended();
+    const [first, second] = call.requests.filter(IS_ASKED[job]);
+    if (first !== undefined && second !== undefined) {
+      const waitedMs = second.at - (first.endedAt ?? second.at);
+      call.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
+        expected: `no request within ${ASKED_FOR} s after ${status} with Retry-After`,
+        actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
+      });
+    }
+    call.must(call.failure !== undefined || call.saw(job === 'list' ? 'item' : 'pong').length > 0, {
+      expected: 'the result, or an error',
+      actual: call.outcome,
+    });
+  }),
+);
+
+const hammering = requirement({
+  ...SECTION,
+  id: 'client.busy.hammering',
+  text: 'A client whose requests are all answered 429 waits between them, or gives up with an error.',
+});
+const WINDOW_MS = 3000;
+/** Every tenth of a second would still do. */
+const MOST = 30;
+const hammeringCheck = check(hammering, about('list'), async (t) => {
+  // Not counting the time in which this process is held up, and answers nobody.
+  let until = Number.POSITIVE_INFINITY;
+  const refused: Asked[] = [];
+  const answer = platform({
+    list: (asked) => {
+      if (refused.length === 0) until = runningMs() + WINDOW_MS;
+      if (runningMs() > until || refused.length > MOST) return asked.answer(200, pageOf(asked, few));
+      refused.push(asked);
+      asked.answer(429, errorOf('too_many_requests'));
+    },
+  });
+  await using call: Call = await Call.start(t, { job: 'list', answer });
+  await call.ended();
+  call.must(refused.length <= MOST, {
+    expected: `at most ${MOST} requests in ${WINDOW_MS / 1000} s that are all answered 429`,
+    actual: `${refused.length} and more`,
+  });
+  if (call.failure === undefined) expectItems(call, few);
+});
+
+const resumes = requirement({
+  ...SECTION,
+  id: 'client.busy.resumes',
+  text: 'A client that is answered 503 on a later page asks for that page again, or tells an error: no item is lost.',
+});
+const resumesCheck = check(resumes, { ...about('list'), premises: ['client.pages.next'] }, async (t) => {
+  const all = itemsFrom(1, 230);
+  let refused = false;
+  const answer = platform({
+    list: (asked) => {
+      if (refused || window(asked).offset === 0) return asked.answer(200, pageOf(asked, all));
+      refused = true;
+      asked.answer(503, errorOf('unavailable'), { 'retry-after': '1' });
+    },
+  });
+  await using call: Call = await Call.start(t, { job: 'list', answer });
+  await call.ended();
+  if (call.failure === undefined) expectItems(call, all);
+});
+
+export default [...retryAfterChecks, hammeringCheck, resumesCheck];

@@ -1,0 +1,129 @@
+/** Section 7: what a client tells its caller when it is refused, whatever the body. The shape of errors is not shown. */
+import { requirement } from '../../harness/runner/define.ts';
+import { type Answering, Call, type CallJob } from './support/call.ts';
+import { check } from './support/check.ts';
+import type { Client } from './support/context.ts';
+import { about, errorOf, expectFailure, itemsFrom, pageOf, platform, window } from './support/platform.ts';
+import type { Asked } from './support/stage.ts';
+
+const SECTION = { section: '7', since: '2026-11-23' } as const;
+/** No client asks again after it. */
+const FORBIDDEN = 403;
+
+const told = requirement({
+  ...SECTION,
+  id: 'client.errors.told',
+  level: 'SHOULD',
+  text: 'A client whose request is refused tells an error: by a line, or by an exit code other than 0.',
+});
+const refuse: Answering = (asked) => asked.answer(FORBIDDEN, errorOf('forbidden'));
+const toldChecks = (['list', 'ping', 'deploy', 'current'] as const).map((job: CallJob & keyof typeof REFUSED) =>
+  check(told, { ...about(job), aspect: job }, async (t) => {
+    await using call: Call = await Call.start(t, { job, answer: REFUSED[job] });
+    await call.ended();
+    expectFailure(call, `${FORBIDDEN}`);
+    const [result] = [...call.saw('pong'), ...call.saw('item'), ...call.saw('deployment')];
+    call.must(result === undefined, { expected: 'no result', actual: JSON.stringify(result) });
+  }),
+);
+const REFUSED = {
+  list: platform({ list: refuse }),
+  ping: platform({ ping: refuse }),
+  deploy: platform({ deploy: refuse }),
+  current: refuse,
+} as const;
+
+const AFTER_TOLD = { needs: ['list'], premises: [...about('list').premises, `${told.id}.list`] } as const;
+
+const bodies = requirement({
+  ...SECTION,
+  id: 'client.errors.bodies',
+  level: 'SHOULD',
+  text: 'A client tells an error in the same way whatever the body of the answer is, and with the status that was sent.',
+});
+const HTML = '<!doctype html><title>403 Forbidden</title><h1>403 Forbidden</h1>';
+const BODIES: readonly (readonly [name: string, body: string, type?: string])[] = [
+  ['a page of HTML', HTML, 'text/html'],
+  ['no body', ''],
+  ['JSON that breaks off', '{"error":{"code":"forbid'],
+  ['null', 'null'],
+  ['an error that is text', '{"error":"forbidden"}'],
+  ['an error in an error', '{"error":{"error":{"code":{"of":[403]},"message":null}},"message":{"text":[]}}'],
+];
+const bodiesCheck = check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
+  const usual = await tells(t, (asked) => asked.answer(FORBIDDEN, errorOf('forbidden')));
+  for (const [name, body, type] of BODIES) {
+    const headers = type === undefined ? {} : { 'content-type': type };
+    await tells(t, (asked) => asked.answer(FORBIDDEN, body, headers), { usual, name });
+  }
+});
+
+/** How the client tells of an answer. `usual`: how it told of the error body that published implementations have. */
+async function tells(
+  t: Client,
+  list: Answering,
+  { usual, name = '' }: { usual?: string; name?: string } = {},
+): Promise<string> {
+  await using call: Call = await Call.start(t, { job: 'list', answer: platform({ list }) });
+  await call.ended();
+  expectFailure(call, `${FORBIDDEN} with ${name}`);
+  const how = call.failure ?? '';
+  call.must(usual === undefined || usual === how, {
+    expected: `${FORBIDDEN} with ${name} told by ${usual}, as with an error in JSON`,
+    actual: `told by ${how}; ${call.outcome}`,
+  });
+  const status = call.saw('error')[0]?.status;
+  call.must(status === undefined || status === null || status === FORBIDDEN, {
+    expected: `the status ${FORBIDDEN}, or none`,
+    actual: `${status}`,
+  });
+  return how;
+}
+
+const garbage = requirement({
+  ...SECTION,
+  id: 'client.errors.garbage',
+  level: 'SHOULD',
+  text: 'A list whose page is no list (a page of HTML, JSON that breaks off, a torn connection) is told as an error, not as its end.',
+});
+const GARBAGE: readonly (readonly [name: string, answer: (asked: Asked) => unknown])[] = [
+  [
+    'a page of HTML',
+    (asked) => asked.answer(200, '<!doctype html><title>Please log in</title>', { 'content-type': 'text/html' }),
+  ],
+  ['no body', (asked) => asked.answer(200, '')],
+  ['JSON that breaks off', (asked) => asked.answer(200, torn(asked))],
+  ['a connection that is torn', (asked) => asked.tear(200, torn(asked), { 'content-length': '100000' })],
+];
+const torn = (asked: Asked): string => JSON.stringify(pageOf(asked, itemsFrom(1, 3))).slice(0, -30);
+const garbageCheck = check(garbage, AFTER_TOLD, async (t) => {
+  for (const [name, answer] of GARBAGE) {
+    await using call: Call = await Call.start(t, {
+      job: 'list',
+      answer: platform({ list: (asked) => void answer(asked) }),
+    });
+    await call.ended();
+    expectFailure(call, `a page that is ${name}`);
+  }
+});
+
+const laterPage = requirement({
+  ...SECTION,
+  id: 'client.errors.later-page',
+  level: 'SHOULD',
+  text: 'A list that is refused after its first page is told as an error, not as complete.',
+});
+const laterPageCheck = check(laterPage, AFTER_TOLD, async (t) => {
+  const all = itemsFrom(1, 230);
+  const answer = platform({
+    list: (asked, call) => {
+      if (window(asked).offset === 0) asked.answer(200, pageOf(asked, all));
+      else void refuse(asked, call);
+    },
+  });
+  await using call: Call = await Call.start(t, { job: 'list', answer });
+  await call.ended();
+  expectFailure(call, `${FORBIDDEN} on the second page`);
+});
+
+export default [...toldChecks, bodiesCheck, garbageCheck, laterPageCheck];

@@ -1,0 +1,209 @@
+/** Section 8: how a client pages through a list of the Platform API. */
+import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
+import { LIST_LIMITS } from '../../harness/contract/lists.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import { Call, type CallOptions } from './support/call.ts';
+import { check } from './support/check.ts';
+import type { Client } from './support/context.ts';
+import {
+  about,
+  expectItems,
+  isList,
+  itemsFrom,
+  type PagesOptions,
+  pageOf,
+  pages,
+  platform,
+  window,
+} from './support/platform.ts';
+
+const SINCE = { since: '2026-11-23' } as const;
+const RULE = {
+  ...SINCE,
+  section: '8',
+  clause: 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.',
+} as const;
+const LIST = about('list');
+/** More than two pages of any size. */
+const all = itemsFrom(1, 230);
+
+const list = (t: Client, answer: CallOptions['answer'], variables: Record<string, string> = {}): Promise<Call> =>
+  Call.start(t, { job: 'list', answer, variables });
+
+/** Lists all that a platform shows of `shown`, and expects each item once. */
+async function expectAll(t: Client, options: PagesOptions = {}, variables: Record<string, string> = {}): Promise<void> {
+  await using call: Call = await list(t, platform({ list: pages(all, options) }), variables);
+  await call.ended();
+  expectItems(
+    call,
+    all.filter((_, index) => options.hidden?.(index) !== true),
+  );
+}
+
+const items = requirement({
+  ...SINCE,
+  id: 'client.pages.items',
+  level: 'MUST',
+  section: '2.6',
+  clause: 'Items of the page; length is at most `limit`; each item has its own `object` and `id`.',
+  text: 'A client gives each item of a list to its caller once, and ends.',
+});
+const itemsCheck = check(items, { needs: LIST.needs }, async (t) => {
+  const few = itemsFrom(1, 3);
+  await using call: Call = await list(t, platform({ list: pages(few) }));
+  await call.ended();
+  expectItems(call, few);
+});
+
+const next = requirement({
+  ...RULE,
+  id: 'client.pages.next',
+  level: 'MUST',
+  text: 'A client asks for page after page, each at offset + limit of the one before, until has_more is false.',
+});
+const nextCheck = check(next, LIST, async (t) => {
+  await using call: Call = await list(t, platform({ list: pages(all) }));
+  await call.ended();
+  expectItems(call, all);
+  const asked = call.requests.filter(isList).map((each) => window(each));
+  const [{ limit } = { limit: 0 }] = asked;
+  const stray = asked.find((each) => each.limit !== limit || each.offset % limit !== 0);
+  call.must(stray === undefined, {
+    expected: `each page with the same limit (${limit}), at multiples of it`,
+    actual: `limit ${stray?.limit}, offset ${stray?.offset}`,
+  });
+  const beyond = asked.filter(({ offset }) => offset >= all.length).length;
+  t.observe('pages that are asked for beyond has_more: false', beyond === 0 ? 'none' : 'some');
+});
+
+const NEXT = { ...LIST, premises: [...LIST.premises, next.id] } as const;
+
+const hasMore = requirement({
+  ...RULE,
+  id: 'client.pages.has-more',
+  level: 'MUST',
+  text: 'A client goes by has_more and limit, whatever the number of items in a page.',
+});
+const shortCheck = check(hasMore, { ...NEXT, aspect: 'short' }, (t) =>
+  expectAll(t, { hidden: (index) => index % 3 === 1 }),
+);
+const emptyCheck = check(hasMore, { ...NEXT, aspect: 'empty' }, (t) =>
+  expectAll(t, { hidden: (index) => index >= 100 && index < 200 }),
+);
+
+const full = requirement({
+  ...RULE,
+  id: 'client.pages.full',
+  level: 'MUST',
+  text: 'A client ends after a last page that is full.',
+});
+const fullCheck = check(full, NEXT, async (t) => {
+  // Of any limit that divides 200.
+  const even = itemsFrom(1, 200);
+  await using call: Call = await list(t, platform({ list: pages(even) }));
+  await call.ended();
+  expectItems(call, even);
+});
+
+const clamped = requirement({
+  ...RULE,
+  id: 'client.pages.clamped',
+  level: 'MUST',
+  section: '2.6',
+  clause: 'Effective page size after clamping.',
+  text: 'A client that asks for more than a page can hold goes on at offset + the limit that the page names.',
+});
+/** Above the maximum, for a client whose caller can choose. */
+const clampedCheck = check(clamped, NEXT, (t) => expectAll(t, {}, { [CLIENT_VARIABLES.limit]: '500' }));
+
+const lowered = requirement({
+  ...RULE,
+  id: 'client.pages.lowered',
+  level: 'SHOULD',
+  text: `A client goes by the limit that the page names, also where a platform has a lower maximum than ${LIST_LIMITS.limitMaximum}.`,
+});
+const loweredCheck = check(lowered, NEXT, (t) => expectAll(t, { maximum: 7 }));
+
+const moving = requirement({
+  ...RULE,
+  id: 'client.pages.moving',
+  level: 'SHOULD',
+  text: 'A client lists what is there from first to last, and ends without an error, while other items come and go.',
+});
+const growsCheck = check(moving, { ...NEXT, aspect: 'grows' }, async (t) => {
+  let now = all;
+  const answer = platform({
+    list: (asked) => {
+      asked.answer(200, pageOf(asked, now));
+      // A newer item comes first, and moves all others by one.
+      if (now === all) now = [...itemsFrom(1000, 1), ...all];
+    },
+  });
+  await using call: Call = await list(t, answer);
+  await call.ended();
+  const seen = new Set(call.saw('item').map(({ item }) => item.id));
+  const missing = all.filter(({ id }) => !seen.has(id));
+  call.must(missing.length === 0 && call.failure === undefined, {
+    expected: `each of ${all.length} items at least once, and no error`,
+    actual: `without ${missing.length} of them; ${call.outcome}`,
+  });
+});
+const shrinksCheck = check(moving, { ...NEXT, aspect: 'shrinks' }, async (t) => {
+  let now = all;
+  const answer = platform({
+    list: (asked) => {
+      asked.answer(200, pageOf(asked, now));
+      // All others are gone: the next page is empty.
+      if (now === all) now = all.slice(0, window(asked).limit);
+    },
+  });
+  await using call: Call = await list(t, answer);
+  await call.ended();
+  const seen = new Set(call.saw('item').map(({ item }) => item.id));
+  const missing = now.filter(({ id }) => !seen.has(id));
+  call.must(missing.length === 0 && call.failure === undefined, {
+    expected: `the ${now.length} items of the first page, and no error at the empty one after it`,
+    actual: call.outcome,
+  });
+});
+
+const unknown = requirement({
+  ...SINCE,
+  id: 'client.pages.unknown',
+  level: 'SHOULD',
+  section: '2.6',
+  text: 'Members that a client does not know, and values of an enumeration that it does not know, cost no item.',
+});
+const unknownCheck = check(unknown, LIST, async (t) => {
+  const odd = itemsFrom(1, 4).map((item, index) => ({
+    ...item,
+    ...(index === 1 ? { status: 'hibernating', activity_status: 'orbiting' } : {}),
+    ...(index === 2 ? { next_generation: { of: ['members', null, 1e300] }, name: '' } : {}),
+  }));
+  await using call: Call = await list(
+    t,
+    platform({ list: (asked) => asked.answer(200, { cursor: null, meta: { page: 1 }, ...pageOf(asked, odd) }) }),
+  );
+  await call.ended();
+  expectItems(call, odd);
+});
+
+const totalCount = requirement({
+  ...SINCE,
+  id: 'client.pages.total-count',
+  level: 'SHOULD',
+  section: '8',
+  clause: '`total_count` is computed only when `expand=total_count` is given, because counting is costly.',
+  text: 'A client whose caller does not want total_count does not ask for it.',
+});
+const totalCountCheck = check(totalCount, LIST, async (t) => {
+  await using call: Call = await list(t, platform({ list: pages(all) }));
+  await call.ended();
+  const asked = call.requests.find(({ query }) => query.getAll('expand').join().includes('total_count'));
+  call.must(asked === undefined, { expected: 'no expand=total_count', actual: `expand=${asked?.query.get('expand')}` });
+});
+
+export default [
+  ...[itemsCheck, nextCheck, shortCheck, emptyCheck, fullCheck, clampedCheck, loweredCheck],
+  ...[growsCheck, shrinksCheck, unknownCheck, totalCountCheck],
+];

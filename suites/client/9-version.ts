@@ -1,0 +1,50 @@
+/** Section 9: the API version that a client names. */
+import { END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
+import { requirement } from '../../harness/runner/define.ts';
+import type { CheckContext } from '../../harness/runner/types.ts';
+import type { ClientContext } from '../../harness/targets/opened.ts';
+import { Call } from './support/call.ts';
+import { check } from './support/check.ts';
+import { about, itemsFrom, type PlatformJob, pages, platform } from './support/platform.ts';
+
+const COMMON = { since: '2026-11-23' } as const;
+const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
+
+/** Every request names one version in the format of section 9; which one is up to the client. */
+async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob): Promise<void> {
+  const answer = platform({ list: pages(itemsFrom(1, 230)) });
+  await using call: Call = await Call.start(t, { job, answer });
+  await call.ended();
+  const named = call.requests.map(({ headers }) => headers[t.versionHeader.toLowerCase()]);
+  const wrong = named.findIndex((version) => version === undefined || !FORMAT.test(version) || version !== named[0]);
+  call.must(wrong === -1, {
+    expected: `${t.versionHeader}: <YYYY-MM-DD>.<codename>, the same one on every request`,
+    actual: named[wrong] === undefined ? 'none' : `${t.versionHeader}: ${named[wrong]}`,
+  });
+  const ended = END_OF_LIFE_VERSIONS.find((version) => version === named[0]);
+  t.should(ended === undefined, { expected: 'a version that is still supported', actual: `${ended}` });
+}
+
+const ping = requirement({
+  ...COMMON,
+  id: 'client.version.ping',
+  level: 'MUST',
+  section: '4.2',
+  clause: 'Headers: `Content-Type: application/json`, `Service-Version: <version>`, `X-API-Key: <API_KEY>`.',
+  text: 'A ping names the API version that the client was built against.',
+});
+const pingCheck = check(ping, about('ping'), (t) => expectVersion(t, 'ping'));
+
+const sent = requirement({
+  ...COMMON,
+  id: 'client.version.sent',
+  level: 'SHOULD',
+  section: '9',
+  clause: 'The header `Service-Version` carries the API version the client was built against.',
+  text: 'Every request to the Platform API names the API version that the client was built against.',
+});
+const sentChecks = (['list', 'deploy'] as const).map((job) =>
+  check(sent, { ...about(job), aspect: job }, (t) => expectVersion(t, job)),
+);
+
+export default [pingCheck, ...sentChecks];
