@@ -226,3 +226,8 @@ test('no format passes on a giant value', () => {
   expect(pretty.length).toBeLessThan(15_000);
   expect(pretty).toContain('… (10000 characters)');
 });
+
+test('the page says how to decide what an option left out', () => {
+  const coverage = { checks: 5, decided: 1, undecided: [{ checks: 4, why: 'left out by --fast' }] };
+  expect(htmlFormat.document({ ...sampleReport(), coverage })).toContain('run without <code>--fast</code>');
+});

@@ -88,9 +88,16 @@ const SEARCH = html`<form class="search" role="search" hidden><label>Search <inp
 function undecided(report: Report): Markup {
   const { undecided: open } = report.coverage;
   if (open.length === 0) return NOTHING;
+  const how = (why: string, add: string | undefined): Markup => {
+    if (add !== undefined) return html`add <code>${add}</code>`;
+    const option = /^left out by (--\S+)$/.exec(why)?.[1];
+    return option === undefined
+      ? html`<span class="soft">nothing to add</span>`
+      : html`run without <code>${option}</code>`;
+  };
   const rows = open.map(
     ({ checks: number, why, add }) =>
-      html`<tr><td class="n">${number}</td><td>${why}</td><td>${add === undefined ? html`<span class="soft">nothing to add</span>` : html`add <code>${add}</code>`}</td></tr>`,
+      html`<tr><td class="n">${number}</td><td>${why}</td><td>${how(why, add)}</td></tr>`,
   );
   return html`<h2 id="undecided">Not decided, and how to decide it (${open.reduce((sum, { checks: number }) => sum + number, 0)})</h2><table><thead><tr><th scope="col" class="n">checks</th><th scope="col">why</th><th scope="col">how</th></tr></thead><tbody>${rows}</tbody></table>${grouped('Not applicable', report.checks, 'not_applicable')}`;
 }
