@@ -16,7 +16,7 @@ const LIST = 'list';
 const MOST_NEAR = 5;
 
 /** Throws UsageError that names the nearest ones, and the command that lists all; `simulator`: `device` or `platform`. */
-export function findByName<T extends Named>(
+export function findByName<T extends Pick<Named, 'name'>>(
   option: string,
   name: string,
   all: readonly T[],
@@ -78,6 +78,12 @@ export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: K
     if (!(error instanceof ConflictError)) throw error;
     throw new UsageError(`--defect, --variant: ${error.message}, so they cannot be combined`);
   }
+}
+
+/** Names with their summaries, one a line. */
+export function listOf(all: readonly Omit<Named, 'file'>[]): string {
+  const width = Math.max(...all.map(({ name }) => name.length));
+  return all.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
 }
 
 /** Under the sections of the specification, as their files are called. */

@@ -1,8 +1,9 @@
 /** Section 5: the token of a Device API on loopback TCP, its discovery file, and a unix socket, where there is none. */
+
+import { event, frame } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, expectDispatched } from './support/check.ts';
 import type { Client } from './support/context.ts';
-import { event, frame } from './support/events.ts';
 import { Scene } from './support/scene.ts';
 import { Stage } from './support/stage.ts';
 

@@ -1,8 +1,9 @@
 /** Section 6.1: whether the pieces in which a stream arrives make no difference. */
+
+import { event, frame, payload, type SentEvent } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, DISPATCH, expectExactly, FOLLOW } from './support/check.ts';
 import type { Client } from './support/context.ts';
-import { event, frame, payload, type SentEvent } from './support/events.ts';
 import { Scene } from './support/scene.ts';
 
 const boundaries = requirement({

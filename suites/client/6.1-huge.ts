@@ -1,8 +1,9 @@
 /** Section 6.1: an event far larger than usual, whose data is one line or very many. */
+
+import { event, frame, payload, type SentEvent } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, DISPATCH, expectDispatched, FOLLOW } from './support/check.ts';
 import type { Client } from './support/context.ts';
-import { event, frame, payload, type SentEvent } from './support/events.ts';
 import { Scene } from './support/scene.ts';
 
 const MIB = 1024 * 1024;

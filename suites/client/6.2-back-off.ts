@@ -1,10 +1,11 @@
 /** Section 6.2, rule 1, for an agent that is not there: a client comes back, and does not hammer. */
 import { randomBytes } from 'node:crypto';
 import { runningMs } from '../../harness/common/patience.ts';
+import { ASKED_FOR, UNAVAILABLE, UNAVAILABLE_FOR } from '../../harness/contract/situations/answers.ts';
+import { event, frame } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
 import type { Client } from './support/context.ts';
-import { event, frame } from './support/events.ts';
 import { Scene, type SceneOptions } from './support/scene.ts';
 import type { Asked } from './support/stage.ts';
 
@@ -50,7 +51,7 @@ const unavailable = requirement({
 });
 const unavailableCheck = check(unavailable, OPTIONS, async (t) => {
   await using scene: Scene = await cutOff(t);
-  (await scene.request()).answer(503, { error: 'starting' });
+  (await scene.request()).refuse(UNAVAILABLE);
   await expectBack(scene);
 });
 
@@ -86,8 +87,6 @@ const retryAfter = requirement({
   id: 'client.back-off.retry-after',
   text: 'A client that is answered 503 with Retry-After does not come back before that time.',
 });
-/** Seconds. */
-const ASKED_FOR = 4;
 /** Clocks and timers differ by milliseconds. */
 const TOLERANCE_MS = 150;
 const retryAfterCheck = check(
@@ -96,7 +95,7 @@ const retryAfterCheck = check(
   async (t) => {
     await using scene: Scene = await cutOff(t);
     const refused = await scene.request();
-    refused.answer(503, { error: 'starting' }, { 'retry-after': String(ASKED_FOR) });
+    refused.refuse(UNAVAILABLE_FOR);
     const back = await scene.request('the client to come back');
     const waitedMs = back.at - (refused.endedAt ?? back.at);
     scene.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {

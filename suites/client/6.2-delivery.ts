@@ -1,8 +1,10 @@
 /** Section 6.2, rules 1 and 2: whether nothing is lost between a stream and the next one. */
+
+import { event, eventsFrom, frame, frames } from '../../harness/contract/situations/events.ts';
+import { TORN, type TornFrame } from '../../harness/contract/situations/torn.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, DISPATCH, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
 import type { Client } from './support/context.ts';
-import { event, eventsFrom, frame, frames, type SentEvent } from './support/events.ts';
 import { Scene } from './support/scene.ts';
 import type { Asked } from './support/stage.ts';
 
@@ -89,42 +91,23 @@ const torn = requirement({
   clause: 'Delivery is at-least-once',
   text: 'An event whose frame was cut off is not dispatched and is no cursor; it is dispatched when it comes again.',
 });
-type Ending = 'cut' | 'end';
-/** `until`: what of the third frame still came. */
-const tornAfter = (until: (sent: SentEvent) => string, ending: Ending) => async (t: Client) => {
-  await using scene: Scene = await Scene.follow(t);
-  const all = eventsFrom(1001, 4);
-  const [third = event(1003)] = all.slice(2);
-  const stream = await scene.stream();
-  await stream.send(frames(all.slice(0, 2)) + until(third));
-  await expectDispatched(scene, all.slice(0, 2));
-  stream[ending]();
-  const again = await scene.stream();
-  expectCursor(scene, again, '1002');
-  await expectDispatched(scene, all.slice(0, 2));
-  await again.send(frames(all.slice(2)));
-  await expectDispatched(scene, all);
-};
-const withinId = check(
-  torn,
-  { ...OF_CURSOR, aspect: 'id' },
-  tornAfter(() => 'id: 10', 'end'),
-);
-const afterId = check(
-  torn,
-  { ...OF_CURSOR, aspect: 'id-line' },
-  tornAfter(({ id }) => `id: ${id}\n`, 'cut'),
-);
-const withinData = check(
-  torn,
-  { ...OF_CURSOR, aspect: 'data' },
-  tornAfter((sent) => frame(sent).slice(0, 120), 'cut'),
-);
-const afterData = check(
-  torn,
-  { ...OF_CURSOR, aspect: 'data-line' },
-  tornAfter((sent) => frame(sent).slice(0, -1), 'end'),
-);
+const tornAfter =
+  ({ piece, last }: TornFrame) =>
+  async (t: Client) => {
+    await using scene: Scene = await Scene.follow(t);
+    const all = eventsFrom(1001, 4);
+    const [third = event(1003)] = all.slice(2);
+    const stream = await scene.stream();
+    await stream.send(frames(all.slice(0, 2)) + piece(third));
+    await expectDispatched(scene, all.slice(0, 2));
+    stream[last]();
+    const again = await scene.stream();
+    expectCursor(scene, again, '1002');
+    await expectDispatched(scene, all.slice(0, 2));
+    await again.send(frames(all.slice(2)));
+    await expectDispatched(scene, all);
+  };
+const tornChecks = Object.entries(TORN).map(([aspect, each]) => check(torn, { ...OF_CURSOR, aspect }, tornAfter(each)));
 
 const duplicates = requirement({
   id: 'client.delivery.duplicates',
@@ -154,4 +137,4 @@ function expectCursor(scene: Scene, asked: Asked, id: string): void {
   });
 }
 
-export default [reconnectCheck, cursorCheck, bigIdsCheck, withinId, afterId, withinData, afterData, duplicatesCheck];
+export default [reconnectCheck, cursorCheck, bigIdsCheck, ...tornChecks, duplicatesCheck];

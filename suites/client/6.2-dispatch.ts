@@ -1,7 +1,8 @@
 /** Section 6.2, rule 6, and section 9: by what a client dispatches, and what it makes of events that it does not know. */
+
+import { event, frame, payload } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, DISPATCH, expectDispatched, FOLLOW } from './support/check.ts';
-import { event, frame, payload } from './support/events.ts';
 import { Scene } from './support/scene.ts';
 
 const options = { needs: FOLLOW, premises: DISPATCH } as const;

@@ -1,8 +1,8 @@
 /** Section 6.2, rule 3: what heartbeats and their absence mean to a client. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
+import { eventsFrom, frames, HEARTBEAT } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
-import { eventsFrom, frames, HEARTBEAT } from './support/events.ts';
 import { Scene } from './support/scene.ts';
 
 const SINCE = { section: '6.2', since: '2026-11-23' } as const;

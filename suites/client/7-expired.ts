@@ -1,9 +1,10 @@
 /** Section 7: what a client does when its cursor is older than the earliest retained event. */
 import { runningMs } from '../../harness/common/patience.ts';
+import { EXPIRED } from '../../harness/contract/situations/answers.ts';
+import { event, frame } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
 import type { Client } from './support/context.ts';
-import { event, frame } from './support/events.ts';
 import { Scene } from './support/scene.ts';
 import type { Asked } from './support/stage.ts';
 
@@ -16,8 +17,7 @@ const COMMON = {
 } as const;
 
 const dead = event(5);
-const refuse = (asked: Asked): void =>
-  asked.answer(410, { error: { code: 'cursor_expired', message: 'events are gone' } });
+const refuse = (asked: Asked): void => asked.refuse(EXPIRED);
 
 /** A client whose cursor has just been refused with 410. */
 async function expired(t: Client): Promise<Scene> {

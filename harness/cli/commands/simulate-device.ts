@@ -15,9 +15,10 @@ import {
 } from '../../../simulators/device/transport/index.ts';
 import { requireWritableParent } from '../../../simulators/device/transport/transport.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
+import { SITUATIONS } from '../../contract/situations/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
 import { consoleOptions, uiPortOf } from '../console-options.ts';
-import { behaviourAsked, listAsked } from '../find-behaviour.ts';
+import { behaviourAsked, findByName, listAsked, listOf } from '../find-behaviour.ts';
 import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';
 
 const LONGEST_HEARTBEAT_MS = 86_400_000;
@@ -93,6 +94,11 @@ const deviceOptions = {
     type: 'string',
     array: true,
     describe: `Inject a fault: ${Object.keys(FAULTS).join(', ')}; an unknown one shows the syntax of each`,
+    group: WRONG,
+  },
+  scenario: {
+    type: 'string',
+    describe: `Play one of ${Object.keys(SITUATIONS).length} situations of the client suite, and nothing else; list prints them`,
     group: WRONG,
   },
   'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
@@ -216,6 +222,33 @@ function deviceId(id: string): string {
   return id;
 }
 
+/** What a script leaves no room for. */
+const NOT_PLAYED = ['control', 'dir', 'defect', 'variant', 'fault', 'platform', 'ui-port'] as const;
+
+async function playScenario(name: string, args: Arguments): Promise<number> {
+  const all = Object.entries(SITUATIONS).map(([each, { summary }]) => ({ name: each, summary }));
+  if (name === 'list') {
+    process.stdout.write(listOf(all));
+    return EXIT.conformant;
+  }
+  findByName('--scenario', name, all, 'device');
+  const other = NOT_PLAYED.find((option) => args[option] !== undefined) ?? (args.ui ? 'ui' : undefined);
+  if (other !== undefined)
+    throw new UsageError(`--${other}: does not go with --scenario, which plays a script without a robot behind it`);
+  const where = served(args);
+  const { runScenario } = await import('../../../simulators/device/scenario/run.ts');
+  return await orUsage(runScenario(name, SITUATIONS[name] ?? { summary: '', answers: [] }, where));
+}
+
+/** An error about an option names it. */
+async function orUsage(running: Promise<number>): Promise<number> {
+  const { optionOf } = await import('../../../simulators/device/start-error.ts');
+  return await running.catch((error: unknown) => {
+    const option = optionOf(error);
+    throw option === undefined || !(error instanceof Error) ? error : new UsageError(`--${option}: ${error.message}`);
+  });
+}
+
 export const simulateDeviceCommand = command({
   options: deviceOptions,
   examples: [
@@ -226,8 +259,13 @@ export const simulateDeviceCommand = command({
     ],
     ['muster simulate device --socket r.sock --dir r --defect ids-restart-at-one', 'one that is wrong in a known way'],
     ['muster simulate device --socket r.sock --dir r --ui', 'with a page to watch and drive it'],
+    [
+      'muster simulate device --socket r.sock --scenario torn-data',
+      'a stream that is cut off in an event, for a client',
+    ],
   ],
   async run(args) {
+    if (args.scenario !== undefined) return await playScenario(args.scenario, args);
     const list = listAsked(args, KNOWN);
     if (list !== undefined) {
       process.stdout.write(list);
@@ -235,18 +273,12 @@ export const simulateDeviceCommand = command({
     }
     const settings = settingsOf(args);
     const control = await controlOf(args);
-    const [{ runDevice }, { optionOf }] = await Promise.all([
-      import('../../../simulators/device/process/run.ts'),
-      import('../../../simulators/device/start-error.ts'),
-    ]);
+    const { runDevice } = await import('../../../simulators/device/process/run.ts');
     const uiPort = uiPortOf(args);
     const outside = {
       ...(control !== undefined && { control }),
       ...(uiPort !== undefined && { uiPort, deviations: deviations() }),
     };
-    return await runDevice(settings, outside).catch((error: unknown) => {
-      const option = optionOf(error);
-      throw option === undefined || !(error instanceof Error) ? error : new UsageError(`--${option}: ${error.message}`);
-    });
+    return await orUsage(runDevice(settings, outside));
   },
 });

@@ -1,10 +1,10 @@
 /** Clients that keep too few events of a long replay. */
 import { defect } from '../define-client.ts';
 
-const ROOM = 1000;
+const ROOM = 200;
 
 export const defects = [
-  defect('replay-cut-short', 'Takes 1,000 events of a connection.', ['client.delivery.long-replay'], {
+  defect('replay-cut-short', 'Takes 200 events of a connection.', ['client.delivery.long-replay'], {
     stream: ({ isDispatched }) => {
       let left = ROOM;
       return {

@@ -1,7 +1,8 @@
 /** What every check of this suite is given, how a check is declared, and what it rests on. */
+
+import type { SentEvent } from '../../../harness/contract/situations/events.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { ClientContext } from '../../../harness/targets/opened.ts';
-import type { SentEvent } from './events.ts';
 import type { Scene } from './scene.ts';
 
 /** Declares a check of one requirement. */

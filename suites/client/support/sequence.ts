@@ -1,5 +1,5 @@
 /** Events with ids that follow each other, so many that none is kept. */
-import type { SentEvent } from './events.ts';
+import type { SentEvent } from '../../../harness/contract/situations/events.ts';
 
 export class Sequence {
   #last: number;

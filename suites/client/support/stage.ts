@@ -1,6 +1,7 @@
 /** The server of a situation: takes requests of a client, and answers them byte by byte as the check says. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Refusal } from '../../../harness/contract/situations/answers.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -113,6 +114,10 @@ export class Asked {
     this.#tell('server', `${status}, the beginning of its body`);
     await this.send(part);
     this.cut();
+  }
+
+  refuse({ status, body, headers }: Refusal): void {
+    this.answer(status, body, headers);
   }
 
   /** Answers without a stream. */

@@ -1,5 +1,5 @@
 /** Events as a Device API sends them (sections 2.3, 2.4 and 6.1), and their frames as text. */
-import type { DeployedPayload } from '../../../harness/contract/events.ts';
+import type { DeployedPayload } from '../events.ts';
 
 /** An event before it is written. The id is text, since it may be beyond 2^53. */
 export interface SentEvent {
