@@ -1,9 +1,12 @@
 /** The control API over HTTP, on a loopback port or a unix socket (`harness/contract/control.ts`). */
 import { chmodSync } from 'node:fs';
 import http from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
 import { controlRefusal, newControlToken } from '../../common/control-guard.ts';
+import { type Exchange, isHttp1, isLastWord, lastAnswer, statusOf } from '../../common/malformed.ts';
 import { percentDecoded } from '../../common/percent.ts';
 import { type Listener, listening } from '../transport/transport.ts';
 import { listenUnix } from '../transport/unix.ts';
@@ -26,27 +29,29 @@ export interface ControlServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-type Action = (target: ControlTarget, request: http.IncomingMessage, id: string) => Promise<unknown> | unknown;
+type Action = (target: ControlTarget, body: string, id: string) => Promise<unknown> | unknown;
 
 const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['GET', /^\/$/, (target) => target.info()],
-  ['POST', /^\/deployments$/, async (target, request) => target.deploy(await bodyOf(request, controlDeployment))],
-  ['POST', /^\/deployments\/([^/]+)\/remove$/, (target, _request, id) => target.remove(percentDecoded(id))],
-  ['POST', /^\/events$/, async (target, request) => target.publish((await bodyOf(request, controlPublish)).count)],
+  ['POST', /^\/deployments$/, (target, body) => target.deploy(parsed(body, controlDeployment))],
+  ['POST', /^\/deployments\/([^/]+)\/remove$/, (target, _body, id) => target.remove(percentDecoded(id))],
+  ['POST', /^\/events$/, (target, body) => target.publish(parsed(body, controlPublish).count)],
   ['POST', /^\/compact$/, (target) => target.compact()],
   ['GET', /^\/log$/, (target) => target.log()],
-  [
-    'POST',
-    /^\/stop$/,
-    async (target, request) => target.stop((await bodyOf(request, controlStop)).signal ?? 'SIGTERM'),
-  ],
+  ['POST', /^\/stop$/, (target, body) => target.stop(parsed(body, controlStop).signal ?? 'SIGTERM')],
   ['POST', /^\/start$/, (target) => target.start()],
 ];
 
 /** Serves until it is closed. Rejects with the system's error when the address cannot be used. */
 export async function serveControl(target: ControlTarget, where: ControlOption): Promise<ControlServer> {
   const token = 'path' in where ? undefined : (where.token ?? newControlToken());
+  const latest = new WeakMap<Duplex, Exchange>();
   const server = http.createServer((request, response) => {
+    latest.set(request.socket, { request, response });
+    if (!isHttp1(request)) {
+      response.writeHead(505, { Connection: 'close', 'Content-Length': 0 }).end();
+      return;
+    }
     const refusal = token === undefined ? undefined : controlRefusal(request, token);
     if (refusal) {
       const { status, code, message, headers = {} } = refusal;
@@ -61,6 +66,11 @@ export async function serveControl(target: ControlTarget, where: ControlOption):
         send(response, status, { error: { code, params: {}, message } });
       },
     );
+  });
+  server.on('clientError', (error, socket) => {
+    const last = latest.get(socket);
+    if (socket.writable && !(last !== undefined && isLastWord(last))) socket.write(lastAnswer(statusOf(error)));
+    (socket as Socket).destroySoon();
   });
   let listener: Listener | undefined;
   if ('path' in where)
@@ -97,7 +107,9 @@ async function answer(
     throw new ControlError(405, 'method_not_allowed', `${path} answers ${here.map(([method]) => method).join(', ')}`);
   }
   const [, pattern, run] = action;
-  const body = await run(target, request, pattern.exec(path)?.[1] ?? '');
+  // Nothing is done for a request that never becomes whole.
+  const text = await bodyOf(request);
+  const body = await run(target, text, pattern.exec(path)?.[1] ?? '');
   return { status: body === undefined ? 204 : 200, body };
 }
 
@@ -110,7 +122,7 @@ function send(response: http.ServerResponse, status: number, body: unknown): voi
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length }).end(bytes);
 }
 
-async function bodyOf<S extends Shape>(request: http.IncomingMessage, shape: S): Promise<Of<S>> {
+async function bodyOf(request: http.IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
@@ -118,7 +130,10 @@ async function bodyOf<S extends Shape>(request: http.IncomingMessage, shape: S):
     if (size > LARGEST_BODY) throw new ControlError(413, 'too_large', `a body has at most ${LARGEST_BODY} bytes`);
     parts.push(part);
   }
-  const text = Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function parsed<S extends Shape>(text: string, shape: S): Of<S> {
   let value: unknown;
   try {
     value = text === '' ? {} : JSON.parse(text);

@@ -5,7 +5,7 @@
 import type http from 'node:http';
 import type { Socket } from 'node:net';
 import { getBuiltinModule } from 'node:process';
-import { errorCode } from '../log/io.ts';
+import { type Exchange, isHttp1, isLastWord, lastAnswer, statusOf } from '../../common/malformed.ts';
 import type { Entrance } from '../transport/transport.ts';
 
 /** What answers the requests of a connection. */
@@ -18,6 +18,7 @@ interface Connection {
   entrance: Entrance;
   /** What may still be sent on it: answers, the rest of an event stream, or nothing after a refusal. */
   carries: 'answers' | 'stream' | 'nothing';
+  latest?: Exchange;
 }
 
 /** How long a client may go on sending after a malformed request, before the connection is cut. */
@@ -48,17 +49,15 @@ function hub(): http.Server {
   server = createServer({ headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 });
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
-    // Node takes a line without a version for HTTP/0.9, in which all that follows belongs to no request.
-    if (request.httpVersionMajor !== 1) refuse(request.socket, '505 HTTP Version Not Supported');
+    if (connection) connection.latest = { request, response };
+    if (!isHttp1(request)) refuse(request.socket, '505 HTTP Version Not Supported');
     // RFC 9112, section 3.2. Node keeps the first one, and another server may go by the second.
     else if (hostsIn(request.rawHeaders) > 1)
       response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
     else if (connection) connection.handler.handle(request, response, connection.entrance);
     else request.socket.destroy();
   });
-  server.on('clientError', (error, socket) =>
-    refuse(socket as Socket, STATUS[errorCode(error) ?? ''] ?? '400 Bad Request'),
-  );
+  server.on('clientError', (error, socket) => refuse(socket as Socket, statusOf(error)));
   server.on('connect', (_request, socket) => refuse(socket as Socket, '405 Method Not Allowed'));
   // This event starts the timeouts for slow requests; the server itself never listens.
   server.emit('listening');
@@ -76,19 +75,18 @@ function hostsIn(raw: readonly string[]): number {
 function refuse(socket: Socket, status: string): void {
   const connection = connections.get(socket);
   if (connection?.carries === 'nothing') return;
+  if (connection?.latest !== undefined && isLastWord(connection.latest)) {
+    socket.destroySoon();
+    return;
+  }
   if (connection?.carries !== 'answers' || !socket.writable) {
     socket.destroy();
     return;
   }
   connection.carries = 'nothing';
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.end(lastAnswer(status));
   socket.on('error', () => {});
   socket.removeAllListeners('data');
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
-
-const STATUS: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { controlRefusal } from '../../common/control-guard.ts';
 import type { Core } from '../core.ts';
+import { requireHttp1 } from '../http/client-errors.ts';
 import { answerError } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
 import { bodyOf, groupBody, planBody, snapshotBody } from './bodies.ts';
@@ -36,6 +37,7 @@ export async function serveControl(
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
   }) as unknown as FastifyInstance;
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, () => {}));
+  requireHttp1(app);
   app.addHook('onRequest', async (request, reply) => refuseOthers(request, reply, token));
   // Many clients name the type of a body that they do not send.
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => parseJson(text, done));

@@ -1,7 +1,10 @@
 /** Answers to what is no HTTP request: bad framing, headers that are too large, a request that never ends. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { isHttp1 } from '../../common/malformed.ts';
 import type { Core } from '../core.ts';
+import { PlatformError } from '../ports.ts';
 
 const REFUSALS: Readonly<Record<string, { status: number; code: string; message: string }>> = {
   HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', message: 'the request headers are too large' },
@@ -33,4 +36,12 @@ export function answerClientError(core: Core, error: Error, socket: Socket): voi
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+}
+
+/** Refuses requests of other versions, before their credentials are looked at. */
+export function requireHttp1(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (isHttp1(request.raw)) done();
+    else done(new PlatformError(505, 'http_version_not_supported', 'requests are of HTTP/1.1'));
+  });
 }

@@ -12,7 +12,7 @@ import type { PlatformFaults } from '../faults.ts';
 import type { KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
-import { answerClientError } from './client-errors.ts';
+import { answerClientError, requireHttp1 } from './client-errors.ts';
 import { answerError } from './errors.ts';
 import { addFaults } from './faults.ts';
 import { serveDocuments } from './openapi.ts';
@@ -58,6 +58,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   }
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, onFailure));
   exchanges?.listenTo(app);
+  requireHttp1(app);
   void app.register(
     (scope, _options, done) => {
       addDelay(scope, core);
