@@ -22,7 +22,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     const { code, stdout } = await fleets.run(
       fleets.words('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n'),
     );
-    expect(stdout).toMatch(/verdict: invalid .*\n.*started late.*--workers/);
+    expect(stdout).toMatch(/verdict: invalid (.|\n)*started late(.|\n)*--workers/);
     expect(code).toBe(98);
   });
 

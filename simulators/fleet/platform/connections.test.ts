@@ -56,6 +56,7 @@ function connectionsTo(origin: string, most: number) {
 
 const until = (what: string, done: () => boolean) =>
   poll(what, () => done() || undefined, { timeoutMs: 20_000, firstPauseMs: 2 });
+const isOpen = (socket: Socket): boolean => !socket.destroyed && !socket.readableEnded;
 const paths = (count: number, name = 'r'): string[] => Array.from({ length: count }, (_, at) => `/${name}${at}`);
 
 describe('the connections of a load generator', () => {
@@ -142,6 +143,17 @@ describe('the connections of a load generator', () => {
     const ends = Promise.allSettled(all);
     await connections.destroy();
     expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+
+  it('closes connections that were opened ahead and never used', async () => {
+    const { origin, sockets, asked, answer } = await silentServer();
+    const { connections, ask } = connectionsTo(origin, 100);
+    const asking = ask('/');
+    await until('the request and the spare connections', () => asked.length === 1 && sockets.size > 4);
+    answer();
+    expect(await asking).toBe(200);
+    await connections.destroy();
+    await until('the end of all connections', () => ![...sockets].some(isOpen));
   });
 });
 

@@ -22,6 +22,7 @@ export interface ConnectionsOptions {
 
 interface Connection {
   client: Client;
+  socket: Socket;
   dead: boolean;
 }
 
@@ -78,7 +79,7 @@ export class Connections implements Sender {
     this.#closed = true;
     const error = new Error('the connections were closed');
     for (const { handler } of [...this.#waiting.splice(0), ...this.#patient.splice(0)]) fail(handler, error);
-    await Promise.all([...this.#open].map(({ client }) => client.destroy()));
+    await Promise.all([...this.#open].map(({ client, socket }) => destroyed(client, socket)));
   }
 
   /** Opens what waits and what is to be spare, a few at a time. */
@@ -128,14 +129,13 @@ export class Connections implements Sender {
         else queueMicrotask(() => callback(null, own));
       },
     });
-    const connection: Connection = { client, dead: false };
+    const connection: Connection = { client, socket, dead: false };
     this.#open.add(connection);
     socket.on('error', () => {});
     socket.once('close', () => this.#drop(connection));
     client.on('drain', () => this.#release(connection));
     if (this.#closed) {
-      socket.destroy();
-      void client.destroy();
+      void destroyed(client, socket);
     } else {
       this.#release(connection);
     }
@@ -157,6 +157,12 @@ export class Connections implements Sender {
     void connection.client.close().catch(() => {});
     if (this.#waiting.length + this.#patient.length > 0) this.#openAhead();
   }
+}
+
+/** A client knows its socket from its first request on. */
+function destroyed(client: Client, socket: Socket): Promise<void> {
+  socket.destroy();
+  return client.destroy();
 }
 
 /** The handlers of this project look at the error alone. */
