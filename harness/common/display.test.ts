@@ -42,4 +42,13 @@ describe('the display', () => {
     display.progress('robots', 5, 10, { nowMs: 7000 });
     expect(on.text).toContain('5/10  1/s, 5 s left');
   });
+
+  it('says once that all is done, where there is no terminal', () => {
+    const on = screen(false);
+    const display = new Display(on, { labels: 9 });
+    display.progress('robots', 9, 10, { nowMs: 0 });
+    display.progress('robots', 10, 10, { nowMs: 100 });
+    display.progress('robots', 10, 10, { nowMs: 9000 });
+    expect(on.text.match(/10\/10/g)).toHaveLength(1);
+  });
 });
