@@ -80,7 +80,7 @@ function meaning(result: FleetResult, outcome: FleetOutcome): string {
     return `${missed.length} of ${wanted.length} thresholds missed: ${missed.map(({ expr }) => expr).join(', ')}`;
   return wanted.length === 0
     ? 'Nothing went wrong; no thresholds were given'
-    : `All ${wanted.length} thresholds met, and every event stream was whole`;
+    : `${wanted.length === 1 ? 'The threshold was met' : `All ${wanted.length} thresholds met`}, and every event stream was whole`;
 }
 
 const GENERATOR = {
