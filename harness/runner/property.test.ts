@@ -93,7 +93,7 @@ describe('properties', () => {
     await run([draws], { runs: 0.1 });
     expect(tried.splice(0)).toEqual([1, 2, 3]);
     await run([draws], { fast: true });
-    expect(tried).toHaveLength(5);
+    expect(tried).toHaveLength(8);
   });
 
   it.for([
