@@ -34,7 +34,7 @@ test.skipIf(process.platform !== 'linux').each(subjects)('check %s, where the ta
   await using server = await nullServer(name, { port: 0 });
   const file = join(folder, `${api}-${name}`);
   await using run = new Running(
-    ['check', api, '--url', server.address, ...CREDENTIALS[api], '--fast', '--patience', '2'],
+    ['check', api, '--url', server.address, ...CREDENTIALS[api], '--patience', '2', '--report', `json=${file}.json`],
     { env: { NODE_OPTIONS: `--import=${pathToFileURL(measure).href}`, MEMORY_FILE: file } },
   );
   const { code } = await run.ended;

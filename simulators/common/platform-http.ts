@@ -97,7 +97,7 @@ export class PlatformHttp {
     sender,
     beforeRetry,
   }: PlatformHttpOptions) {
-    this.#sender = sender ?? pooled({ baseUrl, ca, connections, timeoutMs });
+    this.#sender = sender ?? pooled(baseUrl.origin, { ca, connections, timeoutMs });
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
     this.#beforeRetry = beforeRetry;
   }
@@ -164,16 +164,12 @@ export class PlatformHttp {
 }
 
 /** Requests beyond the connections wait for one. */
-function pooled({
-  baseUrl,
-  ca,
-  connections,
-  timeoutMs,
-}: Required<Pick<PlatformHttpOptions, 'baseUrl' | 'connections' | 'timeoutMs'>> & {
-  ca: PlatformHttpOptions['ca'];
-}): Sender {
-  const pool = new Pool(baseUrl.origin, {
-    connections: connections ?? null,
+function pooled(
+  origin: string,
+  { ca, connections, timeoutMs }: { ca: PlatformHttpOptions['ca']; connections: number; timeoutMs: number },
+): Sender {
+  const pool = new Pool(origin, {
+    connections,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     ...(ca !== undefined && { connect: { ca } }),

@@ -9,7 +9,7 @@ const SINCE = { since: '2026-11-23' } as const;
 const DEPLOY = about('deploy');
 
 const start = (t: Client, deploy?: Answering): Promise<Call> =>
-  Call.start(t, { job: 'deploy', answer: platform(deploy === undefined ? {} : { deploy }) });
+  Call.start(t, { job: 'deploy', answer: platform({ deploy }) });
 
 const shown = requirement({
   ...SINCE,

@@ -12,9 +12,8 @@ const COMMON = { section: '2.5', since: '2026-11-23' } as const;
 const PING = about('ping');
 const MS_PER_NANO = 1e-6;
 
-async function pinged(t: Client, ping?: Answering, variables: Record<string, string> = {}): Promise<Call> {
-  return Call.start(t, { job: 'ping', answer: platform(ping === undefined ? {} : { ping }), variables });
-}
+const start = (t: Client, ping?: Answering, variables: Record<string, string> = {}): Promise<Call> =>
+  Call.start(t, { job: 'ping', answer: platform({ ping }), variables });
 
 function bodyOf({ body }: Asked): Record<string, unknown> | undefined {
   try {
@@ -38,7 +37,7 @@ const answer = requirement({
 });
 const answerCheck = check(answer, { needs: PING.needs }, async (t) => {
   const roundTrip = 7_654_321;
-  await using call: Call = await pinged(t, (asked) =>
+  await using call: Call = await start(t, (asked) =>
     asked.answer(200, { code: 'success', round_trip_nanos: roundTrip }),
   );
   await call.ended();
@@ -58,7 +57,7 @@ const body = requirement({
   text: 'A client pings with a JSON object as body, and says so by Content-Type: application/json.',
 });
 const bodyCheck = check(body, PING, async (t) => {
-  await using call: Call = await pinged(t);
+  await using call: Call = await start(t);
   await call.ended();
   const asked = call.requests.find(isPing);
   const type = asked?.headers['content-type'] ?? 'none';
@@ -76,7 +75,7 @@ const timeout = requirement({
   text: 'The timeout_nanos that a client sends of its own accord is an integer, above 0 and at most 10 seconds.',
 });
 const timeoutCheck = check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => {
-  await using call: Call = await pinged(t);
+  await using call: Call = await start(t);
   await call.ended();
   expectNanos(call);
 });
@@ -103,7 +102,7 @@ const longest = requirement({
 });
 const MINUTE_NANOS = 60_000_000_000;
 const longestCheck = check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
-  await using call: Call = await pinged(t, undefined, { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) });
+  await using call: Call = await start(t, undefined, { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) });
   // One that refuses it asks for nothing.
   await call.until(() => call.requests.find(isPing));
   if (call.over && call.requests.length === 0 && call.failure !== undefined) return;
@@ -121,7 +120,7 @@ const patience = requirement({
 /** Before that time is over: what is on its way then is a question of milliseconds. */
 const SHARE = 0.8;
 const patienceCheck = check(patience, { ...PING, slow: true }, async (t) => {
-  await using call: Call = await pinged(t, (asked) => {
+  await using call: Call = await start(t, (asked) => {
     const nanos = Number(nanosOf(asked) ?? 0) || 0;
     const lateMs = Math.min(nanos, PING_TIMEOUT_MAXIMUM_NANOS) * MS_PER_NANO * SHARE;
     const answerLate = (): void => {
@@ -131,10 +130,9 @@ const patienceCheck = check(patience, { ...PING, slow: true }, async (t) => {
     setTimeout(answerLate, lateMs).unref();
   });
   await call.ended();
-  const nanos = nanosOf(call.requests.find(isPing));
   const first = call.requests.find(isPing);
   call.must(call.saw('pong')[0]?.code === 'success' && first?.endedAt !== undefined, {
-    expected: `the answer, after ${SHARE * 100} % of the timeout_nanos that it sent (${String(nanos)})`,
+    expected: `the answer, after ${SHARE * 100} % of the timeout_nanos that it sent (${String(nanosOf(first))})`,
     actual: call.outcome,
   });
 });
@@ -148,7 +146,7 @@ const unknownCode = requirement({
 });
 const unknownCodeCheck = check(unknownCode, PING, async (t) => {
   const code = 'device_on_the_moon';
-  await using call: Call = await pinged(t, (asked) => asked.answer(200, { code }));
+  await using call: Call = await start(t, (asked) => asked.answer(200, { code }));
   await call.ended();
   const [pong] = call.saw('pong');
   call.must(pong === undefined ? call.failure !== undefined : pong.code === code, {

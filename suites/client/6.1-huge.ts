@@ -1,5 +1,4 @@
 /** Section 6.1: an event far larger than usual, whose data is one line or very many. */
-
 import { event, frame, payload, type SentEvent } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, DISPATCH, expectDispatched, FOLLOW } from './support/check.ts';

@@ -68,6 +68,7 @@ export class Actions {
 
   /** Never rejects: failures are counted, and the messages of the first few are kept. */
   async carryOut(action: Action): Promise<void> {
+    if (!beginsWithRequest(action.kind)) recordLateness(action);
     try {
       await this.#act(action);
     } catch (error) {
@@ -129,7 +130,7 @@ export class Actions {
     const { robot, record, intended } = action;
     const { client } = this.#options;
     const { deviceId, state, disturbances } = robot;
-    if (client === undefined || deviceId === undefined) return late(action);
+    if (client === undefined || deviceId === undefined) return recordLateness(action);
     record.count('ping.attempts');
     record.count('ping.errors', 0);
     const code = await this.#sent(action, 'ping.target.ms', (sending) => client.ping(deviceId, sending));
@@ -172,7 +173,7 @@ export class Actions {
     this.rollouts.states.set(robot.index, 'pending');
     const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
-      if (deviceId === undefined || release === undefined) return late(action);
+      if (deviceId === undefined || release === undefined) return recordLateness(action);
       const deploymentId = await this.#http(action, (client, sending) =>
         client.deploy(deviceId, release, `Roll-out of phase ${index}`, sending),
       );
@@ -217,7 +218,7 @@ export class Actions {
     let at: number | undefined;
     const onSent = (): void => {
       at = monotonicMs();
-      late(action, at);
+      recordLateness(action, at);
     };
     try {
       const answer = await send({ onSent, patient: action.burst });
@@ -225,7 +226,7 @@ export class Actions {
       return answer;
     } finally {
       // What was never sent was late until it was given up.
-      if (at === undefined) late(action);
+      if (at === undefined) recordLateness(action);
     }
   }
 
@@ -257,16 +258,16 @@ export class Actions {
   }
 }
 
-/** Counts the action as begun at `at`, now by default. */
-export function late(
+/** Records how late the action began: at `at`, now by default. */
+function recordLateness(
   { record, intended, burst }: Pick<Action, 'record' | 'intended' | 'burst'>,
   at = monotonicMs(),
 ): void {
   record.time(burst ? 'schedule.burst.ms' : 'schedule.lateness.ms', at - intended);
 }
 
-/** Whether the action begins with a request, which is on its way later than the action. */
-export const sends = (kind: ActionKind): boolean => kind === 'ping' || kind === 'list' || kind === 'rollout';
+/** Whether the action begins with a request: its lateness is recorded when that is sent. */
+const beginsWithRequest = (kind: ActionKind): boolean => kind === 'ping' || kind === 'list' || kind === 'rollout';
 
 function newRow({ robot, index, at }: Action): RolloutRow {
   return {

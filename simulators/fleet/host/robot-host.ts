@@ -13,7 +13,7 @@ import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { type FleetUplinks, fleetUplinks } from '../robot/uplinks.ts';
 import { type ActionStream, scheduleMs, streamsOf } from '../schedule/plan.ts';
 import { Deadlines, runSchedule } from '../schedule/scheduler.ts';
-import { Actions, late, sends } from './actions.ts';
+import { Actions } from './actions.ts';
 import { Canary } from './canary.ts';
 import { clientOf } from './client.ts';
 import { defectsOf } from './defects.ts';
@@ -143,17 +143,15 @@ export class RobotHost implements Host {
       streams: streams.map(({ moments }) => moments),
       signal: this.#abort.signal,
       fire: (number, intended) => {
-        const stream = streams[number] as ActionStream;
+        const { robot: which, kind, burst } = streams[number] as ActionStream;
         const record = this.#metrics.current;
         const turn = turns[number] ?? 0;
         turns[number] = turn + 1;
         const at = intended - epoch;
         outcome.actions += 1;
-        if (trace) outcome.trace.push({ robot: stream.robot, phase: index, kind: stream.kind, at_ms: at });
-        const robot = this.#robotOf(stream.robot);
-        const { kind, burst } = stream;
+        if (trace) outcome.trace.push({ robot: which, phase: index, kind, at_ms: at });
+        const robot = this.#robotOf(which);
         const action = { kind, robot, phase, index, intended, at, turn, record, release, outcome, burst };
-        if (!sends(kind)) late(action);
         if (burst) this.#burst += 1;
         const running = actions.carryOut(action).finally(() => {
           underWay.delete(running);

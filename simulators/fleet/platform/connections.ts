@@ -1,6 +1,6 @@
 /**
  * The connections of a load generator to one platform. Each carries one request at a time, and some are opened ahead of need, so that
- * their number follows the load and no request waits for another's answer. What has to wait all the same is told.
+ * their number follows the load and no request waits for the answer to another. A request that has to wait is counted.
  */
 import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
@@ -41,7 +41,7 @@ export class Connections implements Sender {
   readonly #options: ConnectionsOptions;
   readonly #connect: buildConnector.connector;
   readonly #open = new Set<Connection>();
-  /** The one that was used last is the last, so that those that are not needed end by themselves. */
+  /** The next request takes the last one, which was used most recently; the server closes those at the front that stay unused. */
   readonly #idle: Connection[] = [];
   readonly #waiting: Waiting[] = [];
   /** Patient requests, behind all others. */
@@ -60,7 +60,7 @@ export class Connections implements Sender {
     return this.#open.size + this.#opening;
   }
 
-  /** `patient`: it may wait for a connection without being told of. */
+  /** A `patient` request may wait for a connection; that is not counted. */
   send(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, patient = false): void {
     const connection = this.#idle.pop();
     if (connection !== undefined) {
@@ -106,7 +106,7 @@ export class Connections implements Sender {
     });
   }
 
-  /** Whoever waits longest is told. What was opened ahead of need fails in silence. */
+  /** The oldest request that waits fails. Without one, the connection was opened ahead of need, and its failure is told to nobody. */
   #failOne(error: Error): void {
     const waiting = this.#waiting.shift() ?? this.#patient.shift();
     if (waiting === undefined) return;

@@ -95,7 +95,7 @@ export abstract class Situation implements AsyncDisposable {
     known.set(this.t.start, jobs.set(this.#job, what));
   }
 
-  /** Wakes whoever waits. */
+  /** Wakes the checks that wait for a change. */
   protected announce(): void {
     this.#progress += 1;
     this.#changes.announce();
