@@ -136,7 +136,10 @@ describe.skipIf(CHROMIUM === undefined)(
       await press(page, 'restart');
       await poll(
         'another process',
-        async () => (/^up/.test(await pid()) && (await pid()) !== before) || undefined,
+        async () => {
+          const now = await pid();
+          return (now.startsWith('up') && now !== before) || undefined;
+        },
         soon,
       );
       expect((await robot.api('/health'))?.status).toBe(200);
