@@ -19,17 +19,23 @@ export function parseResponse(
   method: string,
   closed: boolean,
 ): Parsed<{ response: RawResponse; length: number }> {
+  const head = parseHead(bytes);
+  if (head === undefined) return undefined;
+  const { status, headers, length } = head;
+  const body = bodyOf({ status, headers }, bytes.subarray(length), method, closed);
+  if (body === undefined || body === 'malformed') return body;
+  // A copy: the bytes are read over.
+  return { response: { status, headers, body: Buffer.from(body.content) }, length: length + body.length };
+}
+
+/** The head of the first answer in `bytes`, and how many bytes it takes; undefined when it is not whole yet, or no HTTP/1.1. */
+export function parseHead(bytes: Buffer): (Pick<RawResponse, 'status' | 'headers'> & { length: number }) | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
   const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(statusLine)?.[1] ?? Number.NaN);
   if (Number.isNaN(status)) return undefined;
-  const headers = headersOf(lines);
-  const start = end + HEAD_END.length;
-  const body = bodyOf({ status, headers }, bytes.subarray(start), method, closed);
-  if (body === undefined || body === 'malformed') return body;
-  // A copy: the bytes are read over.
-  return { response: { status, headers, body: Buffer.from(body.content) }, length: start + body.length };
+  return { status, headers: headersOf(lines), length: end + HEAD_END.length };
 }
 
 function headersOf(lines: readonly string[]): Record<string, string> {

@@ -68,6 +68,18 @@ it('reads an answer without length when the connection closes', async () => {
   expect(responses[0]?.body.toString()).toBe('all of it');
 });
 
+it('does not wait for the end of an answer whose status is refused', async () => {
+  const http = await talking((socket) => {
+    socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const drip = setInterval(() => socket.write('1\r\n:\r\n'), 1);
+    socket.on('error', () => {}).once('close', () => clearInterval(drip));
+  });
+  const accepts = (status: number): boolean => status >= 400;
+  const { responses, end } = await exchange(http, ['x'], { within, accepts });
+  expect(end).toBe('refused');
+  expect(responses).toMatchObject([{ status: 200, headers: { 'transfer-encoding': 'chunked' } }]);
+});
+
 it('tells hanging up from silence, and keeps what came of an answer', async () => {
   const hangsUp = await talking((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab'));
   const closed = await exchange(hangsUp, ['x'], { within });

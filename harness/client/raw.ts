@@ -7,18 +7,18 @@ import { LONGEST_LINE, runnable } from './curl.ts';
 import { describe, Unfinished } from './errors.ts';
 import type { HttpClient } from './http.ts';
 import { LONGEST_ANSWER } from './pending.ts';
-import { parseResponse, type RawResponse } from './raw-response.ts';
+import { parseHead, parseResponse, type RawResponse } from './raw-response.ts';
 import type { Recorded } from './recorder.ts';
 
 /** How an exchange of bytes ended. */
-export type RawEnd = 'answered' | 'closed' | 'timeout' | 'malformed';
+export type RawEnd = 'answered' | 'refused' | 'closed' | 'timeout' | 'malformed';
 
 /** What came back. */
 export interface RawExchange {
-  /** Whole answers, in order. */
+  /** Whole answers, in order; the last one has no body when it was refused. */
   responses: RawResponse[];
   /**
-   * `answered`: all that were waited for came; `closed`: the server hung up before; `timeout`: nothing more came in time; `malformed`:
+   * `answered`: all that were waited for came; `refused`: the head of an answer has a status that is not accepted; `closed`: the server hung up before; `timeout`: nothing more came in time; `malformed`:
    * the framing of an answer is wrong, or more than 4 MiB came.
    */
   end: RawEnd;
@@ -34,6 +34,8 @@ export interface RawOptions {
   answers?: number;
   /** Methods of the requests, in order, since an answer to HEAD has no body. Default: all GET. */
   methods?: readonly string[];
+  /** An answer with another status ends the exchange at its head: its body may be a stream that never ends. Default: all. */
+  accepts?(status: number): boolean;
 }
 
 /** More than any answer to such a request holds. */
@@ -41,6 +43,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 const ERRORS: Readonly<Record<RawEnd, string | undefined>> = {
   answered: undefined,
+  refused: undefined,
   closed: 'the connection was closed',
   timeout: 'no answer in time',
   malformed: 'the framing of the answer is wrong, or it is larger than 4 MiB',
@@ -84,7 +87,10 @@ export async function exchange(
 }
 
 /** The first of an answer, the end of the connection and the end of patience decides; nothing that comes later changes it. */
-async function readAnswers(socket: Socket, { within, answers = 1, methods = [] }: RawOptions): Promise<RawExchange> {
+async function readAnswers(
+  socket: Socket,
+  { within, answers = 1, methods = [], accepts }: RawOptions,
+): Promise<RawExchange> {
   const responses: RawResponse[] = [];
   const buffer = new Bytes(MOST_BYTES);
   const over = Promise.withResolvers<RawEnd>();
@@ -99,6 +105,11 @@ async function readAnswers(socket: Socket, { within, answers = 1, methods = [] }
       buffer.drop(found.length);
       // 100 Continue and its kin announce an answer; they are none.
       if (found.response.status >= 200) responses.push(found.response);
+    }
+    const begun = responses.length >= answers ? undefined : parseHead(buffer.view());
+    if (begun !== undefined && begun.status >= 200 && accepts?.(begun.status) === false) {
+      responses.push({ status: begun.status, headers: begun.headers, body: Buffer.alloc(0) });
+      over.resolve('refused');
     }
     if (responses.length >= answers) over.resolve('answered');
     else if (closed) over.resolve('closed');

@@ -39,9 +39,12 @@ const robustCheck = check(robust, { sharing: 'shared', premises: STREAM }, (t: D
   }),
 );
 
-async function send(t: Device, { parts, answers = 1, methods = [] }: OddRequest): Promise<RawExchange> {
+async function send(
+  t: Device,
+  { parts, answers = 1, methods = [], accepts = rejected }: OddRequest,
+): Promise<RawExchange> {
   const once = async () => {
-    const result = await rawExchange(t, parts, { answers, methods });
+    const result = await rawExchange(t, parts, { answers, methods, accepts });
     const last = result.responses.at(-1);
     return { result, status: last?.status ?? 0, headers: last?.headers ?? {} };
   };

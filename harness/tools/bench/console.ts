@@ -10,6 +10,7 @@ import { openBrowser } from '../../../simulators/console/testing/browser.ts';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
 import { mapRollouts } from '../../../simulators/fleet/result/rollout-map.ts';
 import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
+import { benchConsoleCost } from './console-cost.ts';
 import { atMost, type Figure, inScratch, median, ofFloor } from './figure.ts';
 
 const ROBOTS = 10_000;
@@ -26,7 +27,7 @@ const VIEW = { width: 1280, height: 900 };
 export async function benchConsole(): Promise<Figure[]> {
   const browser = await openBrowser();
   try {
-    return [...(await pageOfFleet(browser)), ...(await report(browser))];
+    return [...(await pageOfFleet(browser)), ...(await report(browser)), await benchConsoleCost(browser)];
   } finally {
     await browser.close();
   }

@@ -1,15 +1,11 @@
 /** Is a request sent when Muster says that it was? Its own lateness beside the lateness that the target sees on the wire. */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { join } from 'node:path';
-import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { type Figure, inScratch } from './figure.ts';
+import { runFleet } from './fleet-command.ts';
 
-const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 const RATES = [1000, 5000, 10_000, 20_000];
 const WARM_UP_S = 2;
 const MEASURED_S = 6;
@@ -78,34 +74,9 @@ async function arrivalsOf(server: ChildProcess): Promise<number[]> {
   return arrivals;
 }
 
-async function fleet(dir: string, rate: number, port: number): Promise<FleetResult> {
-  const scenario = join(dir, 'scenario.yaml');
+function fleet(dir: string, rate: number, port: number): Promise<FleetResult> {
   const hold = (seconds: number, measured: boolean): string =>
     `  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
-  writeFileSync(
-    scenario,
-    `name: lateness\nuplink: polling\npoll_every: 1h\nsubscribers: 0\nphases:\n  - { do: ramp, over: 1s, measure: false }\n${hold(WARM_UP_S, false)}${hold(MEASURED_S, true)}`,
-  );
-  const out = join(dir, 'out');
-  const given = {
-    robots: 10,
-    workers: 1,
-    platform: `http://127.0.0.1:${port}/beta`,
-    'api-key': 'bench',
-    scenario,
-    out,
-    state: dir,
-  };
-  const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = spawn(process.execPath, [MAIN, 'fleet', ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  await once(child, 'close');
-  try {
-    return JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as FleetResult;
-  } catch (error) {
-    throw new Error(`muster fleet left no result: ${said}`, { cause: error });
-  }
+  const scenario = `name: lateness\nuplink: polling\npoll_every: 1h\nsubscribers: 0\nphases:\n  - { do: ramp, over: 1s, measure: false }\n${hold(WARM_UP_S, false)}${hold(MEASURED_S, true)}`;
+  return runFleet(dir, { robots: 10, port, scenario });
 }

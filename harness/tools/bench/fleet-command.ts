@@ -1,0 +1,46 @@
+/** Runs `muster fleet` as a user does, for benches that measure the shipped command. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
+
+const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+
+interface FleetRun {
+  robots: number;
+  /** Port of the platform's stand-in on 127.0.0.1. */
+  port: number;
+  /** A scenario in YAML. */
+  scenario: string;
+  /** Serves a page, whose address is given to this function. */
+  onPage?(url: string): void;
+}
+
+/** Resolves with the result that the command left in `dir`. Rejects with what the command said when it left none. */
+export async function runFleet(dir: string, { robots, port, scenario, onPage }: FleetRun): Promise<FleetResult> {
+  const [file, out] = [join(dir, 'scenario.yaml'), join(dir, 'out')];
+  writeFileSync(file, scenario);
+  const platform = `http://127.0.0.1:${port}/beta`;
+  const given = { robots, workers: 1, platform, 'api-key': 'bench', scenario: file, out, state: dir };
+  const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  if (onPage !== undefined) words.push('--ui');
+  const child = spawn(process.execPath, [MAIN, 'fleet', ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  let opened = false;
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+    const [, url] = opened ? [] : (/^ui: (\S+)\n/m.exec(said) ?? []);
+    if (url === undefined) return;
+    opened = true;
+    onPage?.(url);
+  });
+  await once(child, 'close');
+  try {
+    return JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as FleetResult;
+  } catch (error) {
+    throw new Error(`muster fleet left no result: ${said}`, { cause: error });
+  }
+}
