@@ -1,7 +1,7 @@
 /** Connections to the target: undici's pool for HTTP, and bare sockets. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { Agent, type Dispatcher } from 'undici';
+import { tls } from '../common/node-tls.ts';
 import { Patience } from '../common/patience.ts';
 import { classify, Unreachable } from './errors.ts';
 
@@ -73,7 +73,7 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
   if (!secure) return { socket: connectTcp({ host, port }), ready: 'connect' };
   // TLS forbids an address as a server name.
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  const socket = connectTls({ host, port, ...servername, ...(ca === undefined ? {} : { ca }) });
+  const socket = tls.connect({ host, port, ...servername, ...(ca === undefined ? {} : { ca }) });
   return { socket, ready: 'secureConnect' };
 }
 

@@ -1,6 +1,5 @@
+import { createRequire } from 'node:module';
 import Type, { type Static, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
-import { Format } from 'typebox/format';
 
 export { guardOf } from './guard.ts';
 
@@ -25,11 +24,21 @@ export interface Shape<T extends TSchema = TSchema> {
 /** The type of the values of a shape. */
 export type Of<S extends Shape> = Static<S['schema']>;
 
+const require = createRequire(import.meta.url);
+
+/** Loaded with the first value that is looked at: a process that looks at none starts 0.1 s of processor earlier. */
+function compile(schema: TSchema): { Check(value: unknown): boolean; Errors(value: unknown): ErrorLike[] } {
+  const { Compile } = require('typebox/compile') as typeof import('typebox/compile');
+  const { Format } = require('typebox/format') as typeof import('typebox/format');
+  Format.Set('date-time', isIso8601);
+  return Compile(schema);
+}
+
 /** Names a schema. The validator is compiled on first use, so that importing the vocabulary costs nothing. */
 export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
-  let compiled: { Check(value: unknown): boolean; Errors(value: unknown): ErrorLike[] } | undefined;
+  let compiled: ReturnType<typeof compile> | undefined;
   const validator = () => {
-    compiled ??= Compile(schema as TSchema);
+    compiled ??= compile(schema);
     return compiled;
   };
   return {
@@ -93,7 +102,6 @@ export function isIso8601(text: string): boolean {
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);
   return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
-Format.Set('date-time', isIso8601);
 
 /** A JSON timestamp (section 2). */
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601 date-time' });

@@ -1,7 +1,8 @@
 /** The jobs that end by themselves: `current` of a Device API, and `list`, `ping` and `deploy` of a Platform API. */
 import { readFileSync } from 'node:fs';
-import { Agent } from 'node:http';
+import type { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { http } from '../../harness/common/node-http.ts';
 import { retryAfterMs } from '../../harness/common/retry-after.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Access, ClientBehaviour, Page, PageAsked, Purpose } from './behaviour.ts';
@@ -60,7 +61,7 @@ class Caller implements Disposable {
 
   constructor(options: CallsOptions) {
     this.#options = options;
-    this.#agent = options.behaviour.calls.keepsAlive && new Agent({ keepAlive: true });
+    this.#agent = options.behaviour.calls.keepsAlive && new http.Agent({ keepAlive: true });
   }
 
   [Symbol.dispose](): void {

@@ -1,7 +1,8 @@
 /** The job `follow`: one stream after the other, until the signal aborts or the client gives up. */
 import { readFileSync } from 'node:fs';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { http } from '../../harness/common/node-http.ts';
 import { retryAfterMs } from '../../harness/common/retry-after.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Block, ClientBehaviour, Interruption } from './behaviour.ts';
@@ -67,7 +68,7 @@ class Follower {
     const headers = asked === undefined ? undefined : this.#options.behaviour.follow.redirected(asked.headers);
     if (response !== undefined && elsewhere !== undefined && headers !== undefined) {
       response.destroy();
-      response = await answerTo(request(elsewhere, { headers, signal: this.#options.signal, agent: false }));
+      response = await answerTo(http.request(elsewhere, { headers, signal: this.#options.signal, agent: false }));
     }
     if (response === undefined) return { status: undefined, retryMs: this.#retryMs, retryAfterMs: undefined };
     const { statusCode: status = 0 } = response;
@@ -106,7 +107,7 @@ class Follower {
     const { path, headers: own } = behaviour.follow.request(`${url.pathname}/events`, this.#cursor);
     const headers = { ...own, ...behaviour.follow.credentials(token) };
     const place = socket === undefined ? { host: url.hostname, port: url.port } : { socketPath: socket };
-    const opening = request({ ...place, path, headers, signal, agent: false });
+    const opening = http.request({ ...place, path, headers, signal, agent: false });
     const silenceMs = behaviour.follow.silenceMs(heartbeatSeconds);
     if (silenceMs !== undefined) opening.setTimeout(silenceMs, () => opening.destroy());
     return { opening, headers };

@@ -1,5 +1,6 @@
 /** One request of a client and its whole answer. */
-import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
+import type { Agent, IncomingHttpHeaders } from 'node:http';
+import { http } from '../../harness/common/node-http.ts';
 import type { Answer } from './behaviour.ts';
 
 export interface Outgoing {
@@ -22,7 +23,7 @@ export function send(
   return new Promise((resolve) => {
     const place = socket === undefined ? { host: url.hostname, port: url.port } : { socketPath: socket };
     const path = `${url.pathname}${url.search}`;
-    const opening = request({ ...place, method, path, headers, signal, agent });
+    const opening = http.request({ ...place, method, path, headers, signal, agent });
     const timer = setTimeout(() => opening.destroy(), withinMs);
     const settle = (received?: Received): void => {
       clearTimeout(timer);

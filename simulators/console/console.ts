@@ -10,8 +10,9 @@
  * Actions are called by `act(name, body)` of `page/follow.ts`; one that rejects shows its message on the page.
  */
 import { randomBytes } from 'node:crypto';
-import http from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { http } from '../../harness/common/node-http.ts';
 import type { Feed } from './feed.ts';
 import { PageFiles, POLICY, type Served } from './files.ts';
 import { refusalOf } from './guard.ts';
@@ -80,8 +81,8 @@ async function answer<D extends object>(
   { feed, actions, page, title }: ConsoleOptions<D>,
   files: PageFiles,
   rest: readonly string[],
-  request: http.IncomingMessage,
-  response: http.ServerResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
 ): Promise<void> {
   const [kind, name = ''] = rest;
   const action = kind === 'actions' && rest.length === 2 && Object.hasOwn(actions, name) ? actions[name] : undefined;
@@ -99,7 +100,7 @@ async function answer<D extends object>(
   else send(response, 200, file);
 }
 
-async function perform(action: Action, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+async function perform(action: Action, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.method !== 'POST' || request.headers['content-type'] !== 'application/json') {
     return json(response, 400, { error: { message: 'an action is a POST of JSON' } });
   }
@@ -111,7 +112,7 @@ async function perform(action: Action, request: http.IncomingMessage, response: 
   }
 }
 
-async function bodyOf(request: http.IncomingMessage): Promise<Record<string, unknown>> {
+async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
@@ -126,9 +127,9 @@ async function bodyOf(request: http.IncomingMessage): Promise<Record<string, unk
   return value as Record<string, unknown>;
 }
 
-const json = (response: http.ServerResponse, status: number, body: unknown): void =>
+const json = (response: ServerResponse, status: number, body: unknown): void =>
   send(response, status, { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) });
 
-function send(response: http.ServerResponse, status: number, { type, bytes }: Served): void {
+function send(response: ServerResponse, status: number, { type, bytes }: Served): void {
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': bytes.length }).end(bytes);
 }

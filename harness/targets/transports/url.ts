@@ -1,7 +1,8 @@
 /** The Device API at a URL, e.g. behind a proxy or in a container with a mapped port. */
-import { rootCertificates } from 'node:tls';
+
 import { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
+import { tls } from '../../common/node-tls.ts';
 import { UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
@@ -80,7 +81,7 @@ export function webAddress(option: string, text: string): string {
 }
 
 /** PEM of `ca` and the system's authorities: naming an authority to TLS replaces those. */
-export const withSystemAuthorities = (ca: string): string => [...rootCertificates, ca].join('\n');
+export const withSystemAuthorities = (ca: string): string => [...tls.rootCertificates, ca].join('\n');
 
 /** The PEM text of `--ca FILE`. Throws UsageError. */
 export function readCa(file: string | undefined): string | undefined {

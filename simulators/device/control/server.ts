@@ -1,8 +1,9 @@
 /** The control API over HTTP, on a loopback port or a unix socket (`harness/contract/control.ts`). */
 import { chmodSync } from 'node:fs';
-import http from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { http } from '../../../harness/common/node-http.ts';
 import { controlDeployment, controlPublish, controlStop } from '../../../harness/contract/control.ts';
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
 import { controlRefusal, newControlToken } from '../../common/control-guard.ts';
@@ -95,10 +96,7 @@ export async function serveControl(target: ControlTarget, where: ControlOption):
   return { address, token, close, [Symbol.asyncDispose]: close };
 }
 
-async function answer(
-  target: ControlTarget,
-  request: http.IncomingMessage,
-): Promise<{ status: number; body: unknown }> {
+async function answer(target: ControlTarget, request: IncomingMessage): Promise<{ status: number; body: unknown }> {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   const here = ACTIONS.filter(([, pattern]) => pattern.test(path));
   const action = here.find(([method]) => method === request.method);
@@ -113,7 +111,7 @@ async function answer(
   return { status: body === undefined ? 204 : 200, body };
 }
 
-function send(response: http.ServerResponse, status: number, body: unknown): void {
+function send(response: ServerResponse, status: number, body: unknown): void {
   if (body === undefined) {
     response.writeHead(status).end();
     return;
@@ -122,7 +120,7 @@ function send(response: http.ServerResponse, status: number, body: unknown): voi
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length }).end(bytes);
 }
 
-async function bodyOf(request: http.IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {

@@ -1,5 +1,6 @@
 /** Plays a situation to a client: answers each request for the stream as the script says, and tells what happens. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { http } from '../../../harness/common/node-http.ts';
 import type { Answer, ScriptedStream, Situation } from '../../../harness/contract/situations/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { referenceBehaviour } from '../behaviour.ts';
@@ -15,7 +16,7 @@ export class ScenarioPlayer implements AsyncDisposable {
   readonly #answers: readonly Answer[];
   readonly #tell: Tell;
   readonly #listeners: DeviceListener[] = [];
-  readonly #server = createServer((request, response) => void this.#take(request, response));
+  readonly #server = http.createServer((request, response) => void this.#take(request, response));
   #requests = 0;
 
   private constructor({ answers }: Situation, tell: Tell) {

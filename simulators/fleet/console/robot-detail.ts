@@ -1,7 +1,7 @@
 /** Looks at one robot: through its Device API, and at the end of its event log. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import http from 'node:http';
 import { join } from 'node:path';
+import { http } from '../../../harness/common/node-http.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { RobotDetail } from '../../console/page/fleet/document.ts';
 import type { FleetLayout } from '../run/fleet.ts';

@@ -1,7 +1,8 @@
 /** Serves the figures of a running fleet to Prometheus, at `GET /metrics`. */
-import { createServer } from 'node:http';
+
 import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
+import { http } from '../../../harness/common/node-http.ts';
 import { COUNTERS, DURATIONS, type Summary } from '../measure/metrics.ts';
 import type { Tick } from '../result/result.ts';
 import { parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
@@ -35,7 +36,7 @@ export async function expose(options: {
   read(): Exposed;
 }): Promise<Exposition> {
   const { registry, update } = meters(options.labels ?? {});
-  const server = createServer((request, response) => {
+  const server = http.createServer((request, response) => {
     if (request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404, { 'Content-Type': 'text/plain' }).end('the figures are at /metrics\n');
       return;

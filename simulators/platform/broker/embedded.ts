@@ -5,8 +5,8 @@
  */
 import { type EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
 import { Aedes, type AedesOptions, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
+import { tls } from '../../../harness/common/node-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import type { Broker, BrokerEvents } from './broker.ts';
 import { limitPackets } from './packet-limit.ts';
@@ -126,7 +126,7 @@ function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map
 /** Serves plain TCP or TLS; `sockets` holds the connections that are open. */
 async function listen(aedes: Aedes, sockets: Set<Socket>, options: EmbeddedBrokerOptions): Promise<Server> {
   const accept = (socket: Socket) => limitPackets(aedes.handle(socket.setNoDelay(true)), options.onError);
-  const server = options.tls ? createTlsServer(options.tls, accept) : createTcpServer(accept);
+  const server = options.tls ? tls.createServer(options.tls, accept) : createTcpServer(accept);
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));

@@ -1,6 +1,7 @@
 /** The server of a situation: takes requests of a client, and answers them byte by byte as the check says. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { http } from '../../../harness/common/node-http.ts';
 import type { Refusal } from '../../../harness/contract/situations/answers.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
@@ -158,7 +159,7 @@ export class Stage implements AsyncDisposable {
 
   /** `onRequest` gets every request; `changed` is called when something about one has changed. */
   static async open(at: StagePlace, on: { tell: Tell; request(asked: Asked): void; changed(): void }): Promise<Stage> {
-    const server = createServer((request, response) => {
+    const server = http.createServer((request, response) => {
       const cursor = request.headers['last-event-id'];
       on.tell(
         'client',

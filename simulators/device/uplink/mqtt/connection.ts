@@ -5,8 +5,8 @@
  */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect as connectTls } from 'node:tls';
 import { generate, type Packet } from 'mqtt-packet';
+import { tls as nodeTls } from '../../../../harness/common/node-tls.ts';
 import { networkErrorMessage } from '../../../common/platform-http.ts';
 import { KEEP_ALIVE_SECONDS, type KeepAlive, type KeepAliveMember } from './keep-alive.ts';
 import { readPackets } from './packets.ts';
@@ -187,7 +187,7 @@ export class MqttConnection implements KeepAliveMember {
   }
 
   #dial({ host, port, tls, ca }: MqttEndpoint): Socket {
-    if (tls) return connectTls({ host, port, ...(ca !== undefined && { ca }) }).on('data', this.#read);
+    if (tls) return nodeTls.connect({ host, port, ...(ca !== undefined && { ca }) }).on('data', this.#read);
     if (!canShareReadBuffer) return connectTcp({ host, port }).on('data', this.#read);
     const callback = (bytesRead: number) => {
       this.#read(sharedReadBuffer.subarray(0, bytesRead));
