@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { describeCommands } from '../../harness/runner/property.ts';
-import { type DeploymentModel, type DeploymentReality, deploymentCommands } from './models/deployments.ts';
+import { type DeploymentModel, type DeploymentReality, deploymentCommands, REPLACEMENT } from './models/deployments.ts';
 import { check, type Platform } from './support/check.ts';
 import { createDevice } from './support/create.ts';
 import { actOn, createArchivedDeployment, createDeployment } from './support/deployments.ts';
@@ -22,14 +22,14 @@ const forwardOnly = requirement({
 const forwardOnlyCheck = check(forwardOnly, options, async (t: Platform) => {
   const fixtures = await createReleaseFixtures(t);
   await createDeployment(t, fixtures);
+  const ofNewDevice = async (): Promise<{ model: DeploymentModel; real: DeploymentReality }> => {
+    const device = (await createDevice(t)).id;
+    return { model: { known: [] }, real: { t, device, fixtures } };
+  };
+  await fc.asyncModelRun(ofNewDevice, REPLACEMENT);
   await t.property(
     deploymentCommands(t.replayPath),
-    async (commands) => {
-      const device = (await createDevice(t)).id;
-      const model: DeploymentModel = { known: [] };
-      const real: DeploymentReality = { t, device, fixtures };
-      await fc.asyncModelRun(() => ({ model, real }), commands);
-    },
+    async (commands) => await fc.asyncModelRun(ofNewDevice, commands),
     { runs: 8, describe: describeCommands },
   );
 });

@@ -105,6 +105,9 @@ class Act implements Command {
   }
 }
 
+/** One deployment takes the place of another, which few short sequences do. */
+export const REPLACEMENT: Command[] = [new Create('deployed', 0), new Create('deployed', 1)];
+
 /** A staged deployment may drift. Whether it can be staged again is not shown, so the two have the same rank. */
 const ACTIVITY_RANKS = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 };
 const TARGET_RANKS = { staged: 0, deployed: 1, archived: 2 };
