@@ -118,9 +118,15 @@ export const systemTargetOptions = {
   ...SPOKEN,
 } as const satisfies OptionTable;
 
-/** A client runs once a situation, so that it can only be a command. */
+/** A client runs once a situation, so that there is no address of it. */
 export const clientTargetOptions = {
-  command: { type: 'string', describe: 'Shell command that starts the client, once a situation', group: TARGET },
+  command: {
+    type: 'string',
+    describe: 'Shell command that starts the client, once a situation',
+    group: TARGET,
+    conflicts: 'image',
+  },
+  image: { type: 'string', describe: 'Container image of the client, started once a situation', group: TARGET },
   artifact: anyTarget.artifact,
   name: anyTarget.name,
   'target-version': anyTarget['target-version'],
@@ -134,10 +140,11 @@ export const clientTargetOptions = {
 } as const satisfies OptionTable;
 
 export function clientTarget(
-  { 'target-version': version, command, artifact, name, capability, dialect }: OptionsOf<typeof clientTargetOptions>,
+  { 'target-version': version, ...args }: OptionsOf<typeof clientTargetOptions>,
   opening: Opening,
 ): ClientTargetOptions {
-  return { ...defined({ command, artifact, name, capability, dialect, version }), ...opening };
+  const { command, image, artifact, name, capability, dialect } = args;
+  return { ...defined({ command, image, artifact, name, capability, dialect, version }), ...opening };
 }
 
 export function deviceTarget(args: OptionsOf<typeof deviceTargetOptions>, opening: Opening): DeviceTargetOptions {

@@ -72,8 +72,15 @@ export interface ClientContext {
   readonly patienceMs: number;
 }
 
-/** Starts the client with these environment variables beside the usual ones. */
-export type StartClient = (variables: Readonly<Record<string, string>>, ears: ClientEars) => ClientRun;
+export type StartClient = (situation: ClientSituation, ears: ClientEars) => ClientRun;
+
+/** What a client is started for. */
+export interface ClientSituation {
+  /** Environment variables beside the usual ones. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** The folder in which the variables name paths. A client in a container has it elsewhere, and variables that say so. */
+  readonly folder?: string | undefined;
+}
 
 /** Called with what the client does. */
 export interface ClientEars {

@@ -113,6 +113,7 @@ export const checkClient = checkCommand<typeof clientOptions, ClientContext>({
   options: clientOptions,
   examples: [
     ["muster check client --command './my-client'", 'which speaks as fixtures/client.md says'],
+    ['muster check client --image my-client:1.3', 'the same, in containers'],
     ["muster check client --command './my-client' --section 6.1 --verbose", 'only how it reads the stream'],
     ["muster check client --command './my-client' --only 'client.pages.*'", 'only how it pages through a list'],
   ],

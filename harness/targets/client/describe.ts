@@ -25,7 +25,7 @@ export async function describeClient(
   let found: { value: unknown } | undefined;
   let over = false;
   const run = start(
-    { [CLIENT_VARIABLES.job]: 'describe' },
+    { variables: { [CLIENT_VARIABLES.job]: 'describe' } },
     {
       line: (text) => {
         found ??= objectIn(text);

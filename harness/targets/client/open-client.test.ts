@@ -14,7 +14,7 @@ async function linesOf(command: string, env: NodeJS.ProcessEnv, variables: Recor
   const context = target.context(new Recorder(), AbortSignal.abort());
   const lines: string[] = [];
   await new Promise<void>(
-    (resolve) => void context.start(variables, { line: (text) => lines.push(text), ended: resolve }),
+    (resolve) => void context.start({ variables }, { line: (text) => lines.push(text), ended: resolve }),
   );
   return lines;
 }
@@ -59,7 +59,7 @@ test('a run says how it ended: its exit code, and the end of its standard error'
   await using target = await open('echo oh >&2; exit 7', { capability: ['list'] });
   const context = target.context(new Recorder(), AbortSignal.abort());
   const { promise, resolve } = Promise.withResolvers<void>();
-  const run = context.start({}, { line: () => {}, ended: resolve });
+  const run = context.start({ variables: {} }, { line: () => {}, ended: resolve });
   await promise;
   expect([run.code, run.diagnostics]).toEqual([7, 'oh\n']);
 });

@@ -6,15 +6,17 @@ import type { Capability, TargetDescription } from '../../runner/types.ts';
 import { concludeIdentity, identityOf } from '../identity.ts';
 import { measureExecutable } from '../launch/executable.ts';
 import { labelOf } from '../launch/process-group.ts';
+import { type Ran, StartFailed } from '../launch/started.ts';
 import { type ClientContext, type ClientRun, type OpenedTarget, opening, type StartClient } from '../opened.ts';
 import { declaredCapabilities, PATIENCE_MS, type TargetOptions } from '../options.ts';
+import { findClientImage } from './client-container.ts';
 import { startClientProcess } from './client-process.ts';
 import { capabilitiesOf, describeClient } from './describe.ts';
 
 /** An interpreter on a busy machine takes its time. */
 const START_MS = 60_000;
 
-/** `command`: the shell line that starts the client. */
+/** `command`: the shell line that starts the client; or `image`: the name of the container image that is one. */
 export type ClientTargetOptions = Pick<
   TargetOptions,
   | 'command'
@@ -29,66 +31,117 @@ export type ClientTargetOptions = Pick<
   | 'notify'
   | 'signal'
 > & {
+  image?: string;
   /** Header names that the client is to use on a Platform API. Default: those of the specification. */
   dialect?: Dialect;
 };
 
+/** How the client is started, before anything is known of it. */
+interface Way {
+  kind: 'command' | 'image';
+  /** As messages name it. */
+  label: string;
+  address: string;
+  /** What a certificate may say of it. */
+  ran: Ran | undefined;
+  start: StartClient;
+  /** Why it cannot be started. */
+  problem?: string;
+}
+
 /** Throws UsageError for options that name no client; any other trouble is in `unreachable` of the target. */
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
-  const { command, redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
+  const { redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
   const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
-  if (command === undefined || command.trim() === '')
-    throw new UsageError("which client? Give --command LINE, the shell line that starts it, e.g. './my-client'");
+  refuseNone(options);
   const capabilities = declaredCapabilities('client', options, {});
-  const env = cleaned(options.env ?? process.env);
-  const ran = measureExecutable(command, undefined, env);
+  const way = await wayOf(options);
   return opening(async (closers, close) => {
-    const running = new Set<ClientRun>();
-    let last: ClientRun | undefined;
-    const start: StartClient = (variables, ears) => {
-      const run = startClientProcess(
-        command,
-        { ...env, ...variables },
-        {
-          line: ears.line,
-          ended: () => {
-            running.delete(run);
-            ears.ended();
-          },
-        },
-      );
-      running.add(run);
-      last = run;
-      return run;
-    };
+    const { start, running, last } = counted(way.start);
     closers.push(async () => void (await Promise.all([...running].map((run) => run.stop()))));
-    notify(`asking ${labelOf(command)} what it can do`);
-    const described = await selfDescription(capabilities, () =>
-      describeClient(start, labelOf(command), { timeoutMs: startMs, signal }),
-    );
+    const described =
+      way.problem === undefined
+        ? await selfDescription(capabilities, () => {
+            notify(`asking ${way.label} what it can do`);
+            return describeClient(start, way.label, { timeoutMs: startMs, signal });
+          })
+        : { problem: way.problem };
     const said = 'said' in described ? described.said : undefined;
     for (const name of said === undefined ? [] : capabilitiesOf(said)) capabilities.add(name);
     const description: TargetDescription = {
-      kind: 'command',
-      address: labelOf(command).slice(1, -1),
+      kind: way.kind,
+      address: way.address,
       capabilities: [...capabilities],
       control: 'none',
       // Nothing serves after the run, so no line would show a finding again.
       ended: true,
       ...namesOf(said),
-      ...identityOf(options, {}, ran),
+      ...identityOf(options, {}, way.ran),
     };
     return {
       description,
       capabilities,
       redactor,
       unreachable: 'problem' in described ? described.problem : whyUseless(capabilities),
-      diagnostics: async () => last?.diagnostics ?? '',
-      conclude: () => concludeIdentity(description, ran),
+      diagnostics: async () => last()?.diagnostics ?? '',
+      conclude: () => concludeIdentity(description, way.ran),
       context: (recorder) => ({ start, versionHeader, recorder, capabilities, patienceMs }),
       [Symbol.asyncDispose]: close,
     };
   });
+}
+
+function refuseNone({ command, image }: ClientTargetOptions): void {
+  if (command?.trim() || image?.trim()) return;
+  throw new UsageError(
+    "which client? Give --command LINE, the shell line that starts it, e.g. './my-client'; or --image IMAGE",
+  );
+}
+
+async function wayOf({ command = '', image, env: given = process.env, notify }: ClientTargetOptions): Promise<Way> {
+  if (image === undefined) {
+    const env = cleaned(given);
+    return {
+      ...{ kind: 'command', label: labelOf(command), address: labelOf(command).slice(1, -1) },
+      ran: measureExecutable(command, undefined, env),
+      start: ({ variables }, ears) => startClientProcess(command, { ...env, ...variables }, ears),
+    };
+  }
+  const named = { kind: 'image', label: image, address: image } as const;
+  try {
+    const found = await findClientImage(image, notify ?? (() => {}));
+    const direct = withoutProxy(given);
+    return {
+      ...named,
+      ran: found.ran,
+      start: ({ variables, folder }, ears) => found.start({ variables: { ...direct, ...variables }, folder }, ears),
+    };
+  } catch (error) {
+    if (!(error instanceof StartFailed)) throw error;
+    const never: StartClient = () => {
+      throw error;
+    };
+    return { ...named, ran: undefined, start: never, problem: error.message };
+  }
+}
+
+/** The same, with its runs known: those that go on, and the last one. */
+function counted(startOne: StartClient) {
+  const running = new Set<ClientRun>();
+  let last: ClientRun | undefined;
+  const start: StartClient = (situation, ears) => {
+    const run = startOne(situation, {
+      line: ears.line,
+      ended: () => {
+        running.delete(run);
+        ears.ended();
+      },
+    });
+    running.add(run);
+    last = run;
+    return run;
+  };
+  return { start, running, last: () => last };
 }
 
 /** A client whose job is declared on the command line need not describe itself. */
@@ -119,6 +172,10 @@ function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {
 /** Without what belongs to Muster itself, keys above all; and without a proxy between the client and this machine. */
 function cleaned(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('MUSTER_'));
+  return { ...Object.fromEntries(kept), ...withoutProxy(env) };
+}
+
+function withoutProxy(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const local = [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1', 'localhost'].filter((host) => host).join(',');
-  return { ...Object.fromEntries(kept), NO_PROXY: local, no_proxy: local };
+  return { NO_PROXY: local, no_proxy: local };
 }

@@ -1,10 +1,11 @@
 /** A container that Muster runs: its end is noticed, its log is read when it is asked for, and it is removed at the end. */
 import process from 'node:process';
-import type { ContainerRuntimeClient, GenericContainer, StartedTestContainer } from 'testcontainers';
+import type { GenericContainer, StartedTestContainer } from 'testcontainers';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import { ContainerFiles, type Mount } from '../files/container-files.ts';
 import type { TargetFiles } from '../files/target-files.ts';
+import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from './runtime.ts';
 import { OutputTail, StartFailed, type StartOptions, type Waiting, waitUntil } from './started.ts';
 
 /** A container to start; `port` is one inside the container. */
@@ -41,23 +42,16 @@ export interface RunningContainer {
 const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
 const GRACE_MS = 10_000;
 const LOG_LINES = 100;
-type Docker = ContainerRuntimeClient['container']['dockerode'];
-type Handle = ReturnType<Docker['getContainer']>;
 
 /** Throws StartFailed: no Docker, no such image, or it could not be started. */
 export async function runContainer(plan: ContainerPlan): Promise<RunningContainer> {
-  // Loaded when an image is asked for: it is the largest dependency.
-  const testcontainers = await import('testcontainers');
-  const client = await testcontainers.getContainerRuntimeClient().catch((error: unknown) => {
-    throw new StartFailed(
-      `--image needs Docker, and no container runtime answers (${message(error)}). Start Docker and try \`docker info\`, set DOCKER_HOST, or test the agent without a container: --command LINE or --socket PATH`,
-      { cause: error },
-    );
-  });
+  const { testcontainers, client } = await containerRuntime(
+    'test the agent without a container: --command LINE or --socket PATH',
+  );
   const docker = client.container.dockerode;
   plan.notify(`starting ${plan.image}`);
   const started = await start(containerFor(plan, testcontainers), plan, docker).catch((error: unknown) => {
-    throw new StartFailed(`--image ${plan.image}: ${message(error)}`, { cause: error });
+    throw new StartFailed(`--image ${plan.image}: ${reasonOf(error)}`, { cause: error });
   });
   const handle = docker.getContainer(started.getId());
   const run = new Run(handle);
@@ -90,13 +84,13 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
 
 /** Whether a container runs, and how it ended. */
 class Run {
-  readonly #handle: Handle;
+  readonly #handle: DockerContainer;
   /** How it ended, in words, although nobody ended it. */
   endedByItself: string | undefined;
   #expected = false;
   #runs = 0;
 
-  constructor(handle: Handle) {
+  constructor(handle: DockerContainer) {
     this.#handle = handle;
   }
 
@@ -151,7 +145,7 @@ function unlessSo(error: unknown): void {
 }
 
 /** Read when it is wanted, and never followed: a container that floods its log takes no time and no memory here. */
-async function logOf(handle: Handle): Promise<string> {
+async function logOf(handle: DockerContainer): Promise<string> {
   const tail = new OutputTail();
   const log = await handle.logs({ follow: false, stdout: true, stderr: true, tail: LOG_LINES }).catch(() => undefined);
   if (log !== undefined) for (const part of partsOf(log)) tail.add(part);
@@ -203,7 +197,7 @@ async function start(container: GenericContainer, plan: ContainerPlan, docker: D
     return await container.start();
   } catch (error) {
     const reaperMissing =
-      process.env[NO_REAPER] !== 'true' && /registry|pull|manifest|no such image|denied/i.test(message(error));
+      process.env[NO_REAPER] !== 'true' && /registry|pull|manifest|no such image|denied/i.test(reasonOf(error));
     if (!reaperMissing || !(await hasImage(docker, plan.image))) throw error;
     plan.notify('testcontainers’ reaper image cannot be fetched: going on without it');
     process.env[NO_REAPER] = 'true';
@@ -221,11 +215,9 @@ const hasImage = (docker: Docker, image: string): Promise<boolean> =>
     );
 
 /** By the container and not by the name, which may lead to another image by now. */
-async function digestOf(docker: Docker, handle: Handle): Promise<string> {
+async function digestOf(docker: Docker, handle: DockerContainer): Promise<string> {
   const { Image: id } = await handle.inspect();
-  const image = await docker.getImage(id).inspect();
-  return image.RepoDigests?.[0]?.split('@')[1] ?? image.Id;
+  return digestOfImage(await docker.getImage(id).inspect());
 }
 
 const hostUser = (): string => `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
-const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -31,7 +31,7 @@ type Run = (
 /** Starts it in this process. What it throws is how it ends. */
 const inProcess =
   (run: Run): StartClient =>
-  (variables, { line, ended }: ClientEars): ClientRun => {
+  ({ variables }, { line, ended }: ClientEars): ClientRun => {
     const over = new AbortController();
     let code: number | undefined;
     let how: string | undefined;

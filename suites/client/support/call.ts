@@ -1,6 +1,6 @@
 /** A situation of a job that ends by itself: the check says how each request is answered, and reads what came of the whole. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CLIENT_VARIABLES, type ClientJob, type ClientPlace } from '../../../harness/contract/client.ts';
@@ -8,7 +8,7 @@ import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Client } from './context.ts';
 import type { Heard } from './heard.ts';
-import { addressAt, discoveryOf, placeOf } from './places.ts';
+import { addressAt, discoveryOf, placeOf, writeShared } from './places.ts';
 import { AGAIN_PATIENCES, Situation, START_PATIENCES } from './situation.ts';
 import { type Asked, Stage } from './stage.ts';
 
@@ -54,7 +54,7 @@ export class Call extends Situation {
     const call = new Call(t, options);
     try {
       const reach = job === 'current' ? await call.#openDevice(place) : await call.#openPlatform();
-      call.start({ [CLIENT_VARIABLES.job]: job, ...reach, ...variables });
+      call.start({ [CLIENT_VARIABLES.job]: job, ...reach, ...variables }, call.#folder);
       return call;
     } catch (error) {
       await call[Symbol.asyncDispose]();
@@ -77,7 +77,7 @@ export class Call extends Situation {
     const folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
     this.#folder = folder;
     const { url } = await this.#listen(place === 'socket' ? join(folder, 'agent.sock') : undefined);
-    if (place === 'discovery') writeFileSync(join(folder, 'agent.json'), discoveryOf(url, this.secret));
+    if (place === 'discovery') writeShared(join(folder, 'agent.json'), discoveryOf(url, this.secret));
     return addressAt(place, url, (name) => join(folder, name));
   }
 

@@ -1,4 +1,5 @@
 /** The ways to the Device API of a situation. */
+import { chmodSync, writeFileSync } from 'node:fs';
 import { CLIENT_PLACES, CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
 import type { Client } from './context.ts';
 
@@ -15,3 +16,9 @@ export function addressAt(place: ClientPlace, url: string, pathOf: (name: string
 /** What a discovery file says of the server at `url` (section 5). */
 export const discoveryOf = (url: string, token: string): string =>
   JSON.stringify({ port: Number(new URL(url).port), token });
+
+/** Writes a file that users of a container may read too. Its folder, which is closed by default, says who gets there. */
+export function writeShared(path: string, text: string): void {
+  writeFileSync(path, text);
+  chmodSync(path, 0o644);
+}

@@ -1,6 +1,6 @@
 /** A situation of the job `follow`: the check plays the agent, and answers each request for the stream by hand. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
@@ -8,7 +8,7 @@ import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Client } from './context.ts';
 import type { Heard } from './heard.ts';
-import { addressAt, discoveryOf, placeOf } from './places.ts';
+import { addressAt, discoveryOf, placeOf, writeShared } from './places.ts';
 import type { Sequence } from './sequence.ts';
 import { AGAIN_PATIENCES, Situation, START_PATIENCES } from './situation.ts';
 import { type Asked, Stage, type StagePlace } from './stage.ts';
@@ -46,7 +46,7 @@ export class Scene extends Situation {
     try {
       await scene.#open(place, host);
       await prepare?.(scene);
-      scene.start({ [CLIENT_VARIABLES.job]: 'follow', ...variables, ...scene.#address(place) });
+      scene.start({ [CLIENT_VARIABLES.job]: 'follow', ...variables, ...scene.#address(place) }, scene.#folder);
       return scene;
     } catch (error) {
       await scene[Symbol.asyncDispose]();
@@ -86,7 +86,7 @@ export class Scene extends Situation {
   /** Writes the discovery file. */
   writeDiscovery(text = this.discovery): void {
     this.timeline.tell('server', `writes its discovery file: ${text.replace(this.token, '…')}`);
-    writeFileSync(this.path('agent.json'), text);
+    writeShared(this.path('agent.json'), text);
   }
 
   /** The agent comes back on another port, with another token. Its discovery file stays as it was. */

@@ -3,7 +3,7 @@ import { Patience } from '../../../harness/common/patience.ts';
 import { Changes } from '../../../harness/common/waiting.ts';
 import type { ClientJob } from '../../../harness/contract/client.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
-import type { ClientRun, StartClient } from '../../../harness/targets/opened.ts';
+import type { ClientEars, ClientRun, StartClient } from '../../../harness/targets/opened.ts';
 import type { Client } from './context.ts';
 import { type Heard, heardIn } from './heard.ts';
 import type { Asked } from './stage.ts';
@@ -49,9 +49,10 @@ export abstract class Situation implements AsyncDisposable {
     return known.get(t.start)?.get(job) === 'silent';
   }
 
-  protected start(variables: Readonly<Record<string, string>>): void {
+  /** `folder`: the one that the variables name paths in. */
+  protected start(variables: Readonly<Record<string, string>>, folder?: string): void {
     this.timeline.tell('muster', `starts the client with the job ${this.#job}`);
-    this.#run = this.t.start(variables, {
+    const ears: ClientEars = {
       line: (text) => {
         this.printed(text);
         const heard = heardIn(text);
@@ -63,7 +64,8 @@ export abstract class Situation implements AsyncDisposable {
         this.timeline.tell('client', this.#run?.how?.split('\n')[0] ?? 'ends');
         this.announce();
       },
-    });
+    };
+    this.#run = this.t.start({ variables, folder }, ears);
   }
 
   /** Called with each line of its standard output. */

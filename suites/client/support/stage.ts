@@ -186,7 +186,8 @@ export class Stage implements AsyncDisposable {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       const { path, host = LOOPBACK, port = 0 } = at;
-      server.listen(path === undefined ? { host, port } : { path }, resolve);
+      // For users of a container too: the folder of the socket says who gets there.
+      server.listen(path === undefined ? { host, port } : { path, readableAll: true, writableAll: true }, resolve);
     });
     return new Stage(server, at);
   }

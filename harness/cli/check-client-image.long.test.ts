@@ -1,0 +1,144 @@
+/** `muster check client --image`, tried with a real Docker where there is one: the reference client in an image made from nothing. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest';
+import { importTree, nodeTree } from '../../fixtures/container/build.ts';
+import { eventually } from '../../simulators/common/testing/eventually.ts';
+import type { Report } from '../runner/types.ts';
+import { muster, Running } from './testing/muster.ts';
+
+// Where every layer is copied, a container takes its time.
+vi.setConfig({ testTimeout: 400_000 });
+const ROOT = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'muster-client-image-'));
+const IMAGES = {
+  reference: 'muster-test-client:reference',
+  broken: 'muster-test-client:broken',
+  endsAtOnce: 'muster-test-client:ends-at-once',
+  noProgram: 'muster-test-client:no-program',
+};
+const there = spawnSync('docker', ['info'], { stdio: 'ignore' }).status === 0;
+const needsDocker = (context: TestContext): void => {
+  if (!there) context.skip('no Docker on this machine');
+};
+
+/** The reference client, or one with the defect that DEFECT names. */
+const CLIENT = `import process from 'node:process';
+import { referenceBehaviour } from './simulators/client/reference.ts';
+import { runClient } from './simulators/client/run.ts';
+import { clientDefects } from './simulators/defects/client/index.ts';
+const planted = clientDefects.find(({ name }) => name === process.env.DEFECT);
+process.exitCode = await runClient({
+  variables: process.env,
+  behaviour: planted === undefined ? referenceBehaviour : planted.behaviour(referenceBehaviour),
+  signal: new AbortController().signal,
+  print: (line) => void process.stdout.write(line + '\\n'),
+  complain: (text) => void process.stderr.write(text + '\\n'),
+});
+`;
+const ENTRY = 'ENTRYPOINT ["node", "/opt/client.ts"]';
+/** Nobody on this machine: what the client needs has to be open to it. */
+const USER = 'USER 47110:47110';
+
+beforeAll(() => {
+  process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
+  if (!there) return;
+  const tree = nodeTree(folder);
+  const tests = (file: string): boolean => !/\.test\.ts$|\/testing$/.test(file);
+  for (const part of ['harness/common', 'harness/contract', 'simulators/client', 'simulators/defects', 'package.json'])
+    cpSync(join(ROOT, part), join(tree, 'opt', part), { recursive: true, filter: tests });
+  cpSync(join(ROOT, 'node_modules/typebox'), join(tree, 'opt/node_modules/typebox'), { recursive: true });
+  writeFileSync(join(tree, 'opt/client.ts'), CLIENT);
+  importTree(tree, IMAGES.reference, [ENTRY, USER]);
+  importTree(tree, IMAGES.broken, [ENTRY, USER, 'ENV DEFECT=items-twice']);
+  importTree(tree, IMAGES.endsAtOnce, ['ENTRYPOINT ["node", "-e", "console.error(\'no config\'); process.exit(7)"]']);
+  importTree(tree, IMAGES.noProgram, ['ENTRYPOINT ["/bin/my-client"]']);
+}, 600_000);
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+  if (there) spawnSync('docker', ['rmi', '--force', ...Object.values(IMAGES)], { stdio: 'ignore' });
+});
+
+const check = (image: string, ...words: string[]) => muster('check', 'client', '--image', image, ...words);
+const containersOf = (image: string): string =>
+  execFileSync('docker', ['ps', '--all', '--quiet', '--filter', `ancestor=${image}`], { encoding: 'utf8' });
+
+describe('the reference client', () => {
+  test.for(['url', 'socket', 'discovery'])('conforms over %s', async (place, context) => {
+    needsDocker(context);
+    const json = join(folder, `${place}.json`);
+    const words = ['--capability', `follow,current,list,${place}`, '--report', `json=${json}`, '--report', 'pretty'];
+    const only = ['client.stream.dispatch', 'client.delivery.cursor', 'client.loopback.*', 'client.current.shown'];
+    const { code, stdout, stderr } = await check(IMAGES.reference, ...words, '--only', ...only, 'client.pages.items');
+    expect(code, stdout + stderr).toBe(0);
+    const { target, summary } = JSON.parse(readFileSync(json, 'utf8')) as Report;
+    expect(target).toMatchObject({ kind: 'image', address: IMAGES.reference, digest_of: 'image' });
+    expect(target.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(summary).toMatchObject({ fail: 0, warn: 0, blocked: 0 });
+    expect(summary.pass).toBeGreaterThanOrEqual(place === 'discovery' ? 9 : 4);
+    expect(containersOf(IMAGES.reference)).toBe('');
+  });
+});
+
+test('an interrupt leaves no container', async (context) => {
+  needsDocker(context);
+  await using run = new Running(['check', 'client', '--image', IMAGES.reference, '--capability', 'follow,url']);
+  await eventually(() => expect(containersOf(IMAGES.reference)).not.toBe(''));
+  run.child.kill('SIGINT');
+  const { code, stdout, stderr } = await run.ended;
+  expect(stdout).toContain('INTERRUPTED');
+  expect(code, stdout + stderr).toBe(2);
+  expect(containersOf(IMAGES.reference)).toBe('');
+});
+
+test('a client with a defect is red', async (context) => {
+  needsDocker(context);
+  const { code, stdout } = await check(IMAGES.broken, '--only', 'client.pages.items', 'client.pages.next');
+  expect(stdout).toMatch(/client\.pages\.items/);
+  expect(stdout).toMatch(/more than once, or unknown: dvc_1/);
+  expect(code, stdout).toBe(1);
+  expect(containersOf(IMAGES.broken)).toBe('');
+});
+
+describe('what is no client', () => {
+  test.for<[string, string, RegExp]>([
+    [
+      'that does not exist',
+      'muster-test-client:none',
+      /--image muster-test-client:none: not on this machine, and it cannot be fetched \(.+\)/,
+    ],
+    ['that ends at once', IMAGES.endsAtOnce, /asked with MUSTER_JOB=describe .*ended with exit code 7.*no config/s],
+    ['without its program', IMAGES.noProgram, /could not be started \(.*\/bin\/my-client/s],
+  ])('an image %s is reported, and nothing is decided', async ([, image, why], context) => {
+    needsDocker(context);
+    const { code, stdout, stderr } = await check(image);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(why);
+    expect(code, stdout + stderr).toBe(2);
+    expect(containersOf(image)).toBe('');
+  });
+
+  test('a client that ends at once, whose job is declared, is blocked', async (context) => {
+    needsDocker(context);
+    const words = ['--capability', 'list', '--only', 'client.pages.items', '--verbose'];
+    const { code, stdout } = await check(IMAGES.endsAtOnce, ...words);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
+      /asked for nothing with the job list: .*ended with exit code 7.*no config/,
+    );
+    expect(code).toBe(2);
+  });
+});
+
+test('without Docker nothing is decided, and the report says what to do instead', (context) => {
+  // Where Docker is, its socket is covered up for one process.
+  const hidden = ['--mount', 'sh', '-c', 'mount --bind /dev/null /var/run/docker.sock && exec "$0" "$@"'];
+  if (there && process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
+  const command = [process.execPath, join(ROOT, 'harness/cli/main.ts'), 'check', 'client', '--image', IMAGES.reference];
+  const [program = '', ...words] = there ? ['unshare', ...hidden, ...command] : command;
+  const { status, stdout } = spawnSync(program, words, { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+  expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
+    /--image needs Docker, and no container runtime answers .*run the client without a container: --command LINE/,
+  );
+  expect(status).toBe(2);
+});
