@@ -91,6 +91,9 @@ export const defects = [
   }),
 ];
 const MEMBERS = ['object', 'id', 'name', 'status'];
+const PAGE = 10;
+/** Limit of a page that is asked for its total_count alone. */
+const PROBE = 1;
 
 /** Several pages at once, after the first one. */
 const ahead =
@@ -125,6 +128,23 @@ export const variants = [
   variant('one-empty-page-more', 'Asks for one page after the last one.', {
     calls: {
       next: ({ limit, offset, has_more, data }) => (has_more || data.length > 0 ? [at(limit, offset + limit)] : []),
+    },
+  }),
+  variant('counts-first', 'Asks for one item and total_count, then for all pages.', {
+    calls: ({ query }) => {
+      let wanted = PAGE;
+      return {
+        limit: (limit = PAGE) => {
+          wanted = limit;
+          return PROBE;
+        },
+        query: (asked) => ({ ...query(asked), ...(asked.limit === PROBE ? { expand: 'total_count' } : {}) }),
+        items: ({ limit, data }) => (limit === PROBE ? [] : data),
+        next: ({ limit, offset, has_more }, asked) => {
+          if (asked.limit === PROBE) return [at(wanted, 0)];
+          return has_more ? [at(limit, offset + limit)] : [];
+        },
+      };
     },
   }),
   variant('each-item-once', 'Leaves out an item that comes again.', {
