@@ -91,7 +91,6 @@ export const defects = [
   }),
 ];
 const MEMBERS = ['object', 'id', 'name', 'status'];
-const PAGE = 10;
 /** Limit of a page that is asked for its total_count alone. */
 const PROBE = 1;
 
@@ -132,16 +131,16 @@ export const variants = [
   }),
   variant('counts-first', 'Asks for one item and total_count, then for all pages.', {
     calls: ({ query }) => {
-      let wanted = PAGE;
+      let counted = false;
       return {
-        limit: (limit = PAGE) => {
-          wanted = limit;
-          return PROBE;
+        query: (asked) => {
+          if (counted) return query(asked);
+          counted = true;
+          return { ...query({ ...asked, limit: PROBE }), expand: 'total_count' };
         },
-        query: (asked) => ({ ...query(asked), ...(asked.limit === PROBE ? { expand: 'total_count' } : {}) }),
         items: ({ limit, data }) => (limit === PROBE ? [] : data),
         next: ({ limit, offset, has_more }, asked) => {
-          if (asked.limit === PROBE) return [at(wanted, 0)];
+          if (limit === PROBE) return [asked];
           return has_more ? [at(limit, offset + limit)] : [];
         },
       };
