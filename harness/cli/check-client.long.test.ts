@@ -57,6 +57,12 @@ describe('what is no client', () => {
     const red = await check(RAW, ...words, '--report', `json=${at('raw.json')}`, '--report', 'pretty');
     expect(red.code, red.stderr).toBe(1);
     expect(red.stdout).toMatch(/server: 200 text\/event-stream[\s\S]*client: prints id: 1/);
+    const { checks } = JSON.parse(readFileSync(at('raw.json'), 'utf8')) as Report;
+    const marks = checks.flatMap(({ outcome, timeline }) => (outcome === 'fail' ? (timeline ?? []) : []));
+    expect(marks.map(({ kind }) => kind).slice(0, 4)).toEqual(['restart', 'stream', 'sent', 'printed']);
+    expect(marks[2]?.what).toMatch(/^"id: 1\\nevent: deployment.deployed\\ndata: /);
+    // The end of the situation is no part of the finding.
+    expect(marks.at(-1)?.what).toMatch(/^has waited .* for a sign of the client$/);
     const again = await muster('replay', at('raw.json'));
     expect(again.code, again.stderr).toBe(1);
     const baseline = ['--baseline', at('baseline.yaml')];

@@ -61,6 +61,8 @@ function pathOf(url: string): string {
   return parsed === null ? url : parsed.pathname + parsed.search;
 }
 
+export type Axis = Pick<Timeline, 'add' | 'ended' | 'printed' | 'stream'>;
+
 /** The exchanges of one check, and the calls that drove the target between them, redacted. */
 export class Recorder {
   readonly redactor: Redactor;
@@ -88,6 +90,11 @@ export class Recorder {
   /** What the check did and saw, on one axis of time. */
   get timeline(): Mark[] {
     return this.#timeline.marks;
+  }
+
+  /** For a check that is the server itself: it adds what it does and sees as it happens. */
+  get axis(): Axis {
+    return this.#timeline;
   }
 
   /** The whole answer to an exchange is there, or what went wrong; or control has answered a drive. */
@@ -133,8 +140,8 @@ export class Recorder {
     return drive;
   }
 
-  /** Keeps an exchange, redacted. The object comes back so that a stream can go on filling it. */
-  add(exchange: Recorded): Recorded {
+  /** Keeps an exchange, redacted. The object comes back so that a stream can go on filling it. `isOnAxis`: its marks are there. */
+  add(exchange: Recorded, { isOnAxis = false }: { isOnAxis?: boolean } = {}): Recorded {
     const { url, curl, request_headers, request_body, response_headers, response_body, error } = exchange;
     const clean: Recorded = {
       ...exchange,
@@ -148,7 +155,7 @@ export class Recorder {
     };
     this.#exchanges.push(clean);
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
-    this.#markOf.set(clean, this.#timeline.add('request', `${clean.method} ${pathOf(clean.url)}`));
+    if (!isOnAxis) this.#markOf.set(clean, this.#timeline.add('request', `${clean.method} ${pathOf(clean.url)}`));
     this.#step({ exchange: clean });
     return clean;
   }

@@ -65,6 +65,29 @@ test('a run of a property forgets the marks of the run before it, and what still
   expect(kinds(recorder)).toEqual(['drive', 'request']);
 });
 
+test('a check that is the server adds what it sends and what the client prints, in bursts, redacted', () => {
+  const redactor = new Redactor();
+  redactor.add('s3cret-token');
+  const recorder = new Recorder(redactor);
+  const { axis } = recorder;
+  axis.add('restart', 'starts the client');
+  const request = axis.add('request', 'GET /events');
+  axis.ended(request, '→ 200');
+  const stream = axis.stream(request);
+  for (const piece of ['"id: 1"', '"data: s3cret-token"', '""']) stream.came('sent', piece);
+  for (const line of ['one', 'two', 'three']) axis.printed(line);
+  stream.ended('end', 'closes the connection');
+  axis.add('end', 'ended with exit code 3');
+  // What became of the exchange is told in its marks.
+  const exchange = { method: 'GET', url: '/events', request_headers: {}, duration_ms: 1, curl: '' };
+  recorder.add(exchange, { isOnAxis: true });
+  expect(kinds(recorder)).toEqual(['restart', 'stream', 'sent', 'printed', 'end', 'end']);
+  const [, , sent, printed] = recorder.timeline;
+  expect(sent).toMatchObject({ what: '"id: 1" "data: ***" ""', count: 3, stream: 1 });
+  expect(printed).toMatchObject({ what: 'one … three', count: 3 });
+  expect(printed).not.toHaveProperty('stream');
+});
+
 test('a long check fills no memory, and a stream stays as long as something on it does', () => {
   const recorder = new Recorder();
   const stream = recorder.stream(

@@ -1,10 +1,17 @@
-/** What a check did and saw, on one axis of time: the calls that drove the target, requests, and what came on each stream. */
+/**
+ * What a check did and saw, on one axis of time: the calls that drove the target, requests, and what came on each stream. Of a client
+ * under test, the check is the server.
+ */
 
 /**
- * `drive`: control was asked to do something. `restart`: control stopped or started the agent. `request`: one with an answer. `stream`:
- * an event stream while it was open. `frame` and `heartbeat` came on it; `cut`: this client ended it; `end`: the server did, or it broke.
+ * `drive`: control was asked to do something. `restart`: the target was stopped or started. `request`: one with an answer. `stream`:
+ * an answer in pieces while it was open. `frame` and `heartbeat` came on it; bytes were `sent` on it by a check that is the server;
+ * `cut`: the check ended it; `end`: the target did, or it broke. `printed`: by a client. An `end` on no stream is that of the target.
  */
-export const MARK_KINDS = ['drive', 'restart', 'request', 'stream', 'frame', 'heartbeat', 'cut', 'end'] as const;
+export const MARK_KINDS = [
+  ...(['drive', 'restart', 'request', 'stream', 'frame', 'heartbeat', 'sent'] as const),
+  ...(['cut', 'end', 'printed'] as const),
+] as const;
 export type MarkKind = (typeof MARK_KINDS)[number];
 
 /** One thing that happened. Milliseconds since the check began. */
@@ -31,6 +38,8 @@ const BURST_MS = 20;
 /** Characters of a text that are kept, and of one that is shown. */
 const KEPT = 1000;
 const SHOWN = 160;
+/** Of bytes, and of what a client prints: they are what a finding is about. */
+const SHOWN_WHOLE = 400;
 
 /** Keeps the marks of one check. */
 export class Timeline {
@@ -46,7 +55,10 @@ export class Timeline {
 
   /** Copies, redacted: of the many that are forgotten, none needs to be. */
   get marks(): Mark[] {
-    return this.#marks.map((mark) => ({ ...mark, what: this.#excerpt(mark.what, SHOWN) }));
+    return this.#marks.map((mark) => {
+      const shown = mark.kind === 'sent' || mark.kind === 'printed' ? SHOWN_WHOLE : SHOWN;
+      return { ...mark, what: this.#excerpt(mark.what, shown) };
+    });
   }
 
   /** What it holds now, for `restore`. */
@@ -76,17 +88,7 @@ export class Timeline {
     delete request.until_ms;
     return {
       came: (kind, what) => {
-        if (!this.#marks.includes(request)) return;
-        const last = this.#marks.findLast((mark) => mark.stream === number);
-        const now = this.#now();
-        if (last?.kind === kind && now - (last.until_ms ?? last.at_ms) <= BURST_MS) {
-          last.until_ms = now;
-          last.count = (last.count ?? 1) + 1;
-          // The first and the last of a burst tell what was in it.
-          last.what = cut(`${last.what.split(' … ')[0]} … ${what}`, KEPT);
-          return;
-        }
-        this.add(kind, what, number);
+        if (this.#marks.includes(request)) this.#burst(kind, what, number);
       },
       ended: (kind, why) => {
         if (!this.#marks.includes(request)) return;
@@ -94,6 +96,25 @@ export class Timeline {
         this.add(kind, why, number);
       },
     };
+  }
+
+  /** A client under test printed that. */
+  printed(what: string): void {
+    this.#burst('printed', what);
+  }
+
+  /** Adds a mark now, or to the last one of its lane when that is of the same burst. */
+  #burst(kind: BurstKind, what: string, stream?: number): void {
+    const last = this.#marks.findLast((mark) => mark.stream === stream && (stream !== undefined || mark.kind === kind));
+    const now = this.#now();
+    if (last?.kind !== kind || now - (last.until_ms ?? last.at_ms) > BURST_MS) {
+      this.add(kind, what, stream);
+      return;
+    }
+    last.until_ms = now;
+    last.count = (last.count ?? 1) + 1;
+    // The first and the last of a burst tell what was in it; of bytes, each piece does.
+    last.what = cut(kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`, KEPT);
   }
 
   /** Forgets all marks but those of driving. Returns their number, for `keepFirst`. */
@@ -123,8 +144,10 @@ export class Timeline {
   }
 }
 
+type BurstKind = 'frame' | 'heartbeat' | 'sent' | 'printed';
+
 /** Adds to the lane of one stream. */
 export interface StreamMarks {
-  came(kind: 'frame' | 'heartbeat', what: string): void;
+  came(kind: Exclude<BurstKind, 'printed'>, what: string): void;
   ended(kind: 'cut' | 'end', why: string): void;
 }

@@ -19,6 +19,22 @@ test('a finding has a lane for what was driven, and one for each stream, on one 
   expect(page).toMatch(/<time>60 ms<\/time> <span class="soft">stream 1<\/span> event: 2 &lt;b&gt;/);
 });
 
+test('a client has a lane for what it printed and how it ended, and its streams say from where they go on', () => {
+  const client: Mark[] = [
+    { at_ms: 0, kind: 'restart', what: 'starts the client' },
+    { at_ms: 10, kind: 'stream', what: 'GET /v0.2/events with Last-Event-ID: 7 → 200', stream: 1 },
+    { at_ms: 20, kind: 'sent', what: '"id: 8\\n"', stream: 1 },
+    { at_ms: 30, kind: 'end', what: 'closes the connection', stream: 1 },
+    { at_ms: 40, kind: 'printed', what: '{"saw":"gap"}' },
+    { at_ms: 50, kind: 'end', what: 'ended with exit code 3' },
+  ];
+  const page = timelineOf(client).markup;
+  expect(page.match(/<div class="lane">/g)).toHaveLength(3);
+  expect(page).toMatch(/stream 1: after 7<\/span>.*<i class="sent" style="left:40%/s);
+  expect(page).toMatch(/client<\/span>.*<i class="printed" style="left:80%.*<i class="end" style="left:100%/s);
+  expect(page).toMatch(/bytes sent: &quot;id: 8\\n&quot;/);
+});
+
 test('many streams are cut to the last, and one mark alone is no picture', () => {
   const many = Array.from(
     { length: 12 },

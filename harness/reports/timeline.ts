@@ -1,4 +1,4 @@
-/** Draws what a check did and saw on one axis of time: a lane for what was driven, one for requests, one for each stream. Needs no script. */
+/** Draws what a check did and saw on one axis of time: a lane for what was driven, one for requests, one for each stream, one for what a client printed. Needs no script. */
 import type { Mark, MarkKind } from '../client/timeline.ts';
 import { ticks } from '../common/axis.ts';
 import { readableDuration } from '../common/durations.ts';
@@ -15,8 +15,10 @@ const WORDS: Record<MarkKind, string> = {
   stream: 'stream open',
   frame: 'event',
   heartbeat: 'comment',
+  sent: 'bytes sent',
   cut: 'cut by the check',
   end: 'ended by the target',
+  printed: 'printed by the client',
 };
 
 interface Lane {
@@ -44,6 +46,7 @@ export function timelineOf(marks: readonly Mark[]): Markup {
 function lanesOf(marks: readonly Mark[]): { lanes: Lane[]; left: number } {
   const driven = marks.filter(({ kind }) => kind === 'drive' || kind === 'restart');
   const requests = marks.filter(({ kind }) => kind === 'request');
+  const client = marks.filter(({ kind, stream }) => kind === 'printed' || (kind === 'end' && stream === undefined));
   const streams = [
     ...Map.groupBy(
       marks.filter(({ stream }) => stream !== undefined),
@@ -55,14 +58,16 @@ function lanesOf(marks: readonly Mark[]): { lanes: Lane[]; left: number } {
     { name: 'driven', marks: driven },
     { name: 'requests', marks: requests },
     ...shown.map(([number, own]) => ({ name: streamName(number, own), marks: own })),
+    { name: 'client', marks: client },
   ];
   return { lanes: lanes.filter(({ marks: own }) => own.length > 0), left: streams.length - shown.length };
 }
 
 function streamName(number: number, marks: readonly Mark[]): string {
   const opened = marks.find(({ kind }) => kind === 'stream');
-  const query = opened && /\?(\S+)/.exec(opened.what)?.[1];
-  return printable(query === undefined ? `stream ${number}` : `stream ${number}: ${query}`);
+  const [, query, id] = (opened && /\?(\S+)|with Last-Event-ID: (\S+)/.exec(opened.what)) ?? [];
+  const more = id === undefined ? query : `after ${id}`;
+  return printable(more === undefined ? `stream ${number}` : `stream ${number}: ${more}`);
 }
 
 function drawn(mark: Mark, end: number, place: (ms: number) => string): Markup {
@@ -87,6 +92,7 @@ export const TIMELINE_STYLE = `
 .scale{min-height:1.3rem}.scale b{position:absolute;top:.15rem;transform:translateX(-50%);font-weight:400;font-size:.75rem;color:var(--soft);white-space:nowrap}.scale b:first-child{transform:none}
 i.drive{background:var(--known)}i.restart{background:var(--blocked)}i.request{background:var(--soft)}.track i.request{opacity:.75;top:.25rem;bottom:.25rem}
 i.stream{background:color-mix(in srgb,var(--soft) 40%,transparent)}.track i.stream{top:.4rem;bottom:.4rem}i.frame{background:var(--pass)}i.heartbeat{background:var(--warn)}.track i.heartbeat{top:.3rem;bottom:.3rem;min-width:5px;border-radius:50%}
+i.sent{background:var(--warn)}i.printed{background:var(--pass)}
 i.cut,i.end{background:var(--ink)}i.end{background:var(--fail)}.track i.cut,.track i.end{top:-.05rem;bottom:-.05rem}
 .key{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.4rem 0 0;padding:0;font-size:.8rem;color:var(--soft)}.key i{display:inline-block;width:.65rem;height:.65rem;border-radius:2px;margin-right:.35rem}
 .marks{margin:0;padding:0;list-style:none;font-size:.85rem;overflow-wrap:anywhere}.marks time{display:inline-block;min-width:5.5rem;font-variant-numeric:tabular-nums;color:var(--soft)}

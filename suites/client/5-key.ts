@@ -47,7 +47,7 @@ const elsewhereChecks = (['list', 'ping'] as const).map((job) =>
       const other = await Stage.open(
         { host: '127.0.0.2' },
         {
-          tell: (who, what) => whole?.timeline.tell(who, `${what} (at the other host)`),
+          track: (what) => whole?.timeline.request(what, ' (at the other host)'),
           request: (asked) => {
             seen.push(JSON.stringify([asked.headers, asked.path, asked.query.toString(), asked.body]));
             if (whole !== undefined) void platform()(asked, whole);

@@ -110,7 +110,7 @@ const elsewhereCheck = check(elsewhere, AFTER_TOKEN, async (t) => {
   const other = await Stage.open(
     { host: '127.0.0.2' },
     {
-      tell: (who, what) => scene.timeline.tell(who, `${what} (at the other address)`),
+      track: (what) => scene.timeline.request(what, ' (at the other address)'),
       request: (asked) => {
         seen.push(asked.headers['authorization']);
         asked.answer(404, { error: 'not here' });

@@ -43,6 +43,7 @@ export class Call extends Situation {
 
   private constructor(t: Client, { job, answer }: CallOptions) {
     super(t, job);
+    this.timeline.hide(this.secret);
     this.#job = job;
     this.#answer = answer;
   }
@@ -85,7 +86,7 @@ export class Call extends Situation {
     this.#stage = await Stage.open(
       { path },
       {
-        tell: (who, what) => this.timeline.tell(who, what.replaceAll(this.secret, '…')),
+        track: (what) => this.timeline.request(what),
         request: (asked) => this.#take(asked),
         changed: () => this.announce(),
       },

@@ -12,7 +12,6 @@ import { addressAt, discoveryOf, placeOf, writeShared } from './places.ts';
 import type { Sequence } from './sequence.ts';
 import { AGAIN_PATIENCES, Situation, START_PATIENCES } from './situation.ts';
 import { type Asked, Stage, type StagePlace } from './stage.ts';
-import type { Timeline } from './timeline.ts';
 
 export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
@@ -61,9 +60,9 @@ export class Scene extends Situation {
   }
 
   async #listen(at: StagePlace = {}): Promise<void> {
-    const tell: Timeline['tell'] = (who, what) => this.timeline.tell(who, what);
+    this.timeline.hide(this.token);
     this.#stage = await Stage.open(at, {
-      tell,
+      track: (what) => this.timeline.request(what),
       request: (asked) => this.#take(asked),
       changed: () => this.announce(),
     });
@@ -85,27 +84,27 @@ export class Scene extends Situation {
 
   /** Writes the discovery file. */
   writeDiscovery(text = this.discovery): void {
-    this.timeline.tell('server', `writes its discovery file: ${text.replace(this.token, '…')}`);
+    this.timeline.drives(`writes its discovery file: ${text}`);
     writeShared(this.path('agent.json'), text);
   }
 
   /** The agent comes back on another port, with another token. Its discovery file stays as it was. */
   async restart(): Promise<void> {
-    this.timeline.tell('server', 'restarts on another port, with another token');
+    this.timeline.drives('restarts on another port, with another token');
     const before = this.#stage;
-    await this.#listen();
     this.token = randomBytes(16).toString('hex');
+    await this.#listen();
     await before?.[Symbol.asyncDispose]();
   }
 
   /** For so many milliseconds nobody listens where the agent was. Then it is back in the same place. */
   async leave(ms: number): Promise<void> {
     const { place } = this.#stage ?? {};
-    this.timeline.tell('server', 'stops listening');
+    this.timeline.drives('stops listening');
     await this.#stage?.[Symbol.asyncDispose]();
     await this.pause(ms);
     await this.#listen(place);
-    this.timeline.tell('server', 'listens again');
+    this.timeline.drives('listens again');
   }
 
   /** Lets the client do what it does for so many milliseconds, or until it ends. */

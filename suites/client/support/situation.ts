@@ -17,6 +17,8 @@ export const AGAIN_PATIENCES = 3;
 const ENDLESS = 3;
 /** A client that says and asks without end fills no memory. */
 export const MOST_KEPT = 20_000;
+/** A finding tells of a silence that is longer. */
+const TOLD_SILENCE_MS = 1000;
 /** Requests that a finding shows whole. */
 const MOST_RECORDED = 8;
 
@@ -24,7 +26,7 @@ const MOST_RECORDED = 8;
 const known = new WeakMap<StartClient, Map<ClientJob, 'active' | 'silent'>>();
 
 export abstract class Situation implements AsyncDisposable {
-  readonly timeline = new Timeline();
+  readonly timeline: Timeline;
   protected readonly t: Client;
   protected readonly asked: Asked[] = [];
   protected readonly heard: Heard[] = [];
@@ -32,6 +34,7 @@ export abstract class Situation implements AsyncDisposable {
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
   #progress = 0;
+  #progressAt = performance.now();
   #over = false;
   #run: ClientRun | undefined;
   /** Milliseconds from the start of the client to its first request. */
@@ -40,6 +43,7 @@ export abstract class Situation implements AsyncDisposable {
 
   protected constructor(t: Client, job: ClientJob) {
     this.t = t;
+    this.timeline = new Timeline(t.recorder.axis);
     this.#job = job;
     t.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
@@ -51,7 +55,7 @@ export abstract class Situation implements AsyncDisposable {
 
   /** `folder`: the one that the variables name paths in. */
   protected start(variables: Readonly<Record<string, string>>, folder?: string): void {
-    this.timeline.tell('muster', `starts the client with the job ${this.#job}`);
+    this.timeline.starts(`starts the client with the job ${this.#job}`);
     const ears: ClientEars = {
       line: (text) => {
         this.printed(text);
@@ -61,7 +65,7 @@ export abstract class Situation implements AsyncDisposable {
       },
       ended: () => {
         this.#over = true;
-        this.timeline.tell('client', this.#run?.how?.split('\n')[0] ?? 'ends');
+        this.timeline.ended(this.#run?.how?.split(';')[0] ?? 'ends');
         this.announce();
       },
     };
@@ -100,6 +104,7 @@ export abstract class Situation implements AsyncDisposable {
   /** Wakes the checks that wait for a change. */
   protected announce(): void {
     this.#progress += 1;
+    this.#progressAt = performance.now();
     this.#changes.announce();
   }
 
@@ -152,6 +157,8 @@ export abstract class Situation implements AsyncDisposable {
   }
 
   violation({ expected, actual }: { expected: string; actual: string }): Violation {
+    const silentMs = performance.now() - this.#progressAt;
+    if (!this.#over && silentMs > TOLD_SILENCE_MS) this.timeline.silence(silentMs);
     return new Violation({ expected, actual, counterexample: this.timeline.text });
   }
 
@@ -162,12 +169,13 @@ export abstract class Situation implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.t.signal.removeEventListener('abort', this.#onAbort);
+    this.timeline.close();
     for (const asked of this.asked.slice(-MOST_RECORDED)) this.#record(asked);
     await this.#run?.stop();
   }
 
   #record({ method, path, query, headers, body, status, sent, at, endedAt }: Asked): void {
-    this.t.recorder.add({
+    const exchange = {
       method,
       url: `${path}${query.size === 0 ? '' : `?${query}`}`,
       request_headers: { ...headers },
@@ -176,6 +184,7 @@ export abstract class Situation implements AsyncDisposable {
       ...(sent === '' ? {} : { response_body: sent }),
       duration_ms: Math.round((endedAt ?? performance.now()) - at),
       curl: '',
-    });
+    };
+    this.t.recorder.add(exchange, { isOnAxis: true });
   }
 }

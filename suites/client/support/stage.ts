@@ -4,16 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { http } from '../../../harness/common/node-http.ts';
 import type { Refusal } from '../../../harness/contract/situations/answers.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
+import type { Track } from './timeline.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** Bytes that a finding shows of each piece. */
-const SHOWN = 160;
+/** Bytes that a finding shows of each piece, from both its ends. */
+const SHOWN_FIRST = 100;
+const SHOWN_LAST = 60;
 
 /** Characters of an answer that are kept for a finding. */
 const KEPT = 64 * 1024;
-
-/** Called with everything that server and client do, in words. */
-export type Tell = (who: 'client' | 'server', what: string) => void;
 
 /** A request with its body. */
 interface Arrived {
@@ -32,7 +31,7 @@ export class Asked {
   /** Moment of its arrival, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
   readonly #response: ServerResponse;
-  readonly #tell: Tell;
+  readonly #track: Track | undefined;
   #sent = '';
   /** What the answer began with. */
   status: number | undefined;
@@ -41,7 +40,7 @@ export class Asked {
   /** The client closed the connection, or the server did. */
   closed = false;
 
-  constructor({ request, body }: Arrived, response: ServerResponse, tell: Tell, onClose: () => void) {
+  constructor({ request, body }: Arrived, response: ServerResponse, track: Track | undefined, onClose: () => void) {
     this.body = body;
     const url = new URL(request.url ?? '/', 'http://localhost');
     this.method = request.method ?? '';
@@ -49,12 +48,12 @@ export class Asked {
     this.query = url.searchParams;
     this.headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     this.#response = response;
-    this.#tell = tell;
+    this.#track = track;
     response.socket?.setNoDelay(true);
     response.on('error', () => {});
     response.once('close', () => {
       this.closed = true;
-      if (this.endedAt === undefined) tell('client', 'closes the connection');
+      if (this.endedAt === undefined) track?.ends('client', 'closes the connection');
       onClose();
     });
   }
@@ -75,7 +74,7 @@ export class Asked {
     this.status = 200;
     this.#response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     this.#response.flushHeaders();
-    this.#tell('server', '200 text/event-stream');
+    this.#track?.opens('200 text/event-stream');
     return this;
   }
 
@@ -83,7 +82,7 @@ export class Asked {
   async send(piece: string | Buffer): Promise<void> {
     const bytes = Buffer.from(piece);
     this.#sent += bytes.toString('utf8', 0, KEPT - this.#sent.length);
-    this.#tell('server', `sends ${shown(bytes)}`);
+    this.#track?.sends(shown(bytes));
     if (this.closed) return;
     await new Promise<void>((resolve) => {
       this.#response.once('close', resolve);
@@ -97,14 +96,14 @@ export class Asked {
   /** Ends the stream as HTTP ends an answer. */
   end(): void {
     this.endedAt = performance.now();
-    this.#tell('server', 'ends the stream');
+    this.#track?.ends('server', 'ends the stream');
     this.#response.end();
   }
 
   /** Breaks the connection off, in the middle of the answer. */
   cut(): void {
     this.endedAt = performance.now();
-    this.#tell('server', 'cuts the connection');
+    this.#track?.ends('server', 'cuts the connection');
     this.#response.destroy();
   }
 
@@ -112,7 +111,7 @@ export class Asked {
   async tear(status: number, part: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     this.status = status;
     this.#response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    this.#tell('server', `${status}, the beginning of its body`);
+    this.#track?.opens(`${status}, the beginning of its body`);
     await this.send(part);
     this.cut();
   }
@@ -128,15 +127,17 @@ export class Asked {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     this.#sent += text;
     const more = Object.entries(headers).map(([name, value]) => `, ${name}: ${value}`);
-    this.#tell('server', `${status}${more.join('')}`);
+    this.#track?.answers(`${status}${more.join('')}${text === '' ? '' : ` with ${shown(Buffer.from(text))}`}`);
     this.#response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   }
 }
 
-const shown = (bytes: Buffer): string => {
-  const text = JSON.stringify(bytes.toString('utf8', 0, SHOWN));
-  return bytes.length <= SHOWN ? text : `${text}… (${bytes.length} bytes)`;
-};
+/** Bytes as text; of many the first and the last, where a piece is torn. */
+function shown(bytes: Buffer): string {
+  const text = (from: number, to?: number): string => JSON.stringify(bytes.toString('utf8', from, to));
+  if (bytes.length <= SHOWN_FIRST + SHOWN_LAST) return text(0);
+  return `${text(0, SHOWN_FIRST)} … ${text(bytes.length - SHOWN_LAST)} (${bytes.length} bytes)`;
+}
 
 /** Where a stage listens. Default: a free port of 127.0.0.1. */
 export interface StagePlace {
@@ -144,6 +145,15 @@ export interface StagePlace {
   path?: string | undefined;
   host?: string | undefined;
   port?: number | undefined;
+}
+
+/** Called with what comes to a stage. */
+export interface StageEars {
+  /** A request has begun, in words: what becomes of it is told to what is returned. */
+  track(what: string): Track | undefined;
+  request(asked: Asked): void;
+  /** Something about a request has changed. */
+  changed(): void;
 }
 
 /** Listens on a port, or on a unix socket. */
@@ -157,18 +167,15 @@ export class Stage implements AsyncDisposable {
     this.place = at.path === undefined ? { ...at, port: (server.address() as AddressInfo).port } : at;
   }
 
-  /** `onRequest` gets every request; `changed` is called when something about one has changed. */
-  static async open(at: StagePlace, on: { tell: Tell; request(asked: Asked): void; changed(): void }): Promise<Stage> {
+  static async open(at: StagePlace, on: StageEars): Promise<Stage> {
     const server = http.createServer((request, response) => {
       const cursor = request.headers['last-event-id'];
-      on.tell(
-        'client',
-        `${request.method} ${request.url}${cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`}`,
-      );
+      const after = cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`;
+      const track = on.track(`${request.method} ${request.url}${after}`);
       const pieces: Buffer[] = [];
       const arrived = (): void => {
         const body = Buffer.concat(pieces).toString('utf8');
-        on.request(new Asked({ request, body }, response, on.tell, on.changed));
+        on.request(new Asked({ request, body }, response, track, on.changed));
       };
       // A request without a body is answered even where its end is late.
       if (request.method === 'GET' || request.method === 'HEAD') {

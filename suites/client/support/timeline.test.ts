@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { Recorder } from '../../../harness/client/recorder.ts';
+import { Timeline } from './timeline.ts';
+
+const textOf = (timeline: Timeline): string => timeline.text.replaceAll(/\d+\.\d+ s {2}/g, '');
+
+test('what server and client do is told in words and on the axis, without secrets, until the situation is over', () => {
+  const recorder = new Recorder();
+  const timeline = new Timeline(recorder.axis);
+  timeline.hide('t0ken');
+  timeline.starts('starts the client');
+  timeline.drives('writes t0ken');
+  const asked = timeline.request('GET /events');
+  asked.opens('200');
+  asked.sends('"id: 1"');
+  asked.ends('server', 'cuts the connection');
+  timeline.request('GET /t0ken', ' (elsewhere)').answers('404');
+  timeline.silence(3000);
+  timeline.ended('ended with exit code 3');
+  timeline.close();
+  timeline.printed('too late');
+  expect(textOf(timeline).split('\n')).toEqual([
+    'muster: starts the client',
+    'server: writes …',
+    'client: GET /events',
+    'server: 200',
+    'server: sends "id: 1"',
+    'server: cuts the connection',
+    'client: GET /… (elsewhere)',
+    'server: 404 (elsewhere)',
+    'muster: has waited 3 s for a sign of the client',
+    'client: ended with exit code 3',
+  ]);
+  expect(recorder.timeline.map(({ kind, what }) => `${kind} ${what}`)).toEqual([
+    'restart starts the client',
+    'drive writes …',
+    'stream GET /events → 200',
+    'sent "id: 1"',
+    'cut cuts the connection',
+    'request GET /… (elsewhere) → 404',
+    'drive has waited 3 s for a sign of the client',
+    'end ended with exit code 3',
+  ]);
+});
+
+test('of many lines that a client prints the first and the last are shown, so that there is room for what it asked', () => {
+  const timeline = new Timeline(new Recorder().axis);
+  const page = (from: number): void => {
+    timeline.request(`GET ${from}`).answers('200');
+    for (let index = from; index < from + 100; index += 1) timeline.printed(`item ${index}`);
+  };
+  page(0);
+  page(100);
+  expect(textOf(timeline).split('\n')).toEqual([
+    ...['client: GET 0', 'server: 200', 'client: prints item 0', 'client: prints 98 more lines, and item 99'],
+    ...['client: GET 100', 'server: 200', 'client: prints item 100', 'client: prints 98 more lines, and item 199'],
+  ]);
+});
