@@ -1,6 +1,6 @@
 /** `muster check client --image`, tried with a real Docker where there is one: the reference client in an image made from nothing. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest';
@@ -24,21 +24,10 @@ const needsDocker = (context: TestContext): void => {
   if (!there) context.skip('no Docker on this machine');
 };
 
-/** The reference client, or one with the defect that DEFECT names. */
-const CLIENT = `import process from 'node:process';
-import { referenceBehaviour } from './simulators/client/reference.ts';
-import { runClient } from './simulators/client/run.ts';
-import { clientDefects } from './simulators/defects/client/index.ts';
-const planted = clientDefects.find(({ name }) => name === process.env.DEFECT);
-process.exitCode = await runClient({
-  variables: process.env,
-  behaviour: planted === undefined ? referenceBehaviour : planted.behaviour(referenceBehaviour),
-  signal: new AbortController().signal,
-  print: (line) => void process.stdout.write(line + '\\n'),
-  complain: (text) => void process.stderr.write(text + '\\n'),
-});
-`;
-const ENTRY = 'ENTRYPOINT ["node", "/opt/client.ts"]';
+const PARTS = ['harness/common', 'harness/contract', 'simulators/client', 'simulators/defects', 'package.json'];
+const CLIENT = 'harness/cli/testing/client.ts';
+const started = (...defects: string[]): string =>
+  `ENTRYPOINT ${JSON.stringify(['node', `/opt/${CLIENT}`, ...defects])}`;
 /** Nobody on this machine: what the client needs has to be open to it. */
 const USER = 'USER 47110:47110';
 
@@ -47,12 +36,11 @@ beforeAll(() => {
   if (!there) return;
   const tree = nodeTree(folder);
   const tests = (file: string): boolean => !/\.test\.ts$|\/testing$/.test(file);
-  for (const part of ['harness/common', 'harness/contract', 'simulators/client', 'simulators/defects', 'package.json'])
-    cpSync(join(ROOT, part), join(tree, 'opt', part), { recursive: true, filter: tests });
+  for (const part of PARTS) cpSync(join(ROOT, part), join(tree, 'opt', part), { recursive: true, filter: tests });
+  cpSync(join(ROOT, CLIENT), join(tree, 'opt', CLIENT));
   cpSync(join(ROOT, 'node_modules/typebox'), join(tree, 'opt/node_modules/typebox'), { recursive: true });
-  writeFileSync(join(tree, 'opt/client.ts'), CLIENT);
-  importTree(tree, IMAGES.reference, [ENTRY, USER]);
-  importTree(tree, IMAGES.broken, [ENTRY, USER, 'ENV DEFECT=items-twice']);
+  importTree(tree, IMAGES.reference, [started(), USER]);
+  importTree(tree, IMAGES.broken, [started('items-twice'), USER]);
   importTree(tree, IMAGES.endsAtOnce, ['ENTRYPOINT ["node", "-e", "console.error(\'no config\'); process.exit(7)"]']);
   importTree(tree, IMAGES.noProgram, ['ENTRYPOINT ["/bin/my-client"]']);
 }, 600_000);

@@ -57,13 +57,24 @@ export function findings(report: Report, outcome: 'warn' | 'fail', options: Pret
       ? ['', paint('dim', `  The first ${WHOLE} are shown in full; for the others add --report html=FILE.`)]
       : []),
     ...(report.target.ended === true
-      ? ['', ...wrap(ended(groups.map(({ lead }) => lead)), columns - 2).map((line) => paint('dim', `  ${line}`))]
+      ? [
+          '',
+          ...wrap(
+            ended(
+              report,
+              groups.map(({ lead }) => lead),
+            ),
+            columns - 2,
+          ).map((line) => paint('dim', `  ${line}`)),
+        ]
       : []),
   ];
 }
 
 /** How to look at a target that Muster started, and that has ended with the run. */
-function ended(found: readonly CheckResult[]): string {
+function ended({ api }: Report, found: readonly CheckResult[]): string {
+  if (api === 'client')
+    return 'To debug a client, play a situation to it for as long as it takes: muster simulate device --scenario NAME (--scenario list names them), or muster simulate platform.';
   const replayed = found.some(({ replay_command: command }) => command?.startsWith('muster replay ') === true);
   const how = replayed
     ? "'again' starts it anew, and with --keep leaves it up to be looked at"

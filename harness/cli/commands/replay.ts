@@ -4,7 +4,7 @@ import { readJson } from '../../reports/read.ts';
 import { isNamed } from '../../runner/plan.ts';
 import type { Api, CheckResult, Report } from '../../runner/types.ts';
 import { targetOnly } from '../check-options.ts';
-import { command, type GivenOptions } from '../options.ts';
+import { command, type GivenOptions, type OptionTable } from '../options.ts';
 import type { CheckCommand } from './check.ts';
 
 export const replay = command({
@@ -24,18 +24,32 @@ export const replay = command({
   takesRest: true,
   async run({ file, only, keep }, { rest, parse }) {
     const report = readReport(file);
+    if (keep && report.api === 'client') {
+      throw new UsageError(
+        '--keep: a client is started anew for each situation, so nothing of it can be kept up; muster simulate device --scenario NAME plays one to it for as long as it takes',
+      );
+    }
     const failed = chosen(report, file, only);
     const anew = await parse(['check', report.api, ...rest]);
     if (anew === undefined) return EXIT.conformant;
     const checkAgain = await COMMANDS[report.api]();
     const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
     const { code } = await checkAgain.replay(
-      { ...targetOnly(report.options), ...anew.given },
+      { ...withoutExcluded(targetOnly(report.options), anew.given, anew.command.options), ...anew.given },
       { file, outcomes, keep, checks: failed.map(coordinates), seed: report.seed },
     );
     return code;
   },
 });
+
+/** Options of the run without those that one of the new ones excludes, as --image does --command. */
+const withoutExcluded = (before: GivenOptions, given: GivenOptions, table: OptionTable): GivenOptions =>
+  Object.fromEntries(
+    Object.entries(before).filter(
+      ([name]) =>
+        !Object.keys(given).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name),
+    ),
+  );
 
 const COMMANDS: Record<Api, () => Promise<Pick<CheckCommand, 'replay'>>> = {
   device: async () => (await import('./check.ts')).checkDevice,

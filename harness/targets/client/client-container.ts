@@ -7,9 +7,9 @@ import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { Writable } from 'node:stream';
 import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/runtime.ts';
-import { lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
+import { OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientEars, ClientRun, ClientSituation } from '../opened.ts';
-import { Lines } from './lines.ts';
+import { complaintsIn, Lines } from './lines.ts';
 
 /** Where a container has the folder of its situation. */
 const FOLDER = '/run/muster';
@@ -97,7 +97,7 @@ class ContainerRun implements ClientRun {
 
   get how(): string | undefined {
     if (this.#how === undefined || this.#stopping !== undefined) return undefined;
-    return `${this.#how}${lastLines(this.#stderr.text)}`;
+    return `${this.#how}${complaintsIn(this.#stderr.text)}`;
   }
 
   get code(): number | undefined {

@@ -1,8 +1,7 @@
 /** One run of a client: its shell line in a process group of its own, and its standard output by lines. */
 import { ProcessGroup } from '../launch/process-group.ts';
-import { lastLines } from '../launch/started.ts';
 import type { ClientEars, ClientRun } from '../opened.ts';
-import { Lines } from './lines.ts';
+import { complaintsIn, Lines } from './lines.ts';
 
 /** A client holds nothing that is lost when it is killed. */
 const GRACE_MS = 2000;
@@ -22,7 +21,7 @@ export function startClientProcess(
   return {
     get how() {
       const how = group.endedByItself;
-      return how === undefined ? undefined : `${how}${lastLines(group.stderr)}`;
+      return how === undefined ? undefined : `${how}${complaintsIn(group.stderr)}`;
     },
     get code() {
       return group.code;

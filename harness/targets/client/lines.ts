@@ -1,5 +1,6 @@
-/** Puts output together to lines, whatever the pieces in which it comes. */
+/** What a client writes: its standard output by lines, whatever the pieces in which it comes, and the end of its standard error. */
 import { StringDecoder } from 'node:string_decoder';
+import { lastLines } from '../launch/started.ts';
 
 /** Characters of one line; of a longer one the rest is dropped. */
 const LONGEST_LINE = 32 * 1024 * 1024;
@@ -42,3 +43,6 @@ export class Lines {
     this.#heard(line);
   }
 }
+
+/** The last lines of its standard error, as the end of a message; of its standard output each line is known already. */
+export const complaintsIn = (stderr: string): string => (stderr.trim() === '' ? '' : lastLines(stderr));

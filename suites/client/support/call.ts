@@ -138,7 +138,7 @@ export class Call extends Situation {
     const said = this.heard.map((heard) => (heard.saw === 'item' ? heard.item.id : heard.saw));
     const shown =
       said.length <= 20 ? said.join(', ') : `${said.slice(0, 10).join(', ')} … ${said.slice(-5).join(', ')}`;
-    return `${said.length} lines${said.length === 0 ? '' : ` (${shown})`}; ${this.state.replaceAll(this.secret, '…')}`;
+    return `${said.length} ${said.length === 1 ? 'line' : 'lines'}${said.length === 0 ? '' : ` (${shown})`}; ${this.state.replaceAll(this.secret, '…')}`;
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
