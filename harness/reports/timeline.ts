@@ -94,7 +94,7 @@ i.drive{background:var(--known)}i.restart{background:var(--blocked)}i.request{ba
 i.stream{background:color-mix(in srgb,var(--soft) 40%,transparent)}.track i.stream{top:.4rem;bottom:.4rem}i.frame{background:var(--pass)}i.heartbeat{background:var(--warn)}.track i.heartbeat{top:.3rem;bottom:.3rem;min-width:5px;border-radius:50%}
 i.sent{background:var(--warn)}i.printed{background:var(--pass)}
 i.cut,i.end{background:var(--ink)}i.end{background:var(--fail)}.track i.cut,.track i.end{top:-.05rem;bottom:-.05rem}
-.key{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.4rem 0 0;padding:0;font-size:.8rem;color:var(--soft)}.key i{display:inline-block;width:.65rem;height:.65rem;border-radius:2px;margin-right:.35rem}
+.key{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.4rem 0 0;padding:0;font-size:.8rem;color:var(--soft)}.key i{print-color-adjust:exact;-webkit-print-color-adjust:exact;display:inline-block;width:.65rem;height:.65rem;border-radius:2px;margin-right:.35rem}
 .marks{margin:0;padding:0;list-style:none;font-size:.85rem;overflow-wrap:anywhere}.marks time{display:inline-block;min-width:5.5rem;font-variant-numeric:tabular-nums;color:var(--soft)}
 @media(max-width:40rem){.lane{flex-wrap:wrap;gap:0}.lane>span{flex-basis:100%}.track{flex-basis:100%}.scale>span{display:none}.scale b:nth-child(even){display:none}}
 `;

@@ -125,8 +125,8 @@ function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
   ctx.textBaseline = 'alphabetic';
   let named = 0;
   stretches.forEach(({ label, from, to, colour, beside = false }, index) => {
-    const left = plot.valToPos(from, 'x', true);
-    const width = Math.max(plot.valToPos(to, 'x', true) - left, 1);
+    const left = Math.max(plot.valToPos(from, 'x', true), bbox.left);
+    const width = Math.max(Math.min(plot.valToPos(to, 'x', true), bbox.left + bbox.width) - left, 1);
     const tone = resolved(colour);
     ctx.globalAlpha = colour === 'soft' ? (index % 2 === 0 ? 0.05 : 0.1) : 0.2;
     ctx.fillStyle = tone;
