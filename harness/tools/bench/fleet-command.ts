@@ -44,3 +44,15 @@ export async function runFleet(dir: string, { robots, port, scenario, onPage }: 
     throw new Error(`muster fleet left no result: ${said}`, { cause: error });
   }
 }
+
+/** Resolves when all robots are online. Rejects when the fleet ends before. */
+export function untilOnline(stderr: NodeJS.ReadableStream, robots: number, ended: Promise<unknown>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    stderr.setEncoding('utf8').on('data', (part: string) => {
+      text = (text + part).slice(-4000);
+      if (new RegExp(`hold .*robots online ${robots}\\b`).test(text)) resolve();
+    });
+    void ended.then(() => reject(new Error(`the fleet ended too early: ${text}`)));
+  });
+}

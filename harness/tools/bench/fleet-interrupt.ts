@@ -7,6 +7,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { baseDirFor } from '../../../simulators/fleet/run/preflight.ts';
 import { type Figure, inScratch, KIB } from './figure.ts';
+import { untilOnline } from './fleet-command.ts';
 
 const BYTES_EACH = 64 * KIB;
 
@@ -80,17 +81,6 @@ export async function interruptFleet(robots: number, stateDir: string): Promise<
   } finally {
     for (const folder of [place, temporary]) rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function untilOnline(stderr: NodeJS.ReadableStream, robots: number, ended: Promise<number | null>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    stderr.setEncoding('utf8').on('data', (part: string) => {
-      text = (text + part).slice(-4000);
-      if (new RegExp(`hold .*robots online ${robots}\\b`).test(text)) resolve();
-    });
-    void ended.then((code) => reject(new Error(`the fleet ended too early, with exit code ${code}: ${text}`)));
-  });
 }
 
 function leftOf(group: number, temporary: string): Left {

@@ -39,6 +39,11 @@ const BENCHES: Record<string, Bench> = {
     summary: 'the page and the report of 10,000 robots in a browser, and what the page costs a fleet: five minutes',
     run: async () => (await import('./console.ts')).benchConsole(),
   },
+  storm: {
+    summary: 'a reconnect storm of 5,000 robots beside its simulation: some minutes',
+    long: true,
+    run: async () => (await import('./storm.ts')).benchStorm(),
+  },
   'fleet.interrupt': {
     summary: 'Ctrl-C with 10,000 robots running',
     long: true,

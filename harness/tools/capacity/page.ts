@@ -1,0 +1,181 @@
+/** The page on capacity: what a million robots need, computed from measured costs, the limits of Linux and the agent's own habits. */
+import { POLL_INTERVAL } from '../../../simulators/device/uplink/time.ts';
+import { robotCost } from '../../../simulators/fleet/run/preflight.ts';
+import type { Cost, Costs } from './costs.ts';
+import { type Advice, type StormOutcome, storm } from './storm.ts';
+
+/** What one machine of a cluster has. */
+export interface Machine {
+  memoryBytes: number;
+  cores: number;
+  /** Descriptors that one process may open. */
+  descriptors: number;
+  /** Connections from one address to one other: the range of ports that Linux gives out. */
+  ports: number;
+}
+
+const MACHINE: Machine = { memoryBytes: 16e9, cores: 4, descriptors: 20_000, ports: 28_232 };
+/** A generator that uses more of its processors says little about a platform. */
+const USABLE_CORES = 0.7;
+/** As much of the memory and descriptors is left to others. */
+const USABLE = 0.85;
+const FLEETS = [10_000, 100_000, 1_000_000];
+/** Simulated seconds between two keep-alives of a connection. */
+const KEEP_ALIVE_S = 18;
+const CAPACITIES = [1000, 5000, 20_000];
+const ADVICE: readonly [Advice, string][] = [
+  ['none', 'no advice'],
+  [30, 'Retry-After: 30'],
+  ['reserved', 'Retry-After of a reserved moment'],
+];
+
+export function capacityPage(costs: Costs, machine: Machine = MACHINE): string {
+  return `# What a fleet of a million robots takes
+
+\`npm run capacity -- --write\` writes this page. Nothing here was run with a million robots: memory and processor of one robot are
+measured, and the rest is computed from them or simulated. \`npm run capacity -- --measure\` measures them anew.
+
+Measured on ${costs.measured} with ${count(costs.robots)} robots, 1024-bit keys, one subscriber and one MQTT connection each:
+
+${table(
+  ['of one robot', 'memory, whole', 'memory, one more', 'processor, idle', 'processor, to come up'],
+  [costRow('muster fleet', costs.fleet), costRow('muster simulate platform', costs.platform)],
+)}
+*Whole* is the memory of all processes over all robots. It is PSS, so that shared pages count once.
+
+## The generator
+
+A machine has ${gigabytes(machine.memoryBytes)} and ${machine.cores} cores. ${percent(USABLE)} of its memory and of the
+${count(machine.descriptors)} descriptors of a process are used, and ${percent(USABLE_CORES)} of its processors.
+
+${table(
+  ['robots', 'memory', 'cores, idle', 'to come up in 10 min', 'processes', 'addresses', 'machines', 'decided by'],
+  FLEETS.map((robots) => generatorRow(robots, costs.fleet, machine)),
+)}
+*Addresses*: from one address to one port of a platform there are ${count(machine.ports)} connections, unless the platform listens on
+more ports or addresses. *Processes*: \`--workers\` on each machine, or shards.
+
+## The platform
+
+What an idle fleet asks of it, and what the simulated platform would take for that. A platform of your own takes something else: the
+rates are the agent's, the memory is not.
+
+${table(
+  ['robots', 'connections', 'keep-alives', 'syncs', 'memory of the simulated broker and API'],
+  FLEETS.map((robots) => platformRow(robots, costs.platform)),
+)}
+An agent sends a keep-alive every ${KEEP_ALIVE_S} s and syncs every ${POLL_INTERVAL / 3_600_000} h unless it is asked to.
+
+## A reconnect storm
+
+Every robot loses its connection at the same moment. The platform admits so many connections a second, and refuses the others at once.
+Robots wait 1 s, then twice as long after each refusal, up to 5 min, each ± 25 %.
+
+${table(['robots', 'admitted', 'advice', 'half are back', '99 % are back', 'all are back', 'attempts', 'busiest second'], stormRows())}
+${lessons()}
+${agreement(costs)}`;
+}
+
+const costRow = (name: string, cost: Cost): string[] => [
+  `\`${name}\``,
+  kibibytes(cost.whole),
+  kibibytes(cost.marginal),
+  `${cost.idleMs} ms/s`,
+  `${cost.startMs} ms`,
+];
+
+function generatorRow(robots: number, { whole, idleMs, startMs }: Cost, machine: Machine): string[] {
+  const { descriptors, ports } = robotCost({});
+  const memory = robots * whole;
+  const idle = (robots * idleMs) / 1000;
+  const start = (robots * startMs) / 1000 / 600;
+  const needs = {
+    memory: memory / (machine.memoryBytes * USABLE),
+    processor: Math.max(idle, start) / (machine.cores * USABLE_CORES),
+    ports: (robots * ports) / machine.ports,
+  };
+  const [decided, machines] = Object.entries(needs).reduce((most, next) => (next[1] > most[1] ? next : most));
+  return [
+    count(robots),
+    gigabytes(memory),
+    idle.toFixed(1),
+    `${start.toFixed(1)} cores`,
+    count(Math.ceil((robots * descriptors) / (machine.descriptors * USABLE))),
+    count(Math.ceil(needs.ports)),
+    count(Math.ceil(machines)),
+    decided,
+  ];
+}
+
+const platformRow = (robots: number, { marginal }: Cost): string[] => [
+  count(robots),
+  count(robots),
+  `${count(Math.round(robots / KEEP_ALIVE_S))}/s`,
+  `${((robots * 1000) / POLL_INTERVAL).toPrecision(2)}/s`,
+  gigabytes(robots * marginal),
+];
+
+function stormRows(): string[][] {
+  return CAPACITIES.flatMap((capacity) =>
+    ADVICE.map(([advice, name]) => {
+      const { back, attempts, busiest } = million(capacity, advice);
+      return [
+        '1,000,000',
+        `${count(capacity)}/s`,
+        name,
+        ...[back.p50, back.p99, back.all].map(minutes),
+        count(attempts),
+        count(busiest),
+      ];
+    }),
+  );
+}
+
+const known = new Map<string, StormOutcome>();
+function million(capacity: number, advice: Advice): StormOutcome {
+  const name = `${capacity} ${advice}`;
+  const outcome = known.get(name) ?? storm({ robots: 1_000_000, capacity, advice });
+  known.set(name, outcome);
+  return outcome;
+}
+
+function lessons(): string {
+  const alone = million(5000, 'none');
+  const reserved = million(5000, 'reserved');
+  const times = (alone.back.all / reserved.back.all).toFixed(1);
+  return `The first second decides what must be survived: half of the fleet asks within it, whatever the platform admits. Delays that double
+spread the robots, and overshoot: at 5,000 a second they take ${times} times as long as robots that are told when there will be room.
+The same Retry-After for all moves the crowd without spreading it.
+`;
+}
+
+function agreement({ storm: measured }: Costs): string {
+  const { robots, capacity, real } = measured;
+  const told = storm({ robots, capacity, answers: real.busiest });
+  const rows = (['p50', 'all', 'mean'] as const).map((share) => [
+    { p50: 'half are back', all: 'all are back', mean: 'away on average' }[share],
+    minutes(told.back[share]),
+    minutes(real.back[share]),
+    difference(told.back[share], real.back[share]),
+  ]);
+  const attempts = ['attempts', count(told.attempts), count(real.attempts), difference(told.attempts, real.attempts)];
+  return `## Does the simulation tell the truth?
+
+\`npm run bench -- --only storm\` cuts ${count(robots)} real robots off from their broker and lets ${count(capacity)} a second in again. Of
+the run on ${measured.measured}, when the machine answered at most ${count(real.busiest)} attempts a second:
+
+${table(['', 'simulated', 'real', 'difference'], [...rows, attempts])}`;
+}
+
+const difference = (told: number, real: number): string => `${((100 * (told - real)) / real).toFixed(1)} %`;
+const count = (value: number): string => value.toLocaleString('en');
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+const kibibytes = (bytes: number): string => `${(bytes / 1024).toFixed(0)} KiB`;
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toPrecision(3)} GB`;
+const minutes = (ms: number): string =>
+  ms < 120_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return `${[line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')}\n`;
+}
