@@ -41,7 +41,7 @@ ${table(
   ['of one robot', 'memory, whole', 'memory, one more', 'processor, idle', 'processor, to come up'],
   [costRow('muster fleet', costs.fleet), costRow('muster simulate platform', costs.platform)],
 )}
-*Whole* is the memory of all processes over all robots. It is PSS, so that shared pages count once.
+_Whole_ is the memory of all processes over all robots. It is PSS, so that shared pages count once.
 
 ## The generator
 
@@ -52,8 +52,8 @@ ${table(
   ['robots', 'memory', 'cores, idle', 'to come up in 10 min', 'processes', 'addresses', 'machines', 'decided by'],
   FLEETS.map((robots) => generatorRow(robots, costs.fleet, machine)),
 )}
-*Addresses*: from one address to one port of a platform there are ${count(machine.ports)} connections, unless the platform listens on
-more ports or addresses. *Processes*: \`--workers\` on each machine, or shards.
+_Addresses_: from one address to one port of a platform there are ${count(machine.ports)} connections, unless the platform listens on
+more ports or addresses. _Processes_: \`--workers\` on each machine, or shards.
 
 ## The platform
 
