@@ -6,6 +6,7 @@ import type http from 'node:http';
 import type { Socket } from 'node:net';
 import { getBuiltinModule } from 'node:process';
 import { type Exchange, isHttp1, isLastWord, lastAnswer, statusOf } from '../../common/malformed.ts';
+import { giveWay } from '../stream/turns.ts';
 import type { Entrance } from '../transport/transport.ts';
 
 /** What answers the requests of a connection. */
@@ -29,6 +30,7 @@ let server: http.Server | undefined;
 
 /** Speaks HTTP on `socket` for `handler`. */
 export function adopt(socket: Socket, handler: RequestHandler, entrance: Entrance): void {
+  giveWay();
   connections.set(socket, { handler, entrance, carries: 'answers' });
   const parser = hub();
   // Node reports a request that it cannot parse to the `server` of the socket.

@@ -44,6 +44,11 @@ export class LogReader {
     }
   }
 
+  /** Opens the file, so that a compaction before the first portion costs nothing. Throws the system's error. */
+  hold(): void {
+    this.#fd ??= this.#io.open(this.#log.path, 'r');
+  }
+
   /** Whether compaction has replaced the file that is being read. */
   get outdated(): boolean {
     return this.#generation !== this.#log.generation;

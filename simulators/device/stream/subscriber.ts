@@ -13,6 +13,7 @@ import type { FanOut, StreamSubscriber, View } from './fan-out.ts';
 import { heartbeat } from './heartbeat.ts';
 import { LAST_CHUNK, type TypeFilter } from './protocol.ts';
 import { LogReader } from './reader.ts';
+import { leaveTurn, takeTurn } from './turns.ts';
 
 /** What the streams of one agent share. */
 export interface Stream {
@@ -48,7 +49,7 @@ export class Subscriber implements StreamSubscriber {
   #reader: LogReader | undefined;
   #wasLive = false;
   #closed = false;
-  #scheduled: NodeJS.Immediate | undefined;
+  readonly #turn = (): void => this.#pump();
   /** Events that were read and wait for their turn, where there is a pause between two. */
   #held: StoredEvent[] = [];
   #pause: NodeJS.Timeout | undefined;
@@ -72,7 +73,7 @@ export class Subscriber implements StreamSubscriber {
     const { behaviour, heartbeatMs, fanOut } = this.#stream;
     fanOut.enrol(this);
     this.#socket.on('drain', () => {
-      if (this.#pause === undefined) this.#pump();
+      if (this.#pause === undefined) takeTurn(this.#turn);
     });
     this.#socket.once('close', () => this.#close());
     if (behaviour.preamble !== '') this.#write(Buffer.from(behaviour.preamble));
@@ -80,7 +81,7 @@ export class Subscriber implements StreamSubscriber {
     this.#stopHeartbeat = heartbeat(this, behaviour.heartbeatMs(heartbeatMs));
     const lifetime = behaviour.lifetimeMs(heartbeatMs);
     if (lifetime !== undefined) this.#lifetime = setTimeout(() => this.end(), lifetime).unref();
-    this.#pump();
+    this.#begin();
   }
 
   get waiting(): number {
@@ -134,10 +135,17 @@ export class Subscriber implements StreamSubscriber {
     write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
+  /** Joins at once when nothing is to be replayed. A replay holds its file from this tick on, and waits for its turn. */
+  #begin(): void {
+    const reader = this.#reader;
+    if (!reader || reader.behind === 0) this.#pump();
+    else if (this.#try(() => reader.hold()) === 'overtaken') this.drop();
+    else takeTurn(this.#turn);
+  }
+
   /** Sends the next portion if the client takes it. */
   #pump(): void {
     const reader = this.#reader;
-    this.#scheduled = undefined;
     if (this.#closed || !reader || this.#socket.writableNeedDrain) return;
     const paced = this.#stream.behaviour.eventPauseMs > 0;
     const events = paced ? this.#readOne(reader) : this.#read(reader);
@@ -150,7 +158,7 @@ export class Subscriber implements StreamSubscriber {
   #pumpLater(): void {
     const { eventPauseMs } = this.#stream.behaviour;
     if (eventPauseMs === 0) {
-      this.#scheduled = setImmediate(() => this.#pump());
+      takeTurn(this.#turn);
       return;
     }
     this.#pause = setTimeout(() => {
@@ -170,8 +178,12 @@ export class Subscriber implements StreamSubscriber {
   }
 
   #read(reader: LogReader): StoredEvent[] | 'overtaken' {
+    return this.#try(() => reader.read());
+  }
+
+  #try<T>(action: () => T): T | 'overtaken' {
     try {
-      return reader.read();
+      return action();
     } catch (error) {
       // The client's next attempt shows whether the trouble lasts.
       this.#stream.onNotice('the event log could not be read; a stream was cut', error);
@@ -185,7 +197,6 @@ export class Subscriber implements StreamSubscriber {
     let frames = '';
     for (const event of seen) if (wants(this.view.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
-    // Other subscribers get their turn between two portions.
     if (!this.#socket.writableNeedDrain) this.#pumpLater();
   }
 
@@ -201,7 +212,7 @@ export class Subscriber implements StreamSubscriber {
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    clearImmediate(this.#scheduled);
+    leaveTurn(this.#turn);
     clearTimeout(this.#pause);
     clearTimeout(this.#lifetime);
     this.#stopHeartbeat?.();
