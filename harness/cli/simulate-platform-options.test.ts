@@ -6,7 +6,7 @@ import { refusal } from './testing/in-process.ts';
 
 const log = pino({ level: 'silent' });
 const read = (args: Partial<SimulatePlatformArguments>) =>
-  platformOptions({ port: 0, dialect: 'spec', ui: false, 'log-level': 'silent', ...args }, log);
+  platformOptions({ port: 0, host: '127.0.0.1', dialect: 'spec', ui: false, 'log-level': 'silent', ...args }, log);
 
 describe('the options of simulate platform', () => {
   it('are those of the simulator', async () => {
@@ -37,7 +37,8 @@ describe('the options of simulate platform', () => {
     });
     expect(await read({ mqtt: 'none' })).toMatchObject({ mqtt: false });
     expect(await read({ mqtt: 'mqtts://broker:8883' })).toMatchObject({ mqtt: { url: 'mqtts://broker:8883' } });
-    expect(await read({})).toEqual({ port: 0, dialect: 'spec', log });
+    expect(await read({})).toEqual({ port: 0, host: '127.0.0.1', dialect: 'spec', log });
+    expect(await read({ host: '0.0.0.0', defect: ['default-limit-20'] })).toMatchObject({ host: '0.0.0.0' });
   });
 
   it('choose another behaviour by name', async () => {
@@ -65,6 +66,8 @@ describe('the options of simulate platform', () => {
     [{ mqtt: 'http://localhost' }, '--mqtt: accepted are mqtt://HOST'],
     [{ 'tls-cert': 'a.pem' }, '--tls-cert and --tls-key: give both, or neither'],
     [{ 'tls-cert': 'nowhere.pem', 'tls-key': 'nowhere.pem' }, '--tls-cert: ENOENT'],
+    [{ host: 'http://a' }, "--host: 'http://a' is not accepted; accepted: an address or a name of this machine"],
+    [{ host: '0.0.0.0', defect: ['key-unchecked'] }, '--host: 0.0.0.0 needs keys, and --defect makes'],
     [{ defect: ['none-such'] }, '--defect none-such: unknown name'],
     [{ variant: ['none-such'] }, '--variant none-such: unknown name'],
     [{ fault: ['explode'] }, '--fault: "explode" is no fault; accepted are latency='],

@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import { isLoopback, toldHost } from '../../simulators/platform/address.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
 import { refusal } from './testing/in-process.ts';
 
@@ -42,6 +43,7 @@ type Ready = {
   api_key?: string;
   control?: string;
   control_token?: string;
+  ui?: string;
 };
 
 async function ready({ child }: Run): Promise<Ready> {
@@ -112,6 +114,28 @@ describe('muster simulate platform', () => {
     expect(await started.exited).toBe(0);
     expect(started.stderr()).not.toContain(token);
     rmSync(dirname(file), { recursive: true });
+  });
+
+  const outside = toldHost('0.0.0.0');
+  it.skipIf(isLoopback(outside))('serves others who have a key, and keeps control and page to itself', async () => {
+    const started = run('--host', '0.0.0.0', '--control', '0', '--ui');
+    const { url, agent_url, mqtt = '', api_key: key = '', control = '', ui = '' } = await ready(started);
+    expect([url, agent_url, mqtt].map((told) => new URL(told).hostname)).toEqual([outside, outside, outside]);
+    expect((await get(url, key, '/devices')).status).toBe(200);
+    expect((await fetch(`${url}/devices`)).status).toBe(401);
+    expect((await fetch(`${agent_url}/agent/v1/devices/me`)).status).toBeGreaterThanOrEqual(400);
+    for (const inner of [control, ui]) {
+      const { hostname, port } = new URL(inner);
+      expect(hostname).toBe('127.0.0.1');
+      await expect(fetch(`http://${outside}:${port}/`)).rejects.toThrow('fetch failed');
+    }
+    started.child.kill('SIGTERM');
+    expect(await started.exited).toBe(0);
+  });
+
+  it('says when an address is not of this machine', async () => {
+    const message = await refusal(['simulate', 'platform', '--host', '198.51.100.7']);
+    expect(message).toBe('--host: 198.51.100.7 is no address of this machine');
   });
 
   it('has a defect when asked to', async () => {

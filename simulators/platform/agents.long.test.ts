@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { eventually } from '../common/testing/eventually.ts';
 import { scratch } from '../common/testing/scratch.ts';
+import { isLoopback, toldHost } from './address.ts';
 import { mosquittoPath, runMosquitto } from './broker/testing/mosquitto.ts';
 import { referenceBehaviour } from './reference.ts';
 import { startPlatform, type TestPlatform } from './testing/client.ts';
@@ -32,6 +33,17 @@ it('a device connects, answers a ping and deploys over the embedded broker', asy
   await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS });
   await connectPingAndDeploy(platform);
 });
+
+const outside = toldHost('0.0.0.0');
+it.skipIf(isLoopback(outside))(
+  'a device connects, answers a ping and deploys at an address that other machines reach (skipped where there is none)',
+  async () => {
+    await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS, host: '0.0.0.0' });
+    const told = [platform.url, platform.agentUrl, platform.mqttUrl ?? ''].map((url) => new URL(url).hostname);
+    expect(told).toEqual([outside, outside, outside]);
+    await connectPingAndDeploy(platform);
+  },
+);
 
 it.skipIf(mosquittoPath === undefined)(
   'a device connects, answers a ping and deploys over a real Mosquitto (skipped where it is not installed)',

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { DIALECT_NAMES } from '../../harness/contract/versions.ts';
 import { systemClock } from '../common/clock.ts';
+import { LOOPBACK, toldHost } from './address.ts';
 import { type AgentSide, createAgentSide } from './agent/index.ts';
 import { agentPort } from './agent-port.ts';
 import { CheckPool, sharedPool } from './checking/pool.ts';
@@ -56,7 +57,7 @@ export interface SimulatedPlatform extends AsyncDisposable {
 
 /** Starts a platform; resolves when it serves. Rejects when a port is taken or the database cannot be opened. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
-  const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, log, tls } = options;
+  const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, host = LOOPBACK, log, tls } = options;
   const keys: readonly KeyOption[] = options.keys ?? [generatedKey()];
   const ring = new KeyRing(keys);
   const seed = String(options.seed ?? randomUUID());
@@ -85,7 +86,8 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     if (options.seedFile !== undefined && isEmpty(core)) await applySeed(core, readSeed(options.seedFile));
     if (options.mqtt !== false) {
       const { mqtt = {}, minKeyBits } = options;
-      agentSide = await createAgentSide(port, { dialect, clock, mqtt, tls, minKeyBits, log });
+      const broker = 'url' in mqtt ? mqtt : { ...mqtt, host };
+      agentSide = await createAgentSide(port, { dialect, clock, mqtt: broker, tls, minKeyBits, log });
       core.messenger = answering(core.standIns, agentSide.messenger);
     }
     const side = agentSide;
@@ -97,16 +99,16 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
       faults: options.faults,
       registerAgent: side && ((server) => side.register(server)),
     });
-    await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
+    await app.listen({ host, port: options.port ?? 0 });
     if (plans) {
-      const info = { ...addressesOf(app, tls, agentSide), dialect };
+      const info = { ...addressesOf(app, options, agentSide), dialect };
       outside = await openOutside({ core, renderer, plans, exchanges, info }, options);
     }
   } catch (error) {
     await stop().catch(() => {});
     throw error;
   }
-  const { url, agent_url: agentUrl } = addressesOf(app, tls, agentSide);
+  const { url, agent_url: agentUrl } = addressesOf(app, options, agentSide);
   return {
     url,
     agentUrl,
@@ -126,9 +128,9 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
 /** Nothing of a seed can be in the way of what is there. */
 const isEmpty = ({ store }: Core): boolean => Object.values(store.collections).every(({ size }) => size === 0);
 
-function addressesOf(app: FastifyInstance, tls: PlatformOptions['tls'], agentSide: AgentSide | undefined) {
+function addressesOf(app: FastifyInstance, { host, tls }: PlatformOptions, agentSide: AgentSide | undefined) {
   const { port } = app.server.address() as AddressInfo;
-  const origin = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  const origin = `${tls ? 'https' : 'http'}://${toldHost(host ?? LOOPBACK)}:${port}`;
   const mqtt = agentSide?.mqttUrl;
   return { url: `${origin}${BASE_PATH}`, agent_url: origin, ...(mqtt !== undefined && { mqtt }) };
 }

@@ -7,7 +7,12 @@ import type { PlatformFaults } from './faults.ts';
 import type { KeyOption } from './keys.ts';
 
 export interface PlatformOptions {
-  /** Default 0: any free port. Always on loopback. */
+  /**
+   * Address that the Platform API, the agent API and the embedded broker listen on. Default loopback. The control API and the page stay
+   * on loopback.
+   */
+  host?: string;
+  /** Default 0: any free port. */
   port?: number;
   /** Default: one generated key with every scope. */
   keys?: readonly KeyOption[];

@@ -1,6 +1,7 @@
 /** `muster simulate platform`: a Platform API to develop against, until a signal ends it. */
 import process from 'node:process';
 import { destination, type Logger, pino } from 'pino';
+import { isLoopback, LOOPBACK, urlHost } from '../../../simulators/platform/address.ts';
 import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
@@ -15,7 +16,14 @@ const WRONG = 'Deviations';
 const PORT = { whole: true, from: 0, to: 65_535 } as const;
 
 export const platformOptionTable = {
-  port: { type: 'number', range: PORT, default: 0, describe: 'Port on loopback; 0 takes any free one', group: API },
+  port: { type: 'number', range: PORT, default: 0, describe: 'Port; 0 takes any free one', group: API },
+  host: {
+    type: 'string',
+    default: LOOPBACK,
+    describe:
+      'Address to listen on, for robots on other machines: 0.0.0.0 is every one; control and page stay on loopback',
+    group: API,
+  },
   'api-key': {
     type: 'string',
     array: true,
@@ -102,6 +110,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   usage('--api-key', () => new KeyRing(keys ?? []));
   return {
     port: args.port,
+    ...(await hostOf(args, behaviour)),
     dialect: args.dialect,
     log,
     ...(keys && { keys }),
@@ -119,6 +128,23 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
       faults: usage('--fault', () => Object.assign({}, ...(args.fault ?? []).map(parseFaults))),
     }),
   };
+}
+
+/** On an address that others reach, nothing is served without a key. */
+async function hostOf(
+  { host }: SimulatePlatformArguments,
+  behaviour: PlatformOptions['behaviour'],
+): Promise<Pick<PlatformOptions, 'host'>> {
+  if (urlHost(host) === undefined)
+    throw new UsageError(
+      `--host: '${host}' is not accepted; accepted: an address or a name of this machine, e.g. 0.0.0.0 or ${LOOPBACK}`,
+    );
+  if (isLoopback(host) || behaviour === undefined) return { host };
+  const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
+  if (behaviour.authenticate === referenceBehaviour.authenticate) return { host };
+  throw new UsageError(
+    `--host: ${host} needs keys, and --defect makes the platform serve requests without a valid one; accepted: ${LOOPBACK}`,
+  );
 }
 
 function seedFileOf({ 'seed-file': file, devices }: SimulatePlatformArguments): Pick<PlatformOptions, 'seedFile'> {
@@ -202,9 +228,10 @@ export const simulatePlatformCommand = command({
     ['muster simulate platform --seed-file fixtures/workspaces/warehouse.yaml', 'a workspace of your own'],
     ['muster simulate platform --devices 30 --seed 7 --control 8081', 'one that tests reset between them'],
     ['muster simulate platform --devices 30 --ui', 'with a page to watch and drive it'],
+    ['muster simulate platform --host 0.0.0.0 --port 8080 --mqtt-port 1883', 'for robots on other machines'],
     ['muster simulate platform --api-key a --api-key b=devices:read', 'a second key that may only read devices'],
   ],
-  epilogue: `When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the key when none was given. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can make some online without an agent.`,
+  epilogue: `When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the key when none was given. With --host 0.0.0.0 or :: they name an address of this machine that others can reach. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can make some online without an agent.`,
   async run(args) {
     const asked = args.defect ?? args.variant;
     const list = asked === undefined ? undefined : listAsked(args, await known());
@@ -251,6 +278,8 @@ function startProblem(error: unknown, args: SimulatePlatformArguments): unknown 
   const option = `--${named ?? 'port'}`;
   if (code === 'EADDRINUSE') return new UsageError(`${option}: ${port} is in use`);
   if (code === 'EACCES') return new UsageError(`${option}: ${port} may not be bound`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new UsageError(`--host: ${args.host} is no address of this machine`);
   if (code?.startsWith('ERR_OSSL')) return new UsageError(`--tls-cert, --tls-key: cannot be used: ${message}`);
   if (name === 'DatabaseError') return new UsageError(`--db: ${message}`);
   if (name === 'SeedError') return new UsageError(`--seed-file ${args['seed-file']}: ${message}`);

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
+import { LOOPBACK } from '../address.ts';
 import { embeddedBroker } from '../broker/embedded.ts';
 import { type ExternalBrokerOptions, externalBroker } from '../broker/external.ts';
 import { mqttMessenger } from '../broker/messenger.ts';
@@ -63,7 +64,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
         })
       : await embeddedBroker({
           ...events,
-          host: mqtt.host ?? '127.0.0.1',
+          host: mqtt.host ?? LOOPBACK,
           port: mqtt.port ?? 0,
           tls,
           onError: (error) => log?.error(error, 'the MQTT broker failed'),

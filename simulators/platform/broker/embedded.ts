@@ -8,6 +8,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { Aedes, type AedesOptions, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
 import { tls } from '../../../harness/common/node-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
+import { toldHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './broker.ts';
 import { limitPackets } from './packet-limit.ts';
 import { installExactRetained } from './retained.ts';
@@ -44,7 +45,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   const { port } = server.address() as AddressInfo;
 
   return {
-    url: `${options.tls ? 'mqtts' : 'mqtt'}://${options.host}:${port}`,
+    url: `${options.tls ? 'mqtts' : 'mqtt'}://${toldHost(options.host)}:${port}`,
     // Straight to the one client that may subscribe to it. aedes' own publish takes messages that overtake each other (a QoS 0
     // message and a retained one) for duplicates, and drops the one that was overtaken.
     publish: (deviceId, topic, message, { qos, retain }) => {
