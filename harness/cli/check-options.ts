@@ -137,6 +137,8 @@ export interface Checked<T extends CheckTable, Context> {
   options: T;
   examples: NonNullable<Command['examples']>;
   suite(): Promise<Suite<Context>>;
+  /** Checks that run at once, other than the runner's default. */
+  concurrency?: number;
   open(options: OptionsOf<T>, opening: Opening): Promise<OpenedTarget<Context>>;
 }
 

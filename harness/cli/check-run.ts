@@ -179,7 +179,7 @@ function onlyChecks<Context>(plan: Plan<Context>, { checks }: Again): Plan<Conte
 
 /** What the report says of the run itself, and what repeats it. */
 function aboutRun<T extends CheckTable, Context>(
-  { api, options: table }: Checked<T, Context>,
+  { api, options: table, concurrency }: Checked<T, Context>,
   options: OptionsOf<T>,
   again: Again | undefined,
 ) {
@@ -190,6 +190,7 @@ function aboutRun<T extends CheckTable, Context>(
   const file = again?.file ?? jsonReportFile(args.report ?? []);
   return {
     seed,
+    ...(concurrency === undefined ? {} : { concurrency }),
     arguments: commandWords(path, table, options),
     options: storable(table, options),
     replayCommand: (result: CheckResult) => replayCommand({ command, seed, file }, result),

@@ -17,7 +17,7 @@ import {
   syncMessage,
 } from './agent.ts';
 import { errorBody } from './errors.ts';
-import { LIST_LIMITS } from './lists.ts';
+import { LIST_LIMITS } from './limits.ts';
 import { GIT_REPOSITORY_TYPES } from './platform/git-commit.ts';
 import { oneOf, type Shape, shape } from './shape.ts';
 

@@ -2,18 +2,6 @@
 import Type, { type Static } from 'typebox';
 import { shape } from './shape.ts';
 
-/** Section 8. No minimum `limit` is stated; 1 is the nearest valid value that serves anything. */
-export const LIST_LIMITS = {
-  limitDefault: 10,
-  limitMaximum: 100,
-  limitMinimum: 1,
-  offsetDefault: 0,
-  offsetMinimum: 0,
-} as const;
-
-/** Section 8: 10 seconds, in nanoseconds. */
-export const PING_TIMEOUT_MAXIMUM_NANOS = 10_000_000_000;
-
 /** A page of a collection (section 2.6). */
 export const listEnvelope = shape(
   'List',

@@ -10,7 +10,8 @@ import {
   DEPLOYMENT_TARGET_STATUSES,
 } from './enums.ts';
 import { deployedPayload, eventEnvelope } from './events.ts';
-import { LIST_LIMITS, listEnvelope, PING_TIMEOUT_MAXIMUM_NANOS, pingRequest, pingResponse } from './lists.ts';
+import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from './limits.ts';
+import { listEnvelope, pingRequest, pingResponse } from './lists.ts';
 import { sectionTitle } from './sections.ts';
 import type { Shape } from './shape.ts';
 

@@ -1,7 +1,10 @@
 /** The reference client as a command: `muster check client --command 'node simulators/client/main.ts'`. */
+import { enableCompileCache } from 'node:module';
 import process from 'node:process';
-import { referenceBehaviour } from './reference.ts';
-import { runClient } from './run.ts';
+
+// It is started a hundred times a run.
+enableCompileCache();
+const [{ referenceBehaviour }, { runClient }] = await Promise.all([import('./reference.ts'), import('./run.ts')]);
 
 process.exitCode = await runClient({
   variables: process.env,

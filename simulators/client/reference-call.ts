@@ -1,6 +1,6 @@
 /** The jobs that end by themselves as they are right: every decision that a defect or a variant may replace. */
 import { backoffMs } from '../../harness/common/waiting.ts';
-import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/lists.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import type { CallBehaviour, Page } from './behaviour.ts';
 
 /** An answer that is no result. */

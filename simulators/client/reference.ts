@@ -1,9 +1,8 @@
 /** The client as it is right: every decision that a defect or a variant may replace. */
 import { StringDecoder } from 'node:string_decoder';
 import { backoffMs } from '../../harness/common/waiting.ts';
-import { discoveryFile } from '../../harness/contract/discovery.ts';
-import type { Block, ClientBehaviour, Envelope, FollowBehaviour, StreamBehaviour } from './behaviour.ts';
-import { calls } from './reference-call.ts';
+import type { Block, ClientBehaviour, Envelope, FollowBehaviour, Place, StreamBehaviour } from './behaviour.ts';
+import { calls, isObject } from './reference-call.ts';
 
 /** Splits at LF, CR LF and CR, wherever the text is torn. A line that comes in many pieces is looked at once. */
 export function lineSplitter(): (text: string) => string[] {
@@ -71,6 +70,10 @@ const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
 /** Heartbeats that may be missing. */
 const SILENT = 3;
 
+/** Section 5. A client looks for what it needs, with no more than that. */
+const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
+  isObject(value) && Number.isInteger(value['port']) && typeof value['token'] === 'string' && value['token'] !== '';
+
 const follow: FollowBehaviour = {
   request: (path, cursor) => ({
     path,
@@ -89,7 +92,7 @@ const follow: FollowBehaviour = {
   discover: (read) => {
     try {
       const value: unknown = JSON.parse(read());
-      return discoveryFile.is(value) ? value : undefined;
+      return isPlace(value) ? value : undefined;
     } catch {
       return undefined;
     }

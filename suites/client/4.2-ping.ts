@@ -1,6 +1,6 @@
 /** Section 4.2: how a client pings a device. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
-import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/lists.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Answering, Call } from './support/call.ts';
 import { check } from './support/check.ts';

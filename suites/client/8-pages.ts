@@ -1,6 +1,6 @@
 /** Section 8: how a client pages through a list of the Platform API. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
-import { LIST_LIMITS } from '../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Call, type CallOptions } from './support/call.ts';
 import { check } from './support/check.ts';

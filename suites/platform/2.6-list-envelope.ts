@@ -1,5 +1,5 @@
 /** Sections 2, 2.6 and 4.2: whether every list has the list envelope, and its items name their type and times. */
-import { LIST_LIMITS } from '../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { eachAtOnce } from './support/bounded-property.ts';

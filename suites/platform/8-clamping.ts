@@ -1,6 +1,6 @@
 /** Section 8: which `limit` and `offset` a list has without parameters, and with values out of range. */
 import fc from 'fast-check';
-import { LIST_LIMITS } from '../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { eachAtOnce } from './support/bounded-property.ts';
 import { check, type Platform } from './support/check.ts';

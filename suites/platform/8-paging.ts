@@ -1,6 +1,6 @@
 /** Sections 2.6 and 8: how many items a page holds, where it begins, and whether there is more. */
 import fc from 'fast-check';
-import { LIST_LIMITS } from '../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { type Collection, getList, getPage, ids, pageFrom, servedCollections } from './support/lists.ts';

@@ -118,6 +118,8 @@ export const checkClient = checkCommand<typeof clientOptions, ClientContext>({
     ["muster check client --command './my-client' --only 'client.pages.*'", 'only how it pages through a list'],
   ],
   suite: async () => (await import('../../../suites/client/index.ts')).clientSuite,
+  // Most clients only wait: for the time that the server named, or until an agent is back.
+  concurrency: 16,
   async open(args, opening) {
     const { openClientTarget } = await import('../../targets/client/open-client.ts');
     return openClientTarget(clientTarget(args, opening));

@@ -1,7 +1,8 @@
 /** The OpenAPI document of a version of the Platform API, written out from the operations and resources declared here. */
 import Type, { type TSchema } from 'typebox';
 import { errorBody } from '../errors.ts';
-import { LIST_LIMITS, listEnvelope } from '../lists.ts';
+import { LIST_LIMITS } from '../limits.ts';
+import { listEnvelope } from '../lists.ts';
 import { DIALECT_NAMES, type Dialect, type SupportedVersion } from '../versions.ts';
 import { schemaDocument } from './config-schema.ts';
 import {

@@ -1,14 +1,8 @@
 /** What a client says of itself, when it is asked with MUSTER_JOB=describe. */
 import { readableDuration } from '../../common/durations.ts';
 import { Changes } from '../../common/waiting.ts';
-import {
-  CLIENT_JOBS,
-  CLIENT_PLACES,
-  CLIENT_VARIABLES,
-  type ClientDescription,
-  clientDescription,
-  DEVICE_JOBS,
-} from '../../contract/client.ts';
+import { CLIENT_JOBS, CLIENT_PLACES, CLIENT_VARIABLES, DEVICE_JOBS } from '../../contract/client.ts';
+import { type ClientDescription, clientDescription } from '../../contract/client-lines.ts';
 import type { Capability } from '../../runner/types.ts';
 import type { StartClient } from '../opened.ts';
 

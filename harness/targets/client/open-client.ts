@@ -1,6 +1,7 @@
 /** From options to a client that can be checked: what it says of itself, and how it is started once a situation. */
 import { UsageError } from '../../common/usage.ts';
-import { CLIENT_JOBS, CLIENT_PLACES, type ClientDescription, DEVICE_JOBS } from '../../contract/client.ts';
+import { CLIENT_JOBS, CLIENT_PLACES, DEVICE_JOBS } from '../../contract/client.ts';
+import type { ClientDescription } from '../../contract/client-lines.ts';
 import { DIALECT_NAMES, type Dialect } from '../../contract/versions.ts';
 import type { Capability, TargetDescription } from '../../runner/types.ts';
 import { concludeIdentity, identityOf } from '../identity.ts';

@@ -1,7 +1,7 @@
 /** Where the platform of a fleet is, and the fleet's requests to it: releases, deployments, pings, list pages, provisioning tokens. */
 import Type from 'typebox';
 import { printable } from '../../../harness/common/terminal.ts';
-import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest, NetworkError, PlatformHttp } from '../../common/platform-http.ts';

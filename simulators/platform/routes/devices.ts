@@ -1,4 +1,5 @@
-import { PING_TIMEOUT_MAXIMUM_NANOS, type PingRequest } from '../../../harness/contract/lists.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
+import type { PingRequest } from '../../../harness/contract/lists.ts';
 import type { CreateDevice, UpdateDevice } from '../../../harness/contract/platform/device.ts';
 import { createDevice, updateDevice } from '../domain/devices.ts';
 import { find, invalid } from '../domain/find.ts';

@@ -1,6 +1,7 @@
 /** A Platform API as the specification has it, for calls of a client: what it answers where a check says nothing else. */
 import type { Deployment } from '../../../harness/contract/deployment.ts';
-import { LIST_LIMITS, type ListEnvelope } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
+import type { ListEnvelope } from '../../../harness/contract/lists.ts';
 import { type Answering, type Call, COLLECTION, DEVICE, PLATFORM_BASE } from './call.ts';
 import type { Asked } from './stage.ts';
 

@@ -1,6 +1,6 @@
 /** One page with a `limit` or `offset` out of range, compared with what section 8 makes of it; and integers of any size. */
 import fc from 'fast-check';
-import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Platform } from './context.ts';
 import { describeList, getPage, ids, type Page } from './lists.ts';
 import { whileUnchanged } from './unchanged.ts';

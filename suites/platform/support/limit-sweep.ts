@@ -1,5 +1,5 @@
 /** Looks for a limit whose pages are wrong among all limits from 1 to 100. */
-import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Platform } from './context.ts';
 import { type Collection, getPage, ids, walk } from './lists.ts';
 import { firstDifference } from './same-walk.ts';

@@ -1,7 +1,8 @@
 /** Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that reads it. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Endpoint, HttpClient, HttpResponse } from '../../../harness/client/http.ts';
-import { LIST_LIMITS, type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
+import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
 import type { Platform } from './context.ts';
 import { ok, send, summary } from './requests.ts';
 

@@ -1,6 +1,6 @@
 /** How many items each collection has, and which pages a property asks for. */
 import fc from 'fast-check';
-import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Platform } from './context.ts';
 import { createConfigType, mayWrite } from './create.ts';
 import { type Collection, describeList, getPage, servedCollections, totalCount } from './lists.ts';

@@ -1,5 +1,5 @@
 /** Compares two walks through one collection with different limits. */
-import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Platform } from './context.ts';
 import { type Item, ids, totalCount, walk } from './lists.ts';
 import { paceOf } from './pace.ts';

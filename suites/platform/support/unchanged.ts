@@ -1,6 +1,6 @@
 /** Other clients may write while a check reads. What their writes may have caused must not count as a fault of the platform. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIST_LIMITS } from '../../../harness/contract/lists.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Platform } from './context.ts';
 import { getPage, type Item } from './lists.ts';
 

@@ -1,0 +1,13 @@
+/** Bounds of lists and pings of the Platform API (specification section 8), without the shapes, so that they load in no time. */
+
+/** Section 8. No minimum `limit` is stated; 1 is the nearest valid value that serves anything. */
+export const LIST_LIMITS = {
+  limitDefault: 10,
+  limitMaximum: 100,
+  limitMinimum: 1,
+  offsetDefault: 0,
+  offsetMinimum: 0,
+} as const;
+
+/** Section 8: 10 seconds, in nanoseconds. */
+export const PING_TIMEOUT_MAXIMUM_NANOS = 10_000_000_000;
