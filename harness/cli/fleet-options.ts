@@ -37,6 +37,18 @@ export const fleetOptions = {
     describe: 'Run only shard I of N, as I/N; auto reads JOB_COMPLETION_INDEX and MUSTER_SHARDS',
     group: FLEET,
   },
+  'run-id': {
+    type: 'string',
+    describe: 'Id of the run, the same for all of its shards; auto takes the one that merge --watch announces in --out',
+    defaultText: 'MUSTER_RUN_ID, else none',
+    group: FLEET,
+  },
+  'start-within': {
+    type: 'string',
+    default: '30m',
+    describe: 'Time for all shards of a run to come up; they begin together',
+    group: FLEET,
+  },
   seed: {
     type: 'number',
     range: { whole: true },
@@ -139,6 +151,18 @@ export function shardFrom(
     throw new UsageError(`--shard: '${text}' is not accepted; accepted: I/N with I from 1 to N, e.g. 2/8, or auto`);
   }
   return { index, count };
+}
+
+/** The id of a run, from its option or MUSTER_RUN_ID; it names a folder, or is `auto`. Throws UsageError. */
+export function runIdFrom(
+  text: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const id = text ?? (env['MUSTER_RUN_ID'] || undefined);
+  if (id === undefined || /^[A-Za-z0-9][\w.-]{0,62}$/.test(id)) return id;
+  throw new UsageError(
+    `--run-id: '${id}' is not accepted; accepted: up to 63 letters, digits, dots, dashes or underscores, a letter or digit first`,
+  );
 }
 
 /** A ready scenario by name, or a file. Throws UsageError with line and column. */

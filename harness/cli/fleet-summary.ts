@@ -9,6 +9,7 @@ import {
   exitCode,
   type FleetOutcome,
   type FleetResult,
+  isJudged,
   measuredNothing,
   outcomeOf,
 } from '../../simulators/fleet/result/result.ts';
@@ -140,11 +141,13 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
 
 function thresholds(result: FleetResult, paint: Paint): string[] {
   return result.thresholds.map(({ expr, value, ok, reason }) => {
-    const met = !result.complete
-      ? paint('dim', '· not evaluated')
-      : ok
-        ? paint('green', '✓ met   ')
-        : paint('red', '✗ missed');
+    const met = !isJudged(result)
+      ? paint('dim', '· of this shard; muster merge decides')
+      : !result.complete
+        ? paint('dim', '· not evaluated')
+        : ok
+          ? paint('green', '✓ met   ')
+          : paint('red', '✗ missed');
     return `${met}  ${expr.padEnd(NAME + 2)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
   });
 }

@@ -1,15 +1,26 @@
 /** `muster fleet`: thousands of simulated robots carry out a scenario against a platform. */
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import type { PlatformAddress } from '../../../simulators/fleet/index.ts';
+import { announcedRun, NoRunError } from '../../../simulators/fleet/result/run-id.ts';
+import {
+  ALIVE_FILE,
+  OutputError,
+  RESULT_FILE,
+  shardFolder,
+  writeFailed,
+} from '../../../simulators/fleet/result/shards.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
+import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
-import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
+import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { uiPortOf } from '../console-options.ts';
 import {
   defectsFrom,
   type FleetArguments,
   fleetOptions,
+  runIdFrom,
   scenarioFrom,
   shardFrom,
   thresholdsFrom,
@@ -26,21 +37,28 @@ export const fleet = command({
     ['muster fleet --robots 1000 --platform embedded', "Roll out to 1,000 robots of Muster's own platform"],
     ['muster fleet --robots 1000 --platform embedded --ui', 'with a page to watch and drive it'],
     ['muster fleet --scenario storm --platform https://api.example.com/beta --shard 2/8', 'One of eight machines'],
+    [
+      'muster fleet --platform https://api.example.com/beta --shard 2/8 --run-id monday --out /shared',
+      'on a shared disk: all eight begin together',
+    ],
   ],
   epilogue: `Exit codes: ${exitCodesText('fleet')}.`,
   async run(args) {
     const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
-    const options = await fleetRun(args);
     const interrupt = interruptSignal();
     const { signal } = interrupt;
+    let place: Place | undefined;
     try {
+      place = await placeFrom(args, signal);
+      const options = await fleetRun(args, place);
       return await shown(signal, async (onResult) => {
         const { out } = options;
         return { result: await runFleet({ ...options, screen: process.stderr, signal, onResult }), out };
       });
     } catch (error) {
+      if (place !== undefined) leaveReason(place, error);
       if (error instanceof PreflightError) throw new UsageError(error.message);
-      if (error instanceof UnreachableError) {
+      if (error instanceof UnreachableError || error instanceof NoRunError) {
         process.stderr.write(`muster: ${printable(error.message)}\n`);
         return EXIT.incomplete;
       }
@@ -53,26 +71,55 @@ export const fleet = command({
   },
 });
 
+type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
+
+/** Where a run leaves its files, and of which run it is a part. Throws UsageError, and NoRunError when no run is announced in time. */
+async function placeFrom(args: FleetArguments, signal: AbortSignal): Promise<Place> {
+  const shard = shardFrom(args.shard, process.env);
+  const id = runIdFrom(args['run-id'], process.env);
+  const startWithinMs = usage('--start-within', () => durationMs(args['start-within']));
+  const out = resolve(args.out);
+  if (id !== undefined && shard === undefined)
+    throw new UsageError('--run-id: needs --shard; a fleet on one machine has its --out to itself');
+  if (shard === undefined) return { out };
+  // Every pod of a job has the same arguments, so each writes into a folder of its own.
+  if (id === undefined) return { out: args.shard === 'auto' ? join(out, shardFolder(shard)) : out, shard };
+  const jobId = process.env['MUSTER_JOB_UID'] || undefined;
+  if (id === 'auto') process.stderr.write(`waiting for a run to be announced in ${args.out}\n`);
+  const runId = id === 'auto' ? await announcedRun(out, startWithinMs, signal) : id;
+  const identity = { runId, startWithinMs, ...(jobId !== undefined && { jobId }) };
+  return { out: join(out, runId, shardFolder(shard)), shard, identity };
+}
+
+/** For `muster merge`, which would wait for this shard until it gives up. */
+function leaveReason({ out, shard, identity }: Place, error: unknown): void {
+  if (shard === undefined || identity === undefined) return;
+  // Another process has a result or gives signs of life there: the reason is not about it.
+  if ([RESULT_FILE, ALIVE_FILE].some((name) => existsSync(join(out, name)))) return;
+  try {
+    writeFailed(out, { shard, reason: error instanceof Error ? error.message : String(error) });
+  } catch (unwritten) {
+    if (!(unwritten instanceof OutputError)) throw unwritten;
+  }
+}
+
 /** Throws UsageError. */
-async function fleetRun(args: FleetArguments): Promise<Omit<RunOptions, 'screen' | 'signal'>> {
+async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOptions, 'screen' | 'signal'>> {
   const given = scenarioFrom(args.scenario);
   const scenario = args.uplink === undefined ? given : { ...given, uplink: args.uplink };
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
   const { workers, connections, 'metrics-port': port, 'name-prefix': prefix } = args;
   const uiPort = uiPortOf(args);
-  const shard = shardFrom(args.shard, process.env);
   const defects = await defectsFrom(args.defect, robots);
-  const out = resolve(args.out);
   return {
+    ...place,
     scenario,
     robots,
     platform: platformFrom(args, (scenario.uplink ?? 'agent') !== 'none'),
     seed: args.seed,
     keyBits: args['key-bits'] ?? scenario.key_bits ?? defaultKeyBits(args.platform),
     stateDir: resolve(args.state),
-    // Every pod of a job has the same arguments, so each writes into a folder of its own.
-    out: shard !== undefined && args.shard === 'auto' ? join(out, `shard-${shard.index}-of-${shard.count}`) : out,
     thresholds: thresholdsFrom(args.threshold),
     version: VERSION,
     force: args.force,
@@ -80,7 +127,6 @@ async function fleetRun(args: FleetArguments): Promise<Omit<RunOptions, 'screen'
     ...(args.dir === undefined ? {} : { dir: resolve(args.dir) }),
     ...(workers === undefined ? {} : { workers }),
     ...(connections === undefined ? {} : { connections }),
-    ...(shard === undefined ? {} : { shard }),
     ...(defects === undefined ? {} : { defects }),
     ...(prefix === undefined ? {} : { namePrefix: namePrefixFrom(prefix) }),
     ...(uiPort === undefined ? {} : { ui: { port: uiPort } }),

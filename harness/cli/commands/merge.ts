@@ -1,13 +1,15 @@
 /** `muster merge`: one result from the shards of a fleet run. */
 
+import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { MergeError } from '../../../simulators/fleet/result/merge.ts';
 import { ResultError } from '../../../simulators/fleet/result/shards.ts';
-import { mergeShards } from '../../../simulators/fleet/run/outputs.ts';
+import { mergeShards, NoShardLeft } from '../../../simulators/fleet/run/outputs.ts';
 import { durationMs } from '../../common/durations.ts';
-import { UsageError } from '../../common/usage.ts';
-import { thresholdsFrom } from '../fleet-options.ts';
+import { printable } from '../../common/terminal.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
+import { runIdFrom, thresholdsFrom } from '../fleet-options.ts';
 import { shown } from '../fleet-summary.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { command, type OptionsOf, type OptionTable } from '../options.ts';
@@ -29,6 +31,11 @@ const options = {
     describe: 'Number of shards',
     defaultText: 'as the shards recorded it',
   },
+  'run-id': {
+    type: 'string',
+    describe: 'Take only shards of this run, and announce it to them with --watch; auto makes an id',
+    defaultText: 'MUSTER_RUN_ID, else none',
+  },
   watch: { type: 'boolean', describe: 'Wait for shards that still run; needs --expect' },
   timeout: { type: 'string', default: '1h', describe: 'Give up waiting after this time' },
   'dead-after': {
@@ -48,7 +55,7 @@ export const merge = command({
   options,
   examples: [
     ['muster merge a b c --out all', 'Join three shards'],
-    ['muster merge /results --expect 8 --watch', 'Collect the pods of a job'],
+    ['muster merge /results --expect 8 --watch --run-id auto', 'Collect shards that were started with --run-id auto'],
   ],
   async run(args) {
     const interrupt = interruptSignal();
@@ -56,6 +63,10 @@ export const merge = command({
       return await run(args, interrupt.signal);
     } catch (error) {
       if (error instanceof MergeError || error instanceof ResultError) throw new UsageError(error.message);
+      if (error instanceof NoShardLeft) {
+        process.stderr.write(`muster: ${printable(error.message)}\n`);
+        return EXIT.incomplete;
+      }
       throw error;
     } finally {
       interrupt.release();
@@ -75,8 +86,12 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
       ? { expect, deadAfterMs, timeoutMs, signal, onProgress: progressLines(expect) }
       : undefined;
   const dirs = args.dir.map((dir) => resolve(dir));
+  const given = runIdFrom(args['run-id'], process.env);
+  if (given === 'auto' && watch === undefined)
+    throw new UsageError('--run-id auto: needs --watch; accepted otherwise: the id that the shards have');
+  const runId = given === 'auto' ? randomUUID() : given;
   return await shown(signal, (onResult) =>
-    mergeShards({ dirs, expect, watch, thresholds, out: args.out, apart: APART, onResult }),
+    mergeShards({ dirs, runId, expect, watch, thresholds, out: args.out, apart: APART, onResult }),
   );
 }
 

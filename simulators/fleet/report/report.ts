@@ -4,7 +4,7 @@ import { html, type Markup, NOTHING, trusted } from '../../../harness/common/htm
 import { PALETTE } from '../../../harness/common/palette.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { decode, percentileMs } from '../measure/metrics.ts';
-import { type FleetOutcome, type FleetResult, measuredNothing, outcomeOf } from '../result/result.ts';
+import { type FleetOutcome, type FleetResult, isJudged, measuredNothing, outcomeOf } from '../result/result.ts';
 import { parseThreshold, percentileName } from '../result/thresholds.ts';
 import { chart, chartData } from './chart.ts';
 import { heatMapData } from './heat-map.ts';
@@ -75,6 +75,8 @@ function meaning(result: FleetResult, outcome: FleetOutcome): string {
     return `${found.length === 1 ? 'An event stream' : `${found.length} times, an event stream`} lost, repeated or reordered events`;
   if (!complete) return 'The run did not do all that it should, so nothing is decided';
   if (outcome === 'INCOMPLETE') return 'The load generator could not keep up, so its figures decide nothing';
+  if (!isJudged(result))
+    return 'This shard did all that it should; muster merge judges the thresholds of the whole fleet';
   const missed = wanted.filter(({ ok }) => !ok);
   if (missed.length > 0)
     return `${missed.length} of ${wanted.length} thresholds missed: ${missed.map(({ expr }) => expr).join(', ')}`;
@@ -159,11 +161,13 @@ function tableOf(label: string, columns: readonly string[], rows: readonly Marku
 
 function thresholds(result: FleetResult): Markup {
   const rows = result.thresholds.map(({ expr, value, ok, reason }) => {
-    const [tone, outcome] = !result.complete
-      ? ['soft', '· not evaluated']
-      : ok
-        ? ['pass', '✓ met']
-        : ['fail', '✗ missed'];
+    const [tone, outcome] = !isJudged(result)
+      ? ['soft', '· of this shard; muster merge decides']
+      : !result.complete
+        ? ['soft', '· not evaluated']
+        : ok
+          ? ['pass', '✓ met']
+          : ['fail', '✗ missed'];
     const why = reason === undefined ? NOTHING : html`<small>${reason}</small>`;
     return html`<tr><th scope="row" class="wide"><code>${expr}</code>${why}</th><td class="n">${thresholdValue(expr, value)}</td><td class="tone ${tone}">${outcome}</td></tr>`;
   });

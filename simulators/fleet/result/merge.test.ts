@@ -115,7 +115,34 @@ describe('merging shards', () => {
   });
 });
 
+describe('shards of one run', () => {
+  const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
+
+  it('are no whole fleet when they began apart', () => {
+    const together = [shard(2, 2, [], { phases_at: at(9) }), shard(1, 2, [], { phases_at: at(0) })];
+    expect(mergeResults(together).incomplete_reasons).toEqual([]);
+    const late = [shard(2, 2, [], { phases_at: at(61) }), shard(1, 2, [], { phases_at: at(0) })];
+    expect(mergeResults(late)).toMatchObject({
+      complete: false,
+      outcome: 'INCOMPLETE',
+      incomplete_reasons: ['shard 2/2 began 61 s after shard 1/2, so they did not run as one fleet'],
+    });
+  });
+
+  it('have the id of one run', () => {
+    const monday = shard(1, 2, [], { run_id: 'monday' });
+    const different = 'belong to different runs: run_id is monday and';
+    expect(() => mergeResults([monday, shard(2, 2, [], { run_id: 'tuesday' })])).toThrow(`${different} tuesday`);
+    expect(() => mergeResults([monday, shard(2, 2, [])])).toThrow(`${different} absent`);
+  });
+});
+
 describe('exit codes', () => {
+  it('of a shard do not depend on thresholds of the whole fleet', () => {
+    const missed = { thresholds: [{ expr: 'x', value: 1, ok: false }] };
+    expect(exitCode(resultWith({ ...missed, shard: { index: 1, count: 2 } }))).toBe(0);
+  });
+
   it.each([
     [{}, 0],
     [{ thresholds: [{ expr: 'x', value: 1, ok: false }] }, 99],

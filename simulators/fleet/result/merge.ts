@@ -29,13 +29,7 @@ export interface MergeOptions {
 export function mergeResults(parts: readonly Part[], options: MergeOptions = {}): FleetResult {
   const [first, ...rest] = parts;
   if (first === undefined) throw new MergeError('there is no result to merge');
-  for (const field of ['muster', 'scenario', 'seed', 'fleet_robots', 'uplink', 'key_bits'] as const) {
-    const other = rest.find(({ result }) => result[field] !== first.result[field]);
-    if (other === undefined) continue;
-    throw new MergeError(
-      `${first.name} and ${other.name} belong to different runs: ${field} is ${first.result[field]} and ${other.result[field]}`,
-    );
-  }
+  mustBeOfOneRun(first, rest);
   const results = parts.map(({ result }) => result);
   const whole = mergeSnapshots(results);
   const metrics = summariesOf(whole);
@@ -46,11 +40,13 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   ]);
   const incomplete = [
     ...absent(parts, options),
+    ...apart(parts),
     ...parts.flatMap(({ name, result }) => result.incomplete_reasons.map((reason) => `${name}: ${reason}`)),
   ];
   const sum = (of: (result: FleetResult) => number): number => results.reduce((total, result) => total + of(result), 0);
   const robots = sum((result) => result.robots);
   const decisive = {
+    shard: null,
     verdict: worst(results.map((result) => result.verdict)),
     complete: incomplete.length === 0,
     violations: results.flatMap((result) => result.violations).slice(0, 100),
@@ -73,7 +69,6 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     measured_seconds: measuredSeconds,
     robots,
     workers: sum((result) => result.workers),
-    shard: null,
     merged_from: parts.map(({ name }) => name),
     verdict_reasons: parts.flatMap(({ name, result }) => result.verdict_reasons.map((reason) => `${name}: ${reason}`)),
     incomplete_reasons: incomplete,
@@ -92,6 +87,17 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     histograms: whole.histograms,
     notes: [...new Set(results.flatMap((result) => result.notes))],
   };
+}
+
+/** Throws MergeError that names two parts and in what they differ. */
+function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
+  for (const field of ['run_id', 'muster', 'scenario', 'seed', 'fleet_robots', 'uplink', 'key_bits'] as const) {
+    const other = rest.find(({ result }) => result[field] !== first.result[field]);
+    if (other === undefined) continue;
+    throw new MergeError(
+      `${first.name} and ${other.name} belong to different runs: ${field} is ${first.result[field] ?? 'absent'} and ${other.result[field] ?? 'absent'}`,
+    );
+  }
 }
 
 /** Results of older versions do not tell late roll-outs from lost ones: with one of them, the whole does not either. */
@@ -128,6 +134,22 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
     );
   }
   return reasons;
+}
+
+/** Seconds between the starts of two shards that still count as one start. Clocks of machines may differ by as much. */
+const START_TOLERANCE_S = 10;
+
+/** A reason when shards did not run at the same time: then nobody knows what all of them would have done together. */
+function apart(parts: readonly Part[]): string[] {
+  const starts = parts
+    .flatMap(({ result: { shard, phases_at: at } }) => (shard === null || at === undefined ? [] : [{ shard, at }]))
+    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const [first, last] = [starts[0], starts.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const seconds = (Date.parse(last.at) - Date.parse(first.at)) / 1000;
+  if (seconds <= START_TOLERANCE_S) return [];
+  const name = ({ shard }: (typeof starts)[number]): string => `shard ${shard.index}/${shard.count}`;
+  return [`${name(last)} began ${Math.round(seconds)} s after ${name(first)}, so they did not run as one fleet`];
 }
 
 /** Joins the seconds of all shards. Percentiles cannot be added, so the worst shard's percentile counts. */

@@ -81,6 +81,11 @@ export const fleetResult = shape(
     muster: Type.String(),
     scenario: Type.String(),
     started_at: Timestamp,
+    run_id: Type.Optional(Type.String({ description: 'Of the whole fleet; its shards have the same' })),
+    job_id: Type.Optional(Type.String({ description: 'What started the shard, e.g. the uid of a Kubernetes Job' })),
+    phases_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When the first phase began, by the clock of its machine' }),
+    ),
     duration_ms: Type.Number(),
     measured_seconds: Type.Number(),
     robots: Type.Integer({ description: 'Robots in this result' }),
@@ -125,17 +130,20 @@ export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): bool
   Object.keys(metrics).length === 0;
 
 /** The parts of a result that decide how the run ended. */
-export type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds'>;
+export type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard'>;
+
+/** Whether thresholds decide it. Those of a shard are for the whole fleet: `muster merge` alone can tell. */
+export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
  * The exit code of `muster fleet`. 1: a subscriber saw a violation. 2: incomplete. 98: the generator saturated, so the figures mean
- * nothing. 99: a threshold was missed. Violations matter more than figures, and a saturated generator more than thresholds.
+ * nothing. 99: a threshold was missed, never by a shard. Violations matter more than figures, and a saturated generator more than thresholds.
  */
 export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.violations.length > 0) return 1;
   if (!result.complete) return 2;
   if (result.verdict === 'invalid') return 98;
-  if (result.thresholds.some(({ ok }) => !ok)) return 99;
+  if (isJudged(result) && result.thresholds.some(({ ok }) => !ok)) return 99;
   return 0;
 }
 

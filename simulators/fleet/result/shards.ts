@@ -9,6 +9,8 @@ import { type FleetResult, fleetResult } from './result.ts';
 
 export const RESULT_FILE = 'result.json';
 export const ALIVE_FILE = 'alive.json';
+/** Why a shard left no result. */
+export const FAILED_FILE = 'failed.json';
 
 /** A file is not the result that it should be. */
 export class ResultError extends Error {
@@ -41,7 +43,24 @@ export interface Alive {
   /** Rises while the shard lives. Readers compare it with its earlier value, so the clocks of the machines do not matter. */
   beat: number;
   phase: string;
+  job_id?: string | undefined;
 }
+
+/** Phases of a shard before the first one of the scenario: it makes keys, or waits for the others. */
+export const STARTING = 'preparing';
+export const READY = 'ready';
+
+export interface Failed {
+  shard: { index: number; count: number };
+  /** For a person. */
+  reason: string;
+}
+
+/** Leaves the reason why a shard ended without a result. Throws OutputError. */
+export const writeFailed = (dir: string, failed: Failed): void => writeFileIn(dir, FAILED_FILE, JSON.stringify(failed));
+
+/** The folder of a shard in that of its run. */
+export const shardFolder = ({ index, count }: Alive['shard']): string => `shard-${index}-of-${count}`;
 
 export const writeAlive = (dir: string, alive: Alive): void => writeFileIn(dir, ALIVE_FILE, JSON.stringify(alive));
 
@@ -50,11 +69,13 @@ export interface Found {
   parts: Part[];
   /** Shards with a sign of life and no result. */
   alive: { name: string; sign: Alive }[];
+  /** Shards that ended without a result, and said why. */
+  failed: { name: string; failed: Failed }[];
 }
 
 /** Throws ResultError that names the file and what is wrong with it. */
 export function findShards(dirs: readonly string[]): Found {
-  const found: Found = { parts: [], alive: [] };
+  const found: Found = { parts: [], alive: [], failed: [] };
   for (const dir of dirs) {
     if (!existsSync(dir)) continue;
     const below = readdirSync(dir, { withFileTypes: true })
@@ -64,7 +85,10 @@ export function findShards(dirs: readonly string[]): Found {
     for (const folder of [dir, ...below]) {
       const file = join(folder, RESULT_FILE);
       const sign = join(folder, ALIVE_FILE);
+      const failed = join(folder, FAILED_FILE);
       if (existsSync(file)) found.parts.push({ name: folder, result: readResult(file) });
+      else if (existsSync(failed))
+        found.failed.push({ name: folder, failed: JSON.parse(readFileSync(failed, 'utf8')) as Failed });
       else if (existsSync(sign))
         found.alive.push({ name: folder, sign: JSON.parse(readFileSync(sign, 'utf8')) as Alive });
     }
@@ -115,8 +139,8 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
   const beats = new Map<number, { beat: number; since: number }>();
   let collected: Collected = { parts: [], dead: new Map() };
   const look = (): true | undefined => {
-    const { parts, alive } = findShards(dirs);
-    const dead = new Map<number, string>();
+    const { parts, alive, failed } = findShards(dirs);
+    const dead = reasonsOf(failed);
     for (const { name, sign } of alive) {
       const silentMs = silenceOf(sign, beats);
       if (silentMs <= deadAfterMs) continue;
@@ -124,7 +148,7 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
       dead.set(sign.shard.index, `no sign of life in ${name} for ${seconds} s, in phase ${sign.phase}`);
     }
     collected = { parts, dead };
-    options.onProgress?.(parts.length, alive.length - dead.size);
+    options.onProgress?.(parts.length, alive.length + failed.length - dead.size);
     return parts.length + dead.size >= expect || undefined;
   };
   try {
@@ -135,8 +159,12 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
   return collected;
 }
 
+/** What shards said before they ended, by index. */
+export const reasonsOf = (failed: Found['failed']): Map<number, string> =>
+  new Map(failed.map(({ failed: { shard, reason } }) => [shard.index, reason]));
+
 /** Milliseconds since a sign of life last changed. */
-function silenceOf({ shard, beat }: Alive, beats: Map<number, { beat: number; since: number }>): number {
+export function silenceOf({ shard, beat }: Alive, beats: Map<number, { beat: number; since: number }>): number {
   const now = performance.now();
   const known = beats.get(shard.index);
   if (known?.beat === beat) return now - known.since;

@@ -4,6 +4,7 @@ import { type Snapshot, summariesOf } from '../measure/metrics.ts';
 import { type Disturbance, type DisturbanceKind, gradeDisturbances } from '../result/disturbances.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { mapRollouts } from '../result/rollout-map.ts';
+import { STARTING } from '../result/shards.ts';
 import type { evaluate } from '../result/thresholds.ts';
 import { gradeRun, worst } from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
@@ -59,7 +60,9 @@ export class FleetRecord {
   /** Connections to the platform that each host may open. */
   connections: number | undefined;
   /** The current phase, `preparing` or `finishing`. */
-  phase: string = 'preparing';
+  phase: string = STARTING;
+  /** When the first phase began, ISO 8601. */
+  phasesAt: string | undefined;
   readonly #disturbances = new Map<DisturbanceKind, string>();
   readonly #began = monotonicMs();
   #interrupted = false;

@@ -57,7 +57,19 @@ export interface FleetOptions extends CommonOptions {
   onStates?(changes: StateChanges): void;
 }
 
+/** Of which run a shard is a part. */
+export interface RunIdentity {
+  /** The same for all shards of a run, and for no other run. */
+  runId: string;
+  /** What started this shard, e.g. the uid of a Kubernetes Job: with the same one, a shard may be started again. */
+  jobId?: string;
+  /** Milliseconds to wait for the other shards before the first phase. */
+  startWithinMs: number;
+}
+
 export interface RunOptions extends CommonOptions {
+  /** Shards of one run on a shared disk. Default: this process knows of no others. */
+  identity?: RunIdentity;
   platform: PlatformAddress | 'embedded' | undefined;
   /** Default: a number that suits this machine. */
   workers?: number;

@@ -23,7 +23,7 @@ export interface RunFacts {
 /** The options that a result tells of. */
 type ToldOptions = Pick<
   RunOptions,
-  'scenario' | 'platform' | 'version' | 'robots' | 'seed' | 'shard' | 'keyBits' | 'thresholds' | 'defects'
+  'scenario' | 'platform' | 'version' | 'robots' | 'seed' | 'shard' | 'identity' | 'keyBits' | 'thresholds' | 'defects'
 >;
 
 export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Measured, run: RunFacts): FleetResult {
@@ -33,6 +33,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
   const incomplete = incompleteReasons(fleet, run, whyNotStarted);
   const { metrics, counters, histograms, measured_seconds: measuredSeconds } = measured;
   const decisive = {
+    shard: options.shard ?? null,
     complete: incomplete.length === 0,
     verdict: measured.verdict,
     violations: record.violations,
@@ -48,12 +49,14 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     muster: options.version,
     scenario: scenario.name,
     started_at: run.startedAt,
+    ...(options.identity !== undefined && { run_id: options.identity.runId }),
+    ...(options.identity?.jobId !== undefined && { job_id: options.identity.jobId }),
+    ...(record.phasesAt !== undefined && { phases_at: record.phasesAt }),
     duration_ms: Math.round(record.elapsedMs),
     robots,
     fleet_robots: Math.max(options.robots, robots),
     workers: run.workers,
     seed: options.seed,
-    shard: options.shard ?? null,
     uplink: scenario.uplink ?? 'agent',
     key_bits: options.keyBits,
     platform: typeof platform === 'object' ? platform.url : (platform ?? 'none'),

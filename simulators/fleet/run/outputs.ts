@@ -1,16 +1,33 @@
 /** Writes the files of a run, and of shards that are merged. */
-import { closeSync, existsSync, ftruncateSync, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { whyNot } from '../../../harness/common/user-files.ts';
 import type { RolloutRow } from '../host/host.ts';
 import { REPORT_FILE, reportHtml } from '../report/report.ts';
 import { MergeError, mergeResults } from '../result/merge.ts';
 import type { FleetResult } from '../result/result.ts';
+import { announceRun } from '../result/run-id.ts';
 import {
+  ALIVE_FILE,
   type Collected,
+  FAILED_FILE,
   findShards,
   OutputError,
   RESULT_FILE,
+  readResult,
+  reasonsOf,
   type WatchOptions,
   watchShards,
   writeAlive,
@@ -47,12 +64,14 @@ export class Outputs implements Disposable {
   #written = 0;
   #rowsProblem: string | undefined;
   #signing: NodeJS.Timeout | undefined;
+  /** Renews the sign of life now. */
+  sign: () => void = () => {};
 
   /** Removes the result of an earlier run, so that nobody takes it for the result of this one. Throws PreflightError. */
   constructor(out: string) {
     this.#out = out;
     try {
-      for (const name of [RESULT_FILE, REPORT_FILE]) rmSync(join(out, name), { force: true });
+      for (const name of [RESULT_FILE, REPORT_FILE, FAILED_FILE]) rmSync(join(out, name), { force: true });
       this.#rollouts = openSync(join(out, ROLLOUTS_FILE), 'w');
     } catch (error) {
       throw new PreflightError(`--out: cannot write to ${out} (${whyNot(error)}); accepted: a writable folder`);
@@ -60,19 +79,19 @@ export class Outputs implements Disposable {
   }
 
   /** Renews the sign of life that `muster merge --watch` looks for, until disposed. */
-  signOfLife(shard: Shard, phase: () => string): void {
+  signOfLife(shard: Shard, phase: () => string, jobId?: string): void {
     let beat = 0;
-    const sign = (): void => {
+    this.sign = () => {
       beat += 1;
       try {
-        writeAlive(this.#out, { shard, beat, phase: phase() });
+        writeAlive(this.#out, { shard, beat, phase: phase(), job_id: jobId });
       } catch (error) {
         // The disk may have room again at the next beat, and no sign is worth a run.
         if (!(error instanceof OutputError)) throw error;
       }
     };
-    sign();
-    this.#signing = setInterval(sign, SIGN_MS);
+    this.sign();
+    this.#signing = setInterval(this.sign, SIGN_MS);
   }
 
   /** Rows that the disk does not take are left out, with all later ones: the run goes on. */
@@ -100,8 +119,10 @@ export class Outputs implements Disposable {
     writeOutputs(this.#out, result);
   }
 
+  /** A run that ends without a result gives no sign of life any more. */
   [Symbol.dispose](): void {
     clearInterval(this.#signing);
+    if (this.#signing !== undefined) rmSync(join(this.#out, ALIVE_FILE), { force: true });
     closeSync(this.#rollouts);
   }
 }
@@ -118,6 +139,8 @@ export interface MergeShardsOptions {
   /** Folder of the merged result. Default: the first of `dirs`, or `apart` when that is a shard's own. */
   out?: string | undefined;
   apart: string;
+  /** Only shards of this run, which lie in a folder of that name in each of `dirs`. */
+  runId?: string | undefined;
   /** Called before anything is written. */
   onResult?(result: FleetResult): void;
 }
@@ -125,16 +148,17 @@ export interface MergeShardsOptions {
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Resolves with the merged result and its folder. Rejects with MergeError or ResultError when the shards cannot be merged, and with
- * OutputError when the result cannot be written.
+ * Resolves with the merged result and its folder. Rejects with MergeError or ResultError when the shards cannot be merged, with NoShardLeft
+ * when none has a result, and with OutputError when the result cannot be written.
  */
 export async function mergeShards(options: MergeShardsOptions): Promise<{ result: FleetResult; out: string }> {
-  const { dirs, expect, watch, thresholds, apart } = options;
+  const { expect, watch, thresholds, apart, runId } = options;
+  const dirs = runId === undefined ? options.dirs : options.dirs.map((dir) => join(dir, runId));
   const wanted = options.out === undefined ? [dirs[0] ?? '.', apart] : [options.out];
   const out = folderApart(dirs, wanted);
-  const { parts, dead } =
-    watch === undefined ? leftByShards(dirs) : await watchShards({ ...watch, dirs, everyMs: LOOK_EVERY_MS });
-  if (parts.length === 0) throw new MergeError(`${dirs.join(', ')}: there is no result.json of a shard`);
+  if (watch !== undefined) checkBeforeWait(out, runId);
+  const { parts, dead } = watch === undefined ? leftByShards(dirs) : await awaited(options, watch, dirs);
+  if (parts.length === 0) throw nothingIn(options, dirs, dead);
   const result = mergeResults(parts, { dead, thresholds, ...(expect !== undefined && { expect }) });
   // A shard may have begun to write there while others were awaited.
   folderApart(dirs, [out]);
@@ -143,10 +167,61 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
   return { result, out };
 }
 
+/** Announces the run, if it has an id, while it waits. */
+async function awaited(
+  { dirs: given, runId }: MergeShardsOptions,
+  watch: NonNullable<MergeShardsOptions['watch']>,
+  dirs: readonly string[],
+): Promise<Collected> {
+  using _ = runId === undefined ? undefined : announceRun(given[0] ?? '.', runId);
+  return await watchShards({ ...watch, dirs, everyMs: LOOK_EVERY_MS });
+}
+
+/** Before hours of waiting. Throws MergeError. */
+function checkBeforeWait(out: string, runId: string | undefined): void {
+  const file = join(out, RESULT_FILE);
+  if (runId !== undefined && existsSync(file) && readResult(file).run_id === runId) {
+    throw new MergeError(
+      `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge without --watch`,
+    );
+  }
+  try {
+    mkdirSync(out, { recursive: true });
+    rmdirSync(mkdtempSync(join(out, '.muster-')));
+  } catch (error) {
+    throw new MergeError(`--out: cannot write to ${out} (${whyNot(error)}); accepted: a writable folder`);
+  }
+}
+
+/** Every shard ended without a result. The message gives their reasons. */
+export class NoShardLeft extends Error {
+  override name = 'NoShardLeft';
+}
+
+function nothingIn(
+  { dirs: given, runId, watch }: MergeShardsOptions,
+  dirs: readonly string[],
+  dead: Collected['dead'],
+): Error {
+  const reasons = [...dead].map(([index, reason]) => `shard ${index}: ${reason}`);
+  if (reasons.length > 0) return new NoShardLeft(`no shard left a result: ${reasons.join('; ')}`);
+  const runs = runId === undefined ? [] : given.flatMap(foldersOf).filter((name) => name !== 'state');
+  const there = runs.length === 0 ? '' : `; there are runs ${runs.join(', ')}`;
+  const problem = `${dirs.join(', ')}: there is no result.json of a shard${there}`;
+  return watch === undefined ? new MergeError(problem) : new NoShardLeft(problem);
+}
+
+const foldersOf = (dir: string): string[] =>
+  existsSync(dir)
+    ? readdirSync(dir, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => name)
+    : [];
+
 /** The first of the wanted folders that is not a shard's own, because that result would be replaced. */
 function folderApart(dirs: readonly string[], wanted: readonly string[]): string {
-  const { parts, alive } = findShards(dirs);
-  const shards = new Set([...parts, ...alive].map(({ name }) => canonical(name)));
+  const { parts, alive, failed } = findShards(dirs);
+  const shards = new Set([...parts, ...alive, ...failed].map(({ name }) => canonical(name)));
   const out = wanted.map((folder) => resolve(folder)).find((folder) => !shards.has(canonical(folder)));
   if (out !== undefined) return out;
   throw new MergeError(
@@ -159,8 +234,9 @@ const canonical = (folder: string): string => (existsSync(folder) ? realpathSync
 
 /** The results that are there now. A shard without a result counts as dead. */
 function leftByShards(dirs: readonly string[]): Collected {
-  const { parts, alive } = findShards(dirs);
+  const { parts, alive, failed } = findShards(dirs);
   const why = ({ name, sign }: (typeof alive)[number]): string =>
     `${name} has a sign of life but no result, in phase ${sign.phase}`;
-  return { parts, dead: new Map(alive.map((shard) => [shard.sign.shard.index, why(shard)])) };
+  const silent = alive.map((shard) => [shard.sign.shard.index, why(shard)] as const);
+  return { parts, dead: new Map([...reasonsOf(failed), ...silent]) };
 }

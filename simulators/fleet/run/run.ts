@@ -9,6 +9,7 @@ import { NoHostLeft } from '../processes/hosts.ts';
 import type { Exposed } from '../report/exposition.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
+import { READY } from '../result/shards.ts';
 import { membersOf, scheduleMs } from '../schedule/plan.ts';
 import { ByHand } from './by-hand.ts';
 import { Fleet } from './fleet.ts';
@@ -19,6 +20,7 @@ import { evaluatedThresholds, resultOf } from './outcome.ts';
 import { Outputs } from './outputs.ts';
 import { baseDirFor, capacityLine, machineLimits, preflight, robotCost, sensibleWorkers } from './preflight.ts';
 import { createFolders, PreflightError, reachPlatform, serveMetrics } from './readiness.ts';
+import { claimShard, othersReady, StartTimeout } from './shard-start.ts';
 
 export type { RunOptions } from './options.ts';
 export { PreflightError, UnreachableError } from './readiness.ts';
@@ -49,6 +51,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   }
   createFolders(options);
   stack.use(lockFolders(options));
+  const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
   const outputs = stack.use(new Outputs(options.out));
   const { address, died } = await openPlatform(options, stack);
   signal.throwIfAborted();
@@ -77,7 +80,8 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   void died?.then((how) => running.record.incomplete.push(how));
   const stop = (): Promise<void> => running.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
-  if (options.shard !== undefined) outputs.signOfLife(options.shard, () => running.record.phase);
+  if (options.shard !== undefined)
+    outputs.signOfLife(options.shard, () => running.record.phase, options.identity?.jobId);
   const interrupted = await interruptible(signal, running, () =>
     carryOut(options, running, outputs, view, byHand).catch((error: unknown) => endEarly(running, error)),
   );
@@ -87,7 +91,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   // Written last, because one may still arrive late.
   outputs.addRollouts(running.record.missedRows());
   const measured = interrupted ?? (await running.measured());
-  const facts = { startedAt, workers, interrupted: interrupted !== undefined, notes: outputs.notes };
+  const facts = { startedAt, workers, interrupted: interrupted !== undefined, notes: [...claimed, ...outputs.notes] };
   const result = resultOf(options, running, measured, facts);
   options.onResult?.(result);
   shown?.end(result);
@@ -135,12 +139,13 @@ async function openPlatform(
 }
 
 async function carryOut(
-  { scenario, screen, signal }: RunOptions,
+  options: RunOptions,
   fleet: Fleet,
   outputs: Outputs,
   view: LiveView,
   byHand: ByHand,
 ): Promise<void> {
+  const { scenario, screen, signal } = options;
   const warnings: string[] = [];
   const failure = await fleet.runCanary(warnings);
   for (const warning of warnings) screen.write(`${warning}\n`);
@@ -150,6 +155,7 @@ async function carryOut(
   }
   await fleet.prepare();
   view.end();
+  await beginTogether(options, fleet, outputs);
   for (const phase of scenario.phases) {
     // The robots come up first, so that there is something to look at.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
@@ -165,9 +171,28 @@ async function carryOut(
   await fleet.finish();
 }
 
-/** What a platform or a lost worker does ends a run, with a result that says so. Throws any other error. */
+/** Waits for the other shards, if this is one of a run. Rejects with StartTimeout. */
+async function beginTogether(
+  { shard, identity, out, screen, signal }: RunOptions,
+  { record }: Fleet,
+  outputs: Outputs,
+): Promise<void> {
+  if (shard !== undefined && identity !== undefined) {
+    record.phase = READY;
+    outputs.sign();
+    screen.write(`ready: shard ${shard.index}/${shard.count} of run ${identity.runId} waits for the others\n`);
+    await othersReady(out, shard, identity, signal);
+  }
+  record.phasesAt = new Date().toISOString();
+}
+
+/** What a platform, a lost worker or a missing shard does ends a run, with a result that says so. Throws any other error. */
 function endEarly({ record }: Fleet, error: unknown): void {
   if (error instanceof NoHostLeft) return;
+  if (error instanceof StartTimeout) {
+    record.incomplete.push(error.message);
+    return;
+  }
   if (!(error instanceof PlatformFailure)) throw error;
   record.incomplete.push(`the phase ${record.phase} could not begin: ${error.message}`);
 }

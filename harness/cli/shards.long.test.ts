@@ -1,0 +1,134 @@
+/** Shards of one run on a shared disk, each a process of its own as in a cluster, and `muster merge` beside them. */
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { FleetResult } from '../../simulators/fleet/result/result.ts';
+import { useFleetRuns } from './testing/fleet-runs.ts';
+import { refusal } from './testing/in-process.ts';
+import type { Running } from './testing/muster.ts';
+
+const fleets = useFleetRuns();
+/** A shard starts in a second, and in half a minute on a busy machine. */
+const slow = { timeout: 300_000 };
+/** All is well; or all went well, on a machine too busy for the figures to mean anything. */
+const ENDS = [0, 98];
+
+const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
+
+function shard(index: number, { run = 'monday', phases = ROLLOUT, change = {}, env = {} }: ShardOptions = {}): Running {
+  const words = fleets.words(phases, { out: fleets.path('results'), ...change });
+  return fleets.start([...words, '--shard', `${index}/2`, '--run-id', run], env);
+}
+
+interface ShardOptions {
+  run?: string;
+  phases?: string;
+  change?: Record<string, string | undefined>;
+  env?: Record<string, string>;
+}
+
+const merge = (run: string, ...words: string[]): Running =>
+  fleets.start(['merge', fleets.path('results'), '--run-id', run, '--expect', '2', '--watch', ...words]);
+const resultOf = (index: number, run = 'monday'): FleetResult =>
+  fleets.result(fleets.path('results', run, `shard-${index}-of-2`));
+
+describe('--run-id', () => {
+  it.each([
+    [['merge', '.', '--run-id', 'auto'], /--run-id auto: needs --watch/],
+    [['merge', '.', '--run-id', 'a b'], /--run-id: 'a b' is not accepted; accepted: up to 63 letters/],
+    [['fleet', '--run-id', 'monday', '--platform', 'embedded', '--robots', '2'], /--run-id: needs --shard/],
+    [
+      ['fleet', '--start-within', 'soon', '--platform', 'embedded', '--robots', '2'],
+      /--start-within: 'soon' is no duration/,
+    ],
+  ])('refuses %j', async (words, message) => {
+    expect(await refusal(words)).toMatch(message);
+  });
+});
+
+describe('the shards of a run', slow, () => {
+  it('begin together, however late one comes up, and merge judges thresholds that only all of them meet', async () => {
+    const threshold = { threshold: 'rollout.ms.count>=8' };
+    const collecting = merge('monday');
+    const first = shard(1, { change: threshold });
+    await first.said(/^ready: shard 1\/2 of run monday waits for the others$/m);
+    const second = shard(2, { change: threshold });
+    for (const { ended } of [first, second]) expect(ENDS).toContain((await ended).code);
+    const { code, stdout } = await collecting.ended;
+    expect(stdout).toContain('✓ met');
+    expect(ENDS).toContain(code);
+    const [one, two] = [resultOf(1), resultOf(2)].map(({ phases_at }) => Date.parse(phases_at ?? ''));
+    expect(Math.abs((one ?? 0) - (two ?? Number.NaN))).toBeLessThan(10_000);
+    expect(fleets.result(fleets.path('results', 'monday'))).toMatchObject({ run_id: 'monday', robots: 8, shard: null });
+  });
+
+  it('are never taken for those of another run on the same disk', async () => {
+    const earlier = [shard(1), shard(2)];
+    for (const { ended } of earlier) expect(ENDS).toContain((await ended).code);
+    expect(ENDS).toContain((await merge('monday').ended).code);
+
+    const none = await merge('tuesday', '--timeout', '1s').ended;
+    expect(none.stderr).toContain('tuesday: there is no result.json of a shard; there are runs monday');
+    expect(none.code).toBe(2);
+    const again = await shard(1).ended;
+    expect(again.stderr).toContain('--run-id: monday has a result of shard 1/2 already');
+    expect(again.code).toBe(64);
+    const merged = await merge('monday').ended;
+    expect(merged.stderr).toContain('--run-id: the run monday was merged already');
+    expect(merged.code).toBe(64);
+  });
+
+  it('end the wait of merge when they cannot start, with the reason', async () => {
+    const collecting = merge('monday');
+    const wrong = shard(2, { change: { platform: 'http://127.0.0.1:9/beta' } });
+    expect((await wrong.ended).code).toBe(64);
+    expect(ENDS).toContain((await shard(1).ended).code);
+    const { code, stdout } = await collecting.ended;
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/shard 2\/2 is dead: --api-key: is needed for this platform/);
+    expect(code).toBe(2);
+    expect(resultOf(1)).toMatchObject({ complete: true, robots: 4 });
+  });
+
+  it('end the wait of merge when none can start', async () => {
+    const collecting = merge('monday');
+    for (const index of [1, 2]) await shard(index, { change: { platform: 'http://127.0.0.1:9/beta' } }).ended;
+    const { code, stderr } = await collecting.ended;
+    expect(stderr).toMatch(/no shard left a result: shard 1: --api-key: .*; shard 2: --api-key/);
+    expect(code).toBe(2);
+  });
+
+  it('wait for the others no longer than they were told', async () => {
+    const { code, stdout } = await shard(1, { change: { 'start-within': '1s' } }).ended;
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('shard 2/2 did not come up within 1 s');
+    expect(code).toBe(2);
+    expect(resultOf(1)).toMatchObject({ complete: false, counters: {} });
+  });
+
+  it('take the id that merge announces, and end when nobody does', async () => {
+    const phases = '  - { do: hold, for: 200ms }\n';
+    const collecting = fleets.start(['merge', fleets.path('results'), '--expect', '2', '--watch', '--run-id', 'auto']);
+    for (const { ended } of [shard(1, { run: 'auto', phases }), shard(2, { run: 'auto', phases })])
+      expect(ENDS).toContain((await ended).code);
+    const { code, stdout } = await collecting.ended;
+    expect(ENDS, stdout).toContain(code);
+    expect(existsSync(fleets.path('results', 'run.json'))).toBe(false);
+
+    const alone = await shard(1, { run: 'auto', phases, change: { 'start-within': '1s' } }).ended;
+    expect(alone.stderr).toMatch(/nobody announced a run in .*results for 1 s; is 'muster merge .*' running\?/);
+    expect(alone.code).toBe(2);
+  });
+
+  it('may be started again by the same job, which is told, and not by another', async () => {
+    const env = { MUSTER_JOB_UID: 'job-1' };
+    const first = shard(1, { env, phases: '  - { do: hold, for: 1h }\n' });
+    const second = shard(2, { env });
+    expect(ENDS).toContain((await second.ended).code);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const again = await shard(1, { env }).ended;
+    expect(ENDS).toContain(again.code);
+    expect(resultOf(1).notes.join()).toContain('Shard 1/2 was started again');
+    const foreign = await shard(2, { env: { MUSTER_JOB_UID: 'job-2' } }).ended;
+    expect(foreign.code).toBe(64);
+    expect(existsSync(fleets.path('results', 'monday', 'shard-2-of-2', 'failed.json'))).toBe(false);
+  });
+});
