@@ -3,7 +3,7 @@ import process from 'node:process';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { countOf, toolOptions } from '../options.ts';
-import { reconnectStorms } from './reconnect-storms.ts';
+import { reconnectStorms, Undecided } from './reconnect-storms.ts';
 
 const HELP = `npm run soak -- faults [options]
   --robots N    robots of the fleet (5000)
@@ -11,12 +11,13 @@ const HELP = `npm run soak -- faults [options]
 
 A platform that keeps a file, and a fleet with three roll-outs. In the first one the platform is killed with its broker, in the second it
 ends by SIGTERM; both times it comes back, and all robots reconnect at once. Afterwards the robots' event logs are compared with its records.
+It waits for robots and deployments and not for a time. It is undecided (exit code 2) when nothing moves for three minutes.
 `;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const MOST_SHOWN = 10;
 
-/** Resolves with whether platform and robots agree, and the fleet says what happened. */
-export async function runFaults(words: readonly string[]): Promise<boolean> {
+/** Resolves with whether platform and robots agree, and the fleet says what happened; `undecided` when the platform could not be ended. */
+export async function runFaults(words: readonly string[]): Promise<boolean | 'undecided'> {
   const options = { robots: { type: 'string', default: '5000' }, seed: { type: 'string', default: '1' } } as const;
   const values = toolOptions(HELP, options, words);
   const robots = countOf('robots', values.robots, HELP);
@@ -37,8 +38,12 @@ export async function runFaults(words: readonly string[]): Promise<boolean> {
     say(`${list.join(', ')}: ${problems.length} problems`);
     return problems.length === 0;
   } catch (error) {
-    say(`✗ ${(error as Error).message}`);
-    return false;
+    if (!(error instanceof Undecided)) {
+      say(`✗ ${(error as Error).message}`);
+      return false;
+    }
+    say(`undecided: ${error.message}`);
+    return 'undecided';
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal);
   }

@@ -17,6 +17,7 @@ import {
   totalOf,
 } from '../../cli/fleet-faults/testing/records.ts';
 import { type Ended, Running } from '../../cli/testing/muster.ts';
+import { runningMs } from '../../common/patience.ts';
 import { poll } from '../../common/waiting.ts';
 
 export interface StormOptions {
@@ -41,33 +42,31 @@ const RATE = { ramp: 200, rollout: 200 };
 /** The share of a roll-out that is posted before the platform goes. */
 const POSTED = 0.3;
 const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
-/** Only ends what hangs. */
-const PATIENCE = { timeoutMs: 1_200_000, firstPauseMs: 100 };
+/** How long nothing may move, and how often it is told how far it is. */
+const STANDSTILL_MS = 180_000;
+const TELL_MS = 15_000;
 
+/** The machine did not get as far as the storms, so nothing is known of them. */
+export class Undecided extends Error {
+  override name = 'Undecided';
+}
+
+/** Rejects with Undecided when a storm could not be made. */
 export async function reconnectStorms(options: StormOptions): Promise<StormResult> {
-  const { robots, seed, dir, say, signal } = options;
+  const { robots, seed, dir, say } = options;
   await using all = new AsyncDisposableStack();
   const start = (words: readonly string[]): Running =>
     all.use(new Running(words, { cwd: dir, env: { MUSTER_API_KEY: API_KEY, TMPDIR: dir } }));
   const platform = await Platform.begin(start, dir, seed);
   const fleet = start(fleetWords(options, platform));
-  let ended: Ended | undefined;
-  void fleet.ended.then((how) => {
-    ended = how;
-  });
-  const until = async (what: string, look: () => Promise<boolean>): Promise<void> => {
-    const looked = async (): Promise<true | undefined> => {
-      if (ended !== undefined) throw new Error(`the fleet ended (${ended.code}) before ${what}: ${ended.stderr}`);
-      return (await look()) || undefined;
-    };
-    await poll(what, looked, { ...PATIENCE, signal });
-  };
-  const allOnline = () => until(`${robots} robots to be online`, async () => (await onlineOf(platform.url)) === robots);
+  const reach = reacher(options, fleet);
+  const allOnline = () => reach(robots, 'robots online', () => onlineOf(platform.url));
   for (const [number, how] of SIGNALS.entries()) {
-    await until(`roll-out ${number + 1}`, async () => (await releasesOf(platform.url)) > number);
     await allOnline();
-    const posted = (await totalOf(platform.url)) + Math.ceil(POSTED * robots);
-    await until(`${posted} deployments`, async () => (await totalOf(platform.url)) >= posted);
+    await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
+    // Of this roll-out hardly any, or more where the machine is slow: then the storm comes at once.
+    const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
+    await reach(posted, 'deployments posted', () => totalOf(platform.url));
     const gone = performance.now();
     await platform.end(how);
     await platform.start();
@@ -76,10 +75,50 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
     const back = performance.now() - gone - down;
     say(`${how} to the platform, which serves again after ${ms(down)}; all robots are online ${ms(back)} later`);
   }
-  await until('the fleet to end', async () => ended !== undefined).catch((error: unknown) => {
-    if (ended === undefined) throw error;
+  // The end of a fleet comes by its own time limits.
+  return await judged(options, platform.url, await untilEnded(fleet, options.signal));
+}
+
+/** How `what` gets to `goal`, by progress and not by the clock: a slow machine takes its time, and one that stands still is told. */
+function reacher({ say, signal }: StormOptions, fleet: Running) {
+  let ended: Ended | undefined;
+  void fleet.ended.then((how) => {
+    ended = how;
   });
-  return await judged(options, platform.url, await fleet.ended);
+  return async (goal: number, what: string, count: () => Promise<number>): Promise<void> => {
+    let reached = -1;
+    let moved = runningMs();
+    let told = moved;
+    const look = async (): Promise<true | undefined> => {
+      const now = await count();
+      if (now >= goal) return true;
+      const left = `${now.toLocaleString('en')} of ${goal.toLocaleString('en')} ${what}`;
+      if (ended !== undefined) throw new Undecided(`the fleet ended (${ended.code}) at ${left}: ${ended.stderr}`);
+      if (now !== reached) moved = runningMs();
+      reached = now;
+      if (runningMs() - moved > STANDSTILL_MS)
+        throw new Undecided(`${left}, and nothing moved for ${STANDSTILL_MS / 60_000} minutes; try fewer --robots`);
+      if (runningMs() - told > TELL_MS) {
+        say(left);
+        told = runningMs();
+      }
+      return undefined;
+    };
+    await poll(what, look, { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 100, signal });
+  };
+}
+
+/** Resolves with how the fleet ended; rejects with the reason of the signal when that aborts. */
+async function untilEnded(fleet: Running, signal: AbortSignal): Promise<Ended> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([fleet.ended, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 const ms = (duration: number): string => `${Math.round(duration).toLocaleString('en')} ms`;

@@ -15,10 +15,10 @@ const HELP = `npm run soak -- [mixed|crash|kills|faults] [options]
   kills   a device that is killed under load
   faults  a platform that dies and comes back under 5,000 robots
 
-Each has its own --help. Exit codes: 0 all held, 1 something was lost or grows, 64 usage error.
+Each has its own --help. Exit codes: 0 all held, 1 something was lost or grows, 2 undecided, 64 usage error.
 `;
 
-const COURSES: Record<string, (words: readonly string[]) => Promise<boolean>> = {
+const COURSES: Record<string, (words: readonly string[]) => Promise<boolean | 'undecided'>> = {
   mixed: runMixed,
   crash: runCrash,
   kills: runKills,
@@ -32,5 +32,6 @@ if (first === '--help') {
 } else {
   const [name, rest] = first === '' || first.startsWith('-') ? ['mixed', words] : [first, words.slice(1)];
   const course = COURSES[name] ?? refuse(`${name}: unknown`, HELP);
-  process.exitCode = (await course(rest)) ? 0 : 1;
+  const held = await course(rest);
+  process.exitCode = held === 'undecided' ? 2 : Number(!held);
 }
