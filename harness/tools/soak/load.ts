@@ -4,16 +4,21 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { type EventStream, openEvents } from '../../client/sse.ts';
 import type { Report } from '../../runner/types.ts';
 
-/** What the work did, by name, and what it found wrong. */
+/** What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains. */
 export interface Tally {
   done: Map<string, number>;
   problems: string[];
+  slow: string[];
 }
+
+/** How the client says that it waited in vain; checks and fleets pass it on. */
+const WAITED = /no (?:(?:whole )?answer|connection) within \d|timed out after \d/;
 
 const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 const PAUSE_MS = 100;
@@ -21,7 +26,7 @@ const PAUSE_MS = 100;
 export const count = ({ done }: Tally, what: string, times = 1): void =>
   void done.set(what, (done.get(what) ?? 0) + times);
 
-/** Repeats the work until the signal aborts; what it throws is a problem, and it goes on after a pause. */
+/** Repeats the work until the signal aborts; what it throws is a problem, or slow, and it goes on after a pause. */
 export async function repeat(
   tally: Tally,
   what: string,
@@ -33,10 +38,16 @@ export async function repeat(
       await work();
     } catch (error) {
       if (signal.aborted) return;
-      tally.problems.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      note(tally, what, [error instanceof Error ? error.message : String(error)]);
       await delay(PAUSE_MS, undefined, { signal }).catch(() => {});
     }
   }
+}
+
+/** Slow when every reason is a wait that was too long, else a problem. */
+function note(tally: Tally, what: string, reasons: readonly string[]): void {
+  const slow = reasons.length > 0 && reasons.every((reason) => WAITED.test(reason));
+  (slow ? tally.slow : tally.problems).push(`${what}: ${reasons.join('; ')}`);
 }
 
 /** A client without a record that grows. */
@@ -173,22 +184,22 @@ export function check(
   const what = words.slice(0, 2).join(' ');
   return repeat(tally, what, signal, async () => {
     const code = await command([...words, '--fast', '--report', `json=${file}`], { NO_COLOR: '1' }, signal);
-    if (code !== 0) tally.problems.push(`${what} ended with ${code}: ${badIn(file)}`);
-    count(tally, what);
+    if (code === 0) count(tally, what);
+    else if (code === 2) note(tally, `${what} ended with 2`, badIn(file));
+    else tally.problems.push(`${what} ended with ${code}: ${badIn(file).join('; ')}`);
     await after();
   });
 }
 
 /** What a report found, a sentence for each. */
-function badIn(file: string): string {
+function badIn(file: string): string[] {
   const { checks } = JSON.parse(readFileSync(file, 'utf8')) as Report;
   return checks
     .filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked')
     .map(
       ({ id, outcome, expected, actual, reason }) =>
         `${id} ${outcome}: ${reason ?? `${actual} (expected ${expected})`}`,
-    )
-    .join('; ');
+    );
 }
 
 /** A small fleet with two roll-outs, from start to end. */
@@ -203,9 +214,13 @@ export function fleet(tally: Tally, folder: string, signal: AbortSignal): Promis
       signal,
     );
     // 98: the machine is too busy for the figures. What was lost shows all the same.
-    if (code !== 0 && code !== 98)
-      tally.problems.push(`fleet ended with ${code}: ${readFileSync(join(out, 'result.json'), 'utf8').slice(0, 300)}`);
-    count(tally, 'fleets of 20 robots');
+    if (code === 0 || code === 98) count(tally, 'fleets of 20 robots');
+    else {
+      const file = join(out, 'result.json');
+      const { outcome, incomplete_reasons: reasons } = JSON.parse(readFileSync(file, 'utf8')) as FleetResult;
+      if (code === 2) note(tally, 'fleet ended with 2', reasons);
+      else tally.problems.push(`fleet ended with ${code}, ${outcome}`);
+    }
   });
 }
 
@@ -225,6 +240,16 @@ phases:
     share: 100%
     over: 10s
 `;
+
+/** With nothing else to do, a server that answers no more hangs. */
+export async function answersStill(tally: Tally, what: string, http: HttpClient, path: string): Promise<void> {
+  try {
+    const { status } = await fresh(http).get(path);
+    if (status !== 200) tally.problems.push(`${what}: at the end GET ${path} is answered ${status}`);
+  } catch (error) {
+    tally.problems.push(`${what} hangs: ${(error as Error).message}`);
+  }
+}
 
 /** A client for a server. */
 export const clientFor = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });

@@ -9,7 +9,7 @@ import { readableDuration } from '../../common/durations.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { API_KEY, Server } from '../fuzz/servers.ts';
 import { refuse, toolOptions } from '../options.ts';
-import { call, check, clientFor, fleet, publish, restart, subscribe, type Tally } from './load.ts';
+import { answersStill, call, check, clientFor, fleet, publish, restart, subscribe, type Tally } from './load.ts';
 import { judge, page, table } from './plot.ts';
 import { childrenOf, Sampler } from './samples.ts';
 
@@ -19,7 +19,9 @@ const HELP = `npm run soak -- [mixed] [options]
   --out FOLDER  samples, plot and summary (muster-soak)
 
 Memory, descriptors, timers and disk use are sampled. After a third of the time as warm-up, a series grows when the 95 % interval of its
-Theil-Sen slope (over medians of 20 blocks) lies above 0 and the gain is more than noise (10 %, and 5 MiB or 4 descriptors).
+Theil-Sen slope (over medians of 20 blocks) lies above 0 and the gain is more than noise (10 %, and 5 MiB or 4 descriptors; 3 % and
+1 MiB of what a full collection leaves of the heap). RSS and PSS come in steps, so they must grow in each half of the time as well.
+A wait that was too long is told and counted; it fails the run only when a server still does not answer once the load has ended.
 `;
 const PROBE = fileURLToPath(new URL('probe.ts', import.meta.url));
 
@@ -46,11 +48,15 @@ export async function runMixed(words: readonly string[]): Promise<boolean> {
   const took = readableDuration(performance.now() - started);
   const done = [...tally.done].map(([what, times]) => `${times.toLocaleString('en')} ${what}`).join(', ');
   const growing = judged.filter(({ slope }) => slope?.grows ?? false);
-  const summary = `${took}: ${done}; ${growing.length} series grow, ${tally.problems.length} problems`;
+  const summary = `${took}: ${done}; ${growing.length} series grow, ${tally.problems.length} problems, ${tally.slow.length} times too slow`;
   writeFileSync(join(out, 'soak.html'), page(`Soak of ${took}`, judged));
-  writeFileSync(join(out, 'soak.json'), JSON.stringify({ summary, problems: tally.problems, series: judged }));
+  writeFileSync(
+    join(out, 'soak.json'),
+    JSON.stringify({ summary, problems: tally.problems, slow: tally.slow, series: judged }),
+  );
   process.stdout.write(table(judged));
   for (const problem of new Set(tally.problems)) process.stdout.write(`✗ ${problem}\n`);
+  for (const slow of new Set(tally.slow)) process.stdout.write(`· ${slow}\n`);
   process.stdout.write(`${summary}\n${join(out, 'soak.html')}\n`);
   return growing.length === 0 && tally.problems.length === 0;
 }
@@ -86,23 +92,33 @@ async function soak(ms: number, everyMs: number): Promise<{ sampler: Sampler; ta
     for (const name of ['steady', 'restarted', 'checked']) sampler.folder(`${name} device`, at(name));
     sampler.process('this harness', process.pid);
   };
-  const tally: Tally = { done: new Map(), problems: [] };
+  const tally: Tally = { done: new Map(), problems: [], slow: [] };
   const over = new AbortController();
-  const work = workOn({
-    at,
-    tally,
-    signal: over.signal,
-    url: String(called.ready['url']),
-    checked: checkedPlatform.ready,
-  });
+  const url = String(called.ready['url']);
+  const work = workOn({ at, tally, signal: over.signal, url, checked: checkedPlatform.ready });
   const end = performance.now() + ms;
   for (sample(); performance.now() < end; sample())
     await delay(Math.min(everyMs, Math.max(0, end - performance.now())));
   over.abort();
   await Promise.all(work);
+  for (const name of ['steady', 'restarted', 'checked'])
+    await answersStill(tally, `${name} device`, deviceClient(at(`${name}.s`)), '/health');
+  await answersStill(tally, 'called platform', platformClient(url), '/devices');
+  await answersStill(tally, 'checked platform', platformClient(String(checkedPlatform.ready['url'])), '/devices');
+  for (const what of ['streams opened', 'events received', 'events published', 'calls'])
+    if (!tally.done.has(what)) tally.problems.push(`no ${what} in the whole time`);
   for (const server of [steady, restarted, checkedDevice, called, checkedPlatform])
     if (server.trouble !== undefined) tally.problems.push(server.trouble);
   return { sampler, tally };
+}
+
+const deviceClient = (socketPath: string) =>
+  clientFor({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });
+
+function platformClient(url: string) {
+  const { origin, pathname } = new URL(url);
+  const headers = { 'x-api-key': API_KEY, 'service-version': NEWEST_VERSION };
+  return clientFor({ endpoint: { origin }, basePath: pathname, headers });
 }
 
 interface Work {
@@ -116,13 +132,8 @@ interface Work {
 }
 
 function workOn({ at, tally, signal, url, checked }: Work): Promise<void>[] {
-  const device = (name: string) =>
-    clientFor({ endpoint: { origin: 'http://localhost', socketPath: at(`${name}.s`) }, basePath: '/v0.2' });
   const control = (name: string) =>
     clientFor({ endpoint: { origin: 'http://localhost', socketPath: at(`${name}.c`) } });
-  const { origin, pathname } = new URL(url);
-  const headers = { 'x-api-key': API_KEY, 'service-version': NEWEST_VERSION };
-  const platform = clientFor({ endpoint: { origin }, basePath: pathname, headers });
   const reset = clientFor({
     endpoint: { origin: String(checked['control']) },
     headers: { authorization: `Bearer ${String(checked['control_token'])}` },
@@ -131,12 +142,12 @@ function workOn({ at, tally, signal, url, checked }: Work): Promise<void>[] {
   const place = ['--socket', at('checked.s'), '--control', at('checked.c')];
   const address = ['--url', String(checked['url']), '--api-key', API_KEY];
   return [
-    ...[1, 2, 3, 4].map(() => subscribe(tally, device('steady'), signal)),
-    ...[1, 2].map(() => subscribe(tally, device('restarted'), signal)),
+    ...[1, 2, 3, 4].map(() => subscribe(tally, deviceClient(at('steady.s')), signal)),
+    ...[1, 2].map(() => subscribe(tally, deviceClient(at('restarted.s')), signal)),
     publish(tally, control('steady'), steady, signal),
     publish(tally, control('restarted'), restarted, signal),
     restart(tally, control('restarted'), restarted, signal),
-    call(tally, platform, signal),
+    call(tally, platformClient(url), signal),
     check(tally, ['check', 'device', ...place], { file: at('device.json'), after: async () => {}, signal }),
     check(tally, ['check', 'platform', ...address], {
       file: at('platform.json'),

@@ -1,4 +1,4 @@
-/** Loaded into every process of a soak: tells its heap and what keeps it busy, in a file of the folder in MUSTER_SOAK. */
+/** Loaded into every process of a soak: tells its heap and what keeps it busy, in a file of the folder in MUSTER_SOAK, every MUSTER_SOAK_EVERY ms. */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -20,7 +20,7 @@ function held(): number {
   return heapUsed + external;
 }
 
-const EVERY_MS = 4_000;
+const EVERY_MS = Number(process.env['MUSTER_SOAK_EVERY'] ?? 4_000);
 /** A collection stops the process for some 30 ms, so it is made at every tenth telling. */
 const COLLECT_EVERY = 10;
 const folder = process.env['MUSTER_SOAK'];

@@ -16,8 +16,8 @@ export interface Series {
 
 const MIB = 1024 * 1024;
 const KINDS: readonly { what: string; unit: string; noise: Noise }[] = [
-  { what: 'RSS', unit: 'MiB', noise: { least: 5, share: 0.1 } },
-  { what: 'PSS', unit: 'MiB', noise: { least: 5, share: 0.1 } },
+  { what: 'RSS', unit: 'MiB', noise: { least: 5, share: 0.1, steps: true } },
+  { what: 'PSS', unit: 'MiB', noise: { least: 5, share: 0.1, steps: true } },
   { what: 'heap', unit: 'MiB', noise: { least: 3, share: 0.15 } },
   { what: 'live heap', unit: 'MiB', noise: { least: 1, share: 0.03 } },
   { what: 'descriptors', unit: '', noise: { least: 4, share: 0.1 } },

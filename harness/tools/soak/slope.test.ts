@@ -30,6 +30,16 @@ it.each([
   expect(slopeOf(samples, NOISE)?.grows).toBe(false);
 });
 
+const STEPS = { ...NOISE, steps: true };
+
+it('takes a step for flat where memory comes in steps, and finds a leak there all the same', () => {
+  const step = series((minute, noise) => (minute < 20 ? 110 : 205) + 2 * noise);
+  expect(slopeOf(step, NOISE)?.grows).toBe(true);
+  expect(slopeOf(step, STEPS)?.grows).toBe(false);
+  const leak = series((minute, noise) => 100 + minute + (minute < 20 ? 0 : 90) + 10 * noise);
+  expect(slopeOf(leak, STEPS)?.grows).toBe(true);
+});
+
 it('says nothing of a few samples', () => {
   expect(slopeOf(series(() => 1).slice(0, 9), NOISE)).toBeUndefined();
 });

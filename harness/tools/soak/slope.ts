@@ -1,7 +1,8 @@
 /**
  * Whether a series grows. The part after the warm-up is cut into blocks, and each stands for itself with its median, because samples
  * next to each other are alike. The slope is Theil and Sen's median of all slopes between two blocks, with the interval of 95 % after
- * Kendall. A series grows when the whole interval lies above 0 and the gain over the measured time is more than noise.
+ * Kendall. A series grows when the whole interval lies above 0 and the gain over the measured time is more than noise. One that a
+ * process takes in steps (pages that it keeps once it needed them) grows when each half of the measured time says so as well.
  */
 
 /** One sample: seconds since the start, and the value. */
@@ -13,6 +14,8 @@ export interface Noise {
   least: number;
   /** As a part of the median. */
   share: number;
+  /** Whether a single step is no growth. */
+  steps?: boolean;
 }
 
 /** A slope in units a minute, with its interval of 95 %. */
@@ -34,8 +37,23 @@ const Z_95 = 1.96;
 export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undefined {
   const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];
   const from = first + (last - first) * WARM_UP;
-  const points = blocks(samples.filter(([seconds]) => seconds >= from));
+  const measured = samples.filter(([seconds]) => seconds >= from);
+  const points = blocks(measured);
   if (points.length < FEWEST) return undefined;
+  const all = trend(points);
+  const middle = median(points.map(([, value]) => value));
+  const gain = (all.perMinute * ((points.at(-1)?.[0] ?? 0) - (points[0]?.[0] ?? 0))) / 60;
+  const half = Math.ceil(measured.length / 2);
+  const halves = noise.steps === true ? [measured.slice(0, half), measured.slice(half)] : [];
+  const grows =
+    all.low > 0 &&
+    gain > Math.max(noise.least, noise.share * middle) &&
+    halves.every((part) => trend(blocks(part)).low > 0);
+  return { ...all, median: middle, grows };
+}
+
+/** The slope of some points in units a minute, with its interval. */
+function trend(points: readonly Sample[]): Pick<Slope, 'perMinute' | 'low' | 'high'> {
   const slopes = points
     .flatMap(([x, y], index) => points.slice(index + 1).map(([later, value]) => (60 * (value - y)) / (later - x)))
     .toSorted((a, b) => a - b);
@@ -43,15 +61,8 @@ export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undef
   // Variance of Kendall's S without ties.
   const spread = Z_95 * Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18);
   const at = (rank: number): number => slopes[Math.min(slopes.length - 1, Math.max(0, Math.round(rank)))] ?? 0;
-  const [perMinute, low, high] = [
-    median(slopes),
-    at((slopes.length - spread) / 2 - 1),
-    at((slopes.length + spread) / 2),
-  ];
-  const middle = median(points.map(([, value]) => value));
-  const gain = (perMinute * ((points.at(-1)?.[0] ?? 0) - (points[0]?.[0] ?? 0))) / 60;
-  const grows = low > 0 && gain > Math.max(noise.least, noise.share * middle);
-  return { perMinute, low, high, median: middle, grows };
+  const [low, high] = [at((slopes.length - spread) / 2 - 1), at((slopes.length + spread) / 2)];
+  return { perMinute: median(slopes), low, high };
 }
 
 function blocks(samples: readonly Sample[]): Sample[] {
