@@ -3,9 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { Host, HostConfig, HostEvents, StopMode } from '../host/host.ts';
 import { RobotHost } from '../host/robot-host.ts';
+import { MemoryKills } from '../measure/cgroup.ts';
 import type { Snapshot } from '../measure/metrics.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
-import { ProcessHost } from './process-host.ts';
+import { ProcessHost, WorkerDied } from './process-host.ts';
 
 interface Entry {
   host: Host;
@@ -35,6 +36,8 @@ export class Hosts {
   readonly pastSnapshots: Snapshot[] = [];
   /** The ends of hosts that were lost. */
   readonly #lost: Promise<void>[] = [];
+  /** From before the first worker. */
+  readonly #kills = new MemoryKills();
   #stopping = false;
 
   constructor(options: HostsOptions) {
@@ -96,7 +99,8 @@ export class Hosts {
     if (this.#stopping || name === undefined || entry === undefined) return;
     this.#lost.push(entry.host.stop('abandon').catch(() => {}));
     this.#entries.delete(name);
-    this.#options.onLost(`${name} is lost: ${why.message}`);
+    const killed = why instanceof WorkerDied && why.signal === 'SIGKILL';
+    this.#options.onLost(`${name} is lost: ${why.message}${killed ? this.#kills.cause : ''}`);
   }
 
   /**

@@ -46,8 +46,10 @@ export const ALIVE_EVERY_MS = 1000;
 const SILENT_MS = 60_000;
 
 /** The worker process ended before it answered. */
-class WorkerDied extends Error {
+export class WorkerDied extends Error {
   override name = 'WorkerDied';
+  /** That ended it, where it was one. */
+  signal: NodeJS.Signals | undefined;
 }
 
 /** The coordinator's end of the channel. */
@@ -70,7 +72,7 @@ class HostChannel {
     });
     child.on('message', (message) => this.#receive(message as Reply | Notice | typeof SIGN_OF_LIFE, events));
     child.on('error', (error) => this.#end(error.message));
-    child.on('exit', (code, signal) => this.#end(signal === null ? `exit code ${code}` : signal));
+    child.on('exit', (code, signal) => this.#end(signal === null ? `exit code ${code}` : signal, signal ?? undefined));
   }
 
   call(method: HostMethod, args: unknown[]): Promise<unknown> {
@@ -98,9 +100,12 @@ class HostChannel {
     else waiting?.resolve(message.result);
   }
 
-  #end(how: string): void {
+  #end(how: string, signal?: NodeJS.Signals): void {
     this.#stopWatching();
-    this.#died ??= new WorkerDied(`${this.#name} (process ${this.#child.pid ?? '?'}) ended: ${how}`);
+    this.#died ??= Object.assign(
+      new WorkerDied(`${this.#name} (process ${this.#child.pid ?? '?'}) ended: ${how}`),
+      signal && { signal },
+    );
     for (const { reject } of this.#waiting.values()) reject(this.#died);
     this.#waiting.clear();
   }

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import type { RobotCost } from './preflight.ts';
-import { type Limits, machineLimits, preflight, sensibleWorkers } from './preflight.ts';
+import { capacityLine, type Limits, machineLimits, preflight, sensibleWorkers } from './preflight.ts';
 
 const cost: RobotCost = { descriptors: 4, memoryBytes: 50_000, ports: 1, diskBytes: 20_000, inodes: 6 };
 const limits: Limits = {
@@ -18,6 +18,7 @@ describe('preflight', () => {
     expect(preflight(1000, 1, cost, limits)).toEqual({
       capacity: { descriptors: 4150, memory: 338_993, ports: 23_800, disk: 1_416_666 },
       robots: 4150,
+      contained: false,
       problems: [],
     });
   });
@@ -49,6 +50,20 @@ describe('preflight', () => {
     expect(sensibleWorkers(10, cost, limits, 500)).toBe(1);
     expect(sensibleWorkers(2000, cost, limits, 500)).toBe(2);
     expect(sensibleWorkers(20_000, cost, limits, 500)).toBe(5);
+  });
+
+  it('names the container whose limit is below what the machine has', () => {
+    const MIB = 2 ** 20;
+    const container = { limitBytes: 256 * MIB, freeBytes: 200 * MIB, kills: 0 };
+    const here = machineLimits(tmpdir(), container, 1.5);
+    expect(here).toMatchObject({ memoryBytes: 200 * MIB, containerBytes: 256 * MIB, cores: 1 });
+    const checked = preflight(4000, 1, cost, { ...limits, memoryBytes: 200 * MIB, containerBytes: 256 * MIB });
+    expect(checked.problems).toEqual([
+      '4,000 robots do not fit: memory of this container (cgroup) holds 2,558; raise its limit (now 256 MiB), or spread the fleet with --shard',
+    ]);
+    expect(capacityLine(checked, 1, 4000)).toContain('2,558 (memory of this container (cgroup))');
+    expect(machineLimits(tmpdir(), { ...container, freeBytes: 1e18 })).not.toHaveProperty('containerBytes');
+    expect(machineLimits(tmpdir(), { ...container, freeBytes: 0 }).memoryBytes).toBe(1);
   });
 
   it('reads this machine', () => {

@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { cpuLimit, mebibytes, memoryLimit } from '../measure/cgroup.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 
@@ -68,6 +69,8 @@ export interface Limits {
   /** Descriptors that one process may open. */
   descriptors: number;
   memoryBytes: number;
+  /** The limit of this process's container (cgroup), where that leaves less memory than the machine has. */
+  containerBytes?: number;
   ports: number;
   diskBytes: number;
   inodes: number;
@@ -79,6 +82,8 @@ type Resource = 'descriptors' | 'memory' | 'ports' | 'disk';
 export interface Preflight {
   /** Robots that each resource suffices for. */
   capacity: Record<Resource, number>;
+  /** Whether memory is that of this container, and not of the machine. */
+  contained: boolean;
   /** The smallest capacity. */
   robots: number;
   /** Each names a resource, how many robots it holds, and what to change. */
@@ -91,33 +96,39 @@ const USABLE = 0.85;
 const DESCRIPTORS_PER_WORKER = 400;
 /** Memory of a worker beside its robots. */
 const BYTES_PER_WORKER = 48 * 1024 * 1024;
+const CONTAINER = 'this container (cgroup)';
 /** Robots that keep one core busy with pings and roll-outs at everyday rates. */
 const ROBOTS_PER_CORE = 2000;
 
-/** Free resources here. `dir`: where robots keep their files. */
-export function machineLimits(dir: string): Limits {
+/** Free resources here, of the machine or of this container. `dir`: where robots keep their files. */
+export function machineLimits(dir: string, container = memoryLimit(), processors = cpuLimit()): Limits {
+  const memoryBytes = freeMemory();
   const disk = statfsSync(existingFolder(dir));
   return {
     descriptors: descriptorLimit(),
-    memoryBytes: freeMemory(),
+    ...(container !== undefined && container.freeBytes < memoryBytes
+      ? // A 0 would mean that it is not known.
+        { memoryBytes: Math.max(1, container.freeBytes), containerBytes: container.limitBytes }
+      : { memoryBytes }),
     ports: localPorts(),
     diskBytes: disk.bavail * disk.bsize,
     inodes: disk.ffree,
-    cores: availableParallelism(),
+    cores: Math.min(availableParallelism(), Math.max(1, Math.floor(processors ?? Number.POSITIVE_INFINITY))),
   };
 }
 
 /** Checks whether `robots` fit on a machine, over `workers` processes. */
 export function preflight(robots: number, workers: number, cost: RobotCost, limits: Limits): Preflight {
   const capacity = capacityOf(workers, cost, limits);
+  const contained = limits.containerBytes !== undefined;
   const problems = (Object.keys(capacity) as Resource[])
     .filter((resource) => capacity[resource] < robots)
     .map((resource) => {
       const hold = resource === 'ports' || resource === 'descriptors' ? 'hold' : 'holds';
       const remedy = remedyFor(resource, robots, workers, cost, limits);
-      return `${count(robots)} robots do not fit: ${resource} of this machine ${hold} ${count(capacity[resource])}; ${remedy}`;
+      return `${count(robots)} robots do not fit: ${resource} of ${contained && resource === 'memory' ? CONTAINER : 'this machine'} ${hold} ${count(capacity[resource])}; ${remedy}`;
     });
-  return { capacity, robots: Math.min(...Object.values(capacity)), problems };
+  return { capacity, contained, robots: Math.min(...Object.values(capacity)), problems };
 }
 
 function capacityOf(workers: number, cost: RobotCost, limits: Limits): Preflight['capacity'] {
@@ -141,7 +152,12 @@ function remedyFor(resource: Resource, robots: number, workers: number, cost: Ro
     }
     case 'memory': {
       const fewer = workers > limits.cores ? `, or use fewer --workers (now ${workers})` : '';
-      return `use a machine with more memory, or spread the fleet with --shard${fewer}`;
+      const { containerBytes } = limits;
+      const more =
+        containerBytes === undefined
+          ? 'use a machine with more memory'
+          : `raise its limit (now ${mebibytes(containerBytes)})`;
+      return `${more}, or spread the fleet with --shard${fewer}`;
     }
     case 'ports':
       return 'spread the fleet over more machines with --shard: each robot needs a local port towards the platform';
@@ -161,10 +177,11 @@ export function sensibleWorkers(robots: number, cost: RobotCost, limits: Limits,
 }
 
 /** One line for people: what the machine holds, and what is wanted. */
-export function capacityLine({ capacity }: Preflight, workers: number, wanted: number): string {
+export function capacityLine({ capacity, contained }: Preflight, workers: number, wanted: number): string {
   const holders = workers === 0 ? 'this process holds' : workers === 1 ? '1 worker holds' : `${workers} workers hold`;
   const held = Object.entries(capacity).map(
-    ([resource, robots]) => `${Number.isFinite(robots) ? count(robots) : 'any number'} (${resource})`,
+    ([resource, robots]) =>
+      `${Number.isFinite(robots) ? count(robots) : 'any number'} (${contained && resource === 'memory' ? `memory of ${CONTAINER}` : resource})`,
   );
   return `preflight: ${holders} at most ${held.join(', ')} robots; ${count(wanted)} are wanted`;
 }

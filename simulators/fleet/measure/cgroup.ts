@@ -1,0 +1,108 @@
+/** What the control group of this process, in a container or not, leaves it: memory and processor time, by cgroup v1 and v2. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const ROOT = '/sys/fs/cgroup';
+/** v1 says "no limit" as the largest number of pages. */
+const NO_LIMIT = 2 ** 60;
+
+export interface MemoryLimit {
+  limitBytes: number;
+  /** What a process may still take; file cache that the kernel would give back counts as free. */
+  freeBytes: number;
+  /** Processes that the kernel has ended at this limit; `undefined` where it does not say. */
+  kills: number | undefined;
+}
+
+/** The tightest limit on memory of this process. `undefined`: there is none. `root`, `own`: in place of the system's own. */
+export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): MemoryLimit | undefined {
+  const limits = [
+    ...foldersOf(root, own, 'memory').map((folder) =>
+      memoryIn(folder, 'memory.limit_in_bytes', 'memory.usage_in_bytes', 'total_inactive_file', 'memory.oom_control'),
+    ),
+    ...foldersOf(root, own, '').map((folder) =>
+      memoryIn(folder, 'memory.max', 'memory.current', 'inactive_file', 'memory.events'),
+    ),
+  ];
+  return limits.filter((limit) => limit !== undefined).sort((a, b) => a.freeBytes - b.freeBytes)[0];
+}
+
+/** Processors that this process may keep busy. `undefined`: as many as there are. */
+export function cpuLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): number | undefined {
+  const first = foldersOf(root, own, 'cpu').map((folder) => {
+    const [quota, period] = ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => readText(join(folder, name)));
+    return share(quota, period);
+  });
+  const second = foldersOf(root, own, '').map((folder) =>
+    share(...((readText(join(folder, 'cpu.max')) ?? '').trim().split(/\s+/) as [string, string?])),
+  );
+  const shares = [...first, ...second].filter((held) => held !== undefined);
+  return shares.length === 0 ? undefined : Math.min(...shares);
+}
+
+/**
+ * The folder of this process's group and those above it, each of which limits it; the controller `''` is that of v2. In a container the
+ * path may be one of the host: then only the top of what is mounted exists, and is the container's own group.
+ */
+function foldersOf(root: string, own: string, controller: string): string[] {
+  const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
+  const path = lines.find((line) => line?.[1]?.split(',').includes(controller))?.[2] ?? '/';
+  const top = join(root, controller);
+  const folders = [join(top, path)];
+  for (let at = path; at !== '/' && at !== '.'; at = dirname(at)) folders.push(join(top, dirname(at)));
+  return folders;
+}
+
+function memoryIn(folder: string, limit: string, used: string, cache: string, events: string): MemoryLimit | undefined {
+  const limitBytes = readNumber(join(folder, limit));
+  const usedBytes = readNumber(join(folder, used));
+  if (limitBytes === undefined || usedBytes === undefined || limitBytes >= NO_LIMIT) return undefined;
+  const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), cache) ?? 0);
+  const freeBytes = Math.min(limitBytes, Math.max(0, free));
+  return { limitBytes, freeBytes, kills: fieldOf(join(folder, events), 'oom_kill') };
+}
+
+function share(quota = '', period = ''): number | undefined {
+  const cores = Number(quota) / Number(period);
+  return cores > 0 && Number.isFinite(cores) ? cores : undefined;
+}
+
+function fieldOf(file: string, name: string): number | undefined {
+  const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(readText(file) ?? '')?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+function readNumber(file: string): number | undefined {
+  const text = readText(file)?.trim() ?? '';
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    // Not Linux, or not a group of that kind.
+    return undefined;
+  }
+}
+
+/** E.g. `256 MiB`. */
+export const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20).toLocaleString('en')} MiB`;
+
+/** Tells whether the kernel has ended a process at the limit since this was made. */
+export class MemoryKills {
+  readonly #look: () => MemoryLimit | undefined;
+  readonly #before: number;
+
+  constructor(look: () => MemoryLimit | undefined = memoryLimit) {
+    this.#look = look;
+    this.#before = look()?.kills ?? 0;
+  }
+
+  /** Why a process that ended by SIGKILL probably did; empty when memory was not the cause. */
+  get cause(): string {
+    const limit = this.#look();
+    if (limit === undefined || (limit.kills ?? 0) <= this.#before) return '';
+    return `; likely cause: the memory limit of this container (cgroup), ${mebibytes(limit.limitBytes)}`;
+  }
+}
