@@ -83,6 +83,11 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     async () => (await import('./commands/merge.ts')).merge,
   ),
   entry(
+    'kubernetes',
+    'Print the manifests of a fleet run on a Kubernetes cluster: its shards, and what merges them',
+    async () => (await import('./commands/kubernetes.ts')).kubernetes,
+  ),
+  entry(
     'list [api]',
     'Show every requirement, its section and the checks that decide it',
     async () => (await import('./commands/list.ts')).list,

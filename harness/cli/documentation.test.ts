@@ -49,7 +49,8 @@ function wordsOf(line: string): string[] {
   const words = [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
     ([, single, double, bare]) => single ?? double ?? bare,
   );
-  const end = words.indexOf('#');
+  // What the shell takes for itself: a comment, or where the output goes.
+  const end = words.findIndex((word) => word === '#' || word === '>');
   const shown = (end === -1 ? words : words.slice(0, end)).filter((word) => word !== undefined);
   return shown.flatMap((word, at) => {
     if (word !== '…') return [word];

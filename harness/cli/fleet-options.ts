@@ -166,7 +166,10 @@ export function runIdFrom(
 }
 
 /** A ready scenario by name, or a file. Throws UsageError with line and column. */
-export function scenarioFrom(name: string): Scenario {
+export const scenarioFrom = (name: string): Scenario => readScenario(name).scenario;
+
+/** With the text that it was read from. Throws UsageError with line and column. */
+export function readScenario(name: string): { scenario: Scenario; text: string } {
   const ready = readyScenarios();
   const file = ready.get(name) ?? name;
   let text: string;
@@ -178,7 +181,7 @@ export function scenarioFrom(name: string): Scenario {
     );
   }
   try {
-    return parseScenario(text, file);
+    return { scenario: parseScenario(text, file), text };
   } catch (error) {
     if (error instanceof ScenarioError) throw new UsageError(`--scenario:\n${error.message}`);
     throw error;

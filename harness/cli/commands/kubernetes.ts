@@ -1,0 +1,122 @@
+/** `muster kubernetes`: the manifests of a fleet run on a cluster. */
+import process from 'node:process';
+import { membersOf } from '../../../simulators/fleet/schedule/plan.ts';
+import { durationMs } from '../../common/durations.ts';
+import { EXIT, UsageError, usage } from '../../common/usage.ts';
+import { readScenario, thresholdsFrom, urlFrom } from '../fleet-options.ts';
+import { type ClusterRun, manifestsOf, shardArguments } from '../kubernetes/manifests.ts';
+import { shardResources } from '../kubernetes/resources.ts';
+import { type CommandContext, command, commandLine, type OptionsOf, type OptionTable } from '../options.ts';
+
+const FLEET = 'Fleet';
+const CLUSTER = 'Cluster';
+
+const options = {
+  shards: {
+    type: 'number',
+    range: { whole: true, from: 1, to: 999 },
+    required: true,
+    describe: 'Pods that share the fleet, each on a node of its own where there are enough',
+    group: FLEET,
+  },
+  robots: {
+    type: 'number',
+    range: { whole: true, from: 1, to: 1_000_000 },
+    describe: 'Robots of the whole fleet',
+    defaultText: "the scenario's",
+    group: FLEET,
+  },
+  platform: {
+    type: 'string',
+    required: true,
+    describe: 'Base URL of the Platform API, as pods reach it',
+    group: FLEET,
+  },
+  mqtt: { type: 'string', describe: 'mqtt://… or mqtts://… of the broker, as pods reach it', group: FLEET },
+  scenario: { type: 'string', default: 'rollout', describe: 'steady, rollout, storm, or a YAML file', group: FLEET },
+  timeout: { type: 'string', default: '2h', describe: 'The merge gives up on shards after this time', group: FLEET },
+  name: { type: 'string', default: 'muster', describe: 'Beginning of all names', group: CLUSTER },
+  namespace: { type: 'string', describe: 'Namespace', defaultText: "kubectl's", group: CLUSTER },
+  image: { type: 'string', default: 'muster:latest', describe: 'Image of Muster', group: CLUSTER },
+  secret: {
+    type: 'string',
+    default: 'muster-platform',
+    describe: "Secret with the platform's API key in api-key",
+    group: CLUSTER,
+  },
+  claim: {
+    type: 'string',
+    describe: 'Existing claim of a ReadWriteMany volume, which outlives the manifests',
+    defaultText: 'a new one',
+    group: CLUSTER,
+  },
+  storage: { type: 'string', describe: 'Size of the new claim', defaultText: '10Gi', group: CLUSTER },
+  'storage-class': { type: 'string', describe: 'Storage class of the new claim', group: CLUSTER },
+} as const satisfies OptionTable;
+
+type Arguments = OptionsOf<typeof options>;
+
+export const kubernetes = command({
+  options,
+  takesRest: true,
+  examples: [
+    ['muster kubernetes --shards 3 --robots 30000 --platform http://platform:8080/beta > fleet.yaml', 'three shards'],
+    ['muster kubernetes --shards 2 --platform https://x/beta --robots 500 -- --seed 7', 'with options of muster fleet'],
+  ],
+  epilogue:
+    'Words after -- go to muster fleet in each shard. The volume must be writable for group 10001; the Job of the shards needs Kubernetes 1.29.',
+  async run(args, context) {
+    const run = await clusterRun(args, context);
+    const own = context.rest.length === 0 ? '' : ` -- ${context.rest.join(' ')}`;
+    const line = `${commandLine(['kubernetes'], options, args)}${own}`;
+    process.stdout.write(manifestsOf(run, line));
+    return EXIT.conformant;
+  },
+});
+
+/** Throws UsageError. */
+async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Promise<ClusterRun> {
+  const { shards, name, namespace, image } = args;
+  const { scenario, text } = readScenario(args.scenario);
+  const robots = args.robots ?? scenario.robots;
+  if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
+  if (robots < shards) throw new UsageError(`--shards: ${shards} shards need as many robots, and there are ${robots}`);
+  thresholdsFrom(scenario.thresholds);
+  usage('--timeout', () => durationMs(args.timeout));
+  const fleetArguments = [
+    ...(args.robots === undefined ? [] : [`--robots=${robots}`]),
+    `--platform=${urlFrom('platform', args.platform, ['http:', 'https:']).href}`,
+    ...(args.mqtt === undefined ? [] : [`--mqtt=${urlFrom('mqtt', args.mqtt, ['mqtt:', 'mqtts:']).href}`]),
+    ...rest,
+  ];
+  await parse(['fleet', ...shardArguments(fleetArguments)]);
+  if (/^$|\s/.test(image)) throw new UsageError(`--image: '${image}' is no name of an image`);
+  return {
+    ...{ shards, scenario: text, fleetArguments, image, timeout: args.timeout },
+    name: label('name', name, 30),
+    namespace: namespace === undefined ? undefined : label('namespace', namespace, 63),
+    secret: label('secret', args.secret, 63),
+    volume: volumeOf(args),
+    resources: shardResources(membersOf(robots, { index: 1, count: shards }).length, scenario),
+  };
+}
+
+function volumeOf({ claim, storage, 'storage-class': storageClass }: Arguments): ClusterRun['volume'] {
+  if (claim !== undefined) {
+    if (storage !== undefined || storageClass !== undefined)
+      throw new UsageError('--claim: does not go with --storage and --storage-class, which are of a new claim');
+    return { claim: label('claim', claim, 63) };
+  }
+  const size = storage ?? '10Gi';
+  if (!/^[1-9]\d*(\.\d+)?([KMGT]i|[kMGT])?$/.test(size))
+    throw new UsageError(`--storage: '${size}' is not accepted; accepted: a size such as 10Gi`);
+  return { storage: size, storageClass };
+}
+
+/** A name that Kubernetes takes. */
+function label(option: string, text: string, most: number): string {
+  if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(text) && text.length <= most) return text;
+  throw new UsageError(
+    `--${option}: '${text}' is not accepted; accepted: 1 to ${most} lower-case letters, digits and dashes, a letter or digit at both ends`,
+  );
+}

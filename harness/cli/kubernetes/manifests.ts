@@ -1,0 +1,212 @@
+/** The manifests of a fleet run on a cluster: an Indexed Job whose pods are the shards, and a Job that merges their results. */
+import { Document } from 'yaml';
+import type { ShardResources } from './resources.ts';
+
+export interface ClusterRun {
+  shards: number;
+  /** Text of the scenario file. */
+  scenario: string;
+  /** Arguments of `muster fleet` in each shard, beside those that the manifests decide. */
+  fleetArguments: readonly string[];
+  name: string;
+  namespace?: string | undefined;
+  image: string;
+  /** The Secret with the platform's API key in `api-key`. */
+  secret: string;
+  /** An existing claim, or what a new one asks for. */
+  volume: { claim: string } | { storage: string; storageClass?: string | undefined };
+  resources: ShardResources;
+  /** How long the merge waits for the shards, e.g. `2h`. */
+  timeout: string;
+}
+
+const RESULTS = '/results';
+const METRICS_PORT = 9464;
+const USER = { runAsNonRoot: true, runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 };
+const CONTAINER = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+};
+
+/** One YAML stream for `kubectl apply -f -`. `line`: the command that prints it. */
+export function manifestsOf(run: ClusterRun, line: string): string {
+  const resources = [
+    scenarioOf(run),
+    ...('claim' in run.volume ? [] : [claimOf(run, run.volume)]),
+    shardsOf(run),
+    mergeOf(run),
+  ];
+  const texts = resources.map((resource) => new Document(resource).toString({ lineWidth: 0 }));
+  const comment = introduction(run, line)
+    .replaceAll(/^(?=.)/gm, ' ')
+    .replaceAll(/^/gm, '#');
+  return `${comment}\n${texts.join('---\n')}`;
+}
+
+const introduction = ({ name, namespace, secret, volume }: ClusterRun, line: string): string => {
+  const kubectl = namespace === undefined ? 'kubectl' : `kubectl -n ${namespace}`;
+  return `A fleet over several machines: an Indexed Job whose pods are the shards, and a pod that collects their results. Printed by:
+${line}
+
+  ${kubectl} create secret generic ${secret} --from-literal=api-key=…
+  ${kubectl} apply -f fleet.yaml
+  until ${kubectl} get job/${name}-merge -o jsonpath='{.status.conditions[*].type}' | grep -Eq 'Complete|Failed'; do sleep 5; done
+  ${kubectl} logs job/${name}-merge
+
+The collecting pod announces its Job's uid as the id of the run, and /results has a folder for each run. The shards wait for each other
+and begin together, so all pods must find room at the same time. To run again:
+${kubectl} delete job ${name}-fleet ${name}-merge, then apply again.${'claim' in volume ? '' : ' Deleting this whole file deletes the volume with the results.'}`;
+};
+
+const metadata = ({ namespace }: ClusterRun, name: string, component: string) => ({
+  name,
+  ...(namespace !== undefined && { namespace }),
+  labels: labels(component),
+});
+
+const labels = (component: string) => ({
+  'app.kubernetes.io/name': 'muster',
+  'app.kubernetes.io/component': component,
+});
+
+const scenarioName = ({ name }: ClusterRun): string => `${name}-scenario`;
+const claimName = ({ name, volume }: ClusterRun): string => ('claim' in volume ? volume.claim : `${name}-results`);
+
+const scenarioOf = (run: ClusterRun) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: metadata(run, scenarioName(run), 'fleet'),
+  data: { 'scenario.yaml': run.scenario },
+});
+
+const claimOf = (
+  run: ClusterRun,
+  { storage, storageClass }: { storage: string; storageClass?: string | undefined },
+) => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: metadata(run, claimName(run), 'results'),
+  spec: {
+    accessModes: ['ReadWriteMany'],
+    ...(storageClass !== undefined && { storageClassName: storageClass }),
+    resources: { requests: { storage } },
+  },
+});
+
+/** A shard that fails leaves the others measuring, and is not run again: that would be another run. */
+const shardsOf = (run: ClusterRun) => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: metadata(run, `${run.name}-fleet`, 'fleet'),
+  spec: {
+    completionMode: 'Indexed',
+    completions: run.shards,
+    parallelism: run.shards,
+    backoffLimitPerIndex: 0,
+    template: {
+      metadata: { labels: labels('fleet'), annotations: SCRAPED },
+      spec: {
+        ...podOf(),
+        terminationGracePeriodSeconds: 30,
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'ScheduleAnyway',
+            labelSelector: { matchLabels: labels('fleet') },
+          },
+        ],
+        containers: [shardOf(run)],
+        volumes: [
+          resultsOf(run),
+          { name: 'scenario', configMap: { name: scenarioName(run) } },
+          { name: 'temporary', emptyDir: {} },
+          { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: run.resources.files } },
+        ],
+      },
+    },
+  },
+});
+
+/** The uid of the Job of a pod. */
+const jobUid = () => ({ fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/controller-uid']" } });
+
+const SCRAPED = {
+  'prometheus.io/scrape': 'true',
+  'prometheus.io/port': String(METRICS_PORT),
+  'prometheus.io/path': '/metrics',
+};
+
+const podOf = () => ({ restartPolicy: 'Never', automountServiceAccountToken: false, securityContext: { ...USER } });
+
+const shardOf = (run: ClusterRun) => ({
+  name: 'shard',
+  image: run.image,
+  imagePullPolicy: 'IfNotPresent',
+  args: ['fleet', ...shardArguments(run.fleetArguments)],
+  env: [
+    { name: 'MUSTER_SHARDS', value: String(run.shards) },
+    // Tells an index that is run again from one of another Job.
+    { name: 'MUSTER_JOB_UID', valueFrom: jobUid() },
+    { name: 'MUSTER_API_KEY', valueFrom: { secretKeyRef: { name: run.secret, key: 'api-key' } } },
+  ],
+  ports: [{ name: 'metrics', containerPort: METRICS_PORT }],
+  resources: {
+    requests: { cpu: run.resources.cpu, memory: run.resources.memory },
+    limits: { memory: run.resources.memoryLimit },
+  },
+  securityContext: structuredClone(CONTAINER),
+  volumeMounts: [
+    { name: 'results', mountPath: RESULTS },
+    { name: 'scenario', mountPath: '/scenario', readOnly: true },
+    { name: 'temporary', mountPath: '/tmp' },
+    // Files of robots lie here; the 64 MiB that a container has by default hold about 800.
+    { name: 'memory', mountPath: '/dev/shm' },
+  ],
+});
+
+/** What `muster fleet` is given in a shard. */
+export const shardArguments = (own: readonly string[]): string[] => [
+  '--shard=auto',
+  '--run-id=auto',
+  '--scenario=/scenario/scenario.yaml',
+  ...own,
+  `--state=${RESULTS}/state`,
+  `--out=${RESULTS}`,
+  '--metrics-host=0.0.0.0',
+  `--metrics-port=${METRICS_PORT}`,
+];
+
+const resultsOf = (run: ClusterRun) => ({
+  name: 'results',
+  persistentVolumeClaim: { claimName: claimName(run) },
+});
+
+const mergeOf = (run: ClusterRun) => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: metadata(run, `${run.name}-merge`, 'merge'),
+  spec: {
+    backoffLimit: 0,
+    template: {
+      metadata: { labels: labels('merge') },
+      spec: {
+        ...podOf(),
+        containers: [
+          {
+            name: 'merge',
+            image: run.image,
+            imagePullPolicy: 'IfNotPresent',
+            args: ['merge', RESULTS, `--expect=${run.shards}`, '--watch', `--timeout=${run.timeout}`],
+            env: [{ name: 'MUSTER_RUN_ID', valueFrom: jobUid() }],
+            resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
+            securityContext: structuredClone(CONTAINER),
+            volumeMounts: [{ name: 'results', mountPath: RESULTS }],
+          },
+        ],
+        volumes: [resultsOf(run)],
+      },
+    },
+  },
+});
