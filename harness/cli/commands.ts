@@ -50,7 +50,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       ),
       entry(
         'client',
-        'Check a client of the Device API: started once a situation, with Muster as its server',
+        'Check a client of either API: started once a situation, with Muster as its server',
         async () => (await import('./commands/check.ts')).checkClient,
       ),
     ],

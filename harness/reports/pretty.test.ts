@@ -178,7 +178,7 @@ test('progress tells what is waited for, the longest first, on one line', () => 
   progress.end(sampleFailure({ id: 'device.x' }));
   now = 31_000;
   expect(progress.line(120)).toBe(
-    '1 of 12 · 1 red · waiting for device.events.long-lived (31 s), device.events.heartbeat (1 s)',
+    '1 of 12 · 1 failed · waiting for device.events.long-lived (31 s), device.events.heartbeat (1 s)',
   );
   expect(progress.line(70).length).toBeLessThanOrEqual(70);
   progress.stop();

@@ -16,7 +16,8 @@ export class Progress {
   readonly #running = new Map<string, number>();
   #total = 0;
   #done = 0;
-  #red = 0;
+  #failed = 0;
+  #blocked = 0;
   #drawings = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -43,7 +44,8 @@ export class Progress {
   end(result: CheckResult): void {
     this.#running.delete(result.id);
     this.#done += 1;
-    if (result.outcome === 'fail' || result.outcome === 'blocked') this.#red += 1;
+    if (result.outcome === 'fail') this.#failed += 1;
+    if (result.outcome === 'blocked') this.#blocked += 1;
   }
 
   /** Leaves the terminal as it was. */
@@ -52,11 +54,12 @@ export class Progress {
     this.#area.clear();
   }
 
-  /** `41 of 88 · 1 red · waiting for device.events.long-lived (31 s), …`. */
+  /** `41 of 88 · 1 failed · waiting for device.events.long-lived (31 s), …`. */
   line(columns = this.#output.columns ?? 80): string {
     const oldest = [...this.#running].sort(([, a], [, b]) => a - b);
-    const parts = [`${this.#done} of ${this.#total}`, ...(this.#red > 0 ? [`${this.#red} red`] : [])];
-    let text = parts.join(' · ');
+    const counts = { failed: this.#failed, blocked: this.#blocked };
+    const parts = Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
+    let text = [`${this.#done} of ${this.#total}`, ...parts].join(' · ');
     for (const [index, [id, since]] of oldest.entries()) {
       const next = `${index === 0 ? ' · waiting for ' : ', '}${id} (${Math.floor((this.#now() - since) / 1000)} s)`;
       if (width(text) + width(next) > columns - SPARE) return `${text}${index === 0 ? '' : ', …'}`;

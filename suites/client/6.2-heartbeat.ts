@@ -43,7 +43,7 @@ const silenceCheck = check(silence, { needs: [...FOLLOW, 'heartbeat'], premises:
   for (const interval of INTERVALS) if (await isTried(t, interval, interval === INTERVALS.at(-1))) return;
 });
 
-/** False when the client asked again before it had dispatched what came at once, and that is no finding yet. */
+/** False when the client asked again before it had dispatched what came, and that is no finding yet. */
 async function isTried(t: Client, interval: number, isLast: boolean): Promise<boolean> {
   await using scene: Scene = await Scene.follow(t, {
     variables: { [CLIENT_VARIABLES.heartbeatSeconds]: String(interval) },
@@ -64,6 +64,10 @@ async function isTried(t: Client, interval: number, isLast: boolean): Promise<bo
   if (again.cursor !== '1' && !isLast) return false;
   scene.must(again.cursor === '1', { expected: 'the cursor 1', actual: again.cursor ?? 'no cursor' });
   await again.accept().send(frames(all.slice(1)));
+  const asked = scene.requests.length;
+  const isImpatient = (): boolean => !isLast && scene.requests.length > asked;
+  await scene.until(() => scene.dispatched.length === all.length || isImpatient() || undefined);
+  if (scene.dispatched.length < all.length && isImpatient()) return false;
   await expectDispatched(scene, all);
   return true;
 }
