@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import Type, { type Static, type TSchema } from 'typebox';
 
 export { guardOf } from './guard.ts';
@@ -24,7 +23,11 @@ export interface Shape<T extends TSchema = TSchema> {
 /** The type of the values of a shape. */
 export type Of<S extends Shape> = Static<S['schema']>;
 
-const require = createRequire(import.meta.url);
+/** As much of Node as is used here: the page of a console takes types from here, and is checked without those of Node. */
+declare const process: {
+  getBuiltinModule(name: 'node:module'): { createRequire(from: string): (name: string) => unknown };
+};
+const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);
 
 /** Loaded with the first value that is looked at: a process that looks at none starts 0.1 s of processor earlier. */
 function compile(schema: TSchema): { Check(value: unknown): boolean; Errors(value: unknown): ErrorLike[] } {

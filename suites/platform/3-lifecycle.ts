@@ -26,12 +26,13 @@ const forwardOnlyCheck = check(forwardOnly, options, async (t: Platform) => {
     const device = (await createDevice(t)).id;
     return { model: { known: [] }, real: { t, device, fixtures } };
   };
-  await fc.asyncModelRun(ofNewDevice, REPLACEMENT);
   await t.property(
     deploymentCommands(t.replayPath),
     async (commands) => await fc.asyncModelRun(ofNewDevice, commands),
     { runs: 8, describe: describeCommands },
   );
+  // Few drawn sequences hold it, and some runs draw few.
+  await fc.asyncModelRun(ofNewDevice, REPLACEMENT);
 });
 
 const asAsked = requirement({

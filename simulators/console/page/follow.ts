@@ -4,6 +4,9 @@ import { changed, type Message } from './document.ts';
 /** `live` follows, `lost` tries to come back, `ended`: the process has ended. */
 export type Connection = 'connecting' | 'live' | 'lost' | 'ended';
 
+/** A hidden page, or one in a starved browser, has no frames: it is drawn all the same. */
+const LONGEST_WAIT_MS = 250;
+
 /** Calls back with the document after each message, at most once a frame, and with the connection when it changes. */
 export function follow<D extends object>(
   onDocument: (document: D) => void,
@@ -11,9 +14,13 @@ export function follow<D extends object>(
 ): void {
   let document: D | undefined;
   let drawing = false;
+  let frame = 0;
+  let timer = 0;
   const source = new EventSource('./events');
   const draw = (): void => {
     drawing = false;
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
     if (document !== undefined) onDocument(document);
   };
   source.onopen = () => onConnection('live');
@@ -23,9 +30,8 @@ export function follow<D extends object>(
     else if (document !== undefined) document = changed(document, message.changes);
     if (drawing) return;
     drawing = true;
-    // A hidden page has no frames, and would otherwise show the past when it is looked at again.
-    if (globalThis.document.hidden) setTimeout(draw, 200);
-    else requestAnimationFrame(draw);
+    frame = requestAnimationFrame(draw);
+    timer = setTimeout(draw, LONGEST_WAIT_MS);
   };
   source.addEventListener('end', () => {
     source.close();

@@ -37,9 +37,24 @@ export async function openConsole(
     if (!request.url().startsWith(url) && !request.url().startsWith('data:')) wrong.push(`asked ${request.url()}`);
   });
   await page.goto(url);
-  await page.locator('.card').first().waitFor();
+  try {
+    await page.locator('.card').first().waitFor();
+  } catch (error) {
+    // What the page holds tells a script that failed from a browser that draws nothing.
+    throw new Error(`the page shows no card; ${wrong.join('; ') || 'nothing went wrong'}; ${await stateOf(page)}`, {
+      cause: error,
+    });
+  }
   return { page, wrong };
 }
+
+/** Whether it is visible, its text, and whether it has frames; in words. */
+const stateOf = (page: Page): Promise<string> =>
+  page.evaluate(`new Promise((resolve) => {
+    const tell = (frames) => resolve(document.visibilityState + ', ' + frames + ', ' + document.readyState + ': ' + document.body.innerText.slice(0, 300));
+    requestAnimationFrame(() => tell('frames come'));
+    setTimeout(tell, 5000, 'no frames');
+  })`);
 
 /** What axe finds serious or critical on a page, each with the elements. */
 export async function barriers(page: Page): Promise<string[]> {
