@@ -60,7 +60,7 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
   const platform = await Platform.begin(start, dir, seed);
   const fleet = start(fleetWords(options, platform));
   const reach = reacher(options, fleet);
-  const allOnline = () => reach(robots, 'robots online', () => onlineOf(platform.url));
+  const allOnline = (mayEnd = false) => reach(robots, 'robots online', () => onlineOf(platform.url), mayEnd);
   for (const [number, how] of SIGNALS.entries()) {
     await allOnline();
     await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
@@ -71,28 +71,36 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
     await platform.end(how);
     await platform.start();
     const down = performance.now() - gone;
-    await allOnline();
+    // What a platform did not take is missed at once, so after the last storm the fleet may be done before all are back.
+    const online = await allOnline(how === SIGNALS.at(-1));
     const back = performance.now() - gone - down;
-    say(`${how} to the platform, which serves again after ${ms(down)}; all robots are online ${ms(back)} later`);
+    const then = online
+      ? `all robots are online ${ms(back)} later`
+      : 'the fleet was done before all robots were online';
+    say(`${how} to the platform, which serves again after ${ms(down)}; ${then}`);
   }
   // The end of a fleet comes by its own time limits.
   return await judged(options, platform.url, await untilEnded(fleet, options.signal));
 }
 
-/** How `what` gets to `goal`, by progress and not by the clock: a slow machine takes its time, and one that stands still is told. */
+/**
+ * How `what` gets to `goal`; false when the fleet ended before, where it may. By progress and not by the clock: a slow machine takes its time, and one that stands
+ * still is told.
+ */
 function reacher({ say, signal }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
   void fleet.ended.then((how) => {
     ended = how;
   });
-  return async (goal: number, what: string, count: () => Promise<number>): Promise<void> => {
+  return async (goal: number, what: string, count: () => Promise<number>, mayEnd = false): Promise<boolean> => {
     let reached = -1;
     let moved = runningMs();
     let told = moved;
-    const look = async (): Promise<true | undefined> => {
+    const look = async (): Promise<boolean | undefined> => {
       const now = await count();
       if (now >= goal) return true;
       const left = `${now.toLocaleString('en')} of ${goal.toLocaleString('en')} ${what}`;
+      if (ended !== undefined && mayEnd) return false;
       if (ended !== undefined) throw new Undecided(`the fleet ended (${ended.code}) at ${left}: ${ended.stderr}`);
       if (now !== reached) moved = runningMs();
       reached = now;
@@ -104,7 +112,7 @@ function reacher({ say, signal }: StormOptions, fleet: Running) {
       }
       return undefined;
     };
-    await poll(what, look, { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 100, signal });
+    return await poll(what, look, { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 100, signal });
   };
 }
 
