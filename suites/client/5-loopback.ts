@@ -54,7 +54,7 @@ const halfWritten = requirement({
 });
 /** Long enough for a client to look at it, whatever it waits between two attempts. */
 const BROKEN_MS = 3000;
-const halfWrittenCheck = check(halfWritten, AFTER_TOKEN, async (t) => {
+const halfWrittenCheck = check(halfWritten, { ...AFTER_TOKEN, slow: true }, async (t) => {
   await using scene: Scene = await connected(t);
   scene.writeDiscovery('');
   await scene.restart();
