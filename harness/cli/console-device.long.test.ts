@@ -179,6 +179,17 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.close();
     });
 
+    it('is drawn in a browser that has no frames', slow, async () => {
+      await using robot = await device();
+      const page = await browser.newPage();
+      await page.addInitScript('globalThis.requestAnimationFrame = () => 0');
+      await page.goto(robot.url);
+      const shown = page.locator('[data-agent=up]');
+      // Playwright waits by frames; a count needs none.
+      await poll('the agent on the page', async () => (await shown.count()) > 0 || undefined, soon);
+      await page.close();
+    });
+
     it.each([
       { name: 'light', dark: false, width: 1400 },
       { name: 'dark', dark: true, width: 1400 },

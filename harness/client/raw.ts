@@ -18,8 +18,8 @@ export interface RawExchange {
   /** Whole answers, in order; the last one has no body when it was refused. */
   responses: RawResponse[];
   /**
-   * `answered`: all that were waited for came; `refused`: the head of an answer has a status that is not accepted; `closed`: the server hung up before; `timeout`: nothing more came in time; `malformed`:
-   * the framing of an answer is wrong, or more than 4 MiB came.
+   * `answered`: all that were waited for came; `refused`: the head of an answer has a status that is not accepted; `closed`: the server
+   * hung up before; `timeout`: nothing more came in time; `malformed`: the framing of an answer is wrong, or more than 4 MiB came.
    */
   end: RawEnd;
   /** Bytes that are not a whole answer. */

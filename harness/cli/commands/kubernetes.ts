@@ -3,7 +3,7 @@ import process from 'node:process';
 import { membersOf } from '../../../simulators/fleet/schedule/plan.ts';
 import { durationMs } from '../../common/durations.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
-import { readScenario, thresholdsFrom, urlFrom } from '../fleet-options.ts';
+import { fleetOptions, readScenario, thresholdsFrom, urlFrom } from '../fleet-options.ts';
 import { type ClusterRun, manifestsOf, shardArguments } from '../kubernetes/manifests.ts';
 import { shardResources } from '../kubernetes/resources.ts';
 import { type CommandContext, command, commandLine, type OptionsOf, type OptionTable } from '../options.ts';
@@ -19,13 +19,7 @@ const options = {
     describe: 'Pods that share the fleet, each on a node of its own where there are enough',
     group: FLEET,
   },
-  robots: {
-    type: 'number',
-    range: { whole: true, from: 1, to: 1_000_000 },
-    describe: 'Robots of the whole fleet',
-    defaultText: "the scenario's",
-    group: FLEET,
-  },
+  robots: fleetOptions.robots,
   platform: {
     type: 'string',
     required: true,
@@ -33,7 +27,7 @@ const options = {
     group: FLEET,
   },
   mqtt: { type: 'string', describe: 'mqtt://… or mqtts://… of the broker, as pods reach it', group: FLEET },
-  scenario: { type: 'string', default: 'rollout', describe: 'steady, rollout, storm, or a YAML file', group: FLEET },
+  scenario: fleetOptions.scenario,
   timeout: { type: 'string', default: '2h', describe: 'The merge gives up on shards after this time', group: FLEET },
   name: { type: 'string', default: 'muster', describe: 'Beginning of all names', group: CLUSTER },
   namespace: { type: 'string', describe: 'Namespace', defaultText: "kubectl's", group: CLUSTER },

@@ -1,10 +1,10 @@
 /** What the page of a fleet costs the fleet: processor time of the shipped command for the same requests, watched and not. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { atMost, type Figure, inScratch, median } from './figure.ts';
 import { runFleet } from './fleet-command.ts';
+import { cpuSecondsOfEnded } from './processor.ts';
 
 const ROBOTS = 1000;
 const RATE = 2000;
@@ -17,10 +17,8 @@ phases:
   - { do: ramp, over: 2s }
   - { do: hold, for: 15s, lists: ${RATE}/s, arrivals: constant }
 `;
-/** Ticks a second of the times in /proc. */
-const TICKS = 100;
 
-/** About four minutes. */
+/** About three minutes. */
 export async function benchConsoleCost(browser: Browser): Promise<Figure> {
   const shares: number[] = [];
   const alone: number[] = [];
@@ -49,19 +47,13 @@ async function processorSeconds(browser?: Browser): Promise<number> {
     };
     try {
       const [{ port }] = (await once(server, 'message')) as [{ port: number }];
-      const before = ofEndedChildren();
+      const before = cpuSecondsOfEnded();
       const onPage = browser && { onPage: (url: string) => void pages.push(watch(browser, url)) };
       await runFleet(dir, { robots: ROBOTS, port, scenario: SCENARIO, ...onPage });
-      return ofEndedChildren() - before;
+      return cpuSecondsOfEnded() - before;
     } finally {
       server.kill();
       for (const page of pages) await (await page).close();
     }
   });
-}
-
-/** Seconds that children of this process, and theirs, took until they ended. */
-function ofEndedChildren(): number {
-  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[13]) + Number(fields[14])) / TICKS;
 }

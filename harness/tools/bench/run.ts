@@ -36,7 +36,7 @@ const BENCHES: Record<string, Bench> = {
     run: async () => (await import('./fleet.ts')).benchFleetRollout(),
   },
   console: {
-    summary: 'the page and the report of 10,000 robots in a browser, and what the page costs a fleet: five minutes',
+    summary: 'the page and the report of 10,000 robots in a browser, and what the page costs a fleet: four minutes',
     run: async () => (await import('./console.ts')).benchConsole(),
   },
   storm: {

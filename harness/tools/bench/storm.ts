@@ -10,11 +10,11 @@ import { type Figure, inScratch } from './figure.ts';
 const ROBOTS = 5000;
 /** Connections a second. Far from what this machine does, so that the door decides and not the machine. */
 const CAPACITY = 100;
-/** Goal of the issue: how far the simulation may be off. */
+/** How far the simulation may be off. */
 const TOLERANCE = 0.15;
 const LONGEST_MS = 600_000;
 
-/** Six minutes or so, of which keys for the robots take two. */
+/** Some four minutes, of which the storm takes two and a half. */
 export async function benchStorm(): Promise<Figure[]> {
   const { real } = await realStorm();
   const told = storm({ robots: ROBOTS, capacity: CAPACITY, answers: real.busiest });

@@ -7,7 +7,8 @@ import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { untilOnline } from '../bench/fleet-command.ts';
-import { childrenOf } from '../soak/samples.ts';
+import { cpuSeconds } from '../bench/processor.ts';
+import { childrenOf, pssOf } from '../soak/samples.ts';
 import type { StormOutcome } from './storm.ts';
 
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
@@ -15,8 +16,7 @@ const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 const SIZES = [500, 2500] as const;
 const RAMP_PER_SECOND = 100;
 const HOLD_S = 20;
-/** Ticks a second of the times in /proc. */
-const TICKS = 100;
+const MIB = 2 ** 20;
 
 /** Of one robot with a live uplink and a subscriber. Memory is bytes of PSS; processor is milliseconds. */
 export interface Cost {
@@ -117,18 +117,7 @@ const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 
 
 function total(pids: readonly number[]): Sample {
   return {
-    bytes: pids.reduce((sum, pid) => sum + pssOf(pid), 0),
-    cpuMs: pids.reduce((sum, pid) => sum + cpuOf(pid), 0),
+    bytes: pids.reduce((sum, pid) => sum + (pssOf(pid) ?? 0) * MIB, 0),
+    cpuMs: pids.reduce((sum, pid) => sum + 1000 * cpuSeconds(pid), 0),
   };
-}
-
-function pssOf(pid: number): number {
-  const [, kib = '0'] = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
-  return Number(kib) * 1024;
-}
-
-function cpuOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
 }

@@ -1,27 +1,20 @@
 /** The page on capacity: what a million robots need, computed from measured costs, the limits of Linux and the agent's own habits. */
+import { BEAT_SECONDS } from '../../../simulators/device/uplink/mqtt/keep-alive.ts';
 import { POLL_INTERVAL } from '../../../simulators/device/uplink/time.ts';
 import { robotCost } from '../../../simulators/fleet/run/preflight.ts';
 import type { Cost, Costs } from './costs.ts';
 import { type Advice, type StormOutcome, storm } from './storm.ts';
 
-/** What one machine of a cluster has. */
-export interface Machine {
-  memoryBytes: number;
-  cores: number;
-  /** Descriptors that one process may open. */
-  descriptors: number;
-  /** Connections from one address to one other: the range of ports that Linux gives out. */
-  ports: number;
-}
-
-const MACHINE: Machine = { memoryBytes: 16e9, cores: 4, descriptors: 20_000, ports: 28_232 };
+/**
+ * What one machine of a cluster has. `descriptors`: that one process may open. `ports`: connections from one address to one other, the
+ * range that Linux gives out.
+ */
+const MACHINE = { memoryBytes: 16e9, cores: 4, descriptors: 20_000, ports: 28_232 };
 /** A generator that uses more of its processors says little about a platform. */
 const USABLE_CORES = 0.7;
-/** As much of the memory and descriptors is left to others. */
+/** The rest of the memory and of the descriptors is left to others. */
 const USABLE = 0.85;
 const FLEETS = [10_000, 100_000, 1_000_000];
-/** Simulated seconds between two keep-alives of a connection. */
-const KEEP_ALIVE_S = 18;
 const CAPACITIES = [1000, 5000, 20_000];
 const ADVICE: readonly [Advice, string][] = [
   ['none', 'no advice'],
@@ -29,7 +22,7 @@ const ADVICE: readonly [Advice, string][] = [
   ['reserved', 'Retry-After of a reserved moment'],
 ];
 
-export function capacityPage(costs: Costs, machine: Machine = MACHINE): string {
+export function capacityPage(costs: Costs): string {
   return `# What a fleet of a million robots takes
 
 \`npm run capacity -- --write\` writes this page. Nothing here was run with a million robots: memory and processor of one robot are
@@ -45,14 +38,14 @@ _Whole_ is the memory of all processes over all robots. It is PSS, so that share
 
 ## The generator
 
-A machine has ${gigabytes(machine.memoryBytes)} and ${machine.cores} cores. ${percent(USABLE)} of its memory and of the
-${count(machine.descriptors)} descriptors of a process are used, and ${percent(USABLE_CORES)} of its processors.
+A machine has ${gigabytes(MACHINE.memoryBytes)} and ${MACHINE.cores} cores. ${percent(USABLE)} of its memory and of the
+${count(MACHINE.descriptors)} descriptors of a process are used, and ${percent(USABLE_CORES)} of its processors.
 
 ${table(
   ['robots', 'memory', 'cores, idle', 'to come up in 10 min', 'processes', 'addresses', 'machines', 'decided by'],
-  FLEETS.map((robots) => generatorRow(robots, costs.fleet, machine)),
+  FLEETS.map((robots) => generatorRow(robots, costs.fleet)),
 )}
-_Addresses_: from one address to one port of a platform there are ${count(machine.ports)} connections, unless the platform listens on
+_Addresses_: from one address to one port of a platform there are ${count(MACHINE.ports)} connections, unless the platform listens on
 more ports or addresses. _Processes_: \`--workers\` on each machine, or shards.
 
 ## The platform
@@ -64,7 +57,7 @@ ${table(
   ['robots', 'connections', 'keep-alives', 'syncs', 'memory of the simulated broker and API'],
   FLEETS.map((robots) => platformRow(robots, costs.platform)),
 )}
-An agent sends a keep-alive every ${KEEP_ALIVE_S} s and syncs every ${POLL_INTERVAL / 3_600_000} h unless it is asked to.
+An agent sends a keep-alive every ${BEAT_SECONDS} s and syncs every ${POLL_INTERVAL / 3_600_000} h unless it is asked to.
 
 ## A reconnect storm
 
@@ -84,15 +77,15 @@ const costRow = (name: string, cost: Cost): string[] => [
   `${cost.startMs} ms`,
 ];
 
-function generatorRow(robots: number, { whole, idleMs, startMs }: Cost, machine: Machine): string[] {
+function generatorRow(robots: number, { whole, idleMs, startMs }: Cost): string[] {
   const { descriptors, ports } = robotCost({});
   const memory = robots * whole;
   const idle = (robots * idleMs) / 1000;
   const start = (robots * startMs) / 1000 / 600;
   const needs = {
-    memory: memory / (machine.memoryBytes * USABLE),
-    processor: Math.max(idle, start) / (machine.cores * USABLE_CORES),
-    ports: (robots * ports) / machine.ports,
+    memory: memory / (MACHINE.memoryBytes * USABLE),
+    processor: Math.max(idle, start) / (MACHINE.cores * USABLE_CORES),
+    ports: (robots * ports) / MACHINE.ports,
   };
   const [decided, machines] = Object.entries(needs).reduce((most, next) => (next[1] > most[1] ? next : most));
   return [
@@ -100,7 +93,7 @@ function generatorRow(robots: number, { whole, idleMs, startMs }: Cost, machine:
     gigabytes(memory),
     idle.toFixed(1),
     `${start.toFixed(1)} cores`,
-    count(Math.ceil((robots * descriptors) / (machine.descriptors * USABLE))),
+    count(Math.ceil((robots * descriptors) / (MACHINE.descriptors * USABLE))),
     count(Math.ceil(needs.ports)),
     count(Math.ceil(machines)),
     decided,
@@ -110,7 +103,7 @@ function generatorRow(robots: number, { whole, idleMs, startMs }: Cost, machine:
 const platformRow = (robots: number, { marginal }: Cost): string[] => [
   count(robots),
   count(robots),
-  `${count(Math.round(robots / KEEP_ALIVE_S))}/s`,
+  `${count(Math.round(robots / BEAT_SECONDS))}/s`,
   `${((robots * 1000) / POLL_INTERVAL).toPrecision(2)}/s`,
   gigabytes(robots * marginal),
 ];

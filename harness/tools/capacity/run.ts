@@ -11,7 +11,7 @@ const COSTS = new URL('../../../fixtures/capacity/costs.json', import.meta.url);
 const PAGE = new URL('../../../fixtures/capacity/README.md', import.meta.url);
 
 const HELP = `npm run capacity -- [options]
-  --measure     measure what a robot costs and a storm of 5,000 on this machine first (about eight minutes), and write costs.json
+  --measure     measure what a robot costs and a storm of 5,000 on this machine first (about seven minutes), and write costs.json
   --write       write fixtures/capacity/README.md; without it the page is printed
 `;
 const values = toolOptions(HELP, { measure: { type: 'boolean' }, write: { type: 'boolean' } });

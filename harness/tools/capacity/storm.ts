@@ -18,8 +18,6 @@ export interface Storm {
   robots: number;
   /** Connections a second that the platform admits. */
   capacity: number;
-  /** Connections that it admits at once after it was idle. Default: those of a tenth of a second, at least 1. */
-  burst?: number;
   /** Attempts a second that it answers, refusals among them; others wait in its queue. Default: as many as come. */
   answers?: number;
   /** Default none. */
@@ -42,9 +40,10 @@ const SLOTS_PER_SECOND = 1000 / SLOT_MS;
 
 /** Runs it. What an answer takes on the network is left out: it is short beside the delays. */
 export function storm(options: Storm): StormOutcome {
-  const { robots, capacity, burst, answers = Number.POSITIVE_INFINITY, advice = 'none', seed = 1 } = options;
+  const { robots, capacity, answers = Number.POSITIVE_INFINITY, advice = 'none', seed = 1 } = options;
   const draws = random(seed);
-  const most = burst ?? Math.max(1, capacity / 10);
+  // It admits at once what a tenth of a second has saved up.
+  const most = Math.max(1, capacity / 10);
   const failures = new Uint8Array(robots);
   const waiting = new Agenda();
   const queue = new Queue();

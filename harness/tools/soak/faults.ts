@@ -16,7 +16,7 @@ It waits for robots and deployments and not for a time. It is undecided (exit co
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const MOST_SHOWN = 10;
 
-/** Resolves with whether platform and robots agree, and the fleet says what happened; `undecided` when the platform could not be ended. */
+/** Resolves with whether platform and robots agree, and the fleet says what happened; `undecided` when a storm could not be made. */
 export async function runFaults(words: readonly string[]): Promise<boolean | 'undecided'> {
   const options = { robots: { type: 'string', default: '5000' }, seed: { type: 'string', default: '1' } } as const;
   const values = toolOptions(HELP, options, words);

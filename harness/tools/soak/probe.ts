@@ -1,4 +1,7 @@
-/** Loaded into every process of a soak: tells its heap and what keeps it busy, in a file of the folder in MUSTER_SOAK, every MUSTER_SOAK_EVERY ms. */
+/**
+ * Loaded into every process of a soak: tells its heap and what keeps it busy, in a file of the folder in MUSTER_SOAK, every
+ * MUSTER_SOAK_EVERY milliseconds.
+ */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

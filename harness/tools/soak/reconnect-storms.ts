@@ -17,6 +17,7 @@ import {
   totalOf,
 } from '../../cli/fleet-faults/testing/records.ts';
 import { type Ended, Running } from '../../cli/testing/muster.ts';
+import { unlessAborted } from '../../client/pending.ts';
 import { runningMs } from '../../common/patience.ts';
 import { poll } from '../../common/waiting.ts';
 
@@ -80,12 +81,12 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
     say(`${how} to the platform, which serves again after ${ms(down)}; ${then}`);
   }
   // The end of a fleet comes by its own time limits.
-  return await judged(options, platform.url, await untilEnded(fleet, options.signal));
+  return await judged(options, platform.url, await unlessAborted(fleet.ended, options.signal));
 }
 
 /**
- * How `what` gets to `goal`; false when the fleet ended before, where it may. By progress and not by the clock: a slow machine takes its time, and one that stands
- * still is told.
+ * Waits until `what` has got to `goal`; false when the fleet ended before, where it may. It goes by progress and not by the clock: a slow
+ * machine takes its time, and one that stands still is told.
  */
 function reacher({ say, signal }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
@@ -114,19 +115,6 @@ function reacher({ say, signal }: StormOptions, fleet: Running) {
     };
     return await poll(what, look, { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 100, signal });
   };
-}
-
-/** Resolves with how the fleet ended; rejects with the reason of the signal when that aborts. */
-async function untilEnded(fleet: Running, signal: AbortSignal): Promise<Ended> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([fleet.ended, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 const ms = (duration: number): string => `${Math.round(duration).toLocaleString('en')} ms`;

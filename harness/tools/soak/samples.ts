@@ -39,12 +39,11 @@ export class Sampler {
 
   process(subject: string, pid: number): void {
     const status = text(`/proc/${pid}/status`);
-    const rollup = text(`/proc/${pid}/smaps_rollup`);
     const told: Record<string, number | undefined> =
       pid === process.pid ? tell() : parsed(text(join(this.#probes, `${pid}.json`)));
     const values = [
       kib(status, 'VmRSS'),
-      kib(rollup, 'Pss'),
+      pssOf(pid),
       told['heap'] === undefined ? undefined : told['heap'] / MIB,
       told['held'] === undefined ? undefined : told['held'] / MIB,
       count(`/proc/${pid}/fd`),
@@ -66,6 +65,9 @@ export class Sampler {
     series.samples.push([(performance.now() - this.#started) / 1000, value]);
   }
 }
+
+/** Memory of a process in MiB, with its part of what it shares; undefined when it has ended. */
+export const pssOf = (pid: number): number | undefined => kib(text(`/proc/${pid}/smaps_rollup`), 'Pss');
 
 /** The processes that a process has started. */
 export function childrenOf(pid: number): number[] {

@@ -43,7 +43,6 @@ export interface Alive {
   /** Rises while the shard lives. Readers compare it with its earlier value, so the clocks of the machines do not matter. */
   beat: number;
   phase: string;
-  job_id?: string | undefined;
 }
 
 /** Phases of a shard before the first one of the scenario: it makes keys, or waits for the others. */

@@ -79,12 +79,12 @@ export class Outputs implements Disposable {
   }
 
   /** Renews the sign of life that `muster merge --watch` looks for, until disposed. */
-  signOfLife(shard: Shard, phase: () => string, jobId?: string): void {
+  signOfLife(shard: Shard, phase: () => string): void {
     let beat = 0;
     this.sign = () => {
       beat += 1;
       try {
-        writeAlive(this.#out, { shard, beat, phase: phase(), job_id: jobId });
+        writeAlive(this.#out, { shard, beat, phase: phase() });
       } catch (error) {
         // The disk may have room again at the next beat, and no sign is worth a run.
         if (!(error instanceof OutputError)) throw error;

@@ -80,8 +80,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   void died?.then((how) => running.record.incomplete.push(how));
   const stop = (): Promise<void> => running.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
-  if (options.shard !== undefined)
-    outputs.signOfLife(options.shard, () => running.record.phase, options.identity?.jobId);
+  if (options.shard !== undefined) outputs.signOfLife(options.shard, () => running.record.phase);
   const interrupted = await interruptible(signal, running, () =>
     carryOut(options, running, outputs, view, byHand).catch((error: unknown) => endEarly(running, error)),
   );

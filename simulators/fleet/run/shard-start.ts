@@ -26,24 +26,17 @@ export class StartTimeout extends Error {
 }
 
 /**
- * Looks for what an earlier attempt of the same shard left. Resolves with what the result has to say of it. Throws PreflightError when it
- * was another run with the same id: two runs in one folder cannot be told apart.
+ * What the result has to say of an earlier attempt of the same shard. Throws PreflightError when its result is there and it was not
+ * started by the same job: two runs with one id cannot be told apart.
  */
 export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdentity): string[] {
   const result = join(out, RESULT_FILE);
-  const sign = join(out, ALIVE_FILE);
-  const failed = join(out, FAILED_FILE);
-  if (![result, sign, failed].some((file) => existsSync(file))) return [];
-  const earlier = existsSync(result)
-    ? readResult(result).job_id
-    : existsSync(sign)
-      ? (JSON.parse(readFileSync(sign, 'utf8')) as Alive).job_id
-      : jobId;
-  if (existsSync(result) && (jobId === undefined || earlier !== jobId)) {
+  if (existsSync(result) && (jobId === undefined || readResult(result).job_id !== jobId)) {
     throw new PreflightError(
       `--run-id: ${runId} has a result of shard ${shard.index}/${shard.count} already, in ${out}; accepted: an id of its own for each run`,
     );
   }
+  if (![RESULT_FILE, ALIVE_FILE, FAILED_FILE].some((name) => existsSync(join(out, name)))) return [];
   return [
     `Shard ${shard.index}/${shard.count} was started again; what an earlier attempt measured is not in the result.`,
   ];

@@ -3,8 +3,8 @@ import type { Time, Timer } from '../time.ts';
 
 /** Seconds, as sent in CONNECT. */
 export const KEEP_ALIVE_SECONDS = 20;
-/** Two seconds less than promised, so that no PINGREQ is late. */
-const SLOTS = KEEP_ALIVE_SECONDS - 2;
+/** Seconds between two PINGREQ: two less than promised, so that none is late. */
+export const BEAT_SECONDS = KEEP_ALIVE_SECONDS - 2;
 const TICK_MS = 1000;
 
 export interface KeepAliveMember {
@@ -14,7 +14,7 @@ export interface KeepAliveMember {
 
 /** A wheel with a slot for each second; a connection is in the slot of the second in which it was made. */
 export class KeepAlive {
-  readonly #slots: Set<KeepAliveMember>[] = Array.from({ length: SLOTS }, () => new Set());
+  readonly #slots: Set<KeepAliveMember>[] = Array.from({ length: BEAT_SECONDS }, () => new Set());
   readonly #time: Time;
   #position = 0;
   #members = 0;
@@ -43,7 +43,7 @@ export class KeepAlive {
 
   #tick = () => {
     this.#timer = this.#time.after(TICK_MS, this.#tick);
-    this.#position = (this.#position + 1) % SLOTS;
+    this.#position = (this.#position + 1) % BEAT_SECONDS;
     for (const member of this.#slots[this.#position] ?? []) member.beat();
   };
 }
