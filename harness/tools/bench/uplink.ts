@@ -22,6 +22,8 @@ const UPLINKS = 2_000;
 const CONNECTIONS = 10_000;
 const PINGS = 40_000;
 const PINGS_AT_ONCE = 200;
+const PING_BYTES = 150;
+const message = Buffer.alloc(PING_BYTES, 'x');
 /** A larger young generation keeps what a burst of starting robots once needed, which would count as theirs. */
 const V8_FLAGS = ['--max-semi-space-size=4'];
 const KEY_BITS = 1024;
@@ -82,7 +84,7 @@ async function brokerFigures(): Promise<Figure[]> {
       value: broker.pingsPerSecond,
       floor: floor.pingsPerSecond,
       ratio: broker.pingsPerSecond / floor.pingsPerSecond,
-      goal: `≥ 0.33 × floor, none lost (${broker.lost} lost)`,
+      goal: `≥ 0.33 × bare sockets with the same three messages, none lost (${broker.lost} lost)`,
       unit: '/s',
       met: broker.pingsPerSecond >= 0.33 * floor.pingsPerSecond && broker.lost === 0,
     },
@@ -157,15 +159,19 @@ const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promis
   },
 
   echo: async () => {
+    const acknowledgement = Buffer.alloc(4, 'x');
     const sockets: Socket[] = [];
     const waiting = new Map<Socket, () => void>();
     const server = createServer((socket) => {
       socket.setNoDelay(true).on('error', () => {});
-      socket.on('data', () => waiting.get(socket)?.());
+      socket.on('data', () => {
+        // A pong has QoS 1: the broker acknowledges it.
+        socket.write(acknowledgement);
+        waiting.get(socket)?.();
+      });
       sockets.push(socket);
     });
     await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0, backlog: 8192 }, resolve));
-    const message = Buffer.alloc(150, 'x');
     pingOnce = (robot) =>
       new Promise((resolve) => {
         const socket = sockets[robot];
@@ -228,7 +234,10 @@ const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promis
         new Promise((resolve, reject) => {
           const socket = connect({ host: '127.0.0.1', port, noDelay: true }, () => resolve(socket));
           socket.on('error', reject);
-          socket.on('data', (bytes) => socket.write(bytes));
+          socket.on('data', (bytes) => {
+            // Not to the acknowledgement, which may share a packet with the next ping.
+            if (bytes.length >= PING_BYTES) socket.write(message);
+          });
         }),
     ),
 

@@ -1,5 +1,6 @@
 /** What a soak does to the simulators, over and over, until its signal aborts. Each kind of work counts what it did and what went wrong. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -162,17 +163,19 @@ export function call(tally: Tally, http: HttpClient, signal: AbortSignal): Promi
   });
 }
 
-/** Runs a command of Muster to its end. Resolves with its exit code; rejects when the signal aborts. */
+/** Runs a command of Muster to its end, which the signal asks for. Resolves with its exit code; rejects when the signal aborted. */
 export async function command(words: readonly string[], env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<number> {
-  const child = spawn(process.execPath, [CLI, ...words], {
-    stdio: 'ignore',
-    env: { ...process.env, ...env },
-    signal,
-    killSignal: 'SIGTERM',
-  });
-  return await new Promise((resolve, reject) =>
-    child.once('error', reject).once('exit', (code) => resolve(code ?? -1)),
-  );
+  const child = spawn(process.execPath, [CLI, ...words], { stdio: 'ignore', env: { ...process.env, ...env } });
+  const stop = (): void => void child.kill('SIGTERM');
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    // An interrupted check still starts the agent again that it had stopped.
+    const [code] = (await once(child, 'exit')) as [number | null];
+    signal.throwIfAborted();
+    return code ?? -1;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 /** The harness itself: its command, again and again, each time before a simulator that is as it was at first. `file`: its report. */
