@@ -42,6 +42,23 @@ describe('the summary of a fleet', () => {
     ]);
   });
 
+  it('says in one line what the processes took, and what a robot costs', () => {
+    const part = {
+      processes: 1,
+      peak_bytes: 2 ** 28,
+      end_bytes: 2 ** 27,
+      cpu_seconds: 17.74,
+      robot_whole_bytes: 2 ** 16,
+    };
+    const of = (marginal: number | null) => ({ ...part, robot_marginal_bytes: marginal });
+    const line = (marginal: number) => {
+      const parts = { parent: of(null), workers: of(0), whole: of(marginal) };
+      return summaryOf({ costs: { memory: 'PSS', robots: 4096, parts } }).match(/^ {2}processes +(.*)$/m)?.[1];
+    };
+    expect(line(2048)).toBe('256 MiB PSS (parent 256, workers 256) · a robot 64.0 KiB, one more 2.0 KiB · 17.7 CPU s');
+    expect(line(-5)).toBe('256 MiB PSS (parent 256, workers 256) · a robot 64.0 KiB · 17.7 CPU s');
+  });
+
   it('says that all is well, and nothing else', () => {
     const text = summaryOf({ thresholds: [{ expr: 'ping.ms.p99<1s', value: 12, ok: true }] });
     expect(text).toMatch(/✓ met {5}ping\.ms\.p99<1s +12 ms\n/);

@@ -5,6 +5,7 @@ import process from 'node:process';
 import { ROLLOUT_LEGS } from '../../simulators/fleet/report/plots.ts';
 import { reachOf } from '../../simulators/fleet/report/reach.ts';
 import { thresholdValue } from '../../simulators/fleet/report/report.ts';
+import { costLine } from '../../simulators/fleet/result/costs.ts';
 import {
   exitCode,
   type FleetOutcome,
@@ -88,7 +89,7 @@ export function summaryText(given: FleetResult, paint: Paint): string {
   const head = `${count(result.robots)} robots${shard} · seed ${result.seed} · ${readableDuration(result.duration_ms)}`;
   return text([
     [`${paint('bold', result.scenario)} · ${head}`],
-    figures(result, paint),
+    [...figures(result, paint), ...cost(result, paint)],
     [...thresholds(result, paint), ...wrong(result, paint)],
     [...outcome(result, paint), ...verdict(result, paint)],
   ]);
@@ -138,6 +139,10 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
   });
   return [paint('dim', ' '.repeat(NAME) + columns), ...rows, ...errors];
 }
+
+/** What the processes of the run took. */
+const cost = ({ costs }: FleetResult, paint: Paint): string[] =>
+  costs === undefined ? [] : [paint('dim', `${'processes'.padEnd(NAME)}${costLine(costs)}`)];
 
 function thresholds(result: FleetResult, paint: Paint): string[] {
   return result.thresholds.map(({ expr, value, ok, reason }) => {

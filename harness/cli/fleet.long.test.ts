@@ -63,7 +63,12 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(stdout).toContain('robot-000017 has a planted defect: batch-reversed');
     expect(stdout).toContain('exit 1: an event stream was not whole');
     expect(code).toBe(1);
-    const { violations } = fleets.result();
+    const { violations, costs } = fleets.result();
+    // Every process of the run is counted, by what it is for.
+    const { parent, workers, platform, whole } = costs?.parts ?? {};
+    expect([parent, workers, platform, whole].map((part) => part?.processes)).toEqual([1, 2, 1, 4]);
+    expect(stdout).toMatch(/processes +\d+ MiB (PSS|RSS) \(parent \d+, workers \d+, platform \d+\) · a robot /);
+    expect(costs?.robots).toBe(40);
     expect(new Set(violations.map(({ robot }) => robot))).toEqual(new Set([17]));
   });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { http } from '../../../harness/common/node-http.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { RobotDetail } from '../../console/page/fleet/document.ts';
-import type { FleetLayout } from '../run/fleet.ts';
+import type { FleetLayout } from '../run/fleet-layout.ts';
 
 const LOG = 'events.jsonl';
 /** Bytes at the end of the log that are read. */

@@ -8,6 +8,8 @@ export const SMALLEST_KEY_BITS = 1024;
 
 export interface EmbeddedPlatform {
   readonly address: PlatformAddress;
+  /** Of its process. */
+  readonly pid: number;
   /** Resolves with a message when the process ends without `stop`. */
   readonly died: Promise<string>;
   stop(): Promise<void>;
@@ -30,6 +32,7 @@ export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatf
   });
   return {
     address,
+    pid: child.pid ?? 0,
     died,
     stop: () => {
       stopping ??= (async () => {

@@ -64,6 +64,11 @@ export class Hosts {
     return [...this.#entries.keys()];
   }
 
+  /** Of the worker processes that there are now. */
+  get pids(): number[] {
+    return [...this.#entries.values()].flatMap(({ host }) => (host instanceof ProcessHost ? (host.pid ?? []) : []));
+  }
+
   /** Calls every host; resolves with the answers. Rejects with NoHostLeft when all of them died or failed. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];

@@ -136,6 +136,11 @@ export class ProcessHost implements Host {
     this.#ready.catch(() => {}); // The first call rejects with it.
   }
 
+  /** Of its process; undefined when that could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   runCanary(robot: number): Promise<CanaryOutcome> {
     return this.#call('runCanary', robot);
   }

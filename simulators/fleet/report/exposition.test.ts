@@ -13,6 +13,15 @@ const started: Exposed = {
 };
 const tick = { at_ms: 0, phase: 'hold', rates: {}, p50: {}, p99: {}, cpu: 0.5, rss_bytes: 1024, loop_max_ms: 7 };
 
+const part = {
+  processes: 1,
+  peak_bytes: 2048,
+  end_bytes: 1024,
+  cpu_seconds: 1.5,
+  robot_whole_bytes: 512,
+  robot_marginal_bytes: null,
+};
+
 it('serves the figures of a fleet to Prometheus, from its first second on', async () => {
   let figures = started;
   await using served = await expose({ port: 0, labels: { shard: '2/8' }, read: () => figures });
@@ -33,6 +42,7 @@ it('serves the figures of a fleet to Prometheus, from its first second on', asyn
     counters: { 'http.attempts': 7, 'http.status.503': 2 },
     percentile: (metric, percent) => (metric === 'ping.ms' ? percent / 100 : undefined),
     thresholds: [{ expr: 'ping.ms.p99.5<1s', value: 0.995, ok: true }],
+    costs: { memory: 'PSS', robots: 4, parts: { parent: part, workers: part, whole: part } },
   };
   const text = await scrape();
   expect(text).toContain('muster_robots{state="online",shard="2/8"} 3');
@@ -46,6 +56,10 @@ it('serves the figures of a fleet to Prometheus, from its first second on', asyn
   expect(text).toContain('muster_events_total{event="http.status.503",shard="2/8"} 2');
   expect(text).toContain('muster_threshold_met{threshold="ping.ms.p99.5<1s",shard="2/8"} 1');
   expect(text).toContain('muster_cpu_cores{shard="2/8"} 0.5');
+  expect(text).toContain('muster_process_memory_bytes{role="workers",shard="2/8"} 1024');
+  expect(text).toContain('muster_process_cpu_seconds{role="parent",shard="2/8"} 1.5');
+  expect(text).toContain('muster_robot_memory_bytes{cost="whole",shard="2/8"} 512');
+  expect(text).not.toMatch(/role="platform"|cost="marginal"/);
   figures = { ...figures, tick: { ...tick, robots: { online: 4 } } };
   expect(await scrape()).not.toContain('state="down"');
   expect((await fetch(`http://127.0.0.1:${served.port}/`)).status).toBe(404);

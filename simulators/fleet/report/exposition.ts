@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { http } from '../../../harness/common/node-http.ts';
 import { COUNTERS, DURATIONS, type Summary } from '../measure/metrics.ts';
+import { costParts, type RunCosts } from '../result/costs.ts';
 import type { Tick } from '../result/result.ts';
 import { parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
 
@@ -22,6 +23,8 @@ export interface Exposed {
   percentile(metric: string, percent: number): number | undefined;
   /** The thresholds as they stand. */
   thresholds: readonly ThresholdResult[];
+  /** What the processes take; undefined until they were looked at. */
+  costs?: RunCosts | undefined;
 }
 
 export interface Exposition extends AsyncDisposable {
@@ -85,6 +88,7 @@ function meters(labels: Record<string, string>): { registry: Registry; update(fi
     'muster_stall_milliseconds',
     'Longest stall of an event loop of the generator in the last second',
   );
+  const processes = costMeters(registry);
   const update = (of: Exposed): void => {
     const { tick, metrics, counters } = of;
     for (const meter of [robots, phases, quantiles, events, met]) meter.reset();
@@ -105,6 +109,7 @@ function meters(labels: Record<string, string>): { registry: Registry; update(fi
     cpu.set(tick?.cpu ?? 0);
     memory.set(tick?.rss_bytes ?? 0);
     stall.set(tick?.loop_max_ms ?? 0);
+    processes(of.costs);
   };
   return { registry, update };
 }
@@ -112,4 +117,25 @@ function meters(labels: Record<string, string>): { registry: Registry; update(fi
 function percentsFor(metric: string, thresholds: readonly ThresholdResult[]): Set<number> {
   const wanted = thresholds.map(({ expr }) => parseThreshold(expr));
   return new Set([...PERCENTS, ...wanted.flatMap((of) => (of.metric === metric ? (of.percent ?? []) : []))]);
+}
+
+/** By what the processes are for: `parent`, `workers`, `platform`. A robot's cost appears once robots are up. */
+function costMeters(registry: Registry): (costs: RunCosts | undefined) => void {
+  const gauge = (name: string, help: string, label: string) =>
+    new Gauge({ name, help, labelNames: [label], registers: [registry] });
+  const memory = gauge('muster_process_memory_bytes', 'Memory of processes at the last look (PSS, else RSS)', 'role');
+  const cpu = gauge('muster_process_cpu_seconds', 'Processor time of processes since their start', 'role');
+  const robot = gauge('muster_robot_memory_bytes', 'Memory of one robot: of all processes, and of one more', 'cost');
+  return (costs) => {
+    for (const meter of [memory, cpu, robot]) meter.reset();
+    if (costs === undefined) return;
+    for (const [role, part] of costParts(costs)) {
+      if (role === 'whole') continue;
+      memory.set({ role }, part.end_bytes);
+      cpu.set({ role }, part.cpu_seconds);
+    }
+    const { robot_whole_bytes: whole, robot_marginal_bytes: marginal } = costs.parts.whole;
+    if (whole !== null) robot.set({ cost: 'whole' }, whole);
+    if (marginal !== null) robot.set({ cost: 'marginal' }, marginal);
+  };
 }

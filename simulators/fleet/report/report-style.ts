@@ -45,7 +45,7 @@ path.cell{stroke:none;fill:var(--mark)}.legend i.dashed{outline:1px dashed var(-
 .data{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:.93rem}
 .data th,.data td{padding:.4rem .9rem;border-top:1px solid var(--line);white-space:nowrap;text-align:left;font-weight:400}
 .data thead th{color:var(--soft);font-size:.85rem;font-weight:600;border-top:0}
-.data .n{text-align:right}.data .wide{white-space:normal;min-width:12em;overflow-wrap:anywhere}.data small{display:block;color:var(--soft)}
+.data .sum th,.data .sum td{font-weight:600}.data .n{text-align:right}.data .wide{white-space:normal;min-width:12em;overflow-wrap:anywhere}.data small{display:block;color:var(--soft)}
 .data td.tone{color:var(--tone);font-weight:600}.data td.late,.data td.lost{font-weight:600}.data td.lost{color:var(--fail)}.data td.late{color:var(--warn)}
 .bars{position:relative;width:40%;min-width:9rem}.bars i{position:absolute;left:.9rem;top:calc(50% - .35rem);height:.7rem;max-width:calc(100% - 1.8rem);border-radius:.2rem;background:var(--h1)}.bars i.half{background:var(--c0)}
 details{margin:.5rem 0}summary{cursor:pointer;color:var(--soft)}summary h3{display:inline;color:var(--ink)}

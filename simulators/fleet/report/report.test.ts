@@ -64,6 +64,21 @@ describe('the report page', () => {
     expect(head({ violations: [], verdict: 'invalid' })).toMatch(/INCOMPLETE.*could not keep up/s);
   });
 
+  it('says what the processes took, and of one robot the whole as well as one more', () => {
+    expect(page).not.toContain('Processes');
+    const part = { processes: 1, peak_bytes: 3 * 2 ** 20, end_bytes: 2 ** 20, cpu_seconds: 1.25 };
+    const of = (marginal: number | null) => ({ ...part, robot_whole_bytes: 51_200, robot_marginal_bytes: marginal });
+    const costs = {
+      memory: 'RSS' as const,
+      robots: 1200,
+      parts: { parent: of(null), workers: of(2048), whole: of(8192) },
+    };
+    const text = reportHtml({ ...whole, costs });
+    expect(text).toMatch(/<tr><th scope="row">workers<\/th>.*3 MiB.*1 MiB.*1\.3 s.*50\.0 KiB.*2\.0 KiB/);
+    expect(text).toMatch(/<tr class="sum"><th scope="row">whole<\/th>.*8\.0 KiB.*RSS.*over 1,200 robots/s);
+    expect(text).toMatch(/<b>50\.0 KiB<\/b><span>memory per robot/);
+  });
+
   it('shows thresholds and violations, and lets no text become markup', () => {
     expect(page).toContain('rollout.ms.p99&lt;5s');
     expect(page).toContain('robot-7');

@@ -4,9 +4,11 @@ import { html, type Markup, NOTHING, trusted } from '../../../harness/common/htm
 import { PALETTE } from '../../../harness/common/palette.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { decode, percentileMs } from '../measure/metrics.ts';
+import { kibibytes } from '../result/costs.ts';
 import { type FleetOutcome, type FleetResult, isJudged, measuredNothing, outcomeOf } from '../result/result.ts';
 import { parseThreshold, percentileName } from '../result/thresholds.ts';
 import { chart, chartData } from './chart.ts';
+import { costPart } from './cost-part.ts';
 import { heatMapData } from './heat-map.ts';
 import { metricName } from './names.ts';
 import { type Plot, percentilePlot, timePlots } from './plots.ts';
@@ -14,6 +16,7 @@ import { reachOf, reachPlot } from './reach.ts';
 import { PAGE_SCRIPT } from './report-script.ts';
 import { PAGE_STYLE } from './report-style.ts';
 import { rolloutPart } from './rollout-part.ts';
+import { tableOf } from './table.ts';
 
 /** Name of the report in the folder of a run. */
 export const REPORT_FILE = 'report.html';
@@ -41,6 +44,7 @@ ${titled('Thresholds', thresholds(result))}
 ${rolloutPart(result, reach)}
 ${titled('Latencies', html`${charts(percentiles === undefined ? [] : [percentiles])}${metrics(result)}`)}
 ${titled('Over time', charts(times))}
+${titled('Processes', costPart(result.costs))}
 ${titled('Counters', counters(result))}
 <footer>muster ${result.muster} · ${result.started_at}</footer>
 </main><script type="application/json" id="data">${data(result, plots)}</script>
@@ -121,10 +125,12 @@ function tiles({
   metrics: measured,
   start_ms,
   rss_bytes_per_robot,
+  costs,
   counters: counted,
   duration_ms,
 }: FleetResult): Markup[] {
   const rollout = measured['rollout.ms'];
+  const bytesEach = costs === undefined ? rss_bytes_per_robot : (costs.parts.whole.robot_whole_bytes ?? 0);
   const ofThose = (counted['rollout.missed'] ?? 0) > 0 ? ' of those in time' : '';
   const shown: Record<string, string | undefined> = {
     robots: count(robots),
@@ -132,7 +138,7 @@ function tiles({
     [`roll-out p99${ofThose}`]: rollout && readableDuration(rollout.p99),
     'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : count(counted['rollout.missed']),
     'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
-    'memory per robot': rss_bytes_per_robot === 0 ? undefined : `${(rss_bytes_per_robot / 1024).toFixed(1)} KiB`,
+    'memory per robot': bytesEach === 0 ? undefined : kibibytes(bytesEach),
     'stream violations': count(counted['subscriber.violations'] ?? 0),
     'whole run': readableDuration(duration_ms),
   };
@@ -148,15 +154,6 @@ function violations({ violations: found }: FleetResult): Markup {
       html`<tr><th scope="row">${name}</th><td class="lost">${kind}</td><td class="wide">${message}</td></tr>`,
   );
   return html`<h2>Event streams that lost, repeated or reordered events</h2>${tableOf('Event streams', ['robot', 'kind', 'what happened'], rows)}`;
-}
-
-/** A table wider than the page scrolls by itself. A column whose name ends in # has numbers. */
-function tableOf(label: string, columns: readonly string[], rows: readonly Markup[]): Markup {
-  if (rows.length === 0) return NOTHING;
-  const head = columns.map(
-    (name) => html`<th scope="col"${name.endsWith('#') ? html` class="n"` : NOTHING}>${name.replace(/#$/, '')}</th>`,
-  );
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="data"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function thresholds(result: FleetResult): Markup {

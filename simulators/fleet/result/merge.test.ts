@@ -43,6 +43,32 @@ describe('merging shards', () => {
     );
   });
 
+  it('adds what the processes of all shards took, and takes the mean of what one robot costs', () => {
+    const part = (bytes: number, marginal: number | null) => ({
+      processes: 1,
+      peak_bytes: bytes,
+      end_bytes: bytes / 2,
+      cpu_seconds: 3,
+      robot_whole_bytes: bytes / 10,
+      robot_marginal_bytes: marginal,
+    });
+    const of = (bytes: number, robots: number, marginal: number | null) => ({
+      memory: 'PSS' as const,
+      robots,
+      parts: { parent: part(bytes, null), whole: part(bytes, marginal) },
+    });
+    const [one, two] = [shard(1, 2, [1], { costs: of(1000, 10, 5) }), shard(2, 2, [1], { costs: of(4000, 30, 9) })];
+    expect(mergeResults([one, two]).costs).toEqual({
+      memory: 'PSS',
+      robots: 40,
+      parts: {
+        parent: { ...part(5000, null), processes: 2, cpu_seconds: 6, robot_whole_bytes: 325 },
+        whole: { ...part(5000, 8), processes: 2, cpu_seconds: 6, robot_whole_bytes: 325 },
+      },
+    });
+    expect(mergeResults([one, shard(2, 2, [1])])).not.toHaveProperty('costs');
+  });
+
   it('evaluates thresholds over all shards, and adds new ones', () => {
     const good = { thresholds: [{ expr: 'rollout.ms.p99<1s', value: 10, ok: true }] };
     const slow = Array.from({ length: 20 }, () => 5000);

@@ -1,5 +1,6 @@
 /** One result from the shards of a fleet run: histograms added exactly, thresholds evaluated over all of it. */
 import { mergeSnapshots, summariesOf } from '../measure/metrics.ts';
+import { mergeCosts } from './costs.ts';
 import { type FleetResult, outcomeOf, type Tick } from './result.ts';
 import { mergeMaps } from './rollout-map.ts';
 import { evaluate, parseThreshold, percentilesOf } from './thresholds.ts';
@@ -59,7 +60,8 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
       }),
     ),
   };
-  const { rollouts: _, ...head } = first.result;
+  const { rollouts: _, costs: _costs, ...head } = first.result;
+  const costs = mergeCosts(results.map((result) => result.costs));
   return {
     ...head,
     ...decisive,
@@ -74,6 +76,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     incomplete_reasons: incomplete,
     start_ms: Math.max(...results.map((result) => result.start_ms)),
     rss_bytes_per_robot: robots === 0 ? 0 : sum((result) => result.rss_bytes_per_robot * result.robots) / robots,
+    ...(costs !== undefined && { costs }),
     metrics,
     counters: whole.counters,
     missed: results.flatMap((result) => result.missed).slice(0, 100),

@@ -1,6 +1,7 @@
 /** The shape of `result.json`: the result of a fleet's run, of a shard, or of merged shards. */
 import Type, { type Static } from 'typebox';
 import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
+import { runCosts } from './costs.ts';
 import { rolloutMap } from './rollout-map.ts';
 import { VERDICTS } from './verdict.ts';
 
@@ -102,7 +103,10 @@ export const fleetResult = shape(
     complete: Type.Boolean({ description: 'False when interrupted, or when a shard or worker is missing' }),
     incomplete_reasons: Type.Array(Type.String()),
     start_ms: Type.Number({ description: 'Duration of the ramp, milliseconds' }),
-    rss_bytes_per_robot: Type.Number(),
+    rss_bytes_per_robot: Type.Number({
+      description: 'Growth of the resident memory of the workers alone, over the ramp',
+    }),
+    costs: Type.Optional(runCosts),
     metrics: Type.Record(Type.String(), summaryFields),
     counters: Type.Record(Type.String(), Type.Number()),
     thresholds: Type.Array(thresholdResult),

@@ -1,6 +1,5 @@
 /** A running fleet: its hosts carry out phases together. */
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import type { HostConfig, HostEvents, StopMode } from '../host/host.ts';
@@ -8,109 +7,12 @@ import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { Phase } from '../scenario/scenario.ts';
-import { membersOf } from '../schedule/plan.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
 import { runCanary } from './canary.ts';
+import { FleetLayout } from './fleet-layout.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './fleet-record.ts';
 import type { FleetOptions } from './options.ts';
-import { baseDirFor, connectionsFor, createWorkdir, robotCost } from './preflight.ts';
-
-const DEFAULT_RETAIN = 200;
-
-/** The robots of a fleet, or of its shard: which they are, their names and folders, and how hosts share them. */
-export class FleetLayout {
-  readonly #options: FleetOptions;
-  readonly #dir: string;
-  readonly #members: number[];
-
-  /** `dir`: the fleet's own folder. */
-  constructor(options: FleetOptions, dir: string) {
-    this.#options = options;
-    this.#dir = dir;
-    this.#members = membersOf(options.robots, options.shard ?? { index: 1, count: 1 });
-  }
-
-  /** The robots of this shard, by index. */
-  get members(): readonly number[] {
-    return this.#members;
-  }
-
-  /** Adds robots behind the last one; gives their indices. Not for a shard, whose indices others have. */
-  grow(count: number): number[] {
-    const first = this.#members.length;
-    const more = Array.from({ length: count }, (_, number) => first + number);
-    this.#members.push(...more);
-    return more;
-  }
-
-  /** The folder of a robot's files. Throws RangeError. */
-  robotDir(index: number): string {
-    return join(this.#dir, 'r', String(this.#hostOf(index)), String(index));
-  }
-
-  #hostOf(index: number): number {
-    const position = this.members.indexOf(index);
-    if (position < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.#options.robots} robots`);
-    return position % this.#hosts;
-  }
-
-  get namePrefix(): string {
-    return this.#options.namePrefix ?? 'robot';
-  }
-
-  robotName(index: number): string {
-    return `${this.namePrefix}-${String(index).padStart(6, '0')}`;
-  }
-
-  /** Holds the sockets of all robots. */
-  get socketsDir(): string {
-    return join(this.#dir, 's');
-  }
-
-  /** Path of the Unix socket of a robot of this shard, even while the robot does not serve. Throws RangeError. */
-  robotSocket(index: number): string {
-    return join(this.#socketsOf(this.#hostOf(index)), String(index));
-  }
-
-  hostConfigs(): HostConfig[] {
-    const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.#options;
-    const { retain = DEFAULT_RETAIN, durability = 'os', trace = false, defects = {}, keep = false } = this.#options;
-    return Array.from({ length: this.#hosts }, (_, number) => ({
-      name: workers === 0 ? 'this process' : `worker ${number + 1}`,
-      members: this.members.filter((_member, position) => position % this.#hosts === number),
-      robots,
-      seed,
-      scenario,
-      platform,
-      connections: this.connections,
-      keyBits,
-      namePrefix: this.namePrefix,
-      stateDir,
-      robotsDir: join(this.#dir, 'r', String(number)),
-      socketsDir: this.#socketsOf(number),
-      retain,
-      durability,
-      trace,
-      defects,
-      ...(keep && { keep }),
-      ...(this.#options.onStates !== undefined && { watched: true }),
-    }));
-  }
-
-  /** Connections to the platform that each host may open. */
-  get connections(): number {
-    const { connections, scenario } = this.#options;
-    return connections ?? connectionsFor(Math.ceil(this.members.length / this.#hosts), robotCost(scenario));
-  }
-
-  get #hosts(): number {
-    return Math.max(this.#options.workers, 1);
-  }
-
-  #socketsOf(host: number): string {
-    return join(this.socketsDir, String(host));
-  }
-}
+import { baseDirFor, createWorkdir, robotCost } from './preflight.ts';
 
 /** Between the decision to begin a phase and its start, so that every host is ready. */
 const LEAD_MS = 50;
@@ -152,6 +54,18 @@ export class Fleet implements AsyncDisposable {
   /** Number of robots in this shard. */
   get robots(): number {
     return this.layout.members.length;
+  }
+
+  /** Of the worker processes that there are now. */
+  get workerPids(): number[] {
+    return this.#hosts.pids;
+  }
+
+  /** Robots that are online, as far as the last second tells. */
+  get online(): number {
+    const { phases, progress, notStarted } = this.record;
+    const seen = progress.series.at(-1)?.robots['online'] ?? 0;
+    return phases.some((phase) => phase.do === 'ramp') ? Math.max(seen, this.robots - notStarted) : seen;
   }
 
   /** Call before `prepare`. Resolves with why the fleet must not start, or undefined. Adds to `warnings` what is merely slow. */

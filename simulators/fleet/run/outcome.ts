@@ -1,4 +1,5 @@
 /** Puts together the result of a run from its options, its record and its measurements. */
+import type { RunCosts } from '../result/costs.ts';
 import { type FleetResult, outcomeOf } from '../result/result.ts';
 import { evaluate, parseThreshold, percentilesOf, type ThresholdResult } from '../result/thresholds.ts';
 import type { Fleet } from './fleet.ts';
@@ -18,6 +19,8 @@ export interface RunFacts {
   interrupted: boolean;
   /** What there is to say of the files of the run. */
   notes: readonly string[];
+  /** What its processes took; undefined where the system does not say. */
+  costs?: RunCosts | undefined;
 }
 
 /** The options that a result tells of. */
@@ -63,6 +66,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     incomplete_reasons: incomplete,
     start_ms: record.startMs,
     rss_bytes_per_robot: Math.round(record.rssBytesPerRobot),
+    ...(run.costs !== undefined && { costs: run.costs }),
     ...measured,
     ...decisive,
     missed: record.missed,

@@ -12,6 +12,7 @@ import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
 import { membersOf, scheduleMs } from '../schedule/plan.ts';
 import { ByHand } from './by-hand.ts';
+import { CostSampler, type CostSources, type RunProcess } from './cost-sampler.ts';
 import { Fleet } from './fleet.ts';
 import type { FleetRecord, Measured } from './fleet-record.ts';
 import { lockFolders } from './locks.ts';
@@ -41,19 +42,16 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   await using stack = new AsyncDisposableStack();
   stack.defer(() => view.end());
   let fleet: Fleet | undefined;
+  const costs = stack.use(new CostSampler());
   const shown = options.ui === undefined ? undefined : await openConsole(options);
   let lastTick: Tick | undefined;
   const keys = { ready: 0, wanted: membersOf(options.robots, options.shard ?? { index: 1, count: 1 }).length };
-  if (options.metrics !== undefined) {
-    const read = (): Exposed => exposedOf(options, fleet?.record, keys, lastTick);
-    const { port } = stack.use(await serveMetrics(options.metrics, options, read));
-    screen.write(`metrics: http://${options.metrics.host}:${port}/metrics\n`);
-  }
+  await openMetrics(options, stack, () => exposedOf(options, fleet?.record, keys, lastTick, costs.costs));
   createFolders(options);
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
   const outputs = stack.use(new Outputs(options.out));
-  const { address, died } = await openPlatform(options, stack);
+  const { address, pid: platformPid, died } = await openPlatform(options, stack);
   signal.throwIfAborted();
   const running = new Fleet({
     ...options,
@@ -74,6 +72,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     ...(shown !== undefined && { onStates: shown.states }),
   });
   fleet = running;
+  costs.start(processesOf(running, platformPid));
   const byHand = new ByHand(running, ({ rollouts }) => outputs.addRollouts(rollouts));
   await shown?.serve(running, byHand, stack);
   if (options.keep === true) screen.write(`files of robots: ${running.dir}\n`);
@@ -82,21 +81,38 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   stack.defer(stop);
   if (options.shard !== undefined) outputs.signOfLife(options.shard, () => running.record.phase);
   const interrupted = await interruptible(signal, running, () =>
-    carryOut(options, running, outputs, view, byHand).catch((error: unknown) => endEarly(running, error)),
+    carryOut(options, running, outputs, view, byHand, costs).catch((error: unknown) => endEarly(running, error)),
   );
   view.end();
-  for (const { interrupted: ended, rollouts } of running.record.phases)
-    if (ended === true) outputs.addRollouts(rollouts.filter(({ total_ms }) => total_ms !== null));
-  // Written last, because one may still arrive late.
-  outputs.addRollouts(running.record.missedRows());
+  addLastRollouts(running.record, outputs);
   const measured = interrupted ?? (await running.measured());
-  const facts = { startedAt, workers, interrupted: interrupted !== undefined, notes: [...claimed, ...outputs.notes] };
+  const facts = {
+    startedAt,
+    workers,
+    interrupted: interrupted !== undefined,
+    notes: [...claimed, ...outputs.notes],
+    costs: costs.costs,
+  };
   const result = resultOf(options, running, measured, facts);
   options.onResult?.(result);
   shown?.end(result);
   // Stopped first, because its files may be what fills the disk.
   await stop().finally(() => outputs.finish(result));
   return result;
+}
+
+/** Serves Prometheus until the end of the run, if that is wanted. */
+async function openMetrics(options: RunOptions, stack: AsyncDisposableStack, read: () => Exposed): Promise<void> {
+  if (options.metrics === undefined) return;
+  const { port } = stack.use(await serveMetrics(options.metrics, options, read));
+  options.screen.write(`metrics: http://${options.metrics.host}:${port}/metrics\n`);
+}
+
+/** Rows of roll-outs that an interrupt has cut off, then of those that were missed: the latter may still have arrived late. */
+function addLastRollouts(record: FleetRecord, outputs: Outputs): void {
+  for (const { interrupted, rollouts } of record.phases)
+    if (interrupted === true) outputs.addRollouts(rollouts.filter(({ total_ms }) => total_ms !== null));
+  outputs.addRollouts(record.missedRows());
 }
 
 /** Loaded on demand: most runs have none. */
@@ -124,7 +140,7 @@ function checkMachine({ scenario, robots, shard, dir, workers: wanted, screen, f
 async function openPlatform(
   { platform, seed, signal }: RunOptions,
   stack: AsyncDisposableStack,
-): Promise<{ address: PlatformAddress | undefined; died?: Promise<string> }> {
+): Promise<{ address: PlatformAddress | undefined; pid?: number; died?: Promise<string> }> {
   if (platform === undefined) return { address: undefined };
   const embedded = platform === 'embedded' ? await startEmbeddedPlatform(seed) : undefined;
   if (embedded !== undefined) {
@@ -134,7 +150,17 @@ async function openPlatform(
   signal.throwIfAborted();
   const address = embedded?.address ?? (platform as PlatformAddress);
   await reachPlatform(address, signal);
-  return { address, ...(embedded !== undefined && { died: embedded.died }) };
+  return { address, ...(embedded !== undefined && { pid: embedded.pid, died: embedded.died }) };
+}
+
+/** This process, the workers, and the platform if it is Muster's own. */
+function processesOf(fleet: Fleet, platform: number | undefined): CostSources {
+  const own: RunProcess[] = [
+    { pid: process.pid, role: 'parent' },
+    ...(platform === undefined ? [] : [{ pid: platform, role: 'platform' } as const]),
+  ];
+  const workers = (): RunProcess[] => fleet.workerPids.map((pid) => ({ pid, role: 'workers' }));
+  return { processes: () => [...own, ...workers()], online: () => fleet.online };
 }
 
 async function carryOut(
@@ -143,6 +169,7 @@ async function carryOut(
   outputs: Outputs,
   view: LiveView,
   byHand: ByHand,
+  costs: CostSampler,
 ): Promise<void> {
   const { scenario, screen, signal } = options;
   const warnings: string[] = [];
@@ -158,7 +185,7 @@ async function carryOut(
   for (const phase of scenario.phases) {
     // The robots come up first, so that there is something to look at.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
-    const report = await fleet.run(phase);
+    const report = await (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase)) : fleet.run(phase));
     // One that an interrupt has ended is in the record already.
     if (!fleet.record.phases.includes(report)) return;
     outputs.addRollouts(report.rollouts.filter(({ total_ms }) => total_ms !== null));
@@ -168,6 +195,7 @@ async function carryOut(
   await byHand.whenGoing(signal);
   await byHand.end();
   await fleet.finish();
+  await costs.look();
 }
 
 /** Waits for the other shards, if this is one of a run. Rejects with StartTimeout. */
@@ -233,10 +261,11 @@ function exposedOf(
   record: FleetRecord | undefined,
   keys: Exposed['keys'],
   tick: Tick | undefined,
+  costs: Exposed['costs'],
 ): Exposed {
   const standing = record?.standing ?? NOTHING_MEASURED;
   const thresholds = evaluatedThresholds(options, standing);
-  return { ...standing, tick, robots: keys.wanted, phase: record?.phase ?? 'starting', keys, thresholds };
+  return { ...standing, tick, robots: keys.wanted, phase: record?.phase ?? 'starting', keys, thresholds, costs };
 }
 
 const NOTHING_MEASURED: FleetRecord['standing'] = {

@@ -1,0 +1,113 @@
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fromPs, usageOf } from '../measure/processes.ts';
+import { CostSampler, growth, type RunProcess } from './cost-sampler.ts';
+
+const MIB = 2 ** 20;
+const HELD = `
+const held = [];
+process.on('message', (mebibytes) => {
+  held.push(Buffer.alloc(mebibytes * ${MIB}, 1));
+  process.send('held');
+});
+process.send('up');
+`;
+let dir: string;
+let child: ChildProcess;
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'muster-costs-'));
+  writeFileSync(join(dir, 'held.cjs'), HELD);
+  child = fork(join(dir, 'held.cjs'), { execArgv: [] });
+  await once(child, 'message');
+});
+afterAll(() => {
+  child.kill('SIGKILL');
+  rmSync(dir, { recursive: true });
+});
+
+async function take(mebibytes: number): Promise<void> {
+  const held = once(child, 'message');
+  child.send(mebibytes);
+  await held;
+}
+
+test('says what the processes of a run hold, by what they are for, and what one robot adds', async () => {
+  await using sampler = new CostSampler();
+  const pid = child.pid ?? 0;
+  let robots = 0;
+  const processes: RunProcess[] = [
+    { pid: process.pid, role: 'parent' },
+    { pid, role: 'workers' },
+  ];
+  expect(sampler.costs).toBeUndefined();
+  sampler.start({ processes: () => processes, online: () => robots });
+  await sampler.ramp(async () => {
+    for (const online of [10, 20, 30]) {
+      await take(40);
+      robots = online;
+      await sampler.look();
+    }
+  });
+  const before = sampler.costs?.parts.workers;
+  // A process that has ended keeps what it took.
+  processes.pop();
+  robots = 0;
+  await sampler.look();
+  const costs = sampler.costs;
+  const { parent, workers, whole, platform } = costs?.parts ?? {};
+  expect(costs?.robots).toBe(30);
+  expect(platform).toBeUndefined();
+  expect(workers).toMatchObject({ processes: 1, end_bytes: 0, cpu_seconds: before?.cpu_seconds });
+  expect(before?.cpu_seconds).toBeGreaterThan(0);
+  expect(workers?.peak_bytes).toBeGreaterThan(120 * MIB);
+  expect(workers?.robot_marginal_bytes).toBeGreaterThan(3 * MIB);
+  expect(workers?.robot_marginal_bytes).toBeLessThan(5 * MIB);
+  expect(whole?.processes).toBe(2);
+  expect(whole?.peak_bytes).toBeGreaterThanOrEqual((workers?.peak_bytes ?? 0) + 20 * MIB);
+  expect(whole?.robot_whole_bytes).toBe(Math.round((whole?.peak_bytes ?? 0) / 30));
+  expect(whole?.end_bytes).toBe(parent?.end_bytes);
+});
+
+test('a robot costs the slope over the ramp, without what the first ones bring with them', () => {
+  expect(
+    growth([
+      [0, 1000],
+      [10, 5000],
+      [20, 5100],
+      [30, 5200],
+    ]),
+  ).toBe(10);
+  expect(
+    growth([
+      [0, 1000],
+      [100, 2000],
+    ]),
+  ).toBe(10);
+  expect(
+    growth([
+      [5, 1000],
+      [5, 2000],
+    ]),
+  ).toBeNull();
+  expect(growth([])).toBeNull();
+});
+
+const hasPs = spawnSync('ps', ['-o', 'pid=,rss=,time=', '-p', String(process.pid)]).status === 0;
+
+test.skipIf(!hasPs)('ps tells the same of a process, where there is no /proc', async () => {
+  const pid = child.pid ?? 0;
+  const [told, gone] = await fromPs([pid, 2 ** 22 + 1]);
+  expect(gone).toBeUndefined();
+  expect(told?.kind).toBe('RSS');
+  expect(told?.bytes).toBeGreaterThan(20 * MIB);
+  const read = (await usageOf([pid])).get(pid);
+  expect(Math.abs((read?.cpuSeconds ?? 0) - (told?.cpuSeconds ?? 0))).toBeLessThan(5);
+});
+
+test('a process that has ended, or that nobody may look at, is left out', async () => {
+  expect(await usageOf([2 ** 22 + 1])).toEqual(new Map());
+});
