@@ -18,6 +18,8 @@ export class Collection<Row extends BaseRow> {
   readonly #defer: Defer;
   readonly #index: PageIndex;
   readonly #statements = new Map<string, StatementSync>();
+  /** Statements of `newest` that are not being read. */
+  readonly #unused = new Map<string, StatementSync[]>();
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
@@ -63,9 +65,16 @@ export class Collection<Row extends BaseRow> {
 
   /** Rows for which this SQL holds, one after the other, the newest first. `condition` is never made of anything from a client. */
   *newest(condition: string, values: readonly SQLInputValue[]): Generator<Row, undefined> {
-    // A statement of its own: rows may be read in turns, or left unread.
+    // A statement of its own, which a later call takes over: rows may be read in turns, or left unread.
     const sql = `SELECT * FROM ${this.#spec.table} WHERE ${condition} ORDER BY seq DESC`;
-    for (const row of this.#database.prepare(sql).iterate(...values)) yield row as unknown as Row;
+    const unused = this.#unused.get(sql) ?? [];
+    this.#unused.set(sql, unused);
+    const statement = unused.pop() ?? this.#database.prepare(sql);
+    try {
+      for (const row of statement.iterate(...values)) yield row as unknown as Row;
+    } finally {
+      unused.push(statement);
+    }
   }
 
   first(values: Values<Row>): Row | undefined {

@@ -138,6 +138,21 @@ describe('a collection', () => {
     expect(page()).toEqual([second.seq]);
     store.close();
   });
+
+  it('can be read newest first by several at once, also when one of them stops', () => {
+    const store = new Store(':memory:');
+    const devices = store.collections.device;
+    devices.load(5, (seq) => device(seq, 'online', 0, 0));
+    const newest = (): Generator<DeviceRow, undefined> => devices.newest('status = ?', ['online']);
+    expect([...newest()]).toHaveLength(5);
+    const [one, other] = [newest(), newest()];
+    const taken = [one.next(), other.next(), one.next(), other.next()].map(({ value }) => value?.seq);
+    expect(taken).toEqual([5, 5, 4, 4]);
+    one.return(undefined);
+    expect([...newest()].map(({ seq }) => seq)).toEqual([5, 4, 3, 2, 1]);
+    expect([...other].map(({ seq }) => seq)).toEqual([3, 2, 1]);
+    store.close();
+  });
 });
 
 describe('a database file', () => {
