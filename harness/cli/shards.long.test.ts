@@ -37,6 +37,23 @@ describe('--run-id', () => {
     [['merge', '.', '--run-id', 'a b'], /--run-id: 'a b' is not accepted; accepted: up to 63 letters/],
     [['fleet', '--run-id', 'monday', '--platform', 'embedded', '--robots', '2'], /--run-id: needs --shard/],
     [
+      // In place of half an hour's wait.
+      [
+        'fleet',
+        '--shard',
+        '1/2',
+        '--run-id',
+        'auto',
+        '--out',
+        '/proc/results',
+        '--platform',
+        'embedded',
+        '--robots',
+        '2',
+      ],
+      /--out: cannot write to \/proc\/results/,
+    ],
+    [
       ['fleet', '--start-within', 'soon', '--platform', 'embedded', '--robots', '2'],
       /--start-within: 'soon' is no duration/,
     ],

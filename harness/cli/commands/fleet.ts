@@ -73,7 +73,10 @@ export const fleet = command({
 
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
 
-/** Where a run leaves its files, and of which run it is a part. Throws UsageError, and NoRunError when no run is announced in time. */
+/**
+ * Where a run leaves its files, and of which run it is a part. Throws UsageError, PreflightError when it cannot write there, and
+ * NoRunError when no run is announced in time.
+ */
 async function placeFrom(args: FleetArguments, signal: AbortSignal): Promise<Place> {
   const shard = shardFrom(args.shard, process.env);
   const id = runIdFrom(args['run-id'], process.env);
@@ -85,10 +88,18 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal): Promise<Pla
   // Every pod of a job has the same arguments, so each writes into a folder of its own.
   if (id === undefined) return { out: args.shard === 'auto' ? join(out, shardFolder(shard)) : out, shard };
   const jobId = process.env['MUSTER_JOB_UID'] || undefined;
-  if (id === 'auto') process.stderr.write(`waiting for a run to be announced in ${args.out}\n`);
-  const runId = id === 'auto' ? await announcedRun(out, startWithinMs, signal) : id;
+  const runId = id === 'auto' ? await awaitedRun(args, startWithinMs, signal) : id;
   const identity = { runId, startWithinMs, ...(jobId !== undefined && { jobId }) };
   return { out: join(out, runId, shardFolder(shard)), shard, identity };
+}
+
+async function awaitedRun(args: FleetArguments, startWithinMs: number, signal: AbortSignal): Promise<string> {
+  const { createFolders } = await import('../../../simulators/fleet/run/readiness.ts');
+  const out = resolve(args.out);
+  // A volume that this pod cannot write to is one that `muster merge` cannot announce on either: the wait would be for nothing.
+  createFolders({ out, stateDir: resolve(args.state) });
+  process.stderr.write(`waiting for a run to be announced in ${args.out}\n`);
+  return await announcedRun(out, startWithinMs, signal);
 }
 
 /** For `muster merge`, which would wait for this shard until it gives up. */

@@ -19,7 +19,7 @@ export class UnreachableError extends Error {
 }
 
 /** Creates the folders of a run. Throws PreflightError, and removes what it created, when it cannot write to one of them. */
-export function createFolders({ dir, stateDir, out }: RunOptions): void {
+export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
   const folders = Object.entries({ ...(dir !== undefined && { dir }), state: stateDir, out });
   const created: string[] = [];
   for (const [option, folder] of folders) {
