@@ -1,5 +1,6 @@
 /** A host of robots in a worker process, and the calls and notices between the two over the IPC channel of forked processes. */
 import { type ChildProcess, fork } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { Patience } from '../../../harness/common/patience.ts';
 import type {
   CanaryOutcome,
@@ -21,7 +22,18 @@ const moduleUrl = (name: string): URL =>
 export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
   const { MUSTER_API_KEY: _, ...env } = process.env;
   const execArgv = [...process.execArgv, ...flags];
-  return fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  if (child.pid !== undefined) endFirst(child.pid);
+  return child;
+}
+
+/** Where memory runs out, the kernel shall end this process, and not the one that lives to give the reason. */
+function endFirst(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
+  } catch {
+    // Not Linux, or the process has ended already.
+  }
 }
 
 export function whenExited(child: ChildProcess): Promise<void> {

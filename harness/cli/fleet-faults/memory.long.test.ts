@@ -1,0 +1,41 @@
+/** A container with too little memory: the kernel ends a worker at the limit, and the fleet lives to say which limit it was. */
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { useFleetRuns } from '../testing/fleet-runs.ts';
+
+const MEMORY = '/sys/fs/cgroup/memory';
+const fleets = useFleetRuns();
+
+/** A control group with 130 MiB: as much as the process that leads a fleet takes, and a part of what a worker takes. */
+class SmallGroup implements Disposable {
+  readonly #folder = join(MEMORY, `muster-test-${process.pid}`);
+
+  constructor() {
+    mkdirSync(this.#folder);
+    writeFileSync(join(this.#folder, 'memory.limit_in_bytes'), String(130 * 2 ** 20));
+  }
+
+  take(pid: number): void {
+    writeFileSync(join(this.#folder, 'cgroup.procs'), String(pid));
+  }
+
+  [Symbol.dispose](): void {
+    rmdirSync(this.#folder);
+  }
+}
+
+it('a worker that the kernel ends at the memory limit of the container is told with the limit', async (context) => {
+  if (process.getuid?.() !== 0 || !existsSync(join(MEMORY, 'cgroup.procs'))) context.skip('needs root and cgroup v1');
+  using group = new SmallGroup();
+  const words = fleets.words('  - { do: hold, for: 5s }\n', { platform: undefined, robots: '1000', uplink: 'none' });
+  const fleet = fleets.start([...words, '--force']);
+  // Before it has started a worker, which is then in the same group.
+  group.take(fleet.child.pid ?? 0);
+  const { code, stdout } = await fleet.ended;
+  expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
+    /worker 1 is lost: .* ended: SIGKILL; likely cause: the memory limit of this container \(cgroup\), 130 MiB/,
+  );
+  expect(code).toBe(2);
+  expect(fleets.result()).toMatchObject({ complete: false, outcome: 'INCOMPLETE' });
+});
