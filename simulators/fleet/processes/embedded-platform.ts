@@ -1,5 +1,4 @@
 /** Muster's own platform in a separate process, so that it does not share an event loop with the fleet. */
-import { simulatePlatform } from '../../platform/index.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import { startProcess, whenExited } from './process-host.ts';
 
@@ -45,13 +44,19 @@ export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatf
   };
 }
 
+/** In the process of its own. */
+async function serve(seed: number): Promise<void> {
+  // Loaded here alone: the process that starts this one would hold it for nothing.
+  const { simulatePlatform } = await import('../../platform/index.ts');
+  const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, minKeyBits: SMALLEST_KEY_BITS });
+  process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress);
+}
+
 if (import.meta.main) {
   process.on('disconnect', () => process.exit());
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   process.once('message', (message) => {
     const { seed } = message as { seed: number };
-    void simulatePlatform({ seed, minKeyBits: SMALLEST_KEY_BITS }).then(({ url, agentUrl, mqttUrl, apiKey }) =>
-      process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress),
-    );
+    void serve(seed);
   });
 }

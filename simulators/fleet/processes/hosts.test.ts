@@ -39,7 +39,7 @@ it('starts hosts one by one, and no further ones after a stop', async () => {
     const hosts = new Hosts({ configs, processes: false, eventsOf: () => events, onLost: () => {} });
     expect(hosts.names).toEqual([]);
     const starting = hosts.start();
-    await setImmediate();
+    while (hosts.names.length === 0) await setImmediate();
     await hosts.stop('abandon');
     await starting;
     expect(hosts.names.length).toBeGreaterThan(0);

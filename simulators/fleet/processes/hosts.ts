@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { Host, HostConfig, HostEvents, StopMode } from '../host/host.ts';
-import { RobotHost } from '../host/robot-host.ts';
+import type { RobotHost } from '../host/robot-host.ts';
 import { MemoryKills } from '../measure/cgroup.ts';
 import type { Snapshot } from '../measure/metrics.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
@@ -39,20 +39,24 @@ export class Hosts {
   /** From before the first worker. */
   readonly #kills = new MemoryKills();
   #stopping = false;
+  /** Loaded unless each host is a process. */
+  #RobotHost: typeof RobotHost | undefined;
 
   constructor(options: HostsOptions) {
     this.#options = options;
   }
 
   /** The first host and its robots; starts that host alone when none has started yet. */
-  first(): { host: Host; members: readonly number[] } {
+  async first(): Promise<{ host: Host; members: readonly number[] }> {
     const [config] = this.#options.configs;
+    await this.#load();
     if (config === undefined) throw new Error('this fleet has no hosts');
     return { host: this.#entries.get(config.name)?.host ?? this.#add(config), members: config.members };
   }
 
   /** Starts the missing hosts one by one: each process takes a moment, and an interrupt must not wait for all of them. */
   async start(): Promise<void> {
+    await this.#load();
     for (const config of this.#options.configs) {
       if (this.#stopping) return;
       if (!this.#entries.has(config.name)) this.#add(config);
@@ -139,11 +143,16 @@ export class Hosts {
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
   }
 
+  /** Loads the robots where they are in this process. Beside workers, it would hold their code for nothing. */
+  async #load(): Promise<void> {
+    if (!this.#options.processes) this.#RobotHost ??= (await import('../host/robot-host.ts')).RobotHost;
+  }
+
   #add(config: HostConfig): Host {
     mkdirSync(config.robotsDir, { recursive: true, mode: 0o700 });
     const events = this.#options.eventsOf(config);
-    const { processes, silentMs } = this.#options;
-    const host = processes ? new ProcessHost(config, events, silentMs) : new RobotHost(config, events);
+    const { silentMs } = this.#options;
+    const host = this.#RobotHost ? new this.#RobotHost(config, events) : new ProcessHost(config, events, silentMs);
     this.#entries.set(config.name, { host, config });
     return host;
   }

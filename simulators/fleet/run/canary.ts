@@ -19,7 +19,7 @@ export interface CanaryOptions {
 /** Resolves with why no robot would come online and which option mends it; with undefined when the fleet may start. */
 export async function runCanary(hosts: Hosts, options: CanaryOptions): Promise<string | undefined> {
   const { defects, nameOf, warnings } = options;
-  const { host, members } = hosts.first();
+  const { host, members } = await hosts.first();
   const sound = members.filter((robot) => defects[robot] === undefined);
   // A second canary, because the first may fail for a reason that concerns it alone, e.g. a name that is taken.
   const candidates = [...new Set([sound.at(0), sound.at(-1)])].filter((robot) => robot !== undefined);

@@ -5,7 +5,7 @@ import type { PlatformAddress } from '../platform/client.ts';
 import { PlatformClient } from '../platform/client.ts';
 import { PlatformFailure } from '../platform/failure.ts';
 import { sendUntilTaken } from '../platform/set-up.ts';
-import { type Exposed, type Exposition, expose } from '../report/exposition.ts';
+import type { Exposed, Exposition } from '../report/exposition.ts';
 import type { RunOptions } from './options.ts';
 
 /** The machine is too small, or an option cannot be used. The message says what to change. */
@@ -69,6 +69,8 @@ export async function serveMetrics(
   read: () => Exposed,
 ): Promise<Exposition> {
   const labels = { scenario: scenario.name, ...(shard !== undefined && { shard: `${shard.index}/${shard.count}` }) };
+  // Loaded on demand: most runs have none.
+  const { expose } = await import('../report/exposition.ts');
   try {
     return await expose({ port, host, labels, read });
   } catch (error) {
