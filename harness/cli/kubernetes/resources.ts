@@ -1,5 +1,6 @@
 /** What the pod of a shard asks of its node, from what a robot costs. */
-import { robotCost, sensibleWorkers } from '../../../simulators/fleet/run/preflight.ts';
+import { sensibleWorkers } from '../../../simulators/fleet/run/preflight.ts';
+import { memoryOf, robotCost } from '../../../simulators/fleet/run/robot-cost.ts';
 import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 
 /** Quantities as Kubernetes writes them. */
@@ -12,27 +13,28 @@ export interface ShardResources {
 }
 
 const MIB = 2 ** 20;
-/** A worker beside its robots, and the process that leads them. */
-const WORKER_MIB = 48;
-const PARENT_MIB = 256;
 /** The rest is left free, as the preflight of a shard does. */
 const USED = 0.85;
 /** Fewer robots than this keep one processor busy while they come up. */
 const ROBOTS_PER_CPU = 5000;
-/** A memory disk is used when the files fill half of it at most. */
-const FILES_SPARE = 2;
+/** A memory disk is used when the files fill half of it at most; event logs grow with each roll-out. */
+const FILES_SPARE = 3;
 
 /** `robots`: of the largest shard. */
-export function shardResources(robots: number, scenario: Pick<Scenario, 'uplink' | 'subscribers'>): ShardResources {
+export function shardResources(
+  robots: number,
+  scenario: Pick<Scenario, 'uplink' | 'subscribers' | 'phases'>,
+): ShardResources {
   const cost = robotCost(scenario);
   const unknown = { descriptors: 0, memoryBytes: 0, ports: 0, diskBytes: 0, inodes: 0 };
   const workers = sensibleWorkers(robots, cost, { ...unknown, cores: robots });
-  const memory = ((robots * cost.memoryBytes) / MIB + workers * WORKER_MIB + PARENT_MIB) / USED;
+  const { whole } = memoryOf(robots, cost, { workers, platform: false, filesInMemory: true });
+  const memory = whole / MIB / USED;
   return {
     cpu: String(Math.max(1, Math.ceil(robots / ROBOTS_PER_CPU))),
     memory: steps(memory, 256),
     memoryLimit: steps(2 * memory, 512),
-    files: steps((FILES_SPARE * robots * cost.diskBytes) / MIB, 64),
+    files: steps((FILES_SPARE * robots * cost.memoryDiskBytes) / MIB, 64),
   };
 }
 

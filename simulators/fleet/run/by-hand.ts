@@ -2,7 +2,8 @@
 import type { Phase } from '../scenario/scenario.ts';
 import type { Fleet } from './fleet.ts';
 import type { PhaseReport } from './fleet-record.ts';
-import { machineLimits, preflight, robotCost } from './preflight.ts';
+import { isInMemory, machineLimits, preflight } from './preflight.ts';
+import { robotCost } from './robot-cost.ts';
 
 /** Something that is under way. */
 export interface UnderWay {
@@ -66,8 +67,14 @@ export class ByHand {
     const free = machineLimits(dir);
     // Descriptors and ports are those of the whole machine, memory and disk what is left of them.
     const unlimited = { memoryBytes: 0, diskBytes: Number.POSITIVE_INFINITY, inodes: Number.POSITIVE_INFINITY };
-    const whole = preflight(robots + count, options.workers, cost, { ...free, ...unlimited });
-    const more = preflight(count, 0, cost, { ...free, descriptors: 0, ports: 0 });
+    const { workers } = options;
+    const processes = { workers, platform: false, filesInMemory: isInMemory(dir) };
+    const whole = preflight(robots + count, processes, cost, { ...free, ...unlimited });
+    const more = preflight(count, { ...processes, workers: 0, started: true }, cost, {
+      ...free,
+      descriptors: 0,
+      ports: 0,
+    });
     const [problem] = [...whole.problems, ...more.problems];
     if (problem !== undefined) throw new Error(problem);
     return await this.#fleet.grow(count);

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { HostConfig } from '../host/host.ts';
 import { membersOf } from '../schedule/plan.ts';
 import type { FleetOptions } from './options.ts';
-import { connectionsFor, robotCost } from './preflight.ts';
+import { connectionsFor } from './preflight.ts';
+import { robotCost } from './robot-cost.ts';
 
 const DEFAULT_RETAIN = 200;
 

@@ -12,7 +12,8 @@ import { runCanary } from './canary.ts';
 import { FleetLayout } from './fleet-layout.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './fleet-record.ts';
 import type { FleetOptions } from './options.ts';
-import { baseDirFor, createWorkdir, robotCost } from './preflight.ts';
+import { baseDirFor, createWorkdir } from './preflight.ts';
+import { robotCost } from './robot-cost.ts';
 
 /** Between the decision to begin a phase and its start, so that every host is ready. */
 const LEAD_MS = 50;
@@ -36,7 +37,7 @@ export class Fleet implements AsyncDisposable {
     this.options = options;
     const { robots, scenario, shard, dir, setUpMs } = options;
     const share = Math.ceil(robots / (shard?.count ?? 1));
-    this.dir = createWorkdir(baseDirFor(share * robotCost(scenario).diskBytes, dir));
+    this.dir = createWorkdir(baseDirFor(share * robotCost(scenario).memoryDiskBytes, dir));
     this.layout = new FleetLayout(options, this.dir);
     this.record.connections = this.layout.connections;
     this.#client =

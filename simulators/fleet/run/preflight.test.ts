@@ -1,9 +1,27 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import type { RobotCost } from './preflight.ts';
-import { capacityLine, type Limits, machineLimits, preflight, sensibleWorkers } from './preflight.ts';
 
-const cost: RobotCost = { descriptors: 4, memoryBytes: 50_000, ports: 1, diskBytes: 20_000, inodes: 6 };
+import {
+  capacityLine,
+  isInMemory,
+  type Limits,
+  machineLimits,
+  memoryLine,
+  preflight,
+  sensibleWorkers,
+} from './preflight.ts';
+import { memoryOf, type RobotCost, robotCost } from './robot-cost.ts';
+
+const cost: RobotCost = {
+  descriptors: 4,
+  memoryBytes: 40_000,
+  platformBytes: 0,
+  ports: 1,
+  diskBytes: 20_000,
+  memoryDiskBytes: 10_000,
+  inodes: 6,
+};
+const processes = (workers: number) => ({ workers, platform: false, filesInMemory: true });
 const limits: Limits = {
   descriptors: 20_000,
   memoryBytes: 20e9,
@@ -15,8 +33,8 @@ const limits: Limits = {
 
 describe('preflight', () => {
   it('says what the machine holds', () => {
-    expect(preflight(1000, 1, cost, limits)).toEqual({
-      capacity: { descriptors: 4150, memory: 338_993, ports: 23_800, disk: 1_416_666 },
+    expect(preflight(1000, processes(1), cost, limits)).toEqual({
+      capacity: { descriptors: 4150, memory: 335_784, ports: 23_800, disk: 1_416_666 },
       robots: 4150,
       contained: false,
       problems: [],
@@ -24,23 +42,23 @@ describe('preflight', () => {
   });
 
   it('names each resource that is too small, and what to change', () => {
-    const { problems } = preflight(30_000, 2, cost, { ...limits, memoryBytes: 1e9, diskBytes: 1e8 });
+    const { problems } = preflight(30_000, processes(2), cost, { ...limits, memoryBytes: 1e9, diskBytes: 1e8 });
     expect(problems).toEqual([
       "30,000 robots do not fit: descriptors of this machine hold 8,300; use --workers 8 or more, or raise 'ulimit -n' (now 20000 per process)",
-      expect.stringMatching(/memory of this machine holds 14,986; .*--shard/),
+      expect.stringMatching(/memory of this machine holds 10,981; .*--shard/),
       expect.stringMatching(/ports of this machine hold 23,800; .*--shard/),
       expect.stringMatching(/disk of this machine holds 4,250; free space/),
     ]);
   });
 
   it('includes the memory of the workers', () => {
-    const { problems } = preflight(1000, 400, cost, limits);
+    const { problems } = preflight(1000, processes(400), cost, limits);
     expect(problems).toEqual([expect.stringMatching(/memory of this machine holds 0; .*fewer --workers \(now 400\)/)]);
   });
 
   it('does not check limits that the system does not report', () => {
     const unknown = { ...limits, descriptors: 0, ports: 0 };
-    expect(preflight(100_000, 1, cost, unknown).capacity).toMatchObject({
+    expect(preflight(100_000, processes(1), cost, unknown).capacity).toMatchObject({
       descriptors: Number.POSITIVE_INFINITY,
       ports: Number.POSITIVE_INFINITY,
     });
@@ -54,14 +72,18 @@ describe('preflight', () => {
 
   it('names the container whose limit is below what the machine has', () => {
     const MIB = 2 ** 20;
-    const container = { limitBytes: 256 * MIB, freeBytes: 200 * MIB, kills: 0 };
+    const container = { limitBytes: 512 * MIB, freeBytes: 400 * MIB, kills: 0 };
     const here = machineLimits(tmpdir(), container, 1.5);
-    expect(here).toMatchObject({ memoryBytes: 200 * MIB, containerBytes: 256 * MIB, cores: 1 });
-    const checked = preflight(4000, 1, cost, { ...limits, memoryBytes: 200 * MIB, containerBytes: 256 * MIB });
+    expect(here).toMatchObject({ memoryBytes: 400 * MIB, containerBytes: 512 * MIB, cores: 1 });
+    const checked = preflight(4000, processes(1), cost, {
+      ...limits,
+      memoryBytes: 400 * MIB,
+      containerBytes: 512 * MIB,
+    });
     expect(checked.problems).toEqual([
-      '4,000 robots do not fit: memory of this container (cgroup) holds 2,558; raise its limit (now 256 MiB), or spread the fleet with --shard',
+      '4,000 robots do not fit: memory of this container (cgroup) holds 2,915; raise its limit (now 512 MiB), or spread the fleet with --shard',
     ]);
-    expect(capacityLine(checked, 1, 4000)).toContain('2,558 (memory of this container (cgroup))');
+    expect(capacityLine(checked, 1, 4000)).toContain('2,915 (memory of this container (cgroup))');
     expect(machineLimits(tmpdir(), { ...container, freeBytes: 1e18 })).not.toHaveProperty('containerBytes');
     expect(machineLimits(tmpdir(), { ...container, freeBytes: 0 }).memoryBytes).toBe(1);
   });
@@ -71,5 +93,36 @@ describe('preflight', () => {
     expect(here.diskBytes).toBeGreaterThan(0);
     expect(here.memoryBytes).toBeGreaterThan(0);
     expect(here.cores).toBeGreaterThan(0);
+  });
+
+  it('says what all processes will hold, by what they are for, and what a robot costs', () => {
+    const embedded = { workers: 2, platform: true, filesInMemory: true };
+    expect(memoryLine(5000, robotCost({}), embedded)).toBe(
+      'preflight: about 904 MiB of memory (parent 115, workers 400, platform 252, files in memory 137): a robot 185.1 KiB, one more 97.0 KiB',
+    );
+    const idle = { workers: 0, platform: false, filesInMemory: false };
+    expect(memoryLine(100, robotCost({ uplink: 'none', subscribers: 0 }), idle)).toBe(
+      'preflight: about 116 MiB of memory (parent 116): a robot 1184.6 KiB, one more 7.0 KiB',
+    );
+    // Of processes that run already, only robots are to come.
+    expect(memoryOf(10, robotCost({}), { ...embedded, started: true }).whole).toBe(10 * (41 + 28 + 28) * 1024);
+    expect(typeof isInMemory(tmpdir())).toBe('boolean');
+  });
+
+  const rollouts = [{ do: 'rollout', over: '10s' }] as const;
+  // PSS of `costs` on a machine with two cores, one worker each.
+  it.each([
+    ['500 connected', 500, {}, true, 365],
+    ['2,500 connected', 2500, {}, true, 484],
+    ['2,500 connected, no subscriber', 2500, { subscribers: 0 }, true, 457],
+    ['2,500 after two roll-outs', 2500, { phases: [...rollouts] }, true, 686],
+    ['2,500 with a subscriber alone', 2500, { uplink: 'none' }, false, 270],
+    ['2,500 idle', 2500, { uplink: 'none', subscribers: 0 }, false, 211],
+    ['10,000 idle', 10_000, { uplink: 'none', subscribers: 0 }, false, 272],
+  ] as const)('expects what was measured of %s', (_name, robots, scenario, platform, mebibytes) => {
+    const told = { ...scenario, phases: 'phases' in scenario ? [...scenario.phases] : [] };
+    const { whole } = memoryOf(robots, robotCost(told), { workers: 1, platform, filesInMemory: false });
+    expect(whole / 2 ** 20 / mebibytes).toBeGreaterThan(0.9);
+    expect(whole / 2 ** 20 / mebibytes).toBeLessThan(1.25);
   });
 });

@@ -4,42 +4,8 @@ import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cpuLimit, mebibytes, memoryLimit } from '../measure/cgroup.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
-import type { Scenario } from '../scenario/scenario.ts';
-
-/** What one robot needs. */
-export interface RobotCost {
-  descriptors: number;
-  memoryBytes: number;
-  /** Local TCP ports towards one address of the platform. */
-  ports: number;
-  diskBytes: number;
-  inodes: number;
-}
-
-/** The robot's listening socket, and its event log while it is written. */
-const IDLE_DESCRIPTORS = 1.2;
-const IDLE_BYTES = 10 * 1024;
-const UPLINK_BYTES = 10 * 1024;
-/** Both ends of a stream are in this process. */
-const SUBSCRIBER_DESCRIPTORS = 2;
-const SUBSCRIBER_BYTES = 60 * 1024;
-/** Event log, mark, state, config files, key, device record, and their directories; each takes a block. */
-const FILES = 10;
-const BLOCK_BYTES = 4096;
-
-/** The cost by uplink and subscribers: figures of `npm run bench -- --only fleet`, rounded up. */
-export function robotCost({ uplink = 'agent', subscribers = 1 }: Pick<Scenario, 'uplink' | 'subscribers'>): RobotCost {
-  const connected = uplink === 'agent' ? 1 : 0;
-  return {
-    descriptors: IDLE_DESCRIPTORS + connected + subscribers * SUBSCRIBER_DESCRIPTORS,
-    // Files count as memory too, because they are kept there when there is room.
-    memoryBytes:
-      FILES * BLOCK_BYTES + IDLE_BYTES + (uplink === 'none' ? 0 : UPLINK_BYTES) + subscribers * SUBSCRIBER_BYTES,
-    ports: connected,
-    diskBytes: FILES * BLOCK_BYTES,
-    inodes: FILES,
-  };
-}
+import { kibibytes } from '../result/costs.ts';
+import { type FleetProcesses, memoryOf, type RobotCost } from './robot-cost.ts';
 
 const MEMORY_DISK = '/dev/shm';
 /** Share of the free memory disk that a fleet may fill. */
@@ -60,6 +26,12 @@ export function baseDirFor(bytes: number, named?: string): string {
   }
   return tmpdir();
 }
+
+/** Type of a file system in memory, as `statfs` tells it. */
+const TMPFS = 0x01021994;
+
+/** Whether files below `dir` are in memory. */
+export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
 
 /** Creates a folder for a fleet below `base`. Its path is short, because paths of Unix sockets are limited. */
 export const createWorkdir = (base: string): string => mkdtempSync(join(base, 'muster-fleet-'));
@@ -94,8 +66,6 @@ export interface Preflight {
 const USABLE = 0.85;
 /** Descriptors of a worker beside its robots: connections to the platform, files, pipes. */
 const DESCRIPTORS_PER_WORKER = 400;
-/** Memory of a worker beside its robots. */
-const BYTES_PER_WORKER = 48 * 1024 * 1024;
 const CONTAINER = 'this container (cgroup)';
 /** Robots that keep one core busy with pings and roll-outs at everyday rates. */
 const ROBOTS_PER_CORE = 2000;
@@ -117,9 +87,10 @@ export function machineLimits(dir: string, container = memoryLimit(), processors
   };
 }
 
-/** Checks whether `robots` fit on a machine, over `workers` processes. */
-export function preflight(robots: number, workers: number, cost: RobotCost, limits: Limits): Preflight {
-  const capacity = capacityOf(workers, cost, limits);
+/** Checks whether `robots` fit on a machine, in the processes of a fleet. */
+export function preflight(robots: number, processes: FleetProcesses, cost: RobotCost, limits: Limits): Preflight {
+  const { workers } = processes;
+  const capacity = capacityOf(processes, cost, limits);
   const contained = limits.containerBytes !== undefined;
   const problems = (Object.keys(capacity) as Resource[])
     .filter((resource) => capacity[resource] < robots)
@@ -131,14 +102,17 @@ export function preflight(robots: number, workers: number, cost: RobotCost, limi
   return { capacity, contained, robots: Math.min(...Object.values(capacity)), problems };
 }
 
-function capacityOf(workers: number, cost: RobotCost, limits: Limits): Preflight['capacity'] {
+function capacityOf(processes: FleetProcesses, cost: RobotCost, limits: Limits): Preflight['capacity'] {
   const fits = (available: number, each: number): number =>
     available === 0 || each === 0 ? Number.POSITIVE_INFINITY : Math.floor((available * USABLE) / each);
   const perProcess = Math.floor(descriptorsHold(cost, limits));
-  const memory = limits.memoryBytes * USABLE - workers * BYTES_PER_WORKER;
+  // The processes take some before the first robot does.
+  const before = memoryOf(0, cost, processes).whole;
+  const each = memoryOf(1, cost, processes).whole - before;
+  const memory = limits.memoryBytes * USABLE - before;
   return {
-    descriptors: limits.descriptors === 0 ? Number.POSITIVE_INFINITY : perProcess * Math.max(workers, 1),
-    memory: limits.memoryBytes === 0 ? Number.POSITIVE_INFINITY : Math.floor(Math.max(0, memory) / cost.memoryBytes),
+    descriptors: limits.descriptors === 0 ? Number.POSITIVE_INFINITY : perProcess * Math.max(processes.workers, 1),
+    memory: limits.memoryBytes === 0 ? Number.POSITIVE_INFINITY : Math.floor(Math.max(0, memory) / each),
     ports: fits(limits.ports, cost.ports),
     disk: Math.min(fits(limits.diskBytes, cost.diskBytes), fits(limits.inodes, cost.inodes)),
   };
@@ -184,6 +158,16 @@ export function capacityLine({ capacity, contained }: Preflight, workers: number
       `${Number.isFinite(robots) ? count(robots) : 'any number'} (${contained && resource === 'memory' ? `memory of ${CONTAINER}` : resource})`,
   );
   return `preflight: ${holders} at most ${held.join(', ')} robots; ${count(wanted)} are wanted`;
+}
+
+/** One line for people: what all processes of a fleet will hold, by what they are for, and of one robot. */
+export function memoryLine(robots: number, cost: RobotCost, processes: FleetProcesses): string {
+  const { whole, ...parts } = memoryOf(robots, cost, processes);
+  const held = Object.entries(parts).flatMap(([name, bytes]) =>
+    bytes === 0 ? [] : [`${name}${name === 'files' ? ' in memory' : ''} ${Math.round(bytes / 2 ** 20)}`],
+  );
+  const marginal = memoryOf(robots + 1, cost, processes).whole - whole;
+  return `preflight: about ${mebibytes(whole)} of memory (${held.join(', ')}): a robot ${kibibytes(whole / Math.max(robots, 1))}, one more ${kibibytes(marginal)}`;
 }
 
 const FEWEST_CONNECTIONS = 256;

@@ -19,8 +19,17 @@ import { lockFolders } from './locks.ts';
 import type { RunOptions } from './options.ts';
 import { evaluatedThresholds, resultOf } from './outcome.ts';
 import { Outputs } from './outputs.ts';
-import { baseDirFor, capacityLine, machineLimits, preflight, robotCost, sensibleWorkers } from './preflight.ts';
+import {
+  baseDirFor,
+  capacityLine,
+  isInMemory,
+  machineLimits,
+  memoryLine,
+  preflight,
+  sensibleWorkers,
+} from './preflight.ts';
 import { createFolders, PreflightError, reachPlatform, serveMetrics } from './readiness.ts';
+import { robotCost } from './robot-cost.ts';
 import { claimShard, othersReady, StartTimeout } from './shard-start.ts';
 
 export type { RunOptions } from './options.ts';
@@ -122,15 +131,16 @@ async function openConsole(options: RunOptions): Promise<FleetConsole> {
 }
 
 /** Chooses the number of workers and the folder for the robots' files. Throws PreflightError when the machine is too small. */
-function checkMachine({ scenario, robots, shard, dir, workers: wanted, screen, force }: RunOptions) {
+function checkMachine({ scenario, robots, shard, dir, workers: wanted, platform, screen, force }: RunOptions) {
   const members = membersOf(robots, shard ?? { index: 1, count: 1 }).length;
   const cost = robotCost(scenario);
-  const base = baseDirFor(members * cost.diskBytes, dir);
+  const base = baseDirFor(members * cost.memoryDiskBytes, dir);
   const limits = machineLimits(base);
   // No worker without a robot.
   const workers = Math.min(wanted ?? sensibleWorkers(members, cost, limits), members);
-  const checked = preflight(members, workers, cost, limits);
-  screen.write(`${capacityLine(checked, workers, members)}\n`);
+  const processes = { workers, platform: platform === 'embedded', filesInMemory: isInMemory(base) };
+  const checked = preflight(members, processes, cost, limits);
+  screen.write(`${capacityLine(checked, workers, members)}\n${memoryLine(members, cost, processes)}\n`);
   if (checked.problems.length > 0 && force !== true)
     throw new PreflightError([...checked.problems, '--force starts anyway'].join('\n'));
   return { workers, dir: base };
