@@ -64,7 +64,7 @@ async function appending(): Promise<Figure[]> {
       const value = async () => values.push(await logs(`${directory}/logs${round}`));
       for (const measure of round % 2 === 0 ? [floor, value] : [value, floor]) await measure();
     }
-    const name = `durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
+    const name = `inner: durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
     return [ofFloor(name, median(values), median(floors), 0.9, 'events/s')];
   });
 }
@@ -122,7 +122,7 @@ async function opening(): Promise<Figure[]> {
     }
     const [value, floor] = [median(values), median(floors)];
     const ratio = value / floor;
-    const name = `opening a log of ${LOG_EVENTS.toLocaleString('en')} events`;
+    const name = `inner: opening a log of ${LOG_EVENTS.toLocaleString('en')} events`;
     return [{ name, value, floor, ratio, goal: '≤ 3 × floor', unit: 'ms', met: ratio <= 3 }];
   });
 }
@@ -170,9 +170,9 @@ async function idling(): Promise<Figure[]> {
   const [device, bare] = await inScratch(
     async (one) => [await cost('devices', one), await inScratch((other) => cost('sockets', other))] as const,
   );
-  const start = `start of ${DEVICES.toLocaleString('en')} devices`;
+  const start = `inner: start of ${DEVICES.toLocaleString('en')} devices`;
   return [
-    atMost('memory of an idle device', device.bytes, 16_384, 'bytes', bare.bytes),
+    atMost('inner: device alone, memory of an idle one', device.bytes, 16_384, 'bytes', bare.bytes),
     atMost(start, device.startMs, 3_000, 'ms', bare.startMs),
   ];
 }

@@ -11,20 +11,26 @@ const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
 interface FleetRun {
   robots: number;
-  /** Port of the platform's stand-in on 127.0.0.1. */
-  port: number;
+  /** Default: as many as the command chooses. */
+  workers?: number;
+  /** `embedded`, or a URL; none for robots without an uplink. */
+  platform?: string;
   /** A scenario in YAML. */
   scenario: string;
   /** Serves a page, whose address is given to this function. */
   onPage?(url: string): void;
 }
 
+/** Runs it against a stand-in for a platform, on this port of 127.0.0.1, with one worker. See `fleetCommand`. */
+export const runFleet = (dir: string, { port, ...run }: FleetRun & { port: number }): Promise<FleetResult> =>
+  fleetCommand(dir, { workers: 1, platform: `http://127.0.0.1:${port}/beta`, ...run });
+
 /** Resolves with the result that the command left in `dir`. Rejects with what the command said when it left none. */
-export async function runFleet(dir: string, { robots, port, scenario, onPage }: FleetRun): Promise<FleetResult> {
+export async function fleetCommand(dir: string, run: FleetRun): Promise<FleetResult> {
+  const { scenario, onPage, ...more } = run;
   const [file, out] = [join(dir, 'scenario.yaml'), join(dir, 'out')];
   writeFileSync(file, scenario);
-  const platform = `http://127.0.0.1:${port}/beta`;
-  const given = { robots, workers: 1, platform, 'api-key': 'bench', scenario: file, out, state: dir };
+  const given = { ...more, 'api-key': 'bench', scenario: file, out, state: dir };
   const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]);
   if (onPage !== undefined) words.push('--ui');
   const child = spawn(process.execPath, [MAIN, 'fleet', ...words], { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -36,7 +36,7 @@ export async function benchFleetInterrupt(count = 10_000): Promise<Figure[]> {
     const nothing = Object.values(left).every((number) => number === 0);
     return [
       {
-        name: `fleet: Ctrl-C with ${count.toLocaleString('en')} robots running, until all has ended`,
+        name: `muster fleet: Ctrl-C with ${count.toLocaleString('en')} robots running, until all has ended`,
         value: ms / 1000,
         goal: `≤ 5 s and nothing left (left of ${before.processes} processes ${left.processes}, of ${before.sockets} sockets ${left.sockets}, of ${before.folders} folders ${left.folders}; exit code ${exitCode})`,
         unit: 's',

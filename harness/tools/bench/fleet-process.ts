@@ -3,29 +3,20 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { Pool } from 'undici';
 import { random } from '../../../simulators/common/random.ts';
-import { RobotHost } from '../../../simulators/fleet/host/robot-host.ts';
 import { histogram, recordMs, type Summary, summary } from '../../../simulators/fleet/measure/metrics.ts';
 import { SaturationSampler } from '../../../simulators/fleet/measure/saturation.ts';
-import type { PlatformAddress } from '../../../simulators/fleet/platform/client.ts';
 import { WORKER_FLAGS } from '../../../simulators/fleet/processes/process-host.ts';
 import { baseDirFor } from '../../../simulators/fleet/run/preflight.ts';
-import { atRate, membersOf, ranks } from '../../../simulators/fleet/schedule/plan.ts';
+import { atRate, ranks } from '../../../simulators/fleet/schedule/plan.ts';
 import { monotonicMs, runSchedule } from '../../../simulators/fleet/schedule/scheduler.ts';
 import { KIB, settledMemory } from './figure.ts';
 
 interface Task {
-  /** Bare listening unix sockets: what a robot costs at the very least. Or whole robots. */
-  kind: 'sockets' | 'robots';
   count: number;
-  /** Given, each robot has a live uplink to it. */
-  platform?: PlatformAddress;
-  /** Where robots keep their keys. */
-  stateDir?: string;
 }
 
 export interface Measured {
@@ -37,7 +28,7 @@ export interface Measured {
 const WARM_UP = 500;
 const ROBOT_BYTES = 64 * KIB;
 
-/** Starts that many in a fresh process. */
+/** Bare listening unix sockets in a fresh process: what a robot costs at the very least. */
 export async function inProcess(task: Task): Promise<Measured> {
   const child = fork(import.meta.filename, ['start'], { execArgv: WORKER_FLAGS });
   try {
@@ -54,11 +45,9 @@ export async function inProcess(task: Task): Promise<Measured> {
 async function startMany(task: Task): Promise<Measured> {
   const place = mkdtempSync(join(baseDirFor(task.count * ROBOT_BYTES), 'muster-bench-'));
   process.on('disconnect', () => process.exit());
-  const start = (name: string, count: number): Promise<Started> =>
-    task.kind === 'sockets' ? sockets(place, name, count) : robots(place, name, count, task);
-  const warm = await start('w', WARM_UP);
+  const warm = await sockets(place, 'w', WARM_UP);
   const before = await settledMemory();
-  const measured = await start('m', task.count);
+  const measured = await sockets(place, 'm', task.count);
   const bytesEach = grown(before, await settledMemory()) / task.count;
   await Promise.all([warm.stop(), measured.stop()]);
   rmSync(place, { recursive: true, force: true });
@@ -94,47 +83,6 @@ async function sockets(place: string, name: string, count: number): Promise<Star
       for (const server of servers) server.close();
     },
   };
-}
-
-async function robots(
-  place: string,
-  name: string,
-  count: number,
-  { platform, stateDir = tmpdir() }: Task,
-): Promise<Started> {
-  const host = new RobotHost(
-    {
-      name,
-      members: membersOf(count, { index: 1, count: 1 }),
-      robots: count,
-      seed: 1,
-      scenario: {
-        name: 'bench',
-        phases: [{ do: 'ramp', over: '0s' }],
-        subscribers: 0,
-        uplink: platform === undefined ? 'none' : 'agent',
-      },
-      platform,
-      keyBits: 1024,
-      namePrefix: `bench-${name}`,
-      stateDir,
-      robotsDir: join(place, name, 'r'),
-      socketsDir: join(place, name, 's'),
-      retain: 200,
-      durability: 'os',
-      trace: false,
-      defects: {},
-    },
-    { onTick: () => {}, onKeys: () => {}, onViolation: () => {}, onDisturbance: () => {}, onStates: () => {} },
-  );
-  mkdirSync(join(place, name, 'r'), { recursive: true });
-  await host.prepare();
-  // Robots with an uplink come up at the pace of a platform on the same machine.
-  const over = platform === undefined ? '0s' : `${Math.ceil(count / 200)}s`;
-  const epoch = monotonicMs();
-  const { errors } = await host.runPhase({ index: 0, phase: { do: 'ramp', over }, epoch });
-  if (errors.length > 0) throw new Error(errors[0]);
-  return { ms: monotonicMs() - epoch, stop: () => host.stop('abandon') };
 }
 
 interface OpenLoop {

@@ -1,13 +1,14 @@
 /** `npm run bench`: every figure beside the floor that the same run measured. */
 import process from 'node:process';
-import { onlyOf, toolOptions } from '../options.ts';
+import { countOf, onlyOf, refuse, toolOptions } from '../options.ts';
 import type { Figure } from './figure.ts';
 
 interface Bench {
   summary: string;
   /** Minutes to half an hour, or most of the machine's memory: runs only when it is named. */
   long?: boolean;
-  run(): Promise<Figure[]>;
+  /** `robots`: instead of as many as the goals are for. */
+  run(robots?: number): Promise<Figure[]>;
 }
 
 const BENCHES: Record<string, Bench> = {
@@ -24,8 +25,12 @@ const BENCHES: Record<string, Bench> = {
     run: async () => (await import('./uplink.ts')).benchUplink(),
   },
   fleet: {
-    summary: 'start and memory of 10,000 robots, lateness of 20,000 requests per second',
-    run: async () => (await import('./fleet.ts')).benchFleet(),
+    summary: 'memory of all processes with 10,000 robots, idle and connected; their start: some minutes',
+    run: async (robots) => (await import('./fleet.ts')).benchFleet(robots),
+  },
+  start: {
+    summary: 'processor time until check device, simulate device and fleet do their work: half a minute',
+    run: async () => (await import('./start.ts')).benchStart(),
   },
   lateness: {
     summary: "muster fleet's own lateness beside that on the wire, up to 20,000 requests per second: two minutes",
@@ -33,7 +38,7 @@ const BENCHES: Record<string, Bench> = {
   },
   'fleet.rollout': {
     summary: 'a roll-out to 10,000 connected robots',
-    run: async () => (await import('./fleet.ts')).benchFleetRollout(),
+    run: async (robots) => (await import('./fleet.ts')).benchFleetRollout(robots),
   },
   console: {
     summary: 'the page and the report of 10,000 robots in a browser, and what the page costs a fleet: four minutes',
@@ -52,7 +57,7 @@ const BENCHES: Record<string, Bench> = {
   'fleet.many': {
     summary: '100,000 idle robots: some minutes and several GB',
     long: true,
-    run: async () => (await import('./fleet.ts')).benchFleetMany(),
+    run: async (robots) => (await import('./fleet.ts')).benchFleetMany(robots),
   },
   'fleet.soak': {
     summary: 'growth of memory under everyday load: half an hour',
@@ -61,14 +66,23 @@ const BENCHES: Record<string, Bench> = {
   },
 };
 
+/** Those that take a number of robots. */
+const SIZED = ['fleet', 'fleet.rollout', 'fleet.many'];
 const HELP = `npm run bench -- [options]
   --only NAME,NAME…   these; without it all but those marked *, which take long
+  --robots N          instead of 10,000 (100,000 of fleet.many): of ${SIZED.join(', ')}
+
+A figure whose name begins with \`muster\` is of the command as it is shipped, with all its processes. One that begins with \`inner\` calls
+functions, of a part that no command shows alone.
 
 ${Object.entries(BENCHES)
   .map(([name, { summary, long }]) => `  ${(name + (long ? ' *' : '')).padEnd(18)}  ${summary}\n`)
   .join('')}`;
-const values = toolOptions(HELP, { only: { type: 'string' } });
+const values = toolOptions(HELP, { only: { type: 'string' }, robots: { type: 'string' } });
+const robots = values.robots === undefined ? undefined : countOf('robots', values.robots, HELP);
 const only = onlyOf(values.only, Object.keys(BENCHES), HELP);
+if (robots !== undefined && (only ?? []).every((name) => !SIZED.includes(name)))
+  refuse(`--robots: needs --only with one of ${SIZED.join(', ')}`, HELP);
 const wanted = Object.entries(BENCHES).filter(([name, { long }]) => only?.includes(name) ?? !long);
 const number = (value: number | undefined): string =>
   value === undefined ? '–' : value >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
@@ -79,7 +93,7 @@ const row = (cells: string[]): string =>
     .join(' ')}  ${cells.slice(4).join('  ')}\n`;
 process.stdout.write(row(['figure', 'measured', 'floor', 'ratio', 'unit, goal']));
 for (const [, bench] of wanted) {
-  for (const figure of await bench.run()) {
+  for (const figure of await bench.run(robots)) {
     process.stdout.write(
       row([
         figure.name,

@@ -68,7 +68,7 @@ async function uplinkMemory(): Promise<Figure> {
   const uplinks = await robots.ask({ kind: 'uplinks', count: UPLINKS, url, mqttUrl, tokens });
   const { port = 0 } = await echo.ask({ kind: 'echo' });
   const sockets = await bare.ask({ kind: 'sockets', count: UPLINKS, port });
-  const name = `uplink: memory of a live MQTT uplink, ${UPLINKS.toLocaleString('en')} in a process`;
+  const name = `inner: uplink alone, memory of a live one, ${UPLINKS.toLocaleString('en')} in a process`;
   return atMost(name, (uplinks.bytes ?? 0) / KIB, 24, 'KiB', (sockets.bytes ?? 0) / KIB);
 }
 
@@ -77,10 +77,10 @@ async function brokerFigures(): Promise<Figure[]> {
   const floor = await platformEnd('echo', 'sockets');
   const count = CONNECTIONS.toLocaleString('en');
   return [
-    atMost(`broker: ${count} robots connect and subscribe`, broker.connectS, 15, 's', floor.connectS),
-    atMost(`broker: memory of a connected robot, ${count} connected`, broker.kib, 40, 'KiB', floor.kib),
+    atMost(`inner: broker alone, ${count} robots connect and subscribe`, broker.connectS, 15, 's', floor.connectS),
+    atMost(`inner: broker alone, memory of a connected robot, ${count} connected`, broker.kib, 40, 'KiB', floor.kib),
     {
-      name: `broker: pings there and back, ${PINGS_AT_ONCE} at a time`,
+      name: `inner: broker alone, pings there and back, ${PINGS_AT_ONCE} at a time`,
       value: broker.pingsPerSecond,
       floor: floor.pingsPerSecond,
       ratio: broker.pingsPerSecond / floor.pingsPerSecond,

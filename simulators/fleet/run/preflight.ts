@@ -69,6 +69,8 @@ const DESCRIPTORS_PER_WORKER = 400;
 const CONTAINER = 'this container (cgroup)';
 /** Robots that keep one core busy with pings and roll-outs at everyday rates. */
 const ROBOTS_PER_CORE = 2000;
+/** Robots without an uplink, which do nothing by themselves. */
+const IDLE_PER_CORE = 10_000;
 
 /** Free resources here, of the machine or of this container. `dir`: where robots keep their files. */
 export function machineLimits(dir: string, container = memoryLimit(), processors = cpuLimit()): Limits {
@@ -145,7 +147,12 @@ const descriptorsHold = (cost: RobotCost, limits: Limits): number =>
   Math.max(0, (limits.descriptors * USABLE - DESCRIPTORS_PER_WORKER) / cost.descriptors);
 
 /** Enough processes for the descriptors, and up to one per core when there are robots for it. */
-export function sensibleWorkers(robots: number, cost: RobotCost, limits: Limits, perCore = ROBOTS_PER_CORE): number {
+export function sensibleWorkers(
+  robots: number,
+  cost: RobotCost,
+  limits: Limits,
+  perCore = cost.platformBytes > 0 ? ROBOTS_PER_CORE : IDLE_PER_CORE,
+): number {
   const needed = limits.descriptors === 0 ? 1 : Math.ceil(robots / Math.max(descriptorsHold(cost, limits), 1));
   return Math.max(1, needed, Math.min(limits.cores, Math.ceil(robots / perCore)));
 }

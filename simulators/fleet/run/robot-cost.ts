@@ -27,9 +27,9 @@ const BLOCK_BYTES = 4096;
 
 const KIB = 1024;
 const MIB = 2 ** 20;
-/** Growth of PSS by one robot: `costs` of runs with 2,500 and 10,000. */
+/** Growth of PSS by one robot: `costs` of runs with 500 to 10,000. */
 const IDLE_BYTES = 7 * KIB;
-const UPLINK_BYTES = 12 * KIB;
+const UPLINK_BYTES = 20 * KIB;
 const SUBSCRIBER_BYTES = 22 * KIB;
 const FILE_BYTES = 28 * KIB;
 /** At the platform, of a robot that is enrolled and connected. */
@@ -38,7 +38,7 @@ const ENROLLED_BYTES = 28 * KIB;
 const ROLLOUT_BYTES = 36 * KIB;
 const DEPLOYED_BYTES = 40 * KIB;
 /** Of processes without a robot. */
-const PARENT_BYTES = 115 * MIB;
+const PARENT_BYTES = 92 * MIB;
 const WORKER_BYTES = 86 * MIB;
 const WORKER_UPLINK_BYTES = 14 * MIB;
 const PLATFORM_BYTES = 115 * MIB;
