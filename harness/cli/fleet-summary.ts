@@ -21,7 +21,7 @@ import { hanging, type Paint, painter, printable, printableValue, wrap } from '.
 import { EXIT } from '../common/usage.ts';
 
 const NAME = 28;
-const CELL = 10;
+const CELL = 11;
 const COLUMNS = 100;
 /** Named one by one; the report has the rest. */
 const LISTED = 10;

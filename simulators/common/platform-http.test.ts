@@ -19,6 +19,7 @@ const answerShape = shape('Answer', Type.Object({ ok: Type.Boolean() }));
 async function setUp(handlers: ((request: IncomingMessage, response: ServerResponse) => void)[], retries = true) {
   const requests: string[] = [];
   let waits = 0;
+  let crowded = 0;
   const received = new EventEmitter();
   const server = createServer((request, response) => {
     const handler = handlers[Math.min(requests.length, handlers.length - 1)];
@@ -33,6 +34,10 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
   };
   const http = new PlatformHttp({
     baseUrl: new URL(`http://127.0.0.1:${port}/base/`),
+    connections: 2,
+    onCrowded: () => {
+      crowded += 1;
+    },
     ...(retries && { beforeRetry }),
   });
   const abort = new AbortController();
@@ -42,6 +47,7 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
     /** Resolves with the next request. */
     received: () => once(received, 'request'),
     waits: () => waits,
+    crowded: () => crowded,
     abort,
     get,
     [Symbol.asyncDispose]: async () => {
@@ -100,6 +106,14 @@ describe('a request to the platform', () => {
   it.each(['', 'nonsense', '{"ok":"yes"}', '[]'])('fails when it is answered with %j', async (body) => {
     await using http = await setUp([answer(200, body)]);
     await expect(http.get()).rejects.toBeInstanceOf(ProtocolError);
+  });
+
+  it('waits, and says so, when all connections are in use', async () => {
+    await using http = await setUp([answer(200, '{"ok":true}')]);
+    await Promise.all([http.get(), http.get()]);
+    expect(http.crowded()).toBe(0);
+    await Promise.all([http.get(), http.get(), http.get()]);
+    expect(http.crowded()).toBe(1);
   });
 
   it('ends with its signal while it waits for an answer', async () => {

@@ -77,6 +77,8 @@ export interface PlatformHttpOptions {
   connections?: number | undefined;
   /** Milliseconds without a byte of the answer after which a request fails. Default 30 000. */
   timeoutMs?: number;
+  /** Called when a request has to wait for one of the connections. */
+  onCrowded?: (() => void) | undefined;
   /** Sends the requests, instead of connections of its own. */
   sender?: Sender;
   /** Waits before a request that met a network error is sent again, up to three times. Default: requests are sent once. */
@@ -87,6 +89,9 @@ export interface PlatformHttpOptions {
 export class PlatformHttp {
   readonly #sender: Sender;
   readonly #prefix: string;
+  readonly #connections: number;
+  readonly #onCrowded: PlatformHttpOptions['onCrowded'];
+  #underWay = 0;
   readonly #beforeRetry: PlatformHttpOptions['beforeRetry'];
 
   constructor({
@@ -94,9 +99,12 @@ export class PlatformHttp {
     ca,
     connections = 32,
     timeoutMs = DEFAULT_TIMEOUT_MS,
+    onCrowded,
     sender,
     beforeRetry,
   }: PlatformHttpOptions) {
+    this.#connections = connections;
+    this.#onCrowded = onCrowded;
     this.#sender = sender ?? pooled(baseUrl.origin, { ca, connections, timeoutMs });
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
     this.#beforeRetry = beforeRetry;
@@ -141,6 +149,8 @@ export class PlatformHttp {
     signal?.throwIfAborted();
     const headers = typeof given === 'function' ? await given() : given;
     let answer: Answer;
+    if (this.#underWay >= this.#connections) this.#onCrowded?.();
+    this.#underWay += 1;
     try {
       answer = await exchange(this.#sender, {
         method,
@@ -154,6 +164,8 @@ export class PlatformHttp {
     } catch (error) {
       signal?.throwIfAborted();
       throw new NetworkError(`${method} ${path}: ${networkErrorMessage(error as Error)}`, { cause: error });
+    } finally {
+      this.#underWay -= 1;
     }
     const { status, bytes } = answer;
     if (status >= 200 && status < 300) return bytes;

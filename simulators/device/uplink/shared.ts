@@ -22,6 +22,8 @@ export interface CommonOptions {
   random?: Random;
   /** Called when a request met a network error and will be sent again. */
   onRetry?: (error: NetworkError) => void;
+  /** Called when a request waits because all connections are in use. */
+  onCrowded?: () => void;
   log?: UplinkLogger;
 }
 
@@ -38,7 +40,7 @@ export interface Shared {
 
 /** What the robots with these options share; connections are opened with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
-  const { ca, connections, log, onRetry } = options;
+  const { ca, connections, log, onCrowded, onRetry } = options;
   const time = options.time ?? (options.clock ? timeOf(options.clock) : systemTime);
   const randomness = options.random ?? random('uplink');
   const beforeRetry = (signal: AbortSignal | undefined, error: NetworkError) => {
@@ -52,7 +54,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
     random: randomness,
     log,
     get http() {
-      http ??= new PlatformHttp({ baseUrl, ca, connections, beforeRetry });
+      http ??= new PlatformHttp({ baseUrl, ca, connections, onCrowded, beforeRetry });
       return http;
     },
     acquire: () => {

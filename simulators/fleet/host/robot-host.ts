@@ -107,7 +107,10 @@ export class RobotHost implements Host {
     if (this.#actions !== undefined) return this.#actions;
     this.#defects = await defectsOf(this.#config);
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
-    this.#uplinks = fleetUplinks(this.#config, this.#client, (error) => this.#disturbance('request.retries', error));
+    this.#uplinks = fleetUplinks(this.#config, this.#client, {
+      onRetry: (error) => this.#disturbance('request.retries', error),
+      onCrowded: () => this.#metrics.current.count('uplink.crowded'),
+    });
     this.#actions = new Actions({
       config: this.#config,
       client: this.#client,

@@ -40,6 +40,7 @@ export const COUNTERS = [
   'http.crowded',
   'list.errors',
   'sync.errors',
+  'uplink.crowded',
   'uplink.lost',
   'connect.errors',
   'request.retries',

@@ -13,7 +13,8 @@ import type { Scenario } from '../scenario/scenario.ts';
 /** Provisioning tokens live five minutes. */
 const RENEW_MS = 120_000;
 const DEFAULT_POLL_MS = 10_000;
-const CONNECTIONS = 64;
+/** HTTP connections that the robots of a worker share. */
+export const UPLINK_CONNECTIONS = 64;
 
 export interface UplinkSettings {
   /** `undefined`: robots without an uplink. */
@@ -29,17 +30,23 @@ export interface FleetUplinks {
   needKeys: boolean;
 }
 
-/** `onRetry`: a request of a robot met a network error and will be sent again. */
+interface UplinkEvents {
+  /** A request of a robot met a network error and will be sent again. */
+  onRetry?(error: Error): void;
+  /** A request of a robot waits, because the robots of this process have all their connections in use. */
+  onCrowded?(): void;
+}
+
 export function fleetUplinks(
   settings: UplinkSettings,
   client: PlatformClient | undefined,
-  onRetry: (error: Error) => void = () => {},
+  events: UplinkEvents = {},
 ): FleetUplinks {
   const { platform, scenario, seed, keyBits } = settings;
   const kind = scenario.uplink ?? 'agent';
   if (platform === undefined || client === undefined || kind === 'none') return { make: undefined, needKeys: false };
   const names = { dialect: platform.dialect ?? 'spec' };
-  const shared = { random: random(`${seed}/uplink`), ...names, connections: CONNECTIONS, onRetry };
+  const shared = { random: random(`${seed}/uplink`), ...names, connections: UPLINK_CONNECTIONS, ...events };
   if (kind === 'polling') {
     const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
     const polling = createUplink({ ...shared, kind, platform: platform.url, apiKey: platform.apiKey, intervalMs });

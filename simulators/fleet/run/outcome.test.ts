@@ -74,6 +74,16 @@ it('says why a robot stayed away, and notes other failures', () => {
   });
 });
 
+it('notes that robots waited for each other', () => {
+  const record = recordWith({ trouble: false });
+  const fleet = { robots: 500, layout: { robotName: String }, record };
+  const run = { startedAt: '2026-01-01T00:00:00Z', workers: 1, interrupted: false, notes: [] };
+  const notesWith = (counters: Record<string, number>): string[] =>
+    resultOf(options, fleet, { ...record.measured(), counters }, run).notes;
+  expect(notesWith({})).toEqual([]);
+  expect(notesWith({ 'uplink.crowded': 3 })).toEqual([expect.stringContaining('uplink.crowded')]);
+});
+
 it('says what kept robots away until an interrupt', () => {
   expect(resultFrom(recordWith({ trouble: true }), true).incomplete_reasons).toEqual([
     'the run was interrupted',

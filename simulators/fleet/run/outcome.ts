@@ -2,6 +2,7 @@
 import type { RunCosts } from '../result/costs.ts';
 import { type FleetResult, outcomeOf } from '../result/result.ts';
 import { evaluate, parseThreshold, percentilesOf, type ThresholdResult } from '../result/thresholds.ts';
+import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetRecord, Measured } from './fleet-record.ts';
 import type { RunOptions } from './options.ts';
@@ -85,7 +86,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     notes: [
       ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
       ...byHandNotes(record),
-      ...notesOn(options, fleet),
+      ...notesOn(options, fleet, counters),
       ...run.notes,
     ],
   };
@@ -120,8 +121,17 @@ function byHandNotes({ byHand, pauses, elapsedMs }: FleetRecord): string[] {
   ];
 }
 
-function notesOn({ platform, scenario, keyBits, defects = {} }: ToldOptions, { layout }: FleetFacts): string[] {
+function notesOn(
+  { platform, scenario, keyBits, defects = {} }: ToldOptions,
+  { layout }: FleetFacts,
+  counters: Measured['counters'],
+): string[] {
   const notes: string[] = [];
+  if ((counters['uplink.crowded'] ?? 0) > 0) {
+    notes.push(
+      `Requests of robots waited for one of the ${UPLINK_CONNECTIONS} connections that the robots of a worker share (counter uplink.crowded), and the sync times include that; use more --workers, or --shard.`,
+    );
+  }
   if (platform === 'embedded') {
     notes.push(
       "The platform is Muster's own and runs on the same machine: latencies include its share of the machine.",
