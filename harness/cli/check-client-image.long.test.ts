@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } fro
 import { importTree, nodeTree } from '../../fixtures/container/build.ts';
 import { eventually } from '../../simulators/common/testing/eventually.ts';
 import type { Report } from '../runner/types.ts';
+import { findClientImage } from '../targets/client/client-container.ts';
 import { muster, Running } from './testing/muster.ts';
 
 // Where every layer is copied, a container takes its time.
@@ -78,6 +79,18 @@ test('an interrupt leaves no container', async (context) => {
   const { code, stdout, stderr } = await run.ended;
   expect(stdout).toContain('INTERRUPTED');
   expect(code, stdout + stderr).toBe(2);
+  expect(containersOf(IMAGES.reference)).toBe('');
+});
+
+test('a container that is removed before it runs leaves no connection to Docker, which would keep the command alive', async (context) => {
+  needsDocker(context);
+  const image = await findClientImage(IMAGES.reference, () => {});
+  const pipes = (): number => process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length;
+  const before = pipes();
+  const ears = { line: () => {}, ended: () => {} };
+  const runs = Array.from({ length: 8 }, () => image.start({ variables: {}, folder: undefined }, ears));
+  await Promise.all(runs.map((run) => run.stop()));
+  await eventually(() => expect(pipes()).toBeLessThanOrEqual(before));
   expect(containersOf(IMAGES.reference)).toBe('');
 });
 

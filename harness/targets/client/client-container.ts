@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { Writable } from 'node:stream';
+import { type Duplex, Writable } from 'node:stream';
 import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/runtime.ts';
 import { OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientEars, ClientRun, ClientSituation } from '../opened.ts';
@@ -77,15 +77,18 @@ interface Plan {
 class ContainerRun implements ClientRun {
   readonly #stderr = new OutputTail();
   readonly #created: Promise<DockerContainer>;
+  readonly #started: Promise<{ container: DockerContainer; read: Promise<unknown> }>;
   readonly #over: Promise<void>;
   #how: string | undefined;
   #code: number | undefined;
   #stopping: Promise<void> | undefined;
+  #output: Duplex | undefined;
 
   constructor(plan: Plan, { line, ended }: ClientEars) {
     const lines = new Lines(line);
     this.#created = create(plan);
-    this.#over = this.#run(lines)
+    this.#started = this.#start(lines);
+    this.#over = this.#run()
       .catch((error: unknown) => {
         this.#how = `could not be started (${reasonOf(error)})`;
       })
@@ -114,17 +117,24 @@ class ContainerRun implements ClientRun {
     return this.#stopping;
   }
 
-  async #run(lines: Lines): Promise<void> {
+  async #start(lines: Lines): Promise<{ container: DockerContainer; read: Promise<unknown> }> {
     const container = await this.#created;
     // From before its start, so that nothing is missed; and never kept by Docker.
-    const output = await container.attach({ stream: true, stdout: true, stderr: true });
+    const output = (await container.attach({ stream: true, stdout: true, stderr: true })) as Duplex;
+    this.#output = output;
     const read = once(output, 'close').catch(() => {});
     container.modem.demuxStream(
       output,
       sink((piece) => lines.add(piece)),
       sink((piece) => this.#stderr.add(piece)),
     );
-    await container.start();
+    if (this.#stopping === undefined) await container.start();
+    return { container, read };
+  }
+
+  async #run(): Promise<void> {
+    const { container, read } = await this.#started;
+    if (this.#stopping !== undefined) return;
     const { StatusCode: code } = (await container.wait()) as { StatusCode: number };
     await read;
     this.#code = code;
@@ -132,8 +142,12 @@ class ContainerRun implements ClientRun {
   }
 
   async #stop(): Promise<void> {
+    // What is removed while Docker starts it may go on, as a container that nobody can remove.
+    await Promise.allSettled([this.#started]);
     // One that could not be created, or is gone, needs no removal.
     await this.#created.then((container) => container.remove({ force: true, v: true })).catch(() => {});
+    // Docker never ends that of a container which never ran, and it would keep this process alive.
+    this.#output?.destroy();
     await this.#over;
   }
 }

@@ -1,4 +1,5 @@
 /** From options to a client that can be checked: what it says of itself, and how it is started once a situation. */
+import { unlessAborted } from '../../client/pending.ts';
 import { UsageError } from '../../common/usage.ts';
 import { CLIENT_JOBS, CLIENT_PLACES, DEVICE_JOBS } from '../../contract/client.ts';
 import type { ClientDescription } from '../../contract/client-lines.ts';
@@ -99,7 +100,13 @@ function refuseNone({ command, image }: ClientTargetOptions): void {
   );
 }
 
-async function wayOf({ command = '', image, env: given = process.env, notify }: ClientTargetOptions): Promise<Way> {
+async function wayOf({
+  command = '',
+  image,
+  env: given = process.env,
+  notify,
+  signal,
+}: ClientTargetOptions): Promise<Way> {
   if (image === undefined) {
     const env = cleaned(given);
     return {
@@ -110,7 +117,8 @@ async function wayOf({ command = '', image, env: given = process.env, notify }: 
   }
   const named = { kind: 'image', label: image, address: image } as const;
   try {
-    const found = await findClientImage(image, notify ?? (() => {}));
+    const finding = findClientImage(image, notify ?? (() => {}));
+    const found = await (signal === undefined ? finding : unlessAborted(finding, signal));
     const direct = withoutProxy(given);
     return {
       ...named,
