@@ -17,7 +17,8 @@ let begun: Promise<void> | undefined;
 const stopped = Promise.withResolvers<void>();
 
 const reply = (message: Reply): void => {
-  if (process.connected) process.send?.(message);
+  // The supervisor may end at this moment: then nobody needs it.
+  if (process.connected) process.send?.(message, () => {});
 };
 
 process.once('message', (settings: ProcessSettings) => {
