@@ -9,12 +9,11 @@ import { createUplink, type UplinkFactory, type UplinkIdentity } from '../../dev
 import type { SyncEvents } from '../../device/uplink/scheduler.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Scenario } from '../scenario/scenario.ts';
+import { UPLINK_CONNECTIONS } from './shared-connections.ts';
 
 /** Provisioning tokens live five minutes. */
 const RENEW_MS = 120_000;
 const DEFAULT_POLL_MS = 10_000;
-/** HTTP connections that the robots of a worker share. */
-export const UPLINK_CONNECTIONS = 64;
 
 export interface UplinkSettings {
   /** `undefined`: robots without an uplink. */

@@ -2,7 +2,7 @@
 import type { RunCosts } from '../result/costs.ts';
 import { type FleetResult, outcomeOf } from '../result/result.ts';
 import { evaluate, parseThreshold, percentilesOf, type ThresholdResult } from '../result/thresholds.ts';
-import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
+import { UPLINK_CONNECTIONS } from '../robot/shared-connections.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetRecord, Measured } from './fleet-record.ts';
 import type { RunOptions } from './options.ts';
