@@ -141,6 +141,28 @@ describe('merging shards', () => {
   });
 });
 
+it('puts the seconds of shards side by side from the moment at which they began together', () => {
+  const tick = (second: number, online: number) => ({
+    ...{ at_ms: 1000 * second, phase: online === 0 ? 'ready' : 'hold', robots: { online } },
+    ...{ rates: {}, p50: {}, p99: {}, cpu: 0, rss_bytes: 0, loop_max_ms: 0 },
+  });
+  const early = [tick(1, 0), tick(2, 0), tick(3, 0), tick(4, 5), tick(5, 5)];
+  const late = [tick(1, 0), tick(2, 5), tick(3, 5), tick(4, 5)];
+  const merged = mergeResults([
+    shard(1, 3, [], { series: late, phases_begin_ms: 1400 }),
+    shard(2, 3, [], { series: early, phases_begin_ms: 3400 }),
+    shard(3, 3, [], { series: [tick(1, 0)] }),
+  ]);
+  expect(merged.series.map(({ at_ms, robots }) => [at_ms, robots['online']])).toEqual([
+    [1000, 0],
+    [2000, 0],
+    [3000, 0],
+    [4000, 10],
+    [5000, 10],
+    [6000, 5],
+  ]);
+});
+
 describe('shards of one run', () => {
   const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
 

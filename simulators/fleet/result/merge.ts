@@ -67,6 +67,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     ...decisive,
     outcome: outcomeOf(decisive),
     started_at: results.map((result) => result.started_at).sort()[0] ?? first.result.started_at,
+    ...begunMs(results),
     duration_ms: Math.max(...results.map((result) => result.duration_ms)),
     measured_seconds: measuredSeconds,
     robots,
@@ -155,11 +156,31 @@ function apart(parts: readonly Part[]): string[] {
   return [`${name(last)} began ${Math.round(seconds)} s after ${name(first)}, so they did not run as one fleet`];
 }
 
-/** Joins the seconds of all shards. Percentiles cannot be added, so the worst shard's percentile counts. */
+/** When the phases begin on the common time axis: as late as in the shard that waited longest. */
+function begunMs(results: readonly FleetResult[]): Pick<FleetResult, 'phases_begin_ms'> {
+  const begun = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
+  return begun.length === 0 ? {} : { phases_begin_ms: Math.max(...begun) };
+}
+
+/**
+ * Joins the seconds of all shards, side by side from the moment at which they began together: some had come up, and waited, long before
+ * others. Percentiles cannot be added, so the worst shard's percentile counts.
+ */
 function mergeSeries(results: readonly FleetResult[]): Tick[] {
-  const longest = Math.max(...results.map((result) => result.series.length));
+  const begun = begunMs(results).phases_begin_ms !== undefined;
+  const parts = results.map(({ series, phases_begin_ms: beginMs }) => {
+    const ended = begun ? (series.at(-1)?.at_ms ?? 0) + 1 : 0;
+    const fromMs = beginMs ?? ended;
+    return { series, fromMs, before: series.filter(({ at_ms: at }) => at < fromMs).length };
+  });
+  const before = Math.max(...parts.map((part) => part.before));
+  const { phases_begin_ms: fromMs = 0 } = begunMs(results);
+  const longest = Math.max(...parts.map((part) => before - part.before + part.series.length));
   return Array.from({ length: longest }, (_, second) => {
-    const ticks = results.map((result) => result.series[second]).filter((found) => found !== undefined);
+    const ticks = parts.flatMap((part) => {
+      const tick = part.series[second - before + part.before];
+      return tick === undefined ? [] : [{ ...tick, at_ms: tick.at_ms - part.fromMs + fromMs }];
+    });
     const [head] = ticks;
     if (head === undefined) throw new MergeError('a series has a gap');
     return {

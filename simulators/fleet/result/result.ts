@@ -87,6 +87,9 @@ export const fleetResult = shape(
     phases_at: Type.Optional(
       Type.String({ format: 'date-time', description: 'When the first phase began, by the clock of its machine' }),
     ),
+    phases_begin_ms: Type.Optional(
+      Type.Number({ description: 'The same moment on the time axis of `series`, milliseconds from its start' }),
+    ),
     duration_ms: Type.Number(),
     measured_seconds: Type.Number(),
     robots: Type.Integer({ description: 'Robots in this result' }),

@@ -63,6 +63,8 @@ export class FleetRecord {
   phase: string = STARTING;
   /** When the first phase began, ISO 8601. */
   phasesAt: string | undefined;
+  /** The same moment, in milliseconds since the start of the fleet. */
+  phasesBeginMs: number | undefined;
   readonly #disturbances = new Map<DisturbanceKind, string>();
   readonly #began = monotonicMs();
   #interrupted = false;

@@ -56,6 +56,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     ...(options.identity !== undefined && { run_id: options.identity.runId }),
     ...(options.identity?.jobId !== undefined && { job_id: options.identity.jobId }),
     ...(record.phasesAt !== undefined && { phases_at: record.phasesAt }),
+    ...(record.phasesBeginMs !== undefined && { phases_begin_ms: Math.round(record.phasesBeginMs) }),
     duration_ms: Math.round(record.elapsedMs),
     robots,
     fleet_robots: Math.max(options.robots, robots),

@@ -221,6 +221,7 @@ async function beginTogether(
     await othersReady(out, shard, identity, signal);
   }
   record.phasesAt = new Date().toISOString();
+  record.phasesBeginMs = record.elapsedMs;
 }
 
 /** What a platform, a lost worker or a missing shard does ends a run, with a result that says so. Throws any other error. */
