@@ -57,18 +57,24 @@ async function run(dir: string, rate: number, stalls: boolean): Promise<Seen> {
   try {
     const [{ port }] = (await once(server, 'message')) as [{ port: number }];
     const result = await fleet(dir, rate, port);
-    const arrivals = (await arrivalsOf(server)).slice(warmUp);
-    const slot = 1000 / rate;
-    const early = arrivals.reduce((least, at, number) => Math.min(least, at - number * slot), Number.POSITIVE_INFINITY);
-    // The first that was due arrived when the phase began: no clock is shared, so the promptest request counts as on time.
-    const wire = arrivals.map((at, number) => at - number * slot - early).sort((a, b) => a - b);
-    return { result, wire };
+    return { result, wire: latenessOf((await arrivalsOf(server)).slice(warmUp), rate) };
   } finally {
     server.kill();
   }
 }
 
-async function arrivalsOf(server: ChildProcess): Promise<number[]> {
+/**
+ * Milliseconds from due to arrived, ascending, of arrivals that were due at an even rate. No clock is shared with who sent them, so the
+ * promptest counts as on time.
+ */
+export function latenessOf(arrivals: readonly number[], rate: number): number[] {
+  const slot = 1000 / rate;
+  const early = arrivals.reduce((least, at, number) => Math.min(least, at - number * slot), Number.POSITIVE_INFINITY);
+  return arrivals.map((at, number) => at - number * slot - early).sort((a, b) => a - b);
+}
+
+/** What a server of this bench has recorded, in order. */
+export async function arrivalsOf(server: ChildProcess): Promise<number[]> {
   server.send('arrivals');
   const [{ arrivals }] = (await once(server, 'message')) as [{ arrivals: number[] }];
   return arrivals;

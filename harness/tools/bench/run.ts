@@ -44,6 +44,11 @@ const BENCHES: Record<string, Bench> = {
     summary: 'the page and the report of 10,000 robots in a browser, and what the page costs a fleet: four minutes',
     run: async () => (await import('./console.ts')).benchConsole(),
   },
+  peers: {
+    summary: 'muster fleet beside k6 and bare loops in Go and Node (Go builds the first two): six minutes',
+    long: true,
+    run: async () => (await import('./peers/peers.ts')).benchPeers(),
+  },
   storm: {
     summary: 'a reconnect storm of 5,000 robots beside its simulation: some minutes',
     long: true,
