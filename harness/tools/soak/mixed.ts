@@ -20,7 +20,7 @@ const HELP = `npm run soak -- [mixed] [options]
 
 Memory, descriptors, timers and disk use are sampled. After a third of the time as warm-up, a series grows when the 95 % interval of its
 Theil-Sen slope (over medians of 20 blocks) lies above 0 and the gain is more than noise (10 %, and 5 MiB or 4 descriptors; 3 % and
-1 MiB of what a full collection leaves of the heap). RSS and PSS come in steps, so they must grow in each half of the time as well.
+1 MiB of what a full collection leaves of the heap), and its least value has risen too. RSS and PSS come in steps, so they must grow in each half of the time as well.
 A wait that was too long is told and counted; it fails the run only when a server still does not answer once the load has ended.
 `;
 const PROBE = fileURLToPath(new URL('probe.ts', import.meta.url));

@@ -19,7 +19,16 @@ it('finds a leak in noise, with its rate', () => {
   expect(slope?.high).toBeGreaterThan(1);
 });
 
+/** What a server holds that is filled and emptied again every minute, with more each time. */
+const full = (minute: number): number => (minute % 1) * minute;
+
+it('finds a leak below what comes and goes', () => {
+  const leak = series((minute, noise) => 100 + minute + full(minute) + noise);
+  expect(slopeOf(leak, NOISE)?.grows).toBe(true);
+});
+
 it.each([
+  ['what comes and goes', series((minute, noise) => 100 + full(minute) + noise)],
   ['noise', series((_, noise) => 100 + 30 * noise)],
   ['a sawtooth', series((minute, noise) => 100 + 20 * (minute % 1) + noise)],
   ['a warm-up', series((minute, noise) => 100 + 5 * Math.min(minute, 9) + noise)],

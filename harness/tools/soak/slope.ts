@@ -2,7 +2,8 @@
  * Whether a series grows. The part after the warm-up is cut into blocks, and each stands for itself with its median, because samples
  * next to each other are alike. The slope is Theil and Sen's median of all slopes between two blocks, with the interval of 95 % after
  * Kendall. A series grows when the whole interval lies above 0 and the gain over the measured time is more than noise. One that a
- * process takes in steps (pages that it keeps once it needed them) grows when each half of the measured time says so as well.
+ * process takes in steps (pages that it keeps once it needed them) grows when each half of the measured time says so as well. What
+ * falls back to where it was has not grown, however often it is full: the least of the last third must lie above that of the first.
  */
 
 /** One sample: seconds since the start, and the value. */
@@ -45,12 +46,20 @@ export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undef
   const gain = (all.perMinute * ((points.at(-1)?.[0] ?? 0) - (points[0]?.[0] ?? 0))) / 60;
   const half = Math.ceil(measured.length / 2);
   const halves = noise.steps === true ? [measured.slice(0, half), measured.slice(half)] : [];
+  const tooMuch = Math.max(noise.least, noise.share * middle);
+  const third = Math.ceil(measured.length / 3);
+  const risen = least(measured.slice(-third)) - least(measured.slice(0, third));
   const grows =
     all.low > 0 &&
-    gain > Math.max(noise.least, noise.share * middle) &&
+    gain > tooMuch &&
+    // Of a steady growth, two thirds of the gain lie between the two.
+    risen > tooMuch / 2 &&
     halves.every((part) => trend(blocks(part)).low > 0);
   return { ...all, median: middle, grows };
 }
+
+const least = (samples: readonly Sample[]): number =>
+  samples.reduce((lowest, [, value]) => Math.min(lowest, value), Number.POSITIVE_INFINITY);
 
 /** The slope of some points in units a minute, with its interval. */
 function trend(points: readonly Sample[]): Pick<Slope, 'perMinute' | 'low' | 'high'> {
