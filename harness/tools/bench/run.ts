@@ -90,7 +90,11 @@ if (robots !== undefined && (only ?? []).every((name) => !SIZED.includes(name)))
   refuse(`--robots: needs --only with one of ${SIZED.join(', ')}`, HELP);
 const wanted = Object.entries(BENCHES).filter(([name, { long }]) => only?.includes(name) ?? !long);
 const number = (value: number | undefined): string =>
-  value === undefined ? '–' : value >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
+  value === undefined || Number.isNaN(value)
+    ? '–'
+    : value >= 1000
+      ? Math.round(value).toLocaleString('en')
+      : value.toPrecision(3);
 const row = (cells: string[]): string =>
   `${cells[0]?.padEnd(58)} ${cells
     .slice(1, 4)
