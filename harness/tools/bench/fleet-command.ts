@@ -7,7 +7,12 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 
-const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+/** The command as it is shipped, to be run with this Node. */
+export const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+
+/** Options as words of a command line. */
+export const wordsOf = (options: object): string[] =>
+  Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
 
 interface FleetRun {
   robots: number;
@@ -31,7 +36,7 @@ export async function fleetCommand(dir: string, run: FleetRun): Promise<FleetRes
   const [file, out] = [join(dir, 'scenario.yaml'), join(dir, 'out')];
   writeFileSync(file, scenario);
   const given = { ...more, 'api-key': 'bench', scenario: file, out, state: dir };
-  const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const words = wordsOf(given);
   if (onPage !== undefined) words.push('--ui');
   const child = spawn(process.execPath, [MAIN, 'fleet', ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';

@@ -4,13 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { childrenOf, pssOf } from '../soak/samples.ts';
 import { atMost, type Figure, inScratch, KIB } from './figure.ts';
-import { untilOnline } from './fleet-command.ts';
+import { MAIN, untilOnline, wordsOf } from './fleet-command.ts';
 
-const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 const MIB = 2 ** 20;
 /** Robots a second at which they come up: as many as a platform on the same machine takes. */
 const CONNECTED_PER_SECOND = 100;
@@ -70,8 +68,7 @@ async function weigh(dir: string, { connected }: RobotKind, robots: number): Pro
   const kind = connected ? 'key_bits: 1024\n' : 'uplink: none\nsubscribers: 0\n';
   writeFileSync(scenario, `name: memory\n${kind}${phases}`);
   const given = { scenario, robots, out, state: dir, ...(connected && { platform: 'embedded' }) };
-  const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = spawn(process.execPath, [MAIN, 'fleet', ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN, 'fleet', ...wordsOf(given)], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   try {
     await untilOnline(child.stderr, robots, ended);

@@ -3,13 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { childrenOf } from '../soak/samples.ts';
 import { type Figure, inScratch, median } from './figure.ts';
-import { untilOnline } from './fleet-command.ts';
+import { MAIN, untilOnline } from './fleet-command.ts';
 import { cpuSeconds, cpuSecondsOfEnded } from './processor.ts';
 
-const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 const ROUNDS = 5;
 /** Seconds of processor time. */
 const GOAL = 0.6;

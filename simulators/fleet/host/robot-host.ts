@@ -1,6 +1,6 @@
 /** A host of robots in this process: carries out the phases of a scenario and measures. */
-import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { poll } from '../../../harness/common/waiting.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
@@ -17,6 +17,7 @@ import { Actions } from './actions.ts';
 import { Canary } from './canary.ts';
 import { clientOf } from './client.ts';
 import { defectsOf } from './defects.ts';
+import { removeFilesOf } from './files.ts';
 import type {
   CanaryOutcome,
   Host,
@@ -216,11 +217,7 @@ export class RobotHost implements Host {
 
   /** Call after `stop`. The last host of the fleet also removes the fleet's folder. */
   removeFiles(): void {
-    const { robotsDir, socketsDir, keep } = this.#config;
-    for (const own of keep ? [socketsDir] : [robotsDir, socketsDir]) {
-      rmSync(own, { recursive: true, force: true, maxRetries: 3 });
-      for (const above of [dirname(own), dirname(dirname(own))]) removeIfEmpty(above);
-    }
+    removeFilesOf(this.#config);
   }
 
   get #keys(): KeyStore {
@@ -291,13 +288,5 @@ export class RobotHost implements Host {
       judged: this.#metrics.measuring && this.#burst === 0,
       ...(trouble === undefined ? {} : { trouble: masked(trouble, this.#config.platform) }),
     });
-  }
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder);
-  } catch {
-    // Another host still has files there, or has already removed it.
   }
 }

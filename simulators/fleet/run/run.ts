@@ -7,17 +7,17 @@ import { PlatformFailure } from '../platform/failure.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
 import type { Exposed } from '../report/exposition.ts';
-import { type LiveState, LiveView } from '../report/live.ts';
+import { LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
-import { membersOf, scheduleMs } from '../schedule/plan.ts';
+import { membersOf } from '../schedule/plan.ts';
 import { ByHand } from './by-hand.ts';
 import { CostSampler, type CostSources, type RunProcess } from './cost-sampler.ts';
 import { Fleet } from './fleet.ts';
 import type { FleetRecord, Measured } from './fleet-record.ts';
 import { lockFolders } from './locks.ts';
 import type { RunOptions } from './options.ts';
-import { evaluatedThresholds, resultOf } from './outcome.ts';
+import { resultOf } from './outcome.ts';
 import { Outputs } from './outputs.ts';
 import {
   baseDirFor,
@@ -31,6 +31,7 @@ import {
 import { createFolders, PreflightError, reachPlatform, serveMetrics } from './readiness.ts';
 import { robotCost } from './robot-cost.ts';
 import { claimShard, othersReady, StartTimeout } from './shard-start.ts';
+import { exposedOf, liveState } from './shown.ts';
 
 export type { RunOptions } from './options.ts';
 export { PreflightError, UnreachableError } from './readiness.ts';
@@ -265,41 +266,4 @@ async function interruptible(
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
-}
-
-function exposedOf(
-  options: RunOptions,
-  record: FleetRecord | undefined,
-  keys: Exposed['keys'],
-  tick: Tick | undefined,
-  costs: Exposed['costs'],
-): Exposed {
-  const standing = record?.standing ?? NOTHING_MEASURED;
-  const thresholds = evaluatedThresholds(options, standing);
-  return { ...standing, tick, robots: keys.wanted, phase: record?.phase ?? 'starting', keys, thresholds, costs };
-}
-
-const NOTHING_MEASURED: FleetRecord['standing'] = {
-  metrics: {},
-  counters: {},
-  percentile: () => undefined,
-  measuredSeconds: 0,
-};
-
-function liveState({ record }: Fleet, options: RunOptions, tick: Tick): LiveState {
-  const { scenario } = options;
-  const number = Math.min(record.phases.length, scenario.phases.length - 1);
-  const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
-  const errors = Object.entries(record.progress.counters).filter(([name]) => name.endsWith('.errors'));
-  return {
-    title: scenario.name,
-    tick,
-    phase: { number: number + 1, of: scenario.phases.length, name: scenario.phases[number]?.do ?? '' },
-    elapsedMs: record.elapsedMs,
-    remainingMs: Math.max(0, left - record.phaseElapsedMs),
-    errors: errors.reduce((sum, [, count]) => sum + count, 0),
-    violations: record.violations.length,
-    thresholds: evaluatedThresholds(options, record.standing),
-    trouble: record.progress.trouble,
-  };
 }

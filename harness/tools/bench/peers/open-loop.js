@@ -2,7 +2,7 @@
 import http from 'node:http';
 
 const [url, rate, requests] = process.argv.slice(2);
-const agent = new http.Agent({ keepAlive: true });
+const agent = new http.Agent({ keepAlive: true, maxSockets: 256 });
 const slot = 1000 / Number(rate);
 const began = performance.now();
 let next = 0;
