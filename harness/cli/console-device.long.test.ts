@@ -128,6 +128,17 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.close();
     });
 
+    it('loads itself again when the browser has lost one of its scripts', slow, async () => {
+      await using robot = await device();
+      const page = await browser.newPage();
+      let lost = 0;
+      await page.route('**/page/view.*', (route) => (++lost > 2 ? route.continue() : route.abort('failed')));
+      await page.goto(robot.url);
+      await page.locator('.card').first().waitFor({ timeout: soon.timeoutMs });
+      expect(lost).toBeGreaterThan(2);
+      await page.close();
+    });
+
     it('restarts, kills and starts the agent, and switches a defect on', slow, async () => {
       await using robot = await device();
       const { page, wrong } = await openConsole(browser, robot.url);

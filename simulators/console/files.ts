@@ -39,6 +39,11 @@ const IMPORTS = JSON.stringify({
   imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, addressOf(name)])),
 });
 
+/** A browser gives up all requests when an interface of its machine gets or loses an address, as each container does. */
+const RELOAD = `addEventListener('error', ({ target }) => {
+  if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
+}, true);`;
+
 /** All files of the page by their path below the token. */
 function listed(): Map<string, () => Served> {
   const files = new Map<string, () => Served>();
@@ -103,6 +108,7 @@ export class PageFiles {
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="./modules/uplot.css">
 <link rel="stylesheet" href="./page/style.css">
+<script>${RELOAD}</script>
 <script type="importmap">${IMPORTS}</script>
 ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')}
 <script type="module" src="./${main}"></script>
@@ -118,7 +124,7 @@ ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')
 /** Lets the page run its own scripts and talk to its own server, and nothing else. */
 export const POLICY = [
   "default-src 'none'",
-  `script-src 'self' 'sha256-${hash('sha256', IMPORTS, 'base64')}'`,
+  `script-src 'self' ${[RELOAD, IMPORTS].map((text) => `'sha256-${hash('sha256', text, 'base64')}'`).join(' ')}`,
   "style-src 'self'",
   "connect-src 'self'",
   'img-src data:',
