@@ -57,9 +57,10 @@ test('a target that Muster started comes back by a replay, and stays up until it
   );
   expect(run.stdout).toMatch(/What was started for this run has ended: 'again' starts it anew, and with --keep/);
   expect(reportIn(file).target.ended).toBe(true);
-  expect(reportIn(file).checks[0]).not.toHaveProperty('script');
+  expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
 
-  const replay = new Running(['replay', file, '--keep']);
+  // On a slow machine the requirement's other check finds events as well, and finds the same: it has none in a replay.
+  const replay = new Running(['replay', file, '--only', ID, '--keep']);
   const [, socketPath = ''] = await replay.said(/The target is up: unix:(\S+), control/);
   const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });
   expect((await http.get('/events', { query: { after: 'x' } })).status).toBeLessThan(500);
@@ -67,7 +68,7 @@ test('a target that Muster started comes back by a replay, and stays up until it
   replay.child.kill('SIGINT');
   const { code, stdout } = await replay.ended;
   expect(code).toBe(1);
-  expect(stdout).toMatch(/HAPPENED AGAIN {2}(.|\n)*(\d) of \2 findings? happened again/);
+  expect(stdout, stdout).toMatch(/HAPPENED AGAIN {2}(.|\n)*(\d) of \2 findings? happened again/);
   // It says how to drive what is up.
   expect(stdout).toContain(` --unix-socket ${socketPath} `);
   expect(() => execFileSync('curl', ['-s', '--unix-socket', socketPath, 'http://localhost/v0.2/events'])).toThrow();
