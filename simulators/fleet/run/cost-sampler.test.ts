@@ -72,6 +72,25 @@ test('says what the processes of a run hold, by what they are for, and what one 
   expect(whole?.end_bytes).toBe(parent?.end_bytes);
 });
 
+test('a look during which the run ended counts for nothing, since some of its processes may be gone', async () => {
+  await using sampler = new CostSampler();
+  const processes: RunProcess[] = [
+    { pid: process.pid, role: 'parent' },
+    { pid: child.pid ?? 0, role: 'workers' },
+  ];
+  sampler.start({ processes: () => processes, online: () => 1 });
+  await sampler.look();
+  const before = sampler.costs;
+  processes.pop();
+  const looking = sampler.look();
+  // Lets the look begin: it then waits for the system's answer.
+  await Promise.resolve();
+  sampler.end();
+  await looking;
+  await sampler.look();
+  expect(sampler.costs).toEqual(before);
+});
+
 test('a robot costs the slope over the ramp, without what the first ones bring with them', () => {
   expect(
     growth([

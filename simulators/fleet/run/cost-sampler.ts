@@ -47,9 +47,12 @@ export class CostSampler implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = 0;
   #looking: Promise<void> = Promise.resolve();
+  #ended = false;
 
-  start(sources: CostSources): void {
+  /** An interrupt ends it too. */
+  start(sources: CostSources, signal?: AbortSignal): void {
     this.#sources = sources;
+    signal?.addEventListener('abort', () => this.end(), { once: true });
     this.#timer ??= setInterval(() => this.#onTime(), TICK_MS).unref();
   }
 
@@ -73,9 +76,15 @@ export class CostSampler implements AsyncDisposable {
     return this.#looking;
   }
 
+  /** Counts no look from now on, not even one that has begun: the processes are about to end, and some may have ended already. */
+  end(): void {
+    this.#ended = true;
+    clearInterval(this.#timer);
+  }
+
   /** Resolves when nothing is looked at any more. */
   [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
+    this.end();
     return this.#looking;
   }
 
@@ -120,10 +129,10 @@ export class CostSampler implements AsyncDisposable {
   }
 
   async #look(): Promise<void> {
-    if (this.#sources === undefined) return;
+    if (this.#sources === undefined || this.#ended) return;
     const processes = this.#sources.processes();
     const used = await usageOf(processes.map(({ pid }) => pid));
-    if (used.size === 0) return;
+    if (used.size === 0 || this.#ended) return;
     const bytes: Bytes = {};
     const counts: Partial<Record<Role, number>> = {};
     for (const { pid, role } of processes) {

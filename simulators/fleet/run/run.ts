@@ -82,7 +82,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     ...(shown !== undefined && { onStates: shown.states }),
   });
   fleet = running;
-  costs.start(processesOf(running, platformPid));
+  costs.start(processesOf(running, platformPid), signal);
   const byHand = new ByHand(running, ({ rollouts }) => outputs.addRollouts(rollouts));
   await shown?.serve(running, byHand, stack);
   if (options.keep === true) screen.write(`files of robots: ${running.dir}\n`);
@@ -207,6 +207,7 @@ async function carryOut(
   await byHand.end();
   await fleet.finish();
   await costs.look();
+  costs.end();
 }
 
 /** Waits for the other shards, if this is one of a run. Rejects with StartTimeout. */
