@@ -2,6 +2,9 @@
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
+/** Connections that wait to be accepted; the system may allow fewer. Beyond it a client tries again after seconds, and is reset in the end. */
+export const BACKLOG = 8192;
+
 export const LOOPBACK = '127.0.0.1';
 
 const ON_LOOPBACK = new BlockList();

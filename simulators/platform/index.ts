@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { DIALECT_NAMES } from '../../harness/contract/versions.ts';
 import { systemClock } from '../common/clock.ts';
-import { LOOPBACK, toldHost } from './address.ts';
+import { BACKLOG, LOOPBACK, toldHost } from './address.ts';
 import { type AgentSide, createAgentSide } from './agent/index.ts';
 import { agentPort } from './agent-port.ts';
 import { CheckPool, sharedPool } from './checking/pool.ts';
@@ -99,7 +99,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
       faults: options.faults,
       registerAgent: side && ((server) => side.register(server)),
     });
-    await app.listen({ host, port: options.port ?? 0 });
+    await app.listen({ host, port: options.port ?? 0, backlog: BACKLOG });
     if (plans) {
       const info = { ...addressesOf(app, options, agentSide), dialect };
       outside = await openOutside({ core, renderer, plans, exchanges, info }, options);

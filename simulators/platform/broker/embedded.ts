@@ -8,14 +8,13 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { Aedes, type AedesOptions, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
 import { tls } from '../../../harness/common/node-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
-import { toldHost } from '../address.ts';
+import { BACKLOG, toldHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './broker.ts';
 import { limitPackets } from './packet-limit.ts';
 import { installExactRetained } from './retained.ts';
 
 /** CONNACK return code 4 of MQTT 3.1.1: an agent refreshes its token on it. */
 const BAD_USERNAME_OR_PASSWORD = 4 as AuthErrorCode;
-const BACKLOG = 8192;
 
 export interface EmbeddedBrokerOptions extends BrokerEvents {
   host: string;
