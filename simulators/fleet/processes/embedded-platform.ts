@@ -1,4 +1,5 @@
 /** Muster's own platform in a separate process, so that it does not share an event loop with the fleet. */
+import { constants, getPriority, setPriority } from 'node:os';
 import type { PlatformAddress } from '../platform/client.ts';
 import { startProcess, whenExited } from './process-host.ts';
 
@@ -13,6 +14,9 @@ export interface EmbeddedPlatform {
   readonly died: Promise<string>;
   stop(): Promise<void>;
 }
+
+/** Nice value above the fleet's. On a machine without a core to spare the generator goes first: a late request says nothing about a platform. */
+const BEHIND = 5;
 
 /** Resolves when the platform serves; rejects when its process ends before. */
 export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatform> {
@@ -46,6 +50,7 @@ export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatf
 
 /** In the process of its own. */
 async function serve(seed: number): Promise<void> {
+  setPriority(Math.min(getPriority() + BEHIND, constants.priority.PRIORITY_LOW));
   // Loaded here alone: the process that starts this one would hold it for nothing.
   const { simulatePlatform } = await import('../../platform/index.ts');
   const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, minKeyBits: SMALLEST_KEY_BITS });

@@ -135,7 +135,7 @@ function notesOn(
   }
   if (platform === 'embedded') {
     notes.push(
-      "The platform is Muster's own and runs on the same machine: latencies include its share of the machine.",
+      "The platform is Muster's own and runs on the same machine, with a lower priority than the robots: latencies include its waits for a processor.",
     );
   }
   if ((scenario.uplink ?? 'agent') === 'agent' && keyBits < 2048) {
