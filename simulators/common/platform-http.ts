@@ -115,7 +115,8 @@ export class PlatformHttp {
     request: ApiRequest,
     shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
   ): Promise<T> {
-    const text = Buffer.from(await this.bytes(request)).toString();
+    const { buffer, byteOffset, byteLength } = await this.bytes(request);
+    const text = Buffer.from(buffer, byteOffset, byteLength).toString();
     let value: unknown;
     try {
       value = JSON.parse(text);

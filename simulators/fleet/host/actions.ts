@@ -1,7 +1,7 @@
 /** Carries out the actions of a scenario on robots, and measures them. */
 import { join } from 'node:path';
 import { durationMs } from '../../../harness/common/durations.ts';
-import { random } from '../../common/random.ts';
+import type { Random } from '../../common/random.ts';
 import type { DurationName, Recorder } from '../measure/metrics.ts';
 import { masked, type PlatformClient, type ReleaseFixture, type Sending } from '../platform/client.ts';
 import { PlatformFailure } from '../platform/failure.ts';
@@ -32,13 +32,13 @@ export interface Action {
   intended: number;
   /** Intended time after the phase began. */
   at: number;
-  /** Number of earlier actions of this kind by this robot in this phase. */
-  turn: number;
   record: Recorder;
   release: ReleaseFixture | undefined;
   outcome: PhaseOutcome;
   /** One of many that are due at the same moment, because the scenario asks for them `over: 0s`. */
   burst: boolean;
+  /** Draws the page of a `list`. */
+  pages?: Random | undefined;
 }
 
 export interface ActionsOptions {
@@ -156,9 +156,8 @@ export class Actions {
   }
 
   async #list(action: Action): Promise<void> {
-    const { robot, index, turn } = action;
-    const { seed, robots } = this.#options.config;
-    const offset = random(`${seed}/phase ${index}/page/${robot.index}/${turn}`).integer(0, Math.max(robots - 1, 0));
+    const { robots } = this.#options.config;
+    const offset = action.pages?.integer(0, Math.max(robots - 1, 0)) ?? 0;
     await this.#http(action, (client, sending) => client.listDevices(PAGE, offset, sending));
   }
 

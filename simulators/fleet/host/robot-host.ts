@@ -140,22 +140,19 @@ export class RobotHost implements Host {
       members.filter((robot) => chosen.has(robot)),
     );
     const outcome = actions.begin(byHand === true);
-    const turns = new Uint32Array(streams.length);
     const underWay = new Set<Promise<void>>();
     await runSchedule({
       epoch,
       streams: streams.map(({ moments }) => moments),
       signal: this.#abort.signal,
       fire: (number, intended) => {
-        const { robot: which, kind, burst } = streams[number] as ActionStream;
+        const { robot: which, kind, burst, pages } = streams[number] as ActionStream;
         const record = this.#metrics.current;
-        const turn = turns[number] ?? 0;
-        turns[number] = turn + 1;
         const at = intended - epoch;
         outcome.actions += 1;
         if (trace) outcome.trace.push({ robot: which, phase: index, kind, at_ms: at });
         const robot = this.#robotOf(which);
-        const action = { kind, robot, phase, index, intended, at, turn, record, release, outcome, burst };
+        const action = { kind, robot, phase, index, intended, at, record, release, outcome, burst, pages };
         if (burst) this.#burst += 1;
         const running = actions.carryOut(action).finally(() => {
           underWay.delete(running);

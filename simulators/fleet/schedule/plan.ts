@@ -3,7 +3,7 @@
  * split of the fleet over shards and workers carries out the same actions, and all robots together keep the wanted rate.
  */
 import { durationMs } from '../../../harness/common/durations.ts';
-import { random } from '../../common/random.ts';
+import { type Random, random } from '../../common/random.ts';
 import { type Arrivals, type Phase, ratePerSecond, shareOf } from '../scenario/scenario.ts';
 import type { Moments } from './scheduler.ts';
 
@@ -16,6 +16,8 @@ export interface ActionStream {
   moments: Moments;
   /** Due at the same moment as those of all other robots: how soon it starts says nothing about the generator. */
   burst: boolean;
+  /** Draws the page of each `list`, in turn. */
+  pages?: Random;
 }
 
 export interface PlanOptions {
@@ -78,7 +80,8 @@ export function streamsOf(
     };
     for (const robot of members) {
       const moments = atRate({ ...shared, rank: rank[robot] ?? 0, draw: own(kind, robot) });
-      streams.push({ robot, kind, moments, burst: false });
+      const pages = kind === 'list' ? random(`${seed}/${name}/page/${robot}`) : undefined;
+      streams.push({ robot, kind, moments, burst: false, ...(pages && { pages }) });
     }
   }
   return streams;
