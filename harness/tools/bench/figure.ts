@@ -21,6 +21,8 @@ export interface Figure {
   goal: string;
   unit: string;
   met: boolean;
+  /** Where it went, as the same run measured it: said when the goal is not met. */
+  why?: string;
 }
 
 /** The goal is a share of the floor. */

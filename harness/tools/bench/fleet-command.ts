@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { type CostPart, costParts } from '../../../simulators/fleet/result/costs.ts';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 
 /** The command as it is shipped, to be run with this Node. */
@@ -54,6 +55,13 @@ export async function fleetCommand(dir: string, run: FleetRun): Promise<FleetRes
   } catch (error) {
     throw new Error(`muster fleet left no result: ${said}`, { cause: error });
   }
+}
+
+/** What each part of a run took, e.g. `parent 4, workers 61, platform 38 s`. Undefined where the result does not say. */
+export function partsOf({ costs }: FleetResult, of: (part: CostPart) => number, unit: string): string | undefined {
+  if (costs === undefined) return undefined;
+  const parts = costParts(costs).filter(([name]) => name !== 'whole');
+  return `${parts.map(([name, part]) => `${name} ${of(part).toFixed(0)}`).join(', ')} ${unit}`;
 }
 
 /** Resolves when all robots are online. Rejects when the fleet ends before. */

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { childrenOf, pssOf } from '../soak/samples.ts';
 import { atMost, type Figure, inScratch, KIB } from './figure.ts';
-import { MAIN, untilOnline, wordsOf } from './fleet-command.ts';
+import { MAIN, partsOf, untilOnline, wordsOf } from './fleet-command.ts';
 
 const MIB = 2 ** 20;
 /** Robots a second at which they come up: as many as a platform on the same machine takes. */
@@ -40,8 +40,10 @@ export async function weighRobots(kind: RobotKind, robots: number, floor?: numbe
   const told = (whole?.end_bytes ?? 0) / MIB;
   const ratio = told / (bytes / MIB);
   const { whole: goal, marginal } = kind.goals;
+  const parts = partsOf(result, (part) => part.end_bytes / MIB, 'MiB');
+  const why = parts === undefined ? {} : { why: parts };
   return [
-    atMost(`${name}: all processes (PSS), each`, bytes / robots / KIB, goal, 'KiB'),
+    { ...atMost(`${name}: all processes (PSS), each`, bytes / robots / KIB, goal, 'KiB'), ...why },
     atMost(
       `${name}: one more`,
       (whole?.robot_marginal_bytes ?? Number.NaN) / KIB,

@@ -110,7 +110,7 @@ for (const [, bench] of wanted) {
         number(figure.floor),
         number(figure.ratio),
         `${figure.unit}, ${figure.goal}`,
-        figure.met ? 'reached' : 'NOT reached',
+        figure.met ? 'reached' : `NOT reached${figure.why === undefined ? '' : `: ${figure.why}`}`,
       ]),
     );
   }

@@ -53,6 +53,7 @@ function figuresOf(tool: Tool, floor: Tool, rate: number, outcomes: ReadonlyMap<
   const ratio = median(
     own.map(({ perCpuSecond }, round) => perCpuSecond / (theirs[round]?.perCpuSecond ?? Number.NaN)),
   );
+  const rounded = (value: number): string => Math.round(value).toLocaleString('en');
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
   const p99 = of(own, 'p99Ms');
   const late = Number.isNaN(p99) ? 'how late is unknown' : `p99 ${p99.toFixed(1)} ms late`;
@@ -67,6 +68,8 @@ function figuresOf(tool: Tool, floor: Tool, rate: number, outcomes: ReadonlyMap<
       goal: judged ? `≥ 1 × ${floor.name}` : 'beside it',
       unit: '/s',
       met: !judged || ratio >= 1,
+      ...(judged &&
+        floor !== node && { why: `the bare Node loop: ${rounded(of(outcomes.get(node) ?? [], 'perCpuSecond'))}/s` }),
     },
     {
       name: `peers: on the wire within ${IN_TIME_MS} ms, ${at}`,
