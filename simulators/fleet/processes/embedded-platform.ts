@@ -50,7 +50,11 @@ export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatf
 
 /** In the process of its own. */
 async function serve(seed: number): Promise<void> {
-  setPriority(Math.min(getPriority() + BEHIND, constants.priority.PRIORITY_LOW));
+  try {
+    setPriority(Math.min(getPriority() + BEHIND, constants.priority.PRIORITY_LOW));
+  } catch {
+    // Some sandboxes forbid it, and a machine with a core to spare does without.
+  }
   // Loaded here alone: the process that starts this one would hold it for nothing.
   const { simulatePlatform } = await import('../../platform/index.ts');
   const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, minKeyBits: SMALLEST_KEY_BITS });
