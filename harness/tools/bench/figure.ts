@@ -21,7 +21,7 @@ export interface Figure {
   goal: string;
   unit: string;
   met: boolean;
-  /** Where it went, as the same run measured it: said when the goal is not met. */
+  /** Said when the goal is not met: where it went, or what stands beside it. */
   why?: string;
 }
 

@@ -57,7 +57,7 @@ export async function benchStart(): Promise<Figure[]> {
       met: seconds <= GOAL,
       ...(why !== undefined && { why }),
     });
-    const loaded = `its checks alone take ${median(taken.load).toFixed(2)} s to load`;
+    const loaded = `a Node that loads its checks and does nothing else takes ${median(taken.load).toFixed(2)} s`;
     return [
       figure('muster simulate device: until it is ready', median(taken.device)),
       figure('muster check device: the whole command with one check', median(taken.check), loaded),

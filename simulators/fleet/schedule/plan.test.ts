@@ -168,3 +168,18 @@ describe('the shuffle', () => {
     expect(ranks(1000, random(2))).not.toEqual(rank);
   });
 });
+
+it('a list asks for pages of its robot and phase alone, whatever other robots are with it', () => {
+  const phase = { do: 'hold', for: '10s', lists: '10/s' } as const;
+  const pagesOf = (robot: number, members: number[], index = 0): number[] => {
+    const streams = streamsOf({ seed: 1, robots: 100 }, index, phase, members);
+    const pages = streams.find((stream) => stream.robot === robot)?.pages;
+    return Array.from({ length: 5 }, () => pages?.integer(0, 99) ?? -1);
+  };
+  const pages = pagesOf(3, [3]);
+  expect(new Set(pages).size).toBeGreaterThan(1);
+  expect(pages.every((page) => page >= 0)).toBe(true);
+  expect(pagesOf(3, [1, 3, 7])).toEqual(pages);
+  expect(pagesOf(7, [3, 7])).not.toEqual(pages);
+  expect(pagesOf(3, [3], 1)).not.toEqual(pages);
+});
