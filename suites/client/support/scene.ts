@@ -34,6 +34,8 @@ export class Scene extends Situation {
   sequence: Sequence | undefined;
   #taken = 0;
   #stage: Stage | undefined;
+  /** Of agents that are gone. Their ports stay taken as long as the client runs. */
+  readonly #left: Stage[] = [];
   #folder: string | undefined;
 
   /** Starts the server and then the client with the job `follow`. */
@@ -94,17 +96,23 @@ export class Scene extends Situation {
     const before = this.#stage;
     this.token = randomBytes(16).toString('hex');
     await this.#listen();
-    await before?.[Symbol.asyncDispose]();
+    await this.#leave(before);
   }
 
   /** For so many milliseconds nobody listens where the agent was. Then it is back in the same place. */
   async leave(ms: number): Promise<void> {
     const { place } = this.#stage ?? {};
     this.timeline.drives('stops listening');
-    await this.#stage?.[Symbol.asyncDispose]();
+    await this.#leave(this.#stage);
     await this.pause(ms);
     await this.#listen(place);
     this.timeline.drives('listens again');
+  }
+
+  async #leave(stage: Stage | undefined): Promise<void> {
+    if (stage === undefined) return;
+    this.#left.push(stage);
+    await stage.leave();
   }
 
   /** Lets the client do what it does for so many milliseconds, or until it ends. */
@@ -170,7 +178,7 @@ export class Scene extends Situation {
 
   override async [Symbol.asyncDispose](): Promise<void> {
     await super[Symbol.asyncDispose]();
-    await this.#stage?.[Symbol.asyncDispose]();
+    for (const stage of [...this.#left, this.#stage]) await stage?.[Symbol.asyncDispose]();
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,7 @@
 /** The server of a situation: takes requests of a client, and answers them byte by byte as the check says. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { http } from '../../../harness/common/node-http.ts';
 import type { Refusal } from '../../../harness/contract/situations/answers.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
@@ -158,45 +159,31 @@ export interface StageEars {
 
 /** Listens on a port, or on a unix socket. */
 export class Stage implements AsyncDisposable {
-  readonly #server: Server;
+  readonly #door: Server;
+  readonly #sockets = new Set<Socket>();
+  #leaving = false;
   /** With the port that was free. */
   readonly place: Readonly<StagePlace>;
 
-  private constructor(server: Server, at: StagePlace) {
-    this.#server = server;
-    this.place = at.path === undefined ? { ...at, port: (server.address() as AddressInfo).port } : at;
+  private constructor(door: Server, at: StagePlace, protocol: HttpServer) {
+    this.#door = door;
+    this.place = at.path === undefined ? { ...at, port: (door.address() as AddressInfo).port } : at;
+    door.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.on('error', () => {}).once('close', () => this.#sockets.delete(socket));
+      if (!this.#leaving) protocol.emit('connection', socket);
+    });
   }
 
   static async open(at: StagePlace, on: StageEars): Promise<Stage> {
-    const server = http.createServer((request, response) => {
-      const cursor = request.headers['last-event-id'];
-      const after = cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`;
-      const track = on.track(`${request.method} ${request.url}${after}`);
-      const pieces: Buffer[] = [];
-      const arrived = (): void => {
-        const body = Buffer.concat(pieces).toString('utf8');
-        on.request(new Asked({ request, body }, response, track, on.changed));
-      };
-      // A request without a body is answered even where its end is late.
-      if (request.method === 'GET' || request.method === 'HEAD') {
-        request.resume();
-        arrived();
-      } else {
-        request.on('data', (piece: Buffer) => void pieces.push(piece));
-        request.once('end', arrived);
-      }
-    });
-    // What a client sends may be no HTTP at all, and it may hang up at any moment.
-    server.on('clientError', (_error, socket) => socket.destroy());
-    server.requestTimeout = 0;
-    server.headersTimeout = 0;
+    const door = createServer({ noDelay: true });
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
+      door.once('error', reject);
       const { path, host = LOOPBACK, port = 0 } = at;
       // For users of a container too: the folder of the socket says who gets there.
-      server.listen(path === undefined ? { host, port } : { path, readableAll: true, writableAll: true }, resolve);
+      door.listen(path === undefined ? { host, port } : { path, readableAll: true, writableAll: true }, resolve);
     });
-    return new Stage(server, at);
+    return new Stage(door, at, serverFor(on));
   }
 
   /** Scheme, host and port; over a socket the host means nothing. */
@@ -210,9 +197,57 @@ export class Stage implements AsyncDisposable {
     return `${this.origin}${DEVICE_API_PREFIX}`;
   }
 
+  /**
+   * Cuts all connections, and listens no more. The port stays taken until the stage is disposed: a client that asks there again would
+   * otherwise disturb the next one who gets the port, such as another situation.
+   */
+  async leave(): Promise<void> {
+    this.#leaving = true;
+    const kept = this.place.path === undefined ? await this.#connection(this.place) : undefined;
+    this.#door.close();
+    for (const socket of this.#sockets) if (socket !== kept) socket.destroy();
+  }
+
+  /** The server's end of a connection to itself. While it is open, the system gives the port to nobody. */
+  async #connection({ host = LOOPBACK, port = 0 }: Readonly<StagePlace>): Promise<Socket> {
+    const own = connect({ host, port }).on('error', () => {});
+    await once(own, 'connect');
+    for (;;) {
+      for (const socket of this.#sockets) if (socket.remotePort === own.localPort) return socket;
+      await once(this.#door, 'connection');
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
-    this.#server.closeAllConnections();
+    const closed = new Promise<void>((resolve) => void this.#door.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
+}
+
+/** HTTP on connections that are given to it. */
+function serverFor(on: StageEars): HttpServer {
+  const server = http.createServer((request, response) => {
+    const cursor = request.headers['last-event-id'];
+    const after = cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`;
+    const track = on.track(`${request.method} ${request.url}${after}`);
+    const pieces: Buffer[] = [];
+    const arrived = (): void => {
+      const body = Buffer.concat(pieces).toString('utf8');
+      on.request(new Asked({ request, body }, response, track, on.changed));
+    };
+    // A request without a body is answered even where its end is late.
+    if (request.method === 'GET' || request.method === 'HEAD') {
+      request.resume();
+      arrived();
+    } else {
+      request.on('data', (piece: Buffer) => void pieces.push(piece));
+      request.once('end', arrived);
+    }
+  });
+  // What a client sends may be no HTTP at all, and it may hang up at any moment.
+  server.on('clientError', (_error, socket) => socket.destroy());
+  server.requestTimeout = 0;
+  server.headersTimeout = 0;
+  return server;
 }

@@ -1,0 +1,30 @@
+/** Leaves a stage, and then takes all ports that the system still gives. Prints what became of its port. For a network with few of them. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { Stage } from '../stage.ts';
+
+const stage = await Stage.open({}, { track: () => undefined, request: () => {}, changed: () => {} });
+const { port = 0 } = stage.place;
+await stage.leave();
+
+const answer = await once(connect({ host: '127.0.0.1', port }), 'connect').then(
+  () => 'somebody',
+  (why: NodeJS.ErrnoException) => why.code,
+);
+
+const given: number[] = [];
+const take = (): Promise<boolean> => {
+  const server = createServer().listen({ host: '127.0.0.1', port: 0 });
+  return once(server, 'listening').then(
+    () => {
+      given.push((server.address() as AddressInfo).port);
+      return true;
+    },
+    () => false,
+  );
+};
+while (await take());
+
+process.stdout.write(JSON.stringify({ answer, given: given.length, again: given.includes(port) }), () =>
+  process.exit(),
+);
