@@ -38,8 +38,11 @@ export interface StormOutcome {
 const SLOT_MS = 10;
 const SLOTS_PER_SECOND = 1000 / SLOT_MS;
 
-/** Runs it. What an answer takes on the network is left out: it is short beside the delays. */
-export function storm(options: Storm): StormOutcome {
+/**
+ * Runs it. What an answer takes on the network is left out: it is short beside the delays. `admitted` has the moment at which each robot was
+ * connected again, ascending.
+ */
+export function storm(options: Storm): StormOutcome & { admitted: readonly number[] } {
   const { robots, capacity, answers = Number.POSITIVE_INFINITY, advice = 'none', seed = 1 } = options;
   const draws = random(seed);
   // It admits at once what a tenth of a second has saved up.
@@ -75,7 +78,8 @@ export function storm(options: Storm): StormOutcome {
     // What is promised to the invited is not there for others.
     if (advice === 'reserved' && reservedUntil > now) room = 0;
   }
-  return { back: sharesBack(admitted), attempts: sum(perSecond), busiest: Math.max(...perSecond.filter(Boolean)) };
+  const busiest = Math.max(...perSecond.filter(Boolean));
+  return { back: sharesBack(admitted), attempts: sum(perSecond), busiest, admitted };
 }
 
 function delayOf(advice: Advice, failures: number, untilRoom: number, draws: Random): number {
