@@ -1,5 +1,6 @@
 /** Every requirement and the checks that decide it, over all suites. */
 
+import { defined } from '../common/defined.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { requirementSet } from '../runner/requirements.ts';
 import type { Api, Capability, Level, Sharing, Suite } from '../runner/types.ts';
@@ -68,7 +69,7 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
         level: requirement.level,
         section: requirement.section,
         title: sectionTitle(requirement.section),
-        ...(requirement.clause === undefined ? {} : { clause: requirement.clause }),
+        ...defined({ clause: requirement.clause }),
         text: requirement.text,
         since: requirement.since,
         checks: [],

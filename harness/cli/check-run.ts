@@ -1,9 +1,11 @@
 /** From parsed options and an opened target to reports and an exit code; what every `muster check` and `muster replay` does. */
+
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import process from 'node:process';
 import { LimitReached } from '../client/errors.ts';
 import { Redactor } from '../client/redact.ts';
+import { defined } from '../common/defined.ts';
 import { DURATION_WORDS, durationMs } from '../common/durations.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
@@ -72,19 +74,19 @@ export async function runAndReport<T extends CheckTable, Context>(
       context: target.context,
       demands,
       redactor,
-      ...(args.runs === undefined ? {} : { runs: args.runs }),
+      ...defined({ runs: args.runs }),
       profile: args.profile,
       version: VERSION,
       signal: AbortSignal.any([interrupt.signal, faulty.signal]),
       maxTimeMs,
-      ...(args.bail === undefined ? {} : { bail: args.bail }),
+      ...defined({ bail: args.bail }),
       excuses: evidence.excuses,
       listeners: reporters,
       settle: (results) => {
         target.conclude();
         return evidence.settle(results);
       },
-      ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+      ...defined({ unreachable: target.unreachable }),
     });
     for (const { message } of unwritten) say(`muster: ${message}`);
     if (report.exit_code !== 0) {
@@ -168,7 +170,7 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
   fast: args.fast,
   readOnly: args['read-only'] ?? false,
   profile: args.profile,
-  ...(args.requirements === undefined ? {} : { requirements: args.requirements }),
+  ...defined({ requirements: args.requirements }),
 });
 
 /** `--only` takes a requirement for all its checks; a counterexample belongs to one check alone. */
@@ -190,7 +192,7 @@ function aboutRun<T extends CheckTable, Context>(
   const file = again?.file ?? jsonReportFile(args.report ?? []);
   return {
     seed,
-    ...(concurrency === undefined ? {} : { concurrency }),
+    ...defined({ concurrency }),
     arguments: commandWords(path, table, options),
     options: storable(table, options),
     replayCommand: (result: CheckResult) => replayCommand({ command, seed, file }, result),

@@ -2,7 +2,9 @@
  * From words to a command and its options. yargs splits the words, writes the help and completes in a shell; what is accepted is
  * decided here, from the option tables, so that all mistakes are named at once and in the user's terms.
  */
+
 import yargs, { type Argv, type Options } from 'yargs';
+import { defined } from '../common/defined.ts';
 import { UsageError } from '../common/usage.ts';
 import { COMMANDS, type CommandEntry } from './commands.ts';
 import { type AnyCommand, columns, type OptionSpec, type OptionTable, type ParsedCommand } from './options.ts';
@@ -138,10 +140,10 @@ function yargsOption(spec: OptionSpec): Options {
     describe: spec.describe,
     ...(spec.type === 'boolean' ? { type: 'boolean' } : { type: 'string', number: spec.type === 'number' }),
     ...(spec.array === true ? { array: true } : {}),
-    ...(spec.choices === undefined ? {} : { choices: spec.choices }),
+    ...defined({ choices: spec.choices }),
     ...(spec.group === undefined ? {} : { group: `${spec.group}:` }),
     ...(spec.required === true ? { demandOption: true } : {}),
-    ...(shown === undefined ? {} : { defaultDescription: shown }),
+    ...defined({ defaultDescription: shown }),
   };
 }
 

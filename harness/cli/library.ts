@@ -4,6 +4,7 @@
  *     const report = await check(deviceSuite, () => openDevice({ socket: '/run/agent.sock' }), { fast: true });
  *     if (report.exit_code !== 0) …
  */
+import { defined } from '../common/defined.ts';
 import './node22.ts';
 import { randomInt } from 'node:crypto';
 import { Redactor } from '../client/redact.ts';
@@ -77,15 +78,13 @@ export async function check<Context>(
     context: (recorder, aborted) => target.context(recorder, aborted),
     redactor: target.redactor ?? new Redactor(),
     seed,
-    ...(runs === undefined ? {} : { runs }),
+    ...defined({ runs }),
     profile: plan.profile ?? 'full',
     version: VERSION,
     settle: (results) => {
       target.conclude();
       return results;
     },
-    ...(signal === undefined ? {} : { signal }),
-    ...(demands === undefined ? {} : { demands }),
-    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+    ...defined({ signal, demands, unreachable: target.unreachable }),
   });
 }

@@ -1,5 +1,7 @@
 /** How a target is named on the command line, and those options under the names that `harness/targets` has for them. */
+
 import process from 'node:process';
+import { defined } from '../common/defined.ts';
 import { usage } from '../common/usage.ts';
 import { readInputText } from '../common/user-files.ts';
 import { DIALECTS } from '../contract/versions.ts';
@@ -83,7 +85,7 @@ export const deviceTargetOptions = {
 function transportOptions(): Record<TransportFieldName, { type: 'string'; describe: string; group: string }> {
   const options = Object.entries(fieldsOf(TRANSPORTS)).map(([name, { help, variable }]) => [
     name,
-    { type: 'string', describe: help, group: TARGET, ...(variable === undefined ? {} : { secret: variable }) },
+    { type: 'string', describe: help, group: TARGET, ...defined({ secret: variable }) },
   ]);
   return Object.fromEntries(options) as ReturnType<typeof transportOptions>;
 }
@@ -174,11 +176,4 @@ export function platformTarget(args: OptionsOf<typeof platformTargetOptions>, op
 function described({ 'target-version': version, ...args }: OptionsOf<typeof anyTarget>) {
   const { command, image, port, target, ca, artifact, name, capability } = args;
   return defined({ command, image, port, target, ca, artifact, name, capability, version });
-}
-
-/** Without what is undefined, as `exactOptionalPropertyTypes` wants it. */
-function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }

@@ -1,6 +1,8 @@
 /** Connections to the target: undici's pool for HTTP, and bare sockets. */
+
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
+import { defined } from '../common/defined.ts';
 import { tls } from '../common/node-tls.ts';
 import { Patience } from '../common/patience.ts';
 import { classify, Unreachable } from './errors.ts';
@@ -73,7 +75,7 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
   if (!secure) return { socket: connectTcp({ host, port }), ready: 'connect' };
   // TLS forbids an address as a server name.
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  const socket = tls.connect({ host, port, ...servername, ...(ca === undefined ? {} : { ca }) });
+  const socket = tls.connect({ host, port, ...servername, ...defined({ ca }) });
   return { socket, ready: 'secureConnect' };
 }
 
@@ -88,8 +90,7 @@ export function agentFor(endpoint: Endpoint): Agent {
     maxHeaderSize: 256 * 1024,
     connect: {
       timeout: 10_000,
-      ...(endpoint.socketPath === undefined ? {} : { socketPath: endpoint.socketPath }),
-      ...(endpoint.ca === undefined ? {} : { ca: endpoint.ca }),
+      ...defined({ socketPath: endpoint.socketPath, ca: endpoint.ca }),
     },
   });
 }

@@ -1,7 +1,9 @@
 /** HTTP to the target, over a unix socket or TCP. Every exchange is recorded. */
+
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';
+import { defined } from '../common/defined.ts';
 import { type OutOfPatience, Patience } from '../common/patience.ts';
 import { BodyReader, parseJson } from './body.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
@@ -124,7 +126,7 @@ export class HttpClient {
     body?: unknown,
     options: Omit<HttpRequest, 'path' | 'method' | 'body'> = {},
   ): Promise<HttpResponse> {
-    return this.request({ ...options, path, method: 'POST', ...(body === undefined ? {} : { body }) });
+    return this.request({ ...options, path, method: 'POST', ...defined({ body }) });
   }
 
   /** PATCH, likewise. */
@@ -222,7 +224,7 @@ export class HttpClient {
       method,
       url,
       request_headers: headers,
-      ...(sent === undefined ? {} : { request_body: sent }),
+      ...defined({ request_body: sent }),
       duration_ms: 0,
       curl: curlLine({
         ...{ method, url, headers, timeoutMs },

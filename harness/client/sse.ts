@@ -1,4 +1,5 @@
 /** A subscription to the event stream (sections 6.1 and 6.2) that owns the bytes: every wait has a bound and a reason. */
+import { defined } from '../common/defined.ts';
 import { runningMs } from '../common/patience.ts';
 import { Changes } from '../common/waiting.ts';
 import { Bytes } from './bytes.ts';
@@ -64,7 +65,7 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
       'last-event-id': options.lastEventId === undefined ? undefined : String(options.lastEventId),
       ...options.headers,
     },
-    ...(options.within === undefined ? {} : { timeoutMs: options.within }),
+    ...defined({ timeoutMs: options.within }),
   });
   http.recorder.ended(response.recorded);
   const marks = response.status === 200 ? http.recorder.stream(response.recorded) : undefined;

@@ -1,5 +1,7 @@
 /** Common Test Report Format (ctrf.io), specification 0.0. */
+
 import { createHash } from 'node:crypto';
+import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
@@ -55,7 +57,7 @@ function documentOf(report: Report): Record<string, unknown> {
       environment: {
         reportName: `muster check ${report.api}`,
         appName: report.target.name ?? report.target.address,
-        ...(report.target.version === undefined ? {} : { appVersion: report.target.version }),
+        ...defined({ appVersion: report.target.version }),
         extra: {
           target: report.target,
           seed: report.seed,
@@ -88,12 +90,14 @@ function test(result: CheckResult): Record<string, unknown> {
     extra: {
       requirement: result.requirement,
       requirement_id: result.requirement_id,
-      ...(result.observations === undefined ? {} : { observations: result.observations }),
-      ...(result.counterexample === undefined ? {} : { counterexample: result.counterexample }),
-      ...(result.curl === undefined ? {} : { curl: result.curl }),
-      ...(result.script === undefined ? {} : { script: result.script }),
-      ...(result.consequence_of === undefined ? {} : { consequence_of: result.consequence_of }),
-      ...(result.blocked_by === undefined ? {} : { blocked_by: result.blocked_by }),
+      ...defined({
+        observations: result.observations,
+        counterexample: result.counterexample,
+        curl: result.curl,
+        script: result.script,
+        consequence_of: result.consequence_of,
+        blocked_by: result.blocked_by,
+      }),
     },
   };
 }

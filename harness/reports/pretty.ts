@@ -1,6 +1,7 @@
 /** The report for a person at a terminal. What matters most comes last, nearest to the prompt. */
 
 import { randomUUID } from 'node:crypto';
+import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
 import {
   cutTo,
@@ -110,8 +111,7 @@ const printableReport = ({ checks, ...report }: Report): Report => ({
   ...printableValue(report),
   checks: checks.map(({ exchanges, counterexample, ...result }) => ({
     ...printableValue(result),
-    ...(exchanges === undefined ? {} : { exchanges }),
-    ...(counterexample === undefined ? {} : { counterexample }),
+    ...defined({ exchanges, counterexample }),
   })),
 });
 

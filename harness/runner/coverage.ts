@@ -1,4 +1,5 @@
 /** How much of the requirement set a run decided, what kept it from the rest, and whether that is as much as was asked for. */
+import { defined } from '../common/defined.ts';
 import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
 import type { Plan } from './plan.ts';
 import type { Capability, CheckResult, Coverage, Outcome, Undecided } from './types.ts';
@@ -58,7 +59,7 @@ function whyUndecided(
   const [first] = missing.toSorted((left, right) => CAPABILITIES.indexOf(left) - CAPABILITIES.indexOf(right));
   if (first === undefined) return { checks: 1, why: 'did not apply to what the target showed' };
   const add = CAPABILITY_OPTIONS[first];
-  return { checks: 1, why: `need ${first}`, needs: [first], ...(add === undefined ? {} : { add }) };
+  return { checks: 1, why: `need ${first}`, needs: [first], ...defined({ add }) };
 }
 
 /** Options that chose among the checks, which are in no plan then. */

@@ -1,7 +1,9 @@
 /** Properties inside a check: fast-check decides what to try, the predicate's finding says what is wrong. */
+
 import fc from 'fast-check';
 import { NoAnswer } from '../client/errors.ts';
 import type { Redactor } from '../client/redact.ts';
+import { defined } from '../common/defined.ts';
 import type { Finding, PropertyOptions } from './types.ts';
 import { show, Violation } from './violation.ts';
 
@@ -55,7 +57,7 @@ export async function runProperty<T>(
     counterexample: show(finding.counterexample ?? described, SHOWN, run.redactor),
     seed: run.seed,
     ...(details.counterexamplePath === null ? {} : { path: details.counterexamplePath }),
-    ...(replayPath === undefined ? {} : { replay_path: replayPath }),
+    ...defined({ replay_path: replayPath }),
   });
 }
 

@@ -2,6 +2,7 @@
 
 import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
+import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
 import { EXIT } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
@@ -167,7 +168,7 @@ async function runChecks<Context>(
       context: (signal) => options.context(recorder, signal),
       limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
       deadline: started + maxTimeMs,
-      ...(replay === undefined ? {} : { replay }),
+      ...defined({ replay }),
     });
     return settle(result);
   };
@@ -274,14 +275,14 @@ function reportOf<Context>(
     started_at: startedAt.toISOString(),
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
-    ...(options.options === undefined ? {} : { options: options.options }),
+    ...defined({ options: options.options }),
     exit_code: code === EXIT.conformant && unmet.length > 0 ? EXIT.incomplete : code,
     summary,
     coverage,
     ...(unmet.length === 0 ? {} : { unmet }),
-    ...(options.unreachable === undefined ? {} : { unreachable: options.unreachable }),
+    ...defined({ unreachable: options.unreachable }),
     ...(signal?.aborted === true && !(signal.reason instanceof RunOver) ? { interrupted: true } : {}),
-    ...(options.replayOf === undefined ? {} : { replay_of: options.replayOf }),
+    ...defined({ replay_of: options.replayOf }),
     checks: results.map((result) =>
       WORTH_REPLAYING.has(result.outcome) ? { ...result, replay_command: replay(result) } : result,
     ),

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { defined } from '../common/defined.ts';
 import { UsageError } from '../common/usage.ts';
 import type { Capability } from '../contract/capabilities.ts';
 import type { TargetFile } from './file-schema.ts';
@@ -97,8 +98,7 @@ function imageOptions(
 ): ImageOptions {
   return {
     ...(typeof image === 'string' ? { name: image } : image),
-    ...(options.port === undefined ? {} : { port: options.port }),
-    ...(options.socket === undefined ? {} : { socket: options.socket }),
+    ...defined({ port: options.port, socket: options.socket }),
     ...(controlInside && options.control !== undefined ? { control: options.control } : {}),
   };
 }

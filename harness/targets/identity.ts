@@ -1,5 +1,7 @@
 /** What is known of the implementation under test: what the tester says of it, and what Muster measured. */
+
 import { basename } from 'node:path';
+import { defined } from '../common/defined.ts';
 import { UsageError } from '../common/usage.ts';
 import { whyNot } from '../common/user-files.ts';
 import type { TargetDescription } from '../runner/types.ts';
@@ -20,8 +22,7 @@ export function identityOf(options: TargetOptions, file: Partial<TargetFile>, ra
   const artifact = options.artifact ?? file.artifact;
   const digest = digestOf(artifact);
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(version === undefined ? {} : { version }),
+    ...defined({ name, version }),
     ...(ran === undefined ? {} : measured(ran)),
     ...(artifact === undefined || digest === undefined ? {} : { artifact: { name: basename(artifact), digest } }),
   };
@@ -29,7 +30,7 @@ export function identityOf(options: TargetOptions, file: Partial<TargetFile>, ra
 
 function measured({ of, name, digest, problem }: Ran): Partial<Identity> {
   if (digest === undefined) return problem === undefined ? {} : { digest_missing: problem };
-  return { digest, digest_of: of, ...(name === undefined ? {} : { executable: name }) };
+  return { digest, digest_of: of, ...defined({ executable: name }) };
 }
 
 /** Measures again at the end of a run. A digest that does not hold any more is taken out of the description. */

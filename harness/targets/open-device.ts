@@ -1,7 +1,9 @@
 /** From options to a Device API that can be checked. */
+
 import { Unreachable } from '../client/errors.ts';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
+import { defined } from '../common/defined.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import type { TargetDescription } from '../runner/types.ts';
@@ -210,5 +212,5 @@ function ownControl(settings: DeviceSettings, started: Started | undefined, toke
   const { http: _, platform, fill, ...commands } = settings.file.control ?? {};
   if (!['drive', 'compact', 'stop', 'start'].some((name) => name in commands)) return noControl;
   const { folder, startOptions } = settings;
-  return new CommandControl(commands, { env: startOptions.env, ...(folder === undefined ? {} : { cwd: folder }) });
+  return new CommandControl(commands, { env: startOptions.env, ...defined({ cwd: folder }) });
 }

@@ -1,4 +1,5 @@
 /** The jobs that end by themselves as they are right: every decision that a defect or a variant may replace. */
+import { defined } from '../../harness/common/defined.ts';
 import { backoffMs } from '../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import type { CallBehaviour, Page } from './behaviour.ts';
@@ -81,7 +82,7 @@ export const calls: CallBehaviour = {
   }),
   pong: ({ code, round_trip_nanos }) => ({
     code: String(code),
-    ...(round_trip_nanos === undefined ? {} : { round_trip_nanos }),
+    ...defined({ round_trip_nanos }),
   }),
   deployment: (device_id, release_id) => ({ device_id, release_id, target_status: 'deployed' }),
   deployments: 1,

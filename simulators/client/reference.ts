@@ -1,5 +1,7 @@
 /** The client as it is right: every decision that a defect or a variant may replace. */
+
 import { StringDecoder } from 'node:string_decoder';
+import { defined } from '../../harness/common/defined.ts';
 import { backoffMs } from '../../harness/common/waiting.ts';
 import type { Block, ClientBehaviour, Envelope, FollowBehaviour, Place, StreamBehaviour } from './behaviour.ts';
 import { calls, isObject } from './reference-call.ts';
@@ -77,7 +79,7 @@ const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
 const follow: FollowBehaviour = {
   request: (path, cursor) => ({
     path,
-    headers: { accept: 'text/event-stream', ...(cursor === undefined ? {} : { 'last-event-id': cursor }) },
+    headers: { accept: 'text/event-stream', ...defined({ 'last-event-id': cursor }) },
   }),
   envelope,
   typeOf: ({ type }) => (typeof type === 'string' ? type : undefined),

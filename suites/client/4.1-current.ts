@@ -1,4 +1,5 @@
 /** Section 4.1: how a client asks for the current deployment. */
+import { defined } from '../../harness/common/defined.ts';
 import type { ClientPlace } from '../../harness/contract/client.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
@@ -20,7 +21,7 @@ const showing =
   };
 
 const start = (t: Client, deployment: unknown, place?: ClientPlace): Promise<Call> =>
-  Call.start(t, { job: 'current', answer: showing(deployment), ...(place === undefined ? {} : { place }) });
+  Call.start(t, { job: 'current', answer: showing(deployment), ...defined({ place }) });
 
 /** Whether the client gave that deployment to its caller, with these members as they were sent. */
 function expectShown(call: Call, sent: Readonly<Record<string, unknown>>): void {

@@ -1,4 +1,5 @@
 /** `muster fleet`: thousands of simulated robots carry out a scenario against a platform. */
+
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -12,6 +13,7 @@ import {
   writeFailed,
 } from '../../../simulators/fleet/result/shards.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
+import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
@@ -136,9 +138,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     force: args.force,
     keep: args.keep,
     ...(args.dir === undefined ? {} : { dir: resolve(args.dir) }),
-    ...(workers === undefined ? {} : { workers }),
-    ...(connections === undefined ? {} : { connections }),
-    ...(defects === undefined ? {} : { defects }),
+    ...defined({ workers, connections, defects }),
     ...(prefix === undefined ? {} : { namePrefix: namePrefixFrom(prefix) }),
     ...(uiPort === undefined ? {} : { ui: { port: uiPort } }),
     ...(port === undefined ? {} : { metrics: { port, host: args['metrics-host'] } }),

@@ -1,4 +1,5 @@
 /** Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found them. */
+import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { readJson } from '../../reports/read.ts';
 import { isNamed } from '../../runner/plan.ts';
@@ -93,7 +94,5 @@ function chosen(report: Report, file: string, only: readonly string[] | undefine
 
 const coordinates = ({ id, seed, path, replay_path }: CheckResult) => ({
   check: id,
-  ...(seed === undefined ? {} : { seed }),
-  ...(path === undefined ? {} : { path }),
-  ...(replay_path === undefined ? {} : { replay_path }),
+  ...defined({ seed, path, replay_path }),
 });

@@ -1,4 +1,5 @@
 /** `muster simulate device`: a Device API to develop against, until a signal ends it. */
+
 import { resolve } from 'node:path';
 import process from 'node:process';
 import type { Deviation } from '../../../simulators/console/page/device/document.ts';
@@ -14,6 +15,7 @@ import {
   transportUsage,
 } from '../../../simulators/device/transport/index.ts';
 import { requireWritableParent } from '../../../simulators/device/transport/transport.ts';
+import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
@@ -128,7 +130,7 @@ function settingsOf(args: Arguments): ProcessSettings {
       dialect: args.dialect,
       faults: faults(args.fault ?? []),
       ...(args['retain-bytes'] === undefined ? {} : { retainBytes: bytes(args['retain-bytes']) }),
-      ...(args.seed === undefined ? {} : { seed: args.seed }),
+      ...defined({ seed: args.seed }),
       ...(args.name === undefined ? {} : { name: named(args.name) }),
       ...(args['device-id'] === undefined ? {} : { deviceId: deviceId(args['device-id']) }),
     },
@@ -182,8 +184,7 @@ function platform(args: Arguments) {
   return {
     platform: args.platform,
     dialect: args.dialect,
-    ...(token === undefined ? {} : { token }),
-    ...(args.mqtt === undefined ? {} : { mqtt: args.mqtt }),
+    ...defined({ token, mqtt: args.mqtt }),
   };
 }
 

@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { defined } from '../../common/defined.ts';
 import { type Paint, painter, printable, printableJson, printableValue, wrap } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { readInputText, TooLarge, whyNot } from '../../common/user-files.ts';
@@ -37,7 +38,7 @@ export const verify = command({
     try {
       const statement = verifyCertificate(readText(file), publicKey, {
         own,
-        ...(wanted === undefined ? {} : { digest: wanted }),
+        ...defined({ digest: wanted }),
       });
       process.stdout.write(
         json

@@ -1,4 +1,5 @@
 /** What `muster demo` does: a platform, a fleet, a roll-out and two verdicts, in less than a minute. */
+
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,7 @@ import { type SimulatedPlatform, simulatePlatform } from '../../../simulators/pl
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { Redactor } from '../../client/redact.ts';
+import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { printableJson } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
@@ -171,7 +173,7 @@ async function check<Context>(
     version: VERSION,
     signal,
     arguments: [],
-    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+    ...defined({ unreachable: target.unreachable }),
     listeners: [
       { onCheckEnd: ({ id }) => stage.step(id) },
       ...createReporters(files, { redactor, stdout, stderr, env }),

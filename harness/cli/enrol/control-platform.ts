@@ -1,9 +1,11 @@
 /** `--control platform`: Muster runs a platform of its own, has the agent under test enrol, and drives it by real deployments. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HttpClient } from '../../client/http.ts';
 import type { Redactor } from '../../client/redact.ts';
+import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
 import { poll } from '../../common/waiting.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../contract/versions.ts';
@@ -54,7 +56,7 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
   const platform = await simulatePlatform({
     dialect,
     mqtt: mqttPort === undefined ? {} : { port: mqttPort },
-    ...(port === undefined ? {} : { port }),
+    ...defined({ port }),
     ...(made === undefined ? {} : { tls: made.authority }),
   }).catch((error: unknown) => {
     made?.remove();
@@ -133,7 +135,7 @@ async function environment(
     MUSTER_PLATFORM_URL: await shown(agentUrl, port),
     ...(mqttUrl === undefined ? {} : { MUSTER_MQTT_URL: await shown(mqttUrl, mqttPort) }),
     MUSTER_TOKEN: token,
-    ...(caFile === undefined ? {} : { MUSTER_CA_FILE: caFile }),
+    ...defined({ MUSTER_CA_FILE: caFile }),
   };
 }
 

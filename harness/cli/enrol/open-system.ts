@@ -1,5 +1,7 @@
 /** Agent and platform as one target: by default the agent is enrolled in a platform of Muster's own. */
+
 import process from 'node:process';
+import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
 import type { TargetDescription } from '../../runner/types.ts';
 import { ControlError } from '../../targets/control/control.ts';
@@ -62,10 +64,7 @@ export async function openSystem(
     const platform = stack.use(
       await openPlatformTarget({
         url: own?.url ?? args.platform ?? '',
-        ...(own?.caFile === undefined ? {} : { ca: own.caFile }),
-        ...(apiKey === undefined ? {} : { apiKey }),
-        ...(args['api-version'] === undefined ? {} : { apiVersion: args['api-version'] }),
-        ...(deviceId === undefined ? {} : { onlineDevice: deviceId }),
+        ...defined({ ca: own?.caFile, apiKey, apiVersion: args['api-version'], onlineDevice: deviceId }),
         dialect,
         readOnly,
         redactor,
@@ -106,7 +105,7 @@ function systemOf({ device, platform, deviceId, links, isOwn, close }: Parts): O
     kind: 'system',
     address: `${device.description.address} in ${isOwn ? "Muster's own platform" : platform.description.address}`,
     capabilities: [...capabilities],
-    ...(platform.description.api_version === undefined ? {} : { api_version: platform.description.api_version }),
+    ...defined({ api_version: platform.description.api_version }),
   };
   return {
     description,

@@ -1,6 +1,8 @@
 /** Runs the command as a user does, in a process of its own. For tests. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { defined } from '../../common/defined.ts';
 
 const CLI = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** Types are stripped once for all of these processes. */
@@ -29,7 +31,7 @@ export class Running implements AsyncDisposable {
       // Killed as one, with whatever it started.
       detached: true,
       env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: CACHE, ...options.env },
-      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      ...defined({ cwd: options.cwd }),
     });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#stdout += text;

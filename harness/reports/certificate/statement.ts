@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
+import { defined } from '../../common/defined.ts';
 import { oneOf, shape, Timestamp } from '../../contract/shape.ts';
 import {
   APIS,
@@ -139,8 +140,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
         version: report.muster,
         suites: { ...suites },
         api: report.api,
-        ...(target.api_version === undefined ? {} : { api_version: target.api_version }),
-        ...(target.dialect === undefined ? {} : { dialect: target.dialect }),
+        ...defined({ api_version: target.api_version, dialect: target.dialect }),
         profile: report.profile,
         requirements_version: report.requirements_version,
         seed: report.seed,
@@ -149,8 +149,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
         transport: target.kind,
         control: target.control,
         capabilities: target.capabilities,
-        ...(target.name === undefined ? {} : { subject_name: target.name }),
-        ...(target.version === undefined ? {} : { subject_version: target.version }),
+        ...defined({ subject_name: target.name, subject_version: target.version }),
         ...subjectDetails(target),
         verdicts: report.checks.map(verdictOf),
         ...observedIn(report),
@@ -194,8 +193,7 @@ function subjectDetails(
   const of = digest === undefined ? declared : measured;
   return {
     ...(of === undefined ? {} : { digest_of: of }),
-    ...(executable === undefined ? {} : { executable }),
-    ...(missing === undefined ? {} : { digest_missing: missing }),
+    ...defined({ executable, digest_missing: missing }),
     ...(artifact === undefined
       ? {}
       : { artifact: { name: artifact.name, digest: { sha256: hexOf(artifact.digest) } } }),
@@ -215,7 +213,7 @@ function verdictOf({
   outcome,
   reason,
 }: CheckResult): Statement['predicate']['muster']['verdicts'][number] {
-  return { id, level, section, outcome, ...(reason === undefined ? {} : { reason }) };
+  return { id, level, section, outcome, ...defined({ reason }) };
 }
 
 /** Choices where the specification is silent, so that certificates can be compared. */

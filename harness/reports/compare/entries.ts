@@ -1,6 +1,8 @@
 /** What `muster compare` puts beside each other: the reports of runs, and certificates. */
+
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
 import type { Api, CheckResult, Observed, Outcome, Report } from '../../runner/types.ts';
 import { type Statement, statement } from '../certificate/statement.ts';
@@ -89,7 +91,7 @@ const about = ({ id, level, section, outcome, reason }: Judged): Omit<EntryCheck
   level,
   section,
   outcome,
-  ...(reason === undefined ? {} : { reason }),
+  ...defined({ reason }),
 });
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -1,4 +1,5 @@
 import { Redactor } from '../../client/redact.ts';
+import { defined } from '../../common/defined.ts';
 import { checks, requirement, suite } from '../define.ts';
 import { makePlan } from '../plan.ts';
 import { type RunOptions, runSuite } from '../run.ts';
@@ -30,7 +31,7 @@ export function run(
   }: Partial<RunOptions<object>> & { capabilities?: Capability[]; fast?: boolean } = {},
 ): Promise<Report> {
   const all = suite<object>('device', [list]);
-  const plan = makePlan(all, { capabilities: new Set(capabilities), ...(fast === undefined ? {} : { fast }) });
+  const plan = makePlan(all, { capabilities: new Set(capabilities), ...defined({ fast }) });
   return runSuite(all, {
     plan,
     target,

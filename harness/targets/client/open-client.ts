@@ -1,5 +1,7 @@
 /** From options to a client that can be checked: what it says of itself, and how it is started once a situation. */
+
 import { unlessAborted } from '../../client/pending.ts';
+import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
 import { CLIENT_JOBS, CLIENT_PLACES, DEVICE_JOBS } from '../../contract/client.ts';
 import type { ClientDescription } from '../../contract/client-lines.ts';
@@ -165,8 +167,7 @@ async function selfDescription(
 }
 
 const namesOf = ({ name, version }: Partial<ClientDescription> = {}): Pick<TargetDescription, 'name' | 'version'> => ({
-  ...(name === undefined ? {} : { name }),
-  ...(version === undefined ? {} : { version }),
+  ...defined({ name, version }),
 });
 
 function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {

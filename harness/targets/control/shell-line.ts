@@ -1,5 +1,7 @@
 /** Runs a shell line of a target file that controls an agent, within its time and with a bound on what it prints. */
+
 import { spawn } from 'node:child_process';
+import { defined } from '../../common/defined.ts';
 import { OutputTail } from '../launch/started.ts';
 import { ControlError, ControlLate, ControlRefused } from './control.ts';
 
@@ -65,7 +67,7 @@ function run(
     const child = spawn('/bin/sh', ['-c', line], {
       env: env as NodeJS.ProcessEnv,
       detached: true,
-      ...(cwd === undefined ? {} : { cwd }),
+      ...defined({ cwd }),
     });
     const pieces: Buffer[] = [];
     let bytes = 0;

@@ -1,4 +1,5 @@
 /** `--command LINE`: started, waited for until it serves, restarted on request, ended with its children. */
+import { defined } from '../../common/defined.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import { acceptsControl } from '../control/http-control.ts';
 import { addressesIn, fieldsOf, fieldValues } from '../transports/index.ts';
@@ -50,7 +51,7 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
     kind: 'command',
     at,
     ran,
-    ...(control === undefined ? {} : { control }),
+    ...defined({ control }),
     restart: {
       stop,
       start: async (signal) => {
@@ -125,7 +126,7 @@ function announced(group: ProcessGroup, transports: readonly Transport[]): Ready
   }
   const [at] = addressesIn(fieldValues(text, transports), transports);
   const { control } = text;
-  return { at, ...(control === undefined ? {} : { control }) };
+  return { at, ...defined({ control }) };
 }
 
 const waitFor = <T>(

@@ -1,6 +1,8 @@
 /** A container that Muster runs: its end is noticed, its log is read when it is asked for, and it is removed at the end. */
+
 import process from 'node:process';
 import type { GenericContainer, StartedTestContainer } from 'testcontainers';
+import { defined } from '../../common/defined.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import { ContainerFiles, type Mount } from '../files/container-files.ts';
@@ -69,7 +71,7 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
     until: async (what, look, signal) =>
       void (await waitUntil(what, async () => (await look()) || undefined, {
         ...waiting,
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ signal }),
       })),
     kill: (signal) => run.kill(signal),
     start: () => run.start(),

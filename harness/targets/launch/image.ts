@@ -1,9 +1,11 @@
 /**
  * `--image IMAGE`: a container with the folder of the agent's socket mounted, or with a port mapped.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
 import { acceptsControl } from '../control/http-control.ts';
 import type { ImageOptions } from '../options.ts';
@@ -76,7 +78,7 @@ async function startOnSocket(options: StartOptions, image: ImageOptions): Promis
   return {
     kind: 'image',
     at: { transport: unix, address: socket },
-    ...(control === undefined ? {} : { control }),
+    ...defined({ control }),
     restart: {
       stop: (signal) => container.kill(signal),
       start: async (signal) => {

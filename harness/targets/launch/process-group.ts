@@ -1,6 +1,8 @@
 /** A command in a process group of its own, so that it is ended with everything it started. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { defined } from '../../common/defined.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import { ReadyLine } from './ready-line.ts';
@@ -44,7 +46,7 @@ export class ProcessGroup {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: env as NodeJS.ProcessEnv,
-      ...(cwd === undefined ? {} : { cwd }),
+      ...defined({ cwd }),
     });
     this.#child.stdout?.on('data', (output: Buffer) => {
       this.#ready.add(output);

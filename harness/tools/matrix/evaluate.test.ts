@@ -1,5 +1,7 @@
 /** The matrix must be able to fail, in each of the ways in which a suite can be wrong. */
+
 import { describe, expect, it, vi } from 'vitest';
+import { defined } from '../../common/defined.ts';
 import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/samples.ts';
 import type { CheckResult } from '../../runner/types.ts';
@@ -17,7 +19,7 @@ function verdictOn(kind: SubjectKind, checks: CheckResult[], breaks?: string[], 
   const subject: Subject = {
     ...{ api: 'device', kind, name: 'some-subject', summary: 'Does something.', file: 'some-subject.ts' },
     run: async () => sampleReport(checks, {}),
-    ...(breaks === undefined ? {} : { breaks }),
+    ...defined({ breaks }),
     ...(kind === 'unwilling' ? { reason: /such socket/ } : {}),
   };
   return evaluateSubject(subject, manner);

@@ -1,10 +1,12 @@
 /** Subjects of the platform suite: the reference platform in every version, and the platform with every defect, and with every variant. */
+
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import { variants as slowVariants } from '../../../simulators/defects/platform/slowness.ts';
 import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { Redactor } from '../../client/redact.ts';
+import { defined } from '../../common/defined.ts';
 import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
 import type { Report } from '../../runner/types.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
@@ -20,7 +22,7 @@ async function runOnPlatform({ behaviour, apiVersion }: Platform, narrowed: Narr
   const changed = behaviour === undefined ? {} : { platform: behaviour(referenceBehaviour) };
   await using workspace = await startWorkspace(changed);
   const { id: offlineDevice } = await workspace.create('/devices', { name: 'never-online' });
-  const devices = { onlineDevice: workspace.deviceId, ...(offlineDevice === undefined ? {} : { offlineDevice }) };
+  const devices = { onlineDevice: workspace.deviceId, ...defined({ offlineDevice }) };
   const spoken = apiVersion === undefined ? {} : { apiVersion };
   return await runAt({ url: workspace.platform.url, ...devices, ...spoken }, PATIENCE_MS, narrowed);
 }

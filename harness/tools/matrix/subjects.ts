@@ -1,6 +1,8 @@
 /** Subjects of the kill matrix: puts those of one API together, and runs its suite against one of them. */
+
 import { FLOODS, NULL_SERVERS, type NullServerName } from '../../../simulators/defects/null.ts';
 import type { Redactor } from '../../client/redact.ts';
+import { defined } from '../../common/defined.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { Api, Capability, Report, Suite } from '../../runner/types.ts';
@@ -112,8 +114,6 @@ export function runOn<Context>(
     redactor,
     seed: SEED,
     version: 'matrix',
-    ...(maxTimeMs === undefined ? {} : { maxTimeMs }),
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+    ...defined({ maxTimeMs, concurrency, unreachable: target.unreachable }),
   });
 }

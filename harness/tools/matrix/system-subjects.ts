@@ -1,4 +1,5 @@
 /** Subjects of the system suite: a simulated platform with a device enrolled in it, either of them with a defect or a variant. */
+
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
 import { deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
@@ -8,6 +9,7 @@ import type { AgentHabits } from '../../../simulators/device/uplink/index.ts';
 import { type PlatformBehaviour, referenceBehaviour as referencePlatform } from '../../../simulators/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
 import { Redactor } from '../../client/redact.ts';
+import { defined } from '../../common/defined.ts';
 import { SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
 import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
@@ -36,7 +38,7 @@ async function runOnSystem(choice: System, narrowed: Narrowed): Promise<Report> 
     await startWorkspace({
       ...(choice.platform === undefined ? {} : { platform: choice.platform(referencePlatform) }),
       ...(choice.device === undefined ? {} : { device: choice.device(referenceDevice) }),
-      ...(choice.habits === undefined ? {} : { habits: choice.habits }),
+      ...defined({ habits: choice.habits }),
     }),
   );
   const server = instead === undefined ? undefined : stack.use(await nullServer(instead, { port: 0 }));
@@ -50,7 +52,7 @@ async function runOnSystem(choice: System, narrowed: Narrowed): Promise<Report> 
       url: server === undefined ? workspace.platform.url : `${server.address}/beta`,
       apiKey: KEY,
       onlineDevice: deviceId,
-      ...(version === undefined ? {} : { apiVersion: version }),
+      ...defined({ apiVersion: version }),
     }),
   );
   const capabilities = new Set([...device.capabilities, ...platform.capabilities, 'write'] as const);

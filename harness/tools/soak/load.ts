@@ -1,4 +1,5 @@
 /** What a soak does to the simulators, over and over, until its signal aborts. Each kind of work counts what it did and what went wrong. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { type EventStream, openEvents } from '../../client/sse.ts';
+import { defined } from '../../common/defined.ts';
 import type { Report } from '../../runner/types.ts';
 
 /** What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains. */
@@ -143,7 +145,7 @@ export function call(tally: Tally, http: HttpClient, signal: AbortSignal): Promi
       path: string,
       body?: object,
     ): Promise<unknown> => {
-      const answer = await fresh(http).request({ method, path, ...(body === undefined ? {} : { body }) });
+      const answer = await fresh(http).request({ method, path, ...defined({ body }) });
       if (![wanted].flat().includes(answer.status))
         throw new Error(`${method} ${path} is answered ${answer.status} ${answer.text}`);
       count(tally, 'calls');

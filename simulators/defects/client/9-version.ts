@@ -1,11 +1,12 @@
 /** Clients that name no API version, or none that there is. */
+import { defined } from '../../../harness/common/defined.ts';
 import { defect, variant } from '../define-client.ts';
 
 const named = (version: string | undefined) => ({
   calls: {
     access: ({ key }: { key: string }): Record<string, string> => ({
       'X-API-Key': key,
-      ...(version === undefined ? {} : { 'Service-Version': version }),
+      ...defined({ 'Service-Version': version }),
     }),
   },
 });

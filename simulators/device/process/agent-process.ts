@@ -2,8 +2,10 @@
  * Entry point of an agent process, which a supervisor drives over IPC. A process of its own makes SIGKILL a real one, and lets the
  * control API stay up while the agent is down.
  */
+
 import { createRequire, flushCompileCache } from 'node:module';
 import process from 'node:process';
+import { defined } from '../../../harness/common/defined.ts';
 import { controlError } from '../control/target.ts';
 import type { SimulatedDevice } from '../index.ts';
 import type { Logger } from '../options.ts';
@@ -37,7 +39,7 @@ async function begin(settings: ProcessSettings): Promise<void> {
   } catch (error) {
     const option = optionOf(error);
     const message = error instanceof Error ? error.message : String(error);
-    reply({ kind: 'broken', message, ...(option === undefined ? {} : { option }) });
+    reply({ kind: 'broken', message, ...defined({ option }) });
     process.exitCode = 1;
     process.disconnect?.();
     return;

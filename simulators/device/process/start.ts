@@ -1,6 +1,8 @@
 /** Starts the device of a process from its settings. Loads only what they ask for, so that a restart is quick. */
+
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
+import { defined } from '../../../harness/common/defined.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Dialect } from '../../../harness/contract/versions.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
@@ -113,7 +115,7 @@ export async function readyOf(device: SimulatedDevice, stopped?: Promise<unknown
   return {
     ready: true,
     ...device.address,
-    ...(device.url === undefined ? {} : { url: device.url }),
+    ...defined({ url: device.url }),
     device_id: device.uplink?.deviceId ?? device.identity.deviceId,
   };
 }
@@ -133,7 +135,6 @@ async function uplinkOf({ kind, platform, token, mqtt, dialect }: UplinkSettings
   return createUplink({
     ...common,
     kind,
-    ...(token === undefined ? {} : { token }),
-    ...(mqtt === undefined ? {} : { mqtt }),
+    ...defined({ token, mqtt }),
   });
 }

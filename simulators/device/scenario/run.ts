@@ -1,5 +1,7 @@
 /** Plays one situation until a signal ends it: the body of `muster simulate device --scenario`. */
+
 import process from 'node:process';
+import { defined } from '../../../harness/common/defined.ts';
 import type { Situation } from '../../../harness/contract/situations/situations.ts';
 import { asStartError } from '../start-error.ts';
 import { endpointsOf, type TransportOptions } from '../transport/index.ts';
@@ -19,7 +21,7 @@ export async function runScenario(name: string, situation: Situation, where: Tra
     ScenarioPlayer.open(situation, endpoints, tell),
   );
   const addresses = Object.assign({}, ...endpoints.map(({ address }) => address));
-  const ready = { ready: true, scenario: name, ...addresses, ...(player.url === undefined ? {} : { url: player.url }) };
+  const ready = { ready: true, scenario: name, ...addresses, ...defined({ url: player.url }) };
   process.stdout.write(`${JSON.stringify(ready)}\n`);
   await stopped;
   return 0;

@@ -2,7 +2,9 @@
  * The event log as the specification describes it: events in order, the oldest of which may be gone, and clients that have read up to
  * some event. With the commands that act on a device and on the model, and compare the two.
  */
+
 import fc, { type AsyncCommand } from 'fast-check';
+import { defined } from '../../../harness/common/defined.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import { expectSameEvents } from '../support/assertions.ts';
 import { type Device, relocate } from '../support/check.ts';
@@ -177,7 +179,7 @@ interface Options {
 export const logCommands = ({ disruptive, replayPath }: Options) =>
   fc.commands(disruptive ? [...USUAL, ...DISRUPTIVE] : USUAL, {
     maxCommands: 16,
-    ...(replayPath === undefined ? {} : { replayPath }),
+    ...defined({ replayPath }),
   });
 
 const nth = <T>(items: readonly T[], which: number): T | undefined => items[which % Math.max(1, items.length)];

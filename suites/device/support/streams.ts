@@ -1,7 +1,9 @@
 /** Opens event streams for a check, and closes them when it ends. */
+
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, openEvents } from '../../../harness/client/sse.ts';
+import { defined } from '../../../harness/common/defined.ts';
 import { type Device, waitFor } from './check.ts';
 import { mediaType } from './requests.ts';
 import { Subscription } from './subscription.ts';
@@ -78,10 +80,7 @@ export class Streams {
     return new Subscription(this.#t, stream, async (last) => {
       const cursor = last ?? after ?? lastEventId;
       if (cursor === undefined || query !== undefined) return undefined;
-      const again = await this.try(
-        { after: cursor, ...(types === undefined ? {} : { types }), ...(headers === undefined ? {} : { headers }) },
-        http,
-      );
+      const again = await this.try({ after: cursor, ...defined({ types, headers }) }, http);
       return again.status === 200 ? again : undefined;
     });
   }

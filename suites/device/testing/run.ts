@@ -1,7 +1,9 @@
 /** Starts a simulated device and runs the device suite against it, or against another server. For tests. */
+
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { Redactor } from '../../../harness/client/redact.ts';
+import { defined } from '../../../harness/common/defined.ts';
 import { makePlan, type PlanOptions } from '../../../harness/runner/plan.ts';
 import { runSuite } from '../../../harness/runner/run.ts';
 import type { CheckResult, Report } from '../../../harness/runner/types.ts';
@@ -37,9 +39,7 @@ export async function runDeviceSuite(run: TestRun): Promise<Report> {
     redactor,
     env: {},
     patienceMs,
-    ...(socket === undefined ? {} : { socket }),
-    ...(discovery === undefined ? {} : { discovery }),
-    ...(control === undefined ? {} : { control }),
+    ...defined({ socket, discovery, control }),
   });
   const plan = makePlan(deviceSuite, { ...choice, capabilities: target.capabilities });
   const withoutPremises = plan.checks.map((planned) => ({ ...planned, check: { ...planned.check, premises: [] } }));
@@ -50,7 +50,7 @@ export async function runDeviceSuite(run: TestRun): Promise<Report> {
     redactor,
     seed: SEED,
     version: 'test',
-    ...(target.unreachable === undefined ? {} : { unreachable: target.unreachable }),
+    ...defined({ unreachable: target.unreachable }),
   });
 }
 

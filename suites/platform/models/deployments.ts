@@ -2,7 +2,9 @@
  * What a client can know about the deployments of a device that is never online: target and activity only move forward, status
  * follows the merge rule, and device, release, creation and description never change.
  */
+
 import fc, { type AsyncCommand } from 'fast-check';
+import { defined } from '../../../harness/common/defined.ts';
 import type { Platform } from '../support/context.ts';
 import { createdItem } from '../support/create.ts';
 import { actOn, mergedStatus, postDeployment, type Target } from '../support/deployments.ts';
@@ -33,7 +35,7 @@ export const deploymentCommands = (replayPath: string | undefined) =>
       fc.nat({ max: 5 }).map((which) => new Act('deploy', which)),
       fc.nat({ max: 5 }).map((which) => new Act('archive', which)),
     ],
-    { maxCommands: 10, ...(replayPath === undefined ? {} : { replayPath }) },
+    { maxCommands: 10, ...defined({ replayPath }) },
   );
 
 /** Creates a deployment of the device. The platform may refuse; otherwise the deployment has the target that was asked for. */

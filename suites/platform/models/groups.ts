@@ -1,5 +1,7 @@
 /** A tree of device groups as a client built it, and sequences of what a client can do with it. */
+
 import fc, { type AsyncCommand } from 'fast-check';
+import { defined } from '../../../harness/common/defined.ts';
 import type { Platform } from '../support/context.ts';
 import { createdItem, uniqueName } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
@@ -27,7 +29,7 @@ export const groupCommands = (replayPath: string | undefined) =>
       anyGroup.map((which) => new Rename(which)),
       fc.tuple(anyGroup, fc.option(anyGroup, { nil: undefined, freq: 5 })).map(([which, to]) => new Move(which, to)),
     ],
-    { maxCommands: 14, ...(replayPath === undefined ? {} : { replayPath }) },
+    { maxCommands: 14, ...defined({ replayPath }) },
   );
 
 /** Creates a group below one of those that are there. */

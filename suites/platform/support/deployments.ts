@@ -1,5 +1,7 @@
 /** Deployments: those that the platform lists, and those that a check creates and archives again. */
+
 import type { HttpResponse } from '../../../harness/client/http.ts';
+import { defined } from '../../../harness/common/defined.ts';
 import type { Platform } from './context.ts';
 import { createDevice, createdItem, mayWrite } from './create.ts';
 import { type Item, servedCollections, walk } from './lists.ts';
@@ -51,7 +53,7 @@ export async function postDeployment(
       config_instance_ids: [fixture.instance.id],
       description: 'created by a conformance check',
       target_status: request.target,
-      ...(request.parent === undefined ? {} : { parent_id: request.parent }),
+      ...defined({ parent_id: request.parent }),
     },
   });
   const deployment = createdItem(response);
@@ -82,7 +84,7 @@ export async function tryDeployment(
       const response = await postDeployment(t, fixture, {
         device,
         target,
-        ...(parent === undefined ? {} : { parent }),
+        ...defined({ parent }),
       });
       answers.push(`${target}: ${response.status} ${response.text.slice(0, 200)}`);
       const deployment = createdItem(response);

@@ -3,6 +3,7 @@
 import { HttpClient } from '../../../harness/client/http.ts';
 import type { Recorder } from '../../../harness/client/recorder.ts';
 import { Redactor } from '../../../harness/client/redact.ts';
+import { defined } from '../../../harness/common/defined.ts';
 import { DIALECT_NAMES, NEWEST_VERSION, SUPPORTED_CODENAMES } from '../../../harness/contract/versions.ts';
 import { makePlan } from '../../../harness/runner/plan.ts';
 import { runSuite } from '../../../harness/runner/run.ts';
@@ -66,7 +67,7 @@ export async function runPlatformSuite(target: TestTarget, run: TestRun = {}): P
       redactor,
       seed: run.seed ?? 1,
       version: '0',
-      ...(run.runs === undefined ? {} : { runs: run.runs }),
+      ...defined({ runs: run.runs }),
     });
   } finally {
     await http.close();

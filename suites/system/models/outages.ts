@@ -1,5 +1,7 @@
 /** Deployments while a device goes offline and its agent restarts: what a client knows of both sides, and sequences of that. */
+
 import fc, { type AsyncCommand } from 'fast-check';
+import { defined } from '../../../harness/common/defined.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import type { System } from '../support/check.ts';
 import type { EventFollower } from '../support/event-follower.ts';
@@ -30,7 +32,7 @@ export function outageCommands(canRestart: boolean, replayPath: string | undefin
       fc.constant(new Reconnect()),
       ...(canRestart ? [signals.map((signal) => new Restart(signal))] : []),
     ],
-    { maxCommands: 10, ...(replayPath === undefined ? {} : { replayPath }) },
+    { maxCommands: 10, ...defined({ replayPath }) },
   );
 }
 

@@ -1,10 +1,12 @@
 /** MQTT packets against the platform's broker, before and after CONNECT: it lives on, and another robot sees nothing of it. */
+
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import mqtt, { type MqttClient } from 'mqtt';
 import { generate } from 'mqtt-packet';
 import { deviceJwt, robotKey } from '../../../../simulators/platform/agent/testing/robot-keys.ts';
+import { defined } from '../../../common/defined.ts';
 import { AGENT_BASE_PATH, agentTopics } from '../../../contract/agent.ts';
 import { AGENT_API_VERSION } from '../../../contract/versions.ts';
 import { bytesOf, cuts, damaged, pieces } from '../bytes.ts';
@@ -137,7 +139,7 @@ async function provision(servers: Servers, name: string): Promise<Robot> {
       path: AGENT_BASE_PATH + path,
       absolute: true,
       headers: { authorization: `Bearer ${String(token)}`, 'service-version': AGENT_API_VERSION },
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
     });
     if (answer.status !== 200) throw new Error(`POST ${path} is answered ${answer.status} ${answer.text}`);
     return answer.json as Record<string, string>;
