@@ -2,7 +2,7 @@
 
 import { defined } from '../common/defined.ts';
 import { sectionTitle } from '../contract/sections.ts';
-import { requirementSet } from '../runner/requirements.ts';
+import { isHeld, requirementSet } from '../runner/requirements.ts';
 import type { Api, Capability, Level, Sharing, Suite } from '../runner/types.ts';
 
 export interface CataloguedCheck {
@@ -52,7 +52,7 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
     const { api } = suite;
     const set = requirementSet(suite, date);
     dates.push(set.date);
-    const due = suite.checks.filter(({ requirement }) => requirement.since <= set.date);
+    const due = suite.checks.filter(({ requirement }) => isHeld(requirement, set.date));
     for (const {
       id,
       requirement,

@@ -30,7 +30,7 @@ export function checks<Context>() {
  *
  * @param sets dates of the requirement sets, oldest first; those of Muster unless the suite is someone else's
  * @throws Error for two checks of one id, since a baseline or `--only` could not tell them apart; for one requirement declared
- *   twice in different words; for a requirement whose `since` is not the date of a set
+ *   twice in different words; for a requirement whose `since` or `until` is not the date of a set
  */
 export function suite<Context>(
   api: Api,
@@ -46,8 +46,10 @@ export function suite<Context>(
     if ((declared.get(requirement.id) ?? requirement) !== requirement)
       throw new Error(`two requirements are called ${requirement.id}`);
     declared.set(requirement.id, requirement);
-    if (!sets.includes(requirement.since))
-      throw new Error(`${requirement.id}: there is no requirement set of ${requirement.since} (${sets.join(', ')})`);
+    const { since, until = since } = requirement;
+    const unknown = [since, until].find((date) => !sets.includes(date));
+    if (unknown !== undefined)
+      throw new Error(`${requirement.id}: there is no requirement set of ${unknown} (${sets.join(', ')})`);
   }
   return Object.freeze({ api, requirementSets: sets, checks: list });
 }

@@ -1,6 +1,6 @@
 /** Which checks of a suite run, and why the others do not. */
 import { nearest, UsageError } from '../common/usage.ts';
-import { requirementSet } from './requirements.ts';
+import { isHeld, requirementSet } from './requirements.ts';
 import type { Capability, Check, Requirement, RequirementSet, Suite } from './types.ts';
 
 /** What narrows a run. */
@@ -50,7 +50,7 @@ const RUNS = { fast: 0.4, usual: 1 };
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
   const { only = [], sections = [], profile = 'full' } = options;
   const requirements = requirementSet(suite, options.requirements);
-  const due = { ...suite, checks: suite.checks.filter(({ requirement }) => requirement.since <= requirements.date) };
+  const due = { ...suite, checks: suite.checks.filter(({ requirement }) => isHeld(requirement, requirements.date)) };
   refuseUnknown(due, only, sections, requirements.date);
   const chosen = due.checks.filter(
     (check) =>

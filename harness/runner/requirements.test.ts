@@ -23,6 +23,14 @@ describe('a requirement set', () => {
     expect(idsOf({})).toHaveLength(SETS.length);
   });
 
+  it('holds a requirement up to the set that ends it', () => {
+    const ended = requirement({ ...since('2026-11-21'), until: '2028-01-01' });
+    const ending = suite<object>('device', [[check(ended, {}, async () => {})]], SETS);
+    const sizes = SETS.map((date) => makePlan(ending, { capabilities: new Set(), requirements: date }).size);
+    expect(sizes).toEqual([1, 1, 0]);
+    expect(requirementSet(ending, '2028-01-01').digest).toBe(requirementsDigest([]));
+  });
+
   it('of an older date is complete in itself', () => {
     expect(planOf({ requirements: '2026-11-21' }).narrowedBy).toEqual([]);
   });
@@ -80,9 +88,11 @@ describe('the digest of a set', () => {
 });
 
 describe('a suite', () => {
-  it('refuses a requirement whose date is not that of a set', () => {
+  it('refuses a requirement whose dates are not those of sets', () => {
     const early = check(since('2027-06-01'), {}, async () => {});
     expect(() => suite('device', [[early]], ['2026-11-21'])).toThrow('there is no requirement set of 2027-06-01');
+    const ended = check({ ...since('2026-11-21'), until: '2029-01-01' }, {}, async () => {});
+    expect(() => suite('device', [[ended]], SETS)).toThrow('there is no requirement set of 2029-01-01');
   });
 
   it('refuses two checks or two requirements of one id', () => {

@@ -1,7 +1,7 @@
 /**
- * Requirement sets. A set has a date, and holds every requirement that was due then: those whose `since` is not later. A released
- * set never changes, so a new requirement never fails yesterday's certificate. `fixtures/requirements` holds each set as it was
- * released, and says how to add one.
+ * Requirement sets. A set has a date, and holds every requirement that was due then. A released set never changes, so a new
+ * requirement never fails yesterday's certificate. `fixtures/requirements` holds what each set was released with, and says how to
+ * add one.
  */
 import { createHash } from 'node:crypto';
 import { UsageError } from '../common/usage.ts';
@@ -26,10 +26,14 @@ export function requirementSet<Context>(suite: Suite<Context>, date?: string): R
   return { date: chosen, digest: requirementsDigest(requirementsOf(suite, chosen)) };
 }
 
+/** Whether the set of that date (YYYY-MM-DD) holds a requirement. */
+export const isHeld = ({ since, until }: Pick<Requirement, 'since' | 'until'>, date: string): boolean =>
+  since <= date && (until === undefined || date < until);
+
 /** The requirements of a suite that the set of that date (YYYY-MM-DD) holds, by id. */
 export function requirementsOf<Context>(suite: Suite<Context>, date: string): Requirement[] {
   const all = new Map(suite.checks.map(({ requirement }) => [requirement.id, requirement]));
-  return [...all.values()].filter(({ since }) => since <= date).sort((a, b) => (a.id < b.id ? -1 : 1));
+  return [...all.values()].filter((each) => isHeld(each, date)).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /**

@@ -24,6 +24,8 @@ export interface Requirement {
   section: string;
   /** Date of the first requirement set that holds it (YYYY-MM-DD). */
   since: string;
+  /** Date of the first requirement set that does not hold it any more. */
+  until?: string;
   /** The sentence of the specification that it rests on, quoted; absent where the specification says nothing. */
   clause?: string;
   /** The requirement in one sentence, in Muster's words. */

@@ -1,6 +1,6 @@
 /** Whether a certificate can be believed: its signature, its consistency, its subject, and the suites that it was made with. */
 import type { KeyObject } from 'node:crypto';
-import { requirementSet } from '../../runner/requirements.ts';
+import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Outcome, Suite } from '../../runner/types.ts';
 import { open, parseSigned, Refused } from './dsse.ts';
 import {
@@ -39,7 +39,7 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
       of(api)
         .flatMap((suite) => suite.checks)
         .filter((check) => profile === 'full' || check.profile === 'core')
-        .filter((check) => check.requirement.since <= requirements)
+        .filter((check) => isHeld(check.requirement, requirements))
         .map((check) => check.id),
     requirementsDigest(api, date) {
       const [suite] = of(api);

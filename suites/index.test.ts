@@ -1,0 +1,89 @@
+/** The suites declare their checks soundly. What was released of them is in `fixtures/requirements`. */
+import { describe, expect, it } from 'vitest';
+import { loadSuites } from '../harness/cli/catalogue.ts';
+import { CLIENT_JOBS } from '../harness/contract/client.ts';
+import { premiseProblems } from '../harness/runner/schedule.ts';
+import { clientSuite } from './client/index.ts';
+import { deviceSuite } from './device/index.ts';
+import { platformSuite } from './platform/index.ts';
+import { ANY_LIST } from './platform/support/check.ts';
+
+/** The premises of a check, with those that they have themselves. */
+const premisesBelow = (checks: readonly { id: string; premises?: readonly string[] }[], id: string): string[] =>
+  (checks.find((check) => check.id === id)?.premises ?? []).flatMap((each) => [each, ...premisesBelow(checks, each)]);
+
+describe.each(await loadSuites())('the $api suite', ({ api, checks }) => {
+  it('rests on premises that exist, lead nowhere in a circle, and start early enough', () => {
+    expect(premiseProblems(checks)).toEqual([]);
+  });
+
+  it('bases every requirement on a section of the specification, and quotes it in at most 25 words', () => {
+    for (const { id, requirement } of checks) {
+      expect(requirement.section, id).toMatch(/^[1-9](\.[1-9])?$/);
+      if (requirement.level === 'MUST') expect(requirement.clause, id).toBeDefined();
+      expect(requirement.clause?.split(/\s+/).length ?? 0, id).toBeLessThanOrEqual(25);
+    }
+  });
+
+  it('marks every check that writes to a platform, and no other', () => {
+    for (const { id, needs, writes } of checks) expect(writes === true, id).toBe(needs?.includes('write') ?? false);
+    if (api === 'device') expect(checks.filter(({ writes }) => writes === true)).toEqual([]);
+  });
+});
+
+describe('the device suite', () => {
+  const { checks } = deviceSuite;
+
+  it('runs every check alone that stops or compacts the device', () => {
+    for (const { id, needs = [], sharing } of checks) {
+      if (needs.includes('restart') || needs.includes('compact')) expect(sharing, id).toBe('disruptive');
+    }
+  });
+
+  it('rests on no check that waits, but for those that wait themselves', () => {
+    const slow = new Set(checks.filter((check) => check.slow === true).map(({ id }) => id));
+    for (const { id, premises = [] } of checks.filter((check) => check.slow !== true))
+      expect(
+        premises.filter((premise) => slow.has(premise)),
+        id,
+      ).toEqual([]);
+  });
+
+  it('compares replays only where the plainest replay is right', () => {
+    for (const id of ['at-least-once', 'replay.seam', 'after-wins', 'client', 'types'])
+      expect(premisesBelow(checks, `device.events.${id}`)).toContain('device.events.replay.complete');
+    expect(premisesBelow(checks, 'device.log.crash')).toContain('device.events.content-type');
+  });
+
+  it('asks a black box in profile core for all that it asks a driven device for there, where it can', () => {
+    const core = new Set(checks.filter(({ profile }) => profile === 'core').map(({ id }) => id));
+    const twins = checks.map(({ id }) => id).filter((id) => core.has(id.replace(/\.retained$/, '')));
+    expect(twins.filter((id) => id.endsWith('.retained')).length).toBeGreaterThan(5);
+    expect(twins.filter((id) => !core.has(id))).toEqual([]);
+  });
+});
+
+describe('the platform suite', () => {
+  it('rests on a list that any collection answers with', () => {
+    const [first, ...others] = platformSuite.checks;
+    expect(first?.id).toBe(ANY_LIST);
+    for (const { id, premises } of others) expect(premises, id).toContain(ANY_LIST);
+  });
+});
+
+describe('the client suite', () => {
+  it('asks every check for one job, and rests it on the plainest check of that job', () => {
+    const { checks } = clientSuite;
+    expect(checks[0]?.id).toBe('client.stream.dispatch');
+    const plainest = new Map<string, string>();
+    for (const { id, needs = [] } of checks) {
+      const jobs = CLIENT_JOBS.filter((job) => needs.includes(job));
+      expect(jobs, id).toHaveLength(1);
+      const [job = ''] = jobs;
+      const first = plainest.get(job) ?? id;
+      plainest.set(job, first);
+      if (id !== first) expect(premisesBelow(checks, id), id).toContain(first);
+    }
+    expect([...plainest.keys()].sort()).toEqual([...CLIENT_JOBS].sort());
+  });
+});
