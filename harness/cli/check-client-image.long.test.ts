@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } fro
 import { importTree, nodeTree } from '../../fixtures/container/build.ts';
 import { eventually } from '../../simulators/common/testing/eventually.ts';
 import type { Report } from '../runner/types.ts';
-import { findClientImage } from '../targets/client/client-container.ts';
+import { findClientImage } from '../targets/client/client-run.ts';
 import { muster, Running } from './testing/muster.ts';
 
 // Where every layer is copied, a container takes its time.

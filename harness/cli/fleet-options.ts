@@ -8,9 +8,8 @@ import { parseScenario, ScenarioError } from '../../simulators/fleet/scenario/sc
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECTS } from '../contract/versions.ts';
-import { consoleOptions } from './console-options.ts';
 import { findByName } from './find-behaviour.ts';
-import type { OptionsOf, OptionTable } from './options.ts';
+import { consoleOptions, type OptionsOf, type OptionTable } from './options.ts';
 
 const FLEET = 'Fleet';
 const PLATFORM = 'Platform';

@@ -1,17 +1,19 @@
 #!/usr/bin/env node
 /** The command `muster`. Exit codes and messages for usage errors and for failures of Muster itself are decided here. */
-import './npm-folder.ts';
 import './node22.ts';
+import { realpathSync, statSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
-import { extname } from 'node:path';
+import { extname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { LimitReached } from '../client/errors.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
-import { watchForFaults } from './faults.ts';
 import { complete, type ParsedCommand } from './options.ts';
+import { watchForFaults } from './process-end.ts';
+
+enterCallersFolder();
 
 // A reader may close early (`| head`); files are still written, and the exit code still says what was found.
 for (const stream of [process.stdout, process.stderr]) {
@@ -58,4 +60,31 @@ function report(error: unknown): void {
   const words = error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined;
   // A message may repeat what a target sent.
   process.stderr.write(`muster: ${printable(words ?? String(error))}\n`);
+}
+
+/**
+ * `npm run muster` runs in the root of the checkout and passes the folder of the caller in INIT_CWD. Paths on the command line are
+ * relative to that folder.
+ */
+function enterCallersFolder(): void {
+  const { INIT_CWD: called, npm_lifecycle_event: script = '', npm_package_json: manifest } = process.env;
+  if (called === undefined || manifest === undefined || !['muster', 'start'].includes(script) || !isFolder(called))
+    return;
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  if (!same(manifest, join(root, 'package.json')) || !same(process.cwd(), root)) return;
+  process.chdir(called);
+  // Processes that are started from here keep the folder that they are given.
+  delete process.env['INIT_CWD'];
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function same(left: string, right: string): boolean {
+  try {
+    return realpathSync(left) === realpathSync(right);
+  } catch {
+    return false;
+  }
 }

@@ -2,6 +2,7 @@
  * What a command takes, declared as data. Parsing, help, completion, validation, the line that repeats a run and the options in a
  * report are all derived from these tables.
  */
+
 import process from 'node:process';
 
 export interface OptionSpec {
@@ -147,4 +148,28 @@ const WIDEST = 100;
 export function columns(env: Readonly<Record<string, string | undefined>> = process.env): number {
   const wanted = /^[1-9]\d*$/.test(env['COLUMNS'] ?? '') ? Number(env['COLUMNS']) : (process.stdout.columns ?? WIDEST);
   return Math.max(NARROWEST, Math.min(WIDEST, wanted));
+}
+
+// The options of every command that serves a console.
+
+const CONSOLE = 'Console';
+
+export const consoleOptions = {
+  ui: {
+    type: 'boolean',
+    describe: 'Serve a page to watch and drive it, on loopback; its address is printed as ui',
+    group: CONSOLE,
+  },
+  'ui-port': {
+    type: 'number',
+    range: { whole: true, from: 0, to: 65_535 },
+    describe: 'Port of the page; implies --ui',
+    defaultText: 'any free one',
+    group: CONSOLE,
+  },
+} as const satisfies OptionTable;
+
+/** The port that a console is asked for, 0 for any; undefined when none is. */
+export function uiPortOf(args: { ui: boolean; 'ui-port'?: number }): number | undefined {
+  return args['ui-port'] ?? (args.ui ? 0 : undefined);
 }

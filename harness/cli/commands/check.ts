@@ -1,7 +1,6 @@
 /** `muster check device`, `platform`, `system` and `client`: what each takes, and how it opens what it checks. */
 import type { ClientContext, DeviceContext, PlatformContext, SystemContext } from '../../targets/opened.ts';
 import { type Again, type Checked, type CheckTable, commonOptions, planOptions, type Ran } from '../check-options.ts';
-import { refuseOwnPlatform } from '../enrol/platform-options.ts';
 import { type Command, complete, type GivenOptions, type OptionsOf } from '../options.ts';
 import {
   clientTarget,
@@ -10,6 +9,7 @@ import {
   deviceTargetOptions,
   platformTarget,
   platformTargetOptions,
+  refuseOwnPlatform,
   systemTargetOptions,
 } from '../target-options.ts';
 
@@ -58,7 +58,7 @@ export const checkDevice = checkCommand<typeof deviceOptions, DeviceContext>({
   async open(args, opening) {
     const target = { ...deviceTarget(args, opening), ...firstAnswer(args, opening) };
     if (args.control === 'platform') {
-      const { openEnrolledDevice } = await import('../enrol/enrolled-device.ts');
+      const { openEnrolledDevice } = await import('../enrol/own-platform.ts');
       return openEnrolledDevice(target, opening, args);
     }
     refuseOwnPlatform(args, 'add --control platform');
@@ -101,7 +101,7 @@ export const checkSystem = checkCommand<typeof systemOptions, SystemContext>({
   ],
   suite: async () => (await import('../../../suites/system/index.ts')).systemSuite,
   async open(args, opening) {
-    const { openSystem } = await import('../enrol/open-system.ts');
+    const { openSystem } = await import('../enrol/own-platform.ts');
     return openSystem(args, { ...opening, readOnly: args['read-only'] });
   },
 });

@@ -2,10 +2,8 @@ import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { EXIT, UsageError } from '../../common/usage.ts';
-import { consoleOptions, uiPortOf } from '../console-options.ts';
-import { DemoScreen } from '../demo/screen.ts';
-import { interruptSignal } from '../interrupt.ts';
-import { command } from '../options.ts';
+import { command, consoleOptions, uiPortOf } from '../options.ts';
+import { interruptSignal } from '../process-end.ts';
 
 export const demo = command({
   options: {
@@ -31,7 +29,7 @@ export const demo = command({
   epilogue:
     'With --ui the fleet and the platform have a page each (--ui-port is the port of the first), and both stay up after the checks until Ctrl+C; what was done by hand is in the report of the fleet.',
   async run({ robots, seed = randomInt(2 ** 31), out, ...args }) {
-    const { PreflightError, runDemo } = await import('../demo/steps.ts');
+    const { DemoScreen, PreflightError, runDemo } = await import('../demo/demo.ts');
     const uiPort = uiPortOf(args);
     const interrupt = interruptSignal();
     const screen = new DemoScreen(process.stdout, process.env);

@@ -17,7 +17,6 @@ import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
-import { uiPortOf } from '../console-options.ts';
 import {
   defectsFrom,
   type FleetArguments,
@@ -29,8 +28,8 @@ import {
   urlFrom,
 } from '../fleet-options.ts';
 import { shown } from '../fleet-summary.ts';
-import { interruptSignal } from '../interrupt.ts';
-import { command } from '../options.ts';
+import { command, uiPortOf } from '../options.ts';
+import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 
 export const fleet = command({

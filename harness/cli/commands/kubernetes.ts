@@ -4,8 +4,7 @@ import { membersOf } from '../../../simulators/fleet/schedule/plan.ts';
 import { durationMs } from '../../common/durations.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { fleetOptions, readScenario, thresholdsFrom, urlFrom } from '../fleet-options.ts';
-import { type ClusterRun, manifestsOf, shardArguments } from '../kubernetes/manifests.ts';
-import { shardResources } from '../kubernetes/resources.ts';
+import { type ClusterRun, manifestsOf, shardArguments, shardResources } from '../kubernetes-manifests.ts';
 import { type CommandContext, command, commandLine, type OptionsOf, type OptionTable } from '../options.ts';
 
 const FLEET = 'Fleet';

@@ -11,8 +11,8 @@ import { printable } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { runIdFrom, thresholdsFrom } from '../fleet-options.ts';
 import { shown } from '../fleet-summary.ts';
-import { interruptSignal } from '../interrupt.ts';
 import { command, type OptionsOf, type OptionTable } from '../options.ts';
+import { interruptSignal } from '../process-end.ts';
 
 /** Where a fleet leaves its result too. */
 const APART = 'muster-report/fleet';

@@ -19,9 +19,8 @@ import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
-import { consoleOptions, uiPortOf } from '../console-options.ts';
 import { behaviourAsked, findByName, listAsked, listOf } from '../find-behaviour.ts';
-import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';
+import { command, consoleOptions, LOG_LEVELS, type OptionsOf, type OptionTable, uiPortOf } from '../options.ts';
 
 const LONGEST_HEARTBEAT_MS = 86_400_000;
 const ROBOT = 'Robot';

@@ -6,9 +6,8 @@ import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
-import { consoleOptions, uiPortOf } from '../console-options.ts';
 import { behaviourAsked, listAsked } from '../find-behaviour.ts';
-import { command, LOG_LEVELS, type OptionsOf, type OptionTable } from '../options.ts';
+import { command, consoleOptions, LOG_LEVELS, type OptionsOf, type OptionTable, uiPortOf } from '../options.ts';
 
 const API = 'Platform API';
 const AGENTS = 'Agents';

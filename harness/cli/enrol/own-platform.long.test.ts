@@ -9,7 +9,7 @@ import { Redactor } from '../../client/redact.ts';
 import type { Report } from '../../runner/types.ts';
 import { muster, Running } from '../testing/muster.ts';
 import { jsonProblems } from '../testing/valid.ts';
-import { openEnrolledDevice } from './enrolled-device.ts';
+import { openEnrolledDevice } from './own-platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-enrolled-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -13,8 +13,9 @@ import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { Redactor } from '../../client/redact.ts';
 import { defined } from '../../common/defined.ts';
+import { Display } from '../../common/display.ts';
 import { readableDuration } from '../../common/durations.ts';
-import { printableJson } from '../../common/terminal.ts';
+import { type Output, printableJson } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
 import { writeWhole } from '../../common/user-files.ts';
 import { createReporters } from '../../reports/create.ts';
@@ -26,7 +27,6 @@ import { openPlatformTarget } from '../../targets/open-platform.ts';
 import type { OpenedTarget } from '../../targets/opened.ts';
 import { PATIENCE_MS } from '../../targets/options.ts';
 import { VERSION } from '../version.ts';
-import type { DemoScreen } from './screen.ts';
 
 export { PreflightError } from '../../../simulators/fleet/run/readiness.ts';
 
@@ -122,7 +122,7 @@ async function startRobots(
   platform: SimulatedPlatform,
   keys: Keys,
 ): Promise<Fleet> {
-  const stage = screen.stage('robots', robots);
+  const row = screen.row('robots', robots);
   const { url, agentUrl, mqttUrl = '', uiUrl } = platform;
   const links = uiUrl === undefined ? [] : [{ label: 'the platform', url: uiUrl }];
   const onServed = (page: string): void => {
@@ -135,21 +135,21 @@ async function startRobots(
     workers: 1,
     keyBits: DEMO_KEY_BITS,
     platform: { url, agentUrl, mqttUrl, apiKey: keys.full },
-    onProgress: ({ stage: now, done }) => stage.update(done, now === 'keys' ? 'making keys' : 'online'),
+    onProgress: ({ stage: now, done }) => row.update(done, now === 'keys' ? 'making keys' : 'online'),
     ...(uiPort !== undefined && { ui: { port: uiPort, links, onServed } }),
     signal,
   });
-  stage.end('online, each with a socket, an event log and config files of its own');
+  row.end('online, each with a socket, an event log and config files of its own');
   return fleet;
 }
 
 async function rollOut({ robots, screen, signal }: Demo, fleet: Fleet): ReturnType<Fleet['rollout']> {
-  const stage = screen.stage('roll-out', robots);
-  stage.update(0, 'deploying');
+  const row = screen.row('roll-out', robots);
+  row.update(0, 'deploying');
   const done = await until(signal, fleet.rollout({ content: '{"max_speed_mps": 1.5}\n', over: '2s' }));
   const { p50, p99 } = done.summary;
   const text = `p50 ${readableDuration(p50)} · p99 ${readableDuration(p99)}, from POST to the event on the robot`;
-  stage.end(text, done.latencies.length);
+  row.end(text, done.latencies.length);
   return done;
 }
 
@@ -161,7 +161,7 @@ async function check<Context>(
 ): Promise<Report> {
   await using target = await open();
   const plan = makePlan(suite, { capabilities: target.capabilities, fast: true });
-  const stage = screen.stage(`${suite.api} API`, plan.checks.length);
+  const row = screen.row(`${suite.api} API`, plan.checks.length);
   const files = ['html', 'json'].map((format) => `${format}=${join(out, `${suite.api}.${format}`)}`);
   const { stdout, stderr, env } = process;
   const report = await runSuite(suite, {
@@ -174,13 +174,10 @@ async function check<Context>(
     signal,
     arguments: [],
     ...defined({ unreachable: target.unreachable }),
-    listeners: [
-      { onCheckEnd: ({ id }) => stage.step(id) },
-      ...createReporters(files, { redactor, stdout, stderr, env }),
-    ],
+    listeners: [{ onCheckEnd: ({ id }) => row.step(id) }, ...createReporters(files, { redactor, stdout, stderr, env })],
   });
   signal.throwIfAborted();
-  stage.verdict(report);
+  row.verdict(report);
   return report;
 }
 
@@ -198,4 +195,112 @@ function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
     signal.addEventListener('abort', stop, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
+}
+
+const LABELS = 18;
+
+interface Outcome {
+  robots: number;
+  latencies: { p50: number; p99: number };
+  missed: readonly string[];
+  violations: number;
+  reports: readonly Report[];
+  folder: string;
+}
+
+/** What the demo shows: one row for each step, with its progress while it goes on, and a summary. */
+export class DemoScreen {
+  readonly #display: Display;
+
+  constructor(output: Output, env: Record<string, string | undefined>) {
+    this.#display = new Display(output, { labels: LABELS, env });
+  }
+
+  title(name: string, text: string): void {
+    const { paint } = this.#display;
+    this.#display.line(`\n  ${paint('bold', name)}  ${paint('dim', text)}\n`);
+  }
+
+  line(text: string): void {
+    this.#display.line(`  ${text}`);
+  }
+
+  /** A step that has ended. `startedMs`: says how long it took. */
+  done(label: string, text: string, { good = true, startedMs = -1 } = {}): void {
+    const { paint } = this.#display;
+    const took = startedMs < 0 ? '' : `  ${paint('dim', readableDuration(performance.now() - startedMs))}`;
+    this.#display.row(`${good ? paint('green', '✓') : paint('red', '✗')} ${label}`, `${text}${took}`);
+  }
+
+  row(label: string, of: number): ScreenRow {
+    return new ScreenRow(this, this.#display, label, of);
+  }
+
+  summary({ robots, latencies, missed, violations, reports, folder }: Outcome): void {
+    const passed = reports.reduce((sum, { summary }) => sum + summary.pass, 0);
+    const failed = reports.reduce((sum, { summary }) => sum + summary.fail, 0);
+    const good =
+      failed === 0 && missed.length === 0 && violations === 0 && reports.every((report) => report.exit_code === 0);
+    const { paint } = this.#display;
+    const parts = [
+      `${robots} robots`,
+      `roll-out p50 ${readableDuration(latencies.p50)}, p99 ${readableDuration(latencies.p99)}`,
+      `${passed} checks passed${failed > 0 ? `, ${failed} failed` : ''}`,
+      ...(missed.length > 0 ? [`${missed.length} robots missed the roll-out: ${missed.slice(0, 3).join(', ')}`] : []),
+      ...(violations > 0 ? [`${violations} stream violations`] : []),
+    ];
+    const verdict = paint(['bold', good ? 'green' : 'red'], good ? 'Everything passed' : 'Something failed');
+    const files = ['fleet', ...reports.map(({ api }) => api)].map((name) => `${folder}/${name}.html`);
+    this.#display.line('');
+    this.#display.row(verdict, parts.join('\n'));
+    this.#display.row(paint('dim', 'reports'), files.join('\n'));
+    this.#display.row(paint('dim', 'your own agent'), 'muster check device --socket PATH');
+    this.#display.row(paint('dim', 'to develop'), 'muster simulate device --help');
+    this.#display.line('');
+  }
+}
+
+/** A step that goes on. */
+class ScreenRow {
+  readonly #screen: DemoScreen;
+  readonly #display: Display;
+  readonly #label: string;
+  readonly #of: number;
+  readonly #startedMs = performance.now();
+  #steps = 0;
+  #ended = false;
+
+  constructor(screen: DemoScreen, display: Display, label: string, of: number) {
+    this.#screen = screen;
+    this.#display = display;
+    this.#label = label;
+    this.#of = of;
+  }
+
+  /** Nothing once it has ended: a fleet tells of its robots for as long as it runs. */
+  update(done: number, doing: string): void {
+    if (this.#ended) return;
+    this.#display.progress(`  ${this.#label}`, done, this.#of, { doing });
+  }
+
+  /** One more is done. */
+  step(doing: string): void {
+    this.#steps += 1;
+    this.update(this.#steps, doing);
+  }
+
+  end(text: string, done = this.#of): void {
+    this.#ended = true;
+    const startedMs = this.#startedMs;
+    this.#screen.done(this.#label, `${done}/${this.#of} ${text}`, { good: done === this.#of, startedMs });
+  }
+
+  verdict({ summary, exit_code }: Report): void {
+    this.#ended = true;
+    const counts = [`${summary.pass} passed`, `${summary.fail} failed`];
+    if (summary.warn > 0) counts.push(`${summary.warn} warned`);
+    if (summary.blocked > 0) counts.push(`${summary.blocked} blocked`);
+    if (summary.not_applicable > 0) counts.push(`${summary.not_applicable} not applicable`);
+    this.#screen.done(this.#label, counts.join(' · '), { good: exit_code === 0, startedMs: this.#startedMs });
+  }
 }

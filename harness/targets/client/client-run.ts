@@ -1,21 +1,100 @@
-/**
- * `--image IMAGE` of a client: a container for each situation. It has the network of this machine, since a situation is served on
- * loopback, and the folder of the situation.
- */
+/** One run of a client, as a process group or in a container: its standard output by lines, whatever the pieces in which it comes. */
+
 import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { type Duplex, Writable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { ProcessGroup } from '../launch/process-group.ts';
 import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/runtime.ts';
-import { OutputTail, type Ran, StartFailed } from '../launch/started.ts';
+import { lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientEars, ClientRun, ClientSituation } from '../opened.ts';
-import { complaintsIn, Lines } from './lines.ts';
+
+// What a client writes: its standard output by lines, whatever the pieces in which it comes, and the end of its standard error.
+
+/** Characters of one line; of a longer one the rest is dropped. */
+const LONGEST_LINE = 32 * 1024 * 1024;
+
+class Lines {
+  readonly #heard: (text: string) => void;
+  readonly #decoder = new StringDecoder('utf8');
+  #pieces: string[] = [];
+  #length = 0;
+
+  constructor(heard: (text: string) => void) {
+    this.#heard = heard;
+  }
+
+  add(output: Buffer): void {
+    const [first = '', ...more] = this.#decoder.write(output).split('\n');
+    this.#keep(first);
+    for (const piece of more) {
+      this.#flush();
+      this.#keep(piece);
+    }
+  }
+
+  /** What has no line end is a line too. */
+  end(): void {
+    if (this.#length > 0) this.#flush();
+  }
+
+  #keep(piece: string): void {
+    const kept = piece.slice(0, LONGEST_LINE - this.#length);
+    if (kept === '') return;
+    this.#pieces.push(kept);
+    this.#length += kept.length;
+  }
+
+  #flush(): void {
+    const line = this.#pieces.join('');
+    this.#pieces = [];
+    this.#length = 0;
+    this.#heard(line);
+  }
+}
+
+/** The last lines of its standard error, as the end of a message; of its standard output each line is known already. */
+const complaintsIn = (stderr: string): string => (stderr.trim() === '' ? '' : lastLines(stderr));
+
+/** A client holds nothing that is lost when it is killed. */
+const GRACE_MS = 2000;
+
+/** Starts it. Never throws: a line that cannot be started ends at once. */
+export function startClientProcess(
+  line: string,
+  env: Readonly<Record<string, string | undefined>>,
+  { line: heard, ended }: ClientEars,
+): ClientRun {
+  const lines = new Lines(heard);
+  const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, onStdout: (output) => lines.add(output) });
+  void group.ended.then(() => {
+    lines.end();
+    ended();
+  });
+  return {
+    get how() {
+      const how = group.endedByItself;
+      return how === undefined ? undefined : `${how}${complaintsIn(group.stderr)}`;
+    },
+    get code() {
+      return group.code;
+    },
+    get diagnostics() {
+      return group.stderr;
+    },
+    stop: () => group.stop(),
+  };
+}
 
 /** Where a container has the folder of its situation. */
 const FOLDER = '/run/muster';
 
-/** An image that can be started. */
-export interface ClientImage {
+/**
+ * `--image IMAGE` of a client: a container for each situation. It has the network of this machine, since a situation is served on
+ * loopback, and the folder of the situation.
+ */
+interface ClientImage {
   readonly ran: Ran;
   /** Never throws: a container that cannot be started ends at once. */
   start(situation: ClientSituation, ears: ClientEars): ClientRun;

@@ -9,7 +9,7 @@ import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts
 import { checks, requirement, suite } from '../runner/define.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Report, Suite } from '../runner/types.ts';
-import { type EvidenceArguments, prepareEvidence } from './evidence.ts';
+import { type EvidenceArguments, prepareEvidence } from './check-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-evidence-'));
 afterAll(() => rmSync(folder, { recursive: true }));

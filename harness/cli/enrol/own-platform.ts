@@ -1,0 +1,368 @@
+/**
+ * Muster runs a platform of its own, has the agent under test enrol, and drives it by real deployments: `check device --control platform`,
+ * and `check system` unless that names a platform.
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { HttpClient } from '../../client/http.ts';
+import type { Redactor } from '../../client/redact.ts';
+import { defined } from '../../common/defined.ts';
+import { UsageError } from '../../common/usage.ts';
+import { poll, pollWithin } from '../../common/waiting.ts';
+import { DIALECT_NAMES, NEWEST_VERSION } from '../../contract/versions.ts';
+import { type Control, ControlError } from '../../targets/control/control.ts';
+import { PlatformClient } from '../../targets/control/platform-client.ts';
+import { PlatformControl } from '../../targets/control/platform-control.ts';
+import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
+import type { TargetFile } from '../../targets/file-schema.ts';
+import { openDeviceTarget } from '../../targets/open-device.ts';
+import { openPlatformTarget } from '../../targets/open-platform.ts';
+import { openSystemTarget } from '../../targets/open-system.ts';
+import type { OpenDeviceTarget, OpenedTarget, SystemContext } from '../../targets/opened.ts';
+import type { DeviceTargetOptions } from '../../targets/options.ts';
+import type { Opening } from '../check-options.ts';
+import type { OptionsOf } from '../options.ts';
+import {
+  deviceTarget,
+  type OwnPlatform,
+  type OwnPlatformArguments,
+  ownPlatform,
+  refuseOwnPlatform,
+  type systemTargetOptions,
+} from '../target-options.ts';
+import { type Authority, makeAuthority } from './authority.ts';
+
+export interface ControlPlatformOptions extends OwnPlatform {
+  redactor: Redactor;
+  /** Shows once what an agent that is started by hand needs; the token in it must not be masked. */
+  announce(text: string): void;
+  /** The address that the agent gets instead, e.g. that of a proxy that can be cut; on that port where one is asked for. */
+  relay?(url: string, port: number | undefined): Promise<string>;
+  /** How long the agent may take to enrol. Default 4 minutes, as a token lives for 5. */
+  enrolMs?: number;
+  signal?: AbortSignal;
+}
+
+export interface ControlPlatform extends AsyncDisposable {
+  /** For the agent's environment: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS also MUSTER_CA_FILE. */
+  readonly env: Record<string, string>;
+  /** For the agent's command: with TLS the file of the authority as `{ca}`. */
+  readonly placeholders: Readonly<Record<string, string>>;
+  /** Certificate of the authority (PEM); undefined without TLS. */
+  readonly caFile: string | undefined;
+  readonly url: string;
+  readonly apiKey: string;
+  /** Waits for a device to be online; the platform's id of it. Throws ControlError. */
+  enrolled(): Promise<string>;
+  /** For `openDeviceTarget`: drives the enrolled device. */
+  attach(device: HttpClient): Promise<Control>;
+}
+
+const ENROL_MS = 240_000;
+/** An agent that Muster started serves already when its enrolment is awaited. */
+const STARTED_ENROL_MS = 60_000;
+const SERVE_MS = 10_000;
+const POLL_MS = 100;
+const WARM_UP_MS = 20_000;
+/** Some checks compare two retained events. */
+const FIRST_EVENTS = 3;
+
+export async function startControlPlatform(options: ControlPlatformOptions): Promise<ControlPlatform> {
+  const { redactor, dialect = 'spec', relay } = options;
+  const { simulatePlatform } = await import('../../../simulators/platform/index.ts');
+  const made = options.tls === true ? authorityInFolder() : undefined;
+  // A relay has the port that the agent is to find.
+  const [port, mqttPort] = relay === undefined ? [options.port, options.mqttPort] : [];
+  const platform = await simulatePlatform({
+    dialect,
+    mqtt: mqttPort === undefined ? {} : { port: mqttPort },
+    ...defined({ port }),
+    ...(made === undefined ? {} : { tls: made.authority }),
+  }).catch((error: unknown) => {
+    made?.remove();
+    throw notListening(error);
+  });
+  redactor.add(platform.apiKey, 'MUSTER_API_KEY');
+  const base = new URL(platform.url);
+  const http = new HttpClient({
+    endpoint: { origin: base.origin, ...(made === undefined ? {} : { ca: made.authority.ca }) },
+    basePath: base.pathname,
+    headers: { 'x-api-key': platform.apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: NEWEST_VERSION },
+  });
+  const client = new PlatformClient(http);
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping ??= http
+      .close()
+      .finally(() => platform.stop())
+      .finally(() => made?.remove());
+    return stopping;
+  };
+  const env = await environment(platform, client, made?.file, options).catch(async (error: unknown) => {
+    await stop();
+    throw notListening(error);
+  });
+  options.announce(
+    [
+      'waiting for the agent to enrol; start it with this in its environment:',
+      ...Object.entries(env).map(([name, value]) => `  ${name}=${value}`),
+    ].join('\n'),
+  );
+
+  const enrolled = enrolment(client, options);
+  return {
+    env,
+    placeholders: made === undefined ? {} : { ca: made.file },
+    caFile: made?.file,
+    url: platform.url,
+    apiKey: platform.apiKey,
+    enrolled,
+    attach: async (device) => {
+      const control = new PlatformControl({
+        platform: http,
+        device,
+        deviceId: await enrolled(),
+        syncPath: options.syncPath,
+      });
+      await warmUp(control);
+      return control;
+    },
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** What has just been enrolled has neither a deployment nor an event. Whatever is wrong with its first ones, checks will find. */
+async function warmUp(control: Control): Promise<void> {
+  await control
+    .bound(AbortSignal.timeout(WARM_UP_MS))
+    .publish(FIRST_EVENTS)
+    .catch((error: unknown) => {
+      if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
+    });
+}
+
+/** What an agent needs to enrol. Throws ControlError, or what a relay throws. */
+async function environment(
+  { agentUrl, mqttUrl }: { agentUrl: string; mqttUrl: string | undefined },
+  client: PlatformClient,
+  caFile: string | undefined,
+  { relay, port, mqttPort, redactor }: ControlPlatformOptions,
+): Promise<Record<string, string>> {
+  const shown = async (url: string, at: number | undefined): Promise<string> => (await relay?.(url, at)) ?? url;
+  const token = await client.provisioningToken();
+  redactor.add(token);
+  return {
+    MUSTER_PLATFORM_URL: await shown(agentUrl, port),
+    ...(mqttUrl === undefined ? {} : { MUSTER_MQTT_URL: await shown(mqttUrl, mqttPort) }),
+    MUSTER_TOKEN: token,
+    ...defined({ MUSTER_CA_FILE: caFile }),
+  };
+}
+
+/** Waits for a device to be online, once for all callers. */
+function enrolment(client: PlatformClient, { enrolMs, signal }: ControlPlatformOptions): () => Promise<string> {
+  const timeoutMs = enrolMs ?? ENROL_MS;
+  const timeoutError = (): Error =>
+    new ControlError(
+      `control: no agent enrolled in Muster's platform within ${Math.round(timeoutMs / 1000)} s; it needs MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN from its environment`,
+    );
+  const look = async () => (await client.online())[0]?.id;
+  let enrolling: Promise<string> | undefined;
+  return () => {
+    enrolling ??= poll('an agent to enrol', look, { timeoutMs, firstPauseMs: POLL_MS, signal, timeoutError });
+    return enrolling;
+  };
+}
+
+/** An authority with its certificate in a private folder, where an agent can read it. */
+function authorityInFolder(): { authority: Authority; file: string; remove(): void } {
+  const authority = makeAuthority();
+  const folder = mkdtempSync(join(tmpdir(), 'muster-ca-'));
+  const file = join(folder, 'ca.pem');
+  writeFileSync(file, authority.ca);
+  return { authority, file, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** A port that is taken, or may not be opened, is a matter of the options. */
+function notListening(error: unknown): unknown {
+  const { code, port } = (error ?? {}) as { code?: unknown; port?: unknown };
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') return error;
+  const why = code === 'EACCES' ? 'this user may not open it' : 'something else already listens there';
+  return new UsageError(`Muster's platform cannot listen on port ${String(port)}: ${why}`, { cause: error });
+}
+
+// A device target whose agent enrols in a platform of Muster's own.
+
+/** Whether Muster starts the agent, and its target file. Throws UsageError for a container, whose loopback is another one. */
+async function agentSettings(
+  { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
+  redactor: Redactor,
+): Promise<{ started: boolean; file: TargetFile | undefined }> {
+  const { loadTargetFile } = await import('../../targets/target-file.ts');
+  const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file;
+  if (command === undefined && (image ?? file?.device?.image) !== undefined) {
+    throw new UsageError(
+      "--image: a container cannot reach Muster's own platform, which listens on loopback. Start it yourself: --command 'docker run --rm --network host --env MUSTER_PLATFORM_URL --env MUSTER_MQTT_URL --env MUSTER_TOKEN …'",
+    );
+  }
+  return { started: (command ?? file?.device?.command) !== undefined, file };
+}
+
+/** Muster puts what an agent needs into the environment of one that it starts; for one that is started by hand it is printed. */
+const announcer =
+  (started: boolean) =>
+  (text: string): void =>
+    void (started || process.stderr.write(`${text}\n`));
+
+/** Opens an agent that is to enrol: starts it, or waits until it has been started by hand. */
+async function openAgent(
+  platform: ControlPlatform,
+  target: DeviceTargetOptions,
+  started: boolean,
+): Promise<OpenDeviceTarget> {
+  if (started) return openDeviceTarget(target);
+  const trouble = await platform.enrolled().then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof ControlError) return error.message;
+      throw error;
+    },
+  );
+  let opened = await openDeviceTarget(target);
+  const served = async (): Promise<true | undefined> => {
+    if (opened.unreachable === undefined || trouble !== undefined) return true;
+    await opened.close();
+    opened = await openDeviceTarget(target);
+    return opened.unreachable === undefined || undefined;
+  };
+  try {
+    // It may enrol before it serves.
+    await pollWithin('the agent to serve', served, {
+      timeoutMs: SERVE_MS,
+      firstPauseMs: POLL_MS,
+      signal: target.signal,
+    });
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+  return trouble === undefined ? opened : { ...opened, unreachable: trouble };
+}
+
+/** A device target whose agent is enrolled in a platform of Muster's own, which ends with it. */
+export async function openEnrolledDevice(
+  target: DeviceTargetOptions,
+  options: Omit<ControlPlatformOptions, 'announce'> & Partial<Pick<ControlPlatformOptions, 'announce'>>,
+  own: OwnPlatformArguments = { 'platform-tls': false },
+): Promise<OpenDeviceTarget> {
+  const { started, file } = await agentSettings(target, options.redactor);
+  const platform = await startControlPlatform({
+    ...ownPlatform(own, file),
+    announce: announcer(started),
+    ...(started ? { enrolMs: STARTED_ENROL_MS } : {}),
+    ...options,
+  });
+  try {
+    const { control: _, ...rest } = target;
+    const env = { ...(target.env ?? process.env), ...platform.env };
+    const attach = (device: HttpClient) => {
+      if (started)
+        target.notify?.('waiting for it to enrol, with MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN');
+      return platform.attach(device);
+    };
+    const opened = await openAgent(platform, { ...rest, env, placeholders: platform.placeholders, attach }, started);
+    let closing: Promise<void> | undefined;
+    const close = (): Promise<void> => {
+      // The agent is closed first, because otherwise it would see its platform fail.
+      closing ??= opened.close().finally(() => platform[Symbol.asyncDispose]());
+      return closing;
+    };
+    return { ...opened, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await platform[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+// Agent and platform as one target: by default the agent is enrolled in a platform of Muster's own.
+
+/** Agent and platform as one target. The agent is closed first, because otherwise it would see its platform fail. */
+export async function openSystem(
+  args: OptionsOf<typeof systemTargetOptions>,
+  { readOnly, ...opening }: Opening & { readOnly: boolean },
+): Promise<OpenedTarget<SystemContext>> {
+  const { redactor, signal, patienceMs } = opening;
+  const target = deviceTarget(controlledBy(args), opening);
+  const { started, file } =
+    args.platform === undefined ? await agentSettings(target, redactor) : { started: true, file: undefined };
+  if (args.platform !== undefined) refuseOwnPlatform(args, 'leave out --platform', ['dialect']);
+  const described = ownPlatform(args, file);
+  const dialect = described.dialect ?? 'spec';
+  const stack = new AsyncDisposableStack();
+  try {
+    const links: TcpProxy[] = [];
+    const own =
+      args.platform === undefined
+        ? stack.use(
+            await startControlPlatform({
+              ...described,
+              redactor,
+              signal,
+              announce: announcer(started),
+              relay: async (url, port) => {
+                const link = stack.use(await TcpProxy.to(url, port));
+                links.push(link);
+                return link.url;
+              },
+            }),
+          )
+        : undefined;
+    const opened =
+      own === undefined
+        ? await openDeviceTarget(target)
+        : await openAgent(
+            own,
+            { ...target, env: { ...process.env, ...own.env }, placeholders: own.placeholders },
+            started,
+          );
+    const device = stack.use(opened);
+    const deviceId = device.unreachable === undefined ? (args['device-id'] ?? (await own?.enrolled())) : undefined;
+    if (deviceId === undefined && device.unreachable === undefined) {
+      throw new UsageError('--device-id: missing; with --platform, which of its devices is this agent?');
+    }
+    const apiKey = own?.apiKey ?? args['api-key'] ?? process.env['MUSTER_API_KEY'];
+    const platform = stack.use(
+      await openPlatformTarget({
+        url: own?.url ?? args.platform ?? '',
+        ...defined({ ca: own?.caFile, apiKey, apiVersion: args['api-version'], onlineDevice: deviceId }),
+        dialect,
+        readOnly,
+        redactor,
+        signal,
+        patienceMs,
+      }),
+    );
+    return openSystemTarget({
+      device,
+      platform,
+      deviceId,
+      ...(own === undefined ? { links: undefined } : { links, platformName: "Muster's own platform" }),
+      close: () => stack.disposeAsync(),
+    });
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+/** As for a device, `--control platform` means Muster's own, which is what an agent gets here anyway. Throws UsageError beside another. */
+function controlledBy(args: OptionsOf<typeof systemTargetOptions>): OptionsOf<typeof systemTargetOptions> {
+  if (args.control !== 'platform') return args;
+  if (args.platform !== undefined)
+    throw new UsageError("--control platform: that is Muster's own; leave out --platform");
+  const { control: _, ...rest } = args;
+  return rest;
+}

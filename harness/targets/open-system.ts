@@ -1,0 +1,76 @@
+/** A device and the platform that it is enrolled in, both open, as one target of the system suite. */
+import { defined } from '../common/defined.ts';
+import type { TargetDescription } from '../runner/types.ts';
+import { ControlError } from './control/control.ts';
+import type { DeviceContext, OpenedTarget, PlatformContext, SystemContext } from './opened.ts';
+
+export interface SystemParts {
+  device: OpenedTarget<DeviceContext>;
+  platform: OpenedTarget<PlatformContext>;
+  /** The platform's id of the device; undefined when the device never answered. */
+  deviceId: string | undefined;
+  /** What the agent is cut off by: proxies on its way to the platform. Without them it is stopped instead. */
+  links: readonly { cut(): void; restore(): void }[] | undefined;
+  /** The platform in words. Default: its address. */
+  platformName?: string;
+  /** Closes both, and what lies between them. */
+  close(): Promise<void>;
+}
+
+export function openSystemTarget({ device, platform, links, ...rest }: SystemParts): OpenedTarget<SystemContext> {
+  const { deviceId = '', platformName = platform.description.address, close } = rest;
+  const capabilities = new Set([...device.capabilities, ...platform.capabilities]);
+  const description: TargetDescription = {
+    ...device.description,
+    kind: 'system',
+    address: `${device.description.address} in ${platformName}`,
+    capabilities: [...capabilities],
+    ...defined({ api_version: platform.description.api_version }),
+  };
+  const restore = (): void => {
+    for (const link of links ?? []) link.restore();
+  };
+  return {
+    description,
+    conclude: () => {
+      device.conclude();
+      const { digest, digest_of, digest_missing } = device.description;
+      Object.assign(description, { digest, digest_of, digest_missing });
+    },
+    capabilities,
+    unreachable: device.unreachable ?? platform.unreachable,
+    diagnostics: () => device.diagnostics(),
+    context: (recorder, signal) => {
+      const ofDevice = device.context(recorder, signal);
+      return {
+        device: ofDevice,
+        platform: platform.context(recorder, signal),
+        deviceId,
+        prepare: async (requirement) => {
+          // A check that was ended may have left the agent offline.
+          restore();
+          await ofDevice.prepare?.(requirement);
+        },
+        reconsider: async (error) => (ofDevice.reconsider === undefined ? error : await ofDevice.reconsider(error)),
+        offline: async () => {
+          if (links === undefined) await stop(ofDevice);
+          for (const link of links ?? []) link.cut();
+        },
+        online: async () => {
+          if (links === undefined) await ofDevice.control.start();
+          restore();
+        },
+      };
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function stop(device: DeviceContext): Promise<void> {
+  if (!device.capabilities.has('restart')) {
+    throw new ControlError(
+      "control: taking an agent offline in a platform that isn't Muster's needs --control with restart",
+    );
+  }
+  await device.control.stop('SIGTERM');
+}
