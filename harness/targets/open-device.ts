@@ -8,13 +8,11 @@ import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
 import type { TargetDescription } from '../runner/types.ts';
 import { CheckControl } from './control/check-control.ts';
-import { combinedControl } from './control/combined-control.ts';
 import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
 import { ControlledAgent } from './control/controlled-agent.ts';
-import { canFill, withCompaction, withFilling } from './control/filling-control.ts';
 import { CONTROL_TOKEN, HttpControl } from './control/http-control.ts';
-import { withRestart } from './control/with-restart.ts';
+import { canFill, combinedControl, processControl, withCompaction, withFilling } from './control/layers.ts';
 import { type DeviceSettings, deviceSettings } from './device-settings.ts';
 import { hostFiles } from './files/host-files.ts';
 import { withReadablePaths } from './files/named-paths.ts';
@@ -166,7 +164,7 @@ async function drive(reached: Reached): Promise<Driven> {
   let control: Control = noControl;
   try {
     const own = await controlFor(reached);
-    control = started?.restart === undefined ? own : withRestart(own, started.restart);
+    control = started?.restart === undefined ? own : combinedControl(own, processControl(started.restart));
     // A target file may name limits and paths that a control API does not.
     const { http: _, platform, drive, compact, fill, stop, start, ...declared } = settings.file.control ?? {};
     let info = withDeclared(await control.info(), declared);
@@ -174,7 +172,7 @@ async function drive(reached: Reached): Promise<Driven> {
     if (fills && info.event_log !== undefined) {
       const { folder: cwd, startOptions } = settings;
       const files = started?.files ?? hostFiles;
-      control = withFilling(control, info.event_log, { line: fill, env: startOptions.env, cwd, files });
+      control = withFilling(control, { log: info.event_log, line: fill, env: startOptions.env, cwd, files });
       info = withCompaction(info);
     }
     if (started?.files === undefined) return { control, info, problem };
@@ -195,8 +193,7 @@ async function drive(reached: Reached): Promise<Driven> {
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
   const own = ownControl(settings, started, tokenOf(options));
   const attached = await options.attach?.(http);
-  if (attached === undefined) return own;
-  return own.kind === noControl.kind ? attached : combinedControl(attached, own);
+  return attached === undefined ? own : combinedControl(attached, own);
 }
 
 function tokenOf({ controlToken, env = process.env, redactor }: DeviceTargetOptions): string | undefined {
@@ -208,7 +205,7 @@ function tokenOf({ controlToken, env = process.env, redactor }: DeviceTargetOpti
 /** A control API, or the commands of the target file. */
 function ownControl(settings: DeviceSettings, started: Started | undefined, token: string | undefined): Control {
   const address = settings.control ?? started?.control;
-  if (address !== undefined) return new HttpControl(address, token === undefined ? {} : { token });
+  if (address !== undefined) return new HttpControl(address, defined({ token }));
   const { http: _, platform, fill, ...commands } = settings.file.control ?? {};
   if (!['drive', 'compact', 'stop', 'start'].some((name) => name in commands)) return noControl;
   const { folder, startOptions } = settings;

@@ -136,12 +136,9 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
 
 /** What has just been enrolled has neither a deployment nor an event. Whatever is wrong with its first ones, checks will find. */
 async function warmUp(control: Control): Promise<void> {
-  await control
-    .bound(AbortSignal.timeout(WARM_UP_MS))
-    .publish(FIRST_EVENTS)
-    .catch((error: unknown) => {
-      if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
-    });
+  await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
+    if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
+  });
 }
 
 /** What an agent needs to enrol. Throws ControlError, or what a relay throws. */

@@ -33,7 +33,7 @@ describe('control over HTTP', () => {
     const asked = Promise.withResolvers<void>();
     const { url, closed } = await serve(() => asked.resolve());
     const over = new AbortController();
-    const publishing = new HttpControl(url).bound(over.signal).publish(3);
+    const publishing = new HttpControl(url).publish(3, over.signal);
     await asked.promise;
     over.abort();
     await expect(publishing).rejects.toThrow(ControlError);
@@ -59,7 +59,7 @@ test('control by shell lines kills a line with all that it started', async () =>
     { env: process.env, cwd: folder },
   );
   const over = new AbortController();
-  const publishing = control.bound(over.signal).publish(1);
+  const publishing = control.publish(1, over.signal);
   const pid = join(folder, 'pid');
   await poll('the line to start its child', () => existsSync(pid) || undefined, { timeoutMs: 30_000 });
   over.abort();
@@ -88,9 +88,8 @@ describe('control by deployments', () => {
     const http = new HttpClient({ endpoint: { origin: url } });
     const control = new PlatformControl({ platform: http, device: http, deviceId: 'dvc_1', timeoutMs: 200 });
     const over = new AbortController();
-    const bound = control.bound(over.signal);
-    const first = bound.deploy();
-    const waiting = bound.deploy();
+    const first = control.deploy({}, over.signal);
+    const waiting = control.deploy({}, over.signal);
     over.abort(new ControlError('over'));
     await expect(first).rejects.toThrow();
     await expect(waiting).rejects.toThrow('over');

@@ -1,7 +1,5 @@
 /** Which calls of control are still worth making: what has been late once is not waited for as long again, and a lie is not asked for twice. */
-import { type ControlCall, ControlError, ControlLate } from './control.ts';
-
-export type CallName = ControlCall['name'];
+import { type CallName, ControlError, ControlLate } from './control.ts';
 
 /** Milliseconds for a call whose like was late the last time; the control's own limit otherwise. */
 const AFTER_A_LATE_ONE_MS = 6000;

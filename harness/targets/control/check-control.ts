@@ -1,20 +1,15 @@
 /** The control of one check: it ends with the check, remembers what the check drove, and has a say in what the check found. */
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { Recorder } from '../../client/recorder.ts';
-import type {
-  ControlCompacted,
-  ControlDeployment,
-  ControlInfo,
-  ControlPublished,
-  StopSignal,
-} from '../../contract/control.ts';
-import type { Deployment } from '../../contract/deployment.ts';
+import type { ControlCompacted, ControlInfo } from '../../contract/control.ts';
 import type { Level, Requirement, TargetHooks } from '../../runner/types.ts';
 import { Blocked, Violation } from '../../runner/violation.ts';
-import { type CallName, isLong } from './call-times.ts';
+import { isLong } from './call-times.ts';
 import {
   AgentEnded,
-  type Control,
+  type Answer,
+  type CallName,
+  Control,
   type ControlCall,
   ControlError,
   ControlLate,
@@ -22,8 +17,7 @@ import {
   type Exact,
 } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
-import { DriveConfirmation } from './drive-confirmation.ts';
-import { type Drive, Drives } from './drives.ts';
+import { DriveConfirmation, Drives } from './drive-confirmation.ts';
 
 function inWords(call: ControlCall): string {
   switch (call.name) {
@@ -55,7 +49,7 @@ const idsOf = (answer: unknown): Record<string, string> =>
   );
 
 /** What a check gets as its control. Every call throws ControlError. */
-export class CheckControl implements Control, TargetHooks {
+export class CheckControl extends Control implements TargetHooks {
   readonly kind: string;
   readonly #control: Control;
   readonly #agent: ControlledAgent;
@@ -70,6 +64,7 @@ export class CheckControl implements Control, TargetHooks {
 
   /** `recorder` keeps what is driven, for a script that repeats it. */
   constructor(control: Control, agent: ControlledAgent, signal: AbortSignal, recorder: Recorder) {
+    super();
     this.kind = control.kind;
     this.#control = control;
     this.#agent = agent;
@@ -79,44 +74,56 @@ export class CheckControl implements Control, TargetHooks {
   }
 
   info(): Promise<ControlInfo> {
-    return this.#control.bound(this.#signal).info();
+    return this.#control.info(this.#signal);
   }
-  deploy(request: ControlDeployment = {}): Promise<Deployment> {
-    const call = () => this.#call({ name: 'deploy', request }, (control) => control.deploy(request));
-    return this.#drive(call, ({ id }) => ({ kind: 'deploy', id }));
+  override line(call: ControlCall): string | undefined {
+    return this.#control.line(call);
   }
-  remove(deploymentId: string): Promise<Deployment> {
-    const call = () => this.#call({ name: 'remove', deploymentId }, (control) => control.remove(deploymentId));
-    return this.#drive(call, () => ({ kind: 'remove', id: deploymentId }));
+
+  /** Ends with the check, and with `over` where one is given. */
+  async call(call: ControlCall, over?: AbortSignal): Promise<Answer> {
+    switch (call.name) {
+      case 'deploy':
+      case 'remove':
+      case 'publish':
+        return this.#drive(call, over);
+      case 'compact':
+        return this.#compact(call, over);
+      case 'stop':
+        return this.#stop(call, over);
+      case 'start':
+        return this.#start(call, over);
+    }
   }
-  publish(count: number): Promise<Exact<ControlPublished>> {
-    const call = () => this.#call({ name: 'publish', count }, (control) => control.publish(count));
-    return this.#drive(call, ({ first_id: first, last_id: last }) => ({
-      kind: 'publish',
-      first: BigInt(first),
-      last: BigInt(last),
-    }));
+
+  async #drive(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {
+    const answer = await this.#drives.follow(call, () => this.#make(call, over));
+    if (this.#drives.logChanged) this.#agent.logTells = true;
+    return answer;
   }
-  async compact(): Promise<Exact<ControlCompacted>> {
+
+  async #compact(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {
     // Some agents are restarted for it, and may be left stopped when it fails.
     this.#agent.stopping();
-    const compacted = await this.#call({ name: 'compact' }, (control) => control.compact());
+    const compacted = (await this.#make(call, over)) as Exact<ControlCompacted>;
     this.#agent.started();
     this.#drives.compacted = BigInt(compacted.earliest_id);
     return compacted;
   }
-  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
+
+  async #stop(call: ControlCall, over: AbortSignal | undefined): Promise<undefined> {
     this.#drives.clear();
     this.#agent.stopping();
-    await this.#call({ name: 'stop', signal }, (control) => control.stop(signal));
+    await this.#make(call, over);
     this.#endDrives();
     // It may have cut off calls that were under way.
     this.#failure = undefined;
     await this.#agent.expectDown(this.#signal);
   }
-  async start(): Promise<void> {
+
+  async #start(call: ControlCall, over: AbortSignal | undefined): Promise<undefined> {
     try {
-      await this.#call({ name: 'start' }, (control) => control.start());
+      await this.#make(call, over);
     } catch (error) {
       this.#agent.notStarted(error);
       throw error;
@@ -124,21 +131,12 @@ export class CheckControl implements Control, TargetHooks {
     this.#agent.started();
     this.#failure = undefined;
   }
-  line(call: ControlCall): string | undefined {
-    return this.#control.line(call);
-  }
-  bound(signal: AbortSignal): Control {
-    return new CheckControl(this.#control, this.#agent, AbortSignal.any([this.#signal, signal]), this.#recorder);
-  }
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
 
   async prepare({ level }: Requirement): Promise<void> {
     this.#level = level;
     const ended = await this.#agent.endedByItself(this.#signal);
     if (ended !== undefined) throw this.#endOf(ended);
-    await this.#agent.ready(this.#control.bound(this.#signal), this.#signal);
+    await this.#agent.ready(this.#control, this.#signal);
   }
 
   async reconsider(error: unknown): Promise<unknown> {
@@ -152,7 +150,7 @@ export class CheckControl implements Control, TargetHooks {
     if (!(error instanceof Violation)) return error;
     if (this.#failure !== undefined) return this.#failure;
     if (this.#control.seesDevice === true) return error;
-    const confirmation = new DriveConfirmation(this.#control.bound(this.#signal), this.#agent, this.#signal);
+    const confirmation = new DriveConfirmation(this.#control, this.#agent, this.#signal);
     const untrue = await confirmation.contradiction(this.#drives);
     if (untrue === undefined) return error;
     this.#agent.calls.distrust(untrue.call, untrue.why);
@@ -167,24 +165,18 @@ export class CheckControl implements Control, TargetHooks {
     return new Violation({ expected: 'an agent that goes on serving', actual: how });
   }
 
-  async #drive<T>(call: () => Promise<T>, drive: (answer: T) => Drive): Promise<T> {
-    const answer = await this.#drives.follow(call, drive);
-    if (this.#drives.logChanged) this.#agent.logTells = true;
-    return answer;
-  }
-
-  async #call<T>(call: ControlCall, make: (control: Control) => Promise<T>): Promise<T> {
+  async #make(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {
     this.#throwIfOver();
     const { name } = call;
     const { calls } = this.#agent;
     const limit = calls.begin(name);
     const stopped = DRIVES.has(name) ? this.#stopped.signal : undefined;
-    const signal = AbortSignal.any([this.#signal, limit, stopped].filter((one) => one !== undefined));
+    const signal = AbortSignal.any([this.#signal, over, limit, stopped].filter((one) => one !== undefined));
     const restarts = name === 'stop' || name === 'start';
     const drive = this.#recorder.drove({ what: inWords(call), line: this.#control.line(call), restarts });
     const started = performance.now();
     try {
-      const answer = await make(this.#control.bound(signal));
+      const answer = await this.#control.call(call, signal);
       this.#throwIfOver();
       calls.answered(name);
       drive.ids = idsOf(answer);

@@ -1,19 +1,21 @@
 /** Control by shell lines of a target file, for agents that can be scripted but have no control API. */
+import { spawn } from 'node:child_process';
 import { quote } from '../../client/curl.ts';
+import { defined } from '../../common/defined.ts';
+import type { ControlCapability, ControlInfo } from '../../contract/control.ts';
+import { OutputTail } from '../launch/started.ts';
 import {
-  type ControlCapability,
-  type ControlCompacted,
-  type ControlDeployment,
-  type ControlInfo,
-  type ControlPublished,
-  controlCompacted,
-  controlPublished,
-  type StopSignal,
-} from '../../contract/control.ts';
-import type { Deployment } from '../../contract/deployment.ts';
-import type { Shape } from '../../contract/shape.ts';
-import { type Control, type ControlCall, ControlError, type Exact, parseExact, withDeclared } from './control.ts';
-import { runControlLine } from './shell-line.ts';
+  type Answer,
+  answerTo,
+  Control,
+  type ControlCall,
+  ControlError,
+  ControlLate,
+  ControlRefused,
+  withDeclared,
+} from './control.ts';
+
+const LINE_MS = 60_000;
 
 /** The `control` of a target file, but for `http`. */
 export interface ControlCommands {
@@ -34,17 +36,16 @@ export interface CommandControlOptions {
   cwd?: string;
   /** Longest run of one command, milliseconds. Default 60 000. */
   timeoutMs?: number;
-  /** Kills the lines that run. */
-  signal?: AbortSignal;
 }
 
 /** Runs the shell line for each call; a call without a line throws ControlError. */
-export class CommandControl implements Control {
+export class CommandControl extends Control {
   readonly kind = 'commands';
   readonly #commands: ControlCommands;
   readonly #options: CommandControlOptions;
 
   constructor(commands: ControlCommands, options: CommandControlOptions) {
+    super();
     this.#commands = commands;
     this.#options = options;
   }
@@ -57,26 +58,24 @@ export class CommandControl implements Control {
     if (stop !== undefined && start !== undefined) capabilities.push('restart');
     return Promise.resolve(withDeclared({ capabilities }, declared));
   }
-  async deploy(request: ControlDeployment = {}): Promise<Deployment> {
-    return this.#deployment(await this.#run({ name: 'deploy', request }));
+  async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
+    const { command, variables, request } = lineOf(call);
+    const line = this.#commands[command];
+    if (line === undefined) throw new ControlError(`control: the target file has no \`${command}\` command`);
+    const { env, cwd, timeoutMs = LINE_MS } = this.#options;
+    const printed = await runControlLine(command, line, {
+      // A `start` line may leave the agent behind, which keeps the pipes open; a line that answers is read to its end.
+      end: command === 'drive' || command === 'compact' ? 'close' : 'exit',
+      cwd,
+      timeoutMs,
+      signal,
+      env: { ...env, ...variables },
+      stdin: JSON.stringify(request),
+    });
+    const what = call.name === 'publish' ? 'drive (publish)' : command;
+    return answerTo(call, printed, `control ${what}: printed`, 'control drive: printed no deployment with an id');
   }
-  async remove(deploymentId: string): Promise<Deployment> {
-    return this.#deployment(await this.#run({ name: 'remove', deploymentId }));
-  }
-  async publish(count: number): Promise<Exact<ControlPublished>> {
-    const answer = await this.#run({ name: 'publish', count });
-    return checked(answer, controlPublished, 'drive (publish)') as ControlPublished;
-  }
-  async compact(): Promise<Exact<ControlCompacted>> {
-    return checked(await this.#run({ name: 'compact' }), controlCompacted, 'compact') as ControlCompacted;
-  }
-  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    await this.#run({ name: 'stop', signal });
-  }
-  async start(): Promise<void> {
-    await this.#run({ name: 'start' });
-  }
-  line(call: ControlCall): string | undefined {
+  override line(call: ControlCall): string | undefined {
     const { command, variables, request } = lineOf(call);
     const line = this.#commands[command];
     if (line === undefined) return undefined;
@@ -84,34 +83,6 @@ export class CommandControl implements Control {
     const set = Object.entries(variables).map(([name, value]) => `${name}=${quote(value)} `);
     const run = `printf %s ${quote(JSON.stringify(request))} | ${set.join('')}/bin/sh -c ${quote(line)}`;
     return cwd === undefined ? run : `(cd ${quote(cwd)} && ${run})`;
-  }
-  bound(signal: AbortSignal): CommandControl {
-    return new CommandControl(this.#commands, { ...this.#options, signal });
-  }
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  #deployment(printed: string): Deployment {
-    const answer = json(printed);
-    // The suite decides whether a deployment has its shape; control needs only the id.
-    if (typeof (answer as { id?: unknown } | undefined)?.id === 'string') return answer as Deployment;
-    throw new ControlError('control drive: printed no deployment with an id');
-  }
-
-  /** Runs a line and resolves with its standard output. */
-  async #run(call: ControlCall): Promise<string> {
-    const { command: name, variables, request } = lineOf(call);
-    const line = this.#commands[name];
-    if (line === undefined) throw new ControlError(`control: the target file has no \`${name}\` command`);
-    const { env, cwd, timeoutMs = 60_000, signal } = this.#options;
-    return runControlLine(name, line, {
-      // A `start` line may leave the agent behind, which keeps the pipes open; a line that answers is read to its end.
-      end: name === 'drive' || name === 'compact' ? 'close' : 'exit',
-      ...{ cwd, timeoutMs, signal },
-      env: { ...env, ...variables },
-      stdin: JSON.stringify(request),
-    });
   }
 }
 
@@ -141,19 +112,104 @@ function lineOf(call: ControlCall): {
   }
 }
 
-function checked(printed: string, shape: Shape, what: string): unknown {
-  const answer = json(printed);
-  if (shape.is(answer)) return parseExact(printed);
-  const [problem] = shape.problems(answer);
-  throw new ControlError(
-    `control ${what}: printed something that is not a ${shape.name}: ${problem?.path ?? ''} ${problem?.message ?? ''}`,
-  );
+/** Where, how long and with what a line runs. */
+export interface LineOptions {
+  env: Record<string, string | undefined>;
+  cwd: string | undefined;
+  stdin: string;
+  /** The event of the shell after which all is said. */
+  end: 'close' | 'exit';
+  /** Milliseconds after which it is killed, with everything that it started. */
+  timeoutMs: number;
+  /** Kills it too. */
+  signal: AbortSignal | undefined;
 }
 
-function json(text: string): unknown {
+/** What a message shows of what a line wrote. */
+const SHOWN_CHARACTERS = 2000;
+/** Far more than any answer: a deployment has a few hundred characters. */
+const MOST_PRINTED_BYTES = 1024 * 1024;
+
+/**
+ * Resolves with the standard output of the line. Throws ControlRefused when it ends with another exit code than 0, ControlLate after its
+ * time, otherwise ControlError; messages show the end of both outputs.
+ */
+export async function runControlLine(name: string, line: string, options: LineOptions): Promise<string> {
+  const { timeoutMs, signal } = options;
+  const late = AbortSignal.timeout(timeoutMs);
+  const flooded = new AbortController();
+  const ends = [late, flooded.signal, ...(signal === undefined ? [] : [signal])];
+  const ran = await run(line, options, AbortSignal.any(ends), () => flooded.abort());
+  const what = `control ${name}: \`${line}\``;
+  const wrote = [ran.errors, ran.outTail].map((text) => text.trim()).filter((text) => text !== '');
+  const shown = wrote.length === 0 ? '' : `: ${wrote.join('\n')}`;
+  if (flooded.signal.aborted)
+    throw new ControlError(`${what} printed more than ${MOST_PRINTED_BYTES / 1024 / 1024} MiB, and was ended`);
+  if (late.aborted) throw new ControlLate(`${what} did not end within ${timeoutMs / 1000} s${shown}`);
+  if (signal?.aborted === true) throw new ControlError(`${what} was ended with its check`);
+  if (ran.code === 0) return ran.out;
+  // A line that ends with an exit code has decided that it cannot do this.
+  throw new (ran.code === undefined ? ControlError : ControlRefused)(`${what} ${ran.how}${shown}`);
+}
+
+interface Ran {
+  out: string;
+  /** The end of its standard output, and of its standard error. */
+  outTail: string;
+  errors: string;
+  /** Undefined when it was ended by a signal or could not be started. */
+  code: number | undefined;
+  /** How it ended, in words. */
+  how: string;
+}
+
+/** Runs a shell line in a process group of its own. Resolves however it ends; `over` kills the group. */
+function run(
+  line: string,
+  { env, cwd, stdin, end }: LineOptions,
+  over: AbortSignal,
+  onFlood: () => void,
+): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = spawn('/bin/sh', ['-c', line], {
+      env: env as NodeJS.ProcessEnv,
+      detached: true,
+      ...defined({ cwd }),
+    });
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    const outTail = new OutputTail(SHOWN_CHARACTERS);
+    const errors = new OutputTail(SHOWN_CHARACTERS);
+    child.stdout.on('data', (piece: Buffer) => {
+      outTail.add(piece);
+      bytes += piece.length;
+      if (bytes <= MOST_PRINTED_BYTES) pieces.push(piece);
+      else onFlood();
+    });
+    child.stderr.on('data', (piece: Buffer) => errors.add(piece));
+    child.stdin.on('error', () => {});
+    child.stdin.end(stdin);
+    const kill = (): void => killGroup(child.pid);
+    const ended = (how: string, code?: number): void => {
+      over.removeEventListener('abort', kill);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      resolve({ out: Buffer.concat(pieces).toString('utf8'), outTail: outTail.text, errors: errors.text, code, how });
+    };
+    child.once('error', (error) => ended(`could not be started (${error.message})`));
+    child.once(end, (code: number | null, signal: string | null) =>
+      signal === null ? ended(`ended with exit code ${code}`, code ?? undefined) : ended(`was ended by ${signal}`),
+    );
+    if (over.aborted) kill();
+    else over.addEventListener('abort', kill, { once: true });
+  });
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
   try {
-    return JSON.parse(text);
+    process.kill(-pid, 'SIGKILL');
   } catch {
-    return undefined;
+    // It has ended already.
   }
 }

@@ -4,10 +4,10 @@ import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../client/redact.ts';
 import { pollWithin } from '../../common/waiting.ts';
+import type { TargetFiles } from '../files/target-files.ts';
 import { type Connection, whyUnreachable } from '../transports/transport.ts';
 import { CallTimes } from './call-times.ts';
 import { type Control, ControlError, ControlLate } from './control.ts';
-import type { LogPlace } from './drives.ts';
 
 /** An agent that is stopped may take a moment to leave its socket. */
 const DOWN_MS = 2000;
@@ -17,6 +17,12 @@ const END_MS = 1000;
 const ANSWER_MS = 1000;
 /** What a proxy answers for an agent that is down. */
 const GATEWAY_ERRORS = [502, 503, 504];
+
+/** The event log of the agent: a file, or a folder of them. */
+export interface LogPlace {
+  path: string;
+  files: TargetFiles;
+}
 
 export interface ControlledAgentOptions {
   connection: Connection;
@@ -94,7 +100,7 @@ export class ControlledAgent {
     if (!(await this.#accepts(signal))) {
       if (this.#down.again) {
         this.#down.again = false;
-        await control.start().catch((error: unknown) => this.notStarted(error));
+        await control.start(signal).catch((error: unknown) => this.notStarted(error));
       }
       if (!(await this.#accepts(signal))) throw new ControlError(`the agent was not started again: ${this.#down.why}`);
     }

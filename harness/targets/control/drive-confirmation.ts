@@ -1,12 +1,137 @@
-/** Looks for a trace of what control said that it did, once a check has found something that control may have made up. */
+/**
+ * What control said that it had done, and whether it had: keeps what a check drove, with what the event log tells of it, and looks for a
+ * trace of it on the device once the check has found something that control may have made up.
+ */
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
 import { pollWithin } from '../../common/waiting.ts';
-import type { CallName } from './call-times.ts';
-import { type Control, ControlError, parseExact } from './control.ts';
-import type { ControlledAgent } from './controlled-agent.ts';
-import type { Drive, Drives, Unseen } from './drives.ts';
+import type { ControlPublished } from '../../contract/control.ts';
+import type { Deployment } from '../../contract/deployment.ts';
+import { FilesUnreadable } from '../files/target-files.ts';
+import {
+  type Answer,
+  type CallName,
+  type Control,
+  type ControlCall,
+  ControlError,
+  type Exact,
+  parseExact,
+} from './control.ts';
+import type { ControlledAgent, LogPlace } from './controlled-agent.ts';
+
+/** What control said that it had done. */
+export type Drive = { kind: 'deploy' | 'remove'; id: string } | { kind: 'publish'; first: bigint; last: bigint };
+
+/** A drive after which the log was what it had been before. */
+export interface Unseen {
+  drive: Drive;
+  /** The log before it; undefined when it could not be read. */
+  mark: LogMark | undefined;
+}
+
+/** Bytes of each file of the log. */
+type LogMark = ReadonlyMap<string, number>;
+
+/** A check that drives without end fills no memory. */
+const MOST_KEPT = 1000;
+
+/** The drives of one check since it last stopped the agent: a restart may lose what was there before, and checks are about that. */
+export class Drives {
+  readonly #log: LogPlace | undefined;
+  #all: Drive[] = [];
+  #unseen: Unseen[] = [];
+  /** Whether the log changed with any of them. */
+  logChanged = false;
+  /** The earliest event that is left, as control said at the last compaction. */
+  compacted: bigint | undefined;
+
+  constructor(log: LogPlace | undefined) {
+    this.#log = log;
+  }
+
+  /** Makes a call with `make`, and keeps what control said that it had done. */
+  async follow(call: ControlCall, make: () => Promise<Answer>): Promise<Answer> {
+    const mark = await markOf(this.#log);
+    const answer = await make();
+    const drive = driveOf(call, answer);
+    if (drive === undefined) return answer;
+    if (this.#all.length < MOST_KEPT) this.#all.push(drive);
+    const after = await markOf(this.#log);
+    // The first event of a device makes its log.
+    if (after !== undefined && (mark === undefined || changed(mark, after))) this.logChanged = true;
+    else if (this.#unseen.length < MOST_KEPT) this.#unseen.push({ drive, mark });
+    return answer;
+  }
+
+  /** The agent is stopped: what was driven before proves nothing any more. */
+  clear(): void {
+    this.#all = [];
+    this.#unseen = [];
+    this.compacted = undefined;
+  }
+
+  get all(): readonly Drive[] {
+    return this.#all;
+  }
+
+  /** Those that may have left no trace. Of deployments the last one alone: it replaced the others. Compaction takes events away. */
+  get unseen(): readonly Unseen[] {
+    const last = this.#all.findLast(({ kind }) => kind !== 'publish');
+    const left = this.compacted ?? 0n;
+    return this.#unseen.filter(({ drive }) => (drive.kind === 'publish' ? drive.last >= left : drive === last));
+  }
+
+  /** Whether a log that is written late shows the drive by now. */
+  async isInLog({ drive, mark }: Unseen): Promise<boolean> {
+    return storesDrive(await addedSince(this.#log, mark), drive);
+  }
+}
+
+function driveOf(call: ControlCall, answer: Answer): Drive | undefined {
+  if (call.name === 'deploy') return { kind: 'deploy', id: (answer as Deployment).id };
+  if (call.name === 'remove') return { kind: 'remove', id: call.deploymentId };
+  if (call.name !== 'publish') return undefined;
+  const { first_id, last_id } = answer as Exact<ControlPublished>;
+  return { kind: 'publish', first: BigInt(first_id), last: BigInt(last_id) };
+}
+
+/** Undefined when there is no log, or none that can be read. */
+async function markOf(log: LogPlace | undefined): Promise<LogMark | undefined> {
+  if (log === undefined) return undefined;
+  const { path, files } = log;
+  try {
+    const found = await files.stat(path);
+    if (found === undefined) return undefined;
+    const entries = found.kind === 'folder' ? await files.list(path) : [{ path, size: found.size }];
+    return new Map(entries.map((entry) => [entry.path, entry.size]));
+  } catch (error) {
+    if (error instanceof FilesUnreadable) return undefined;
+    throw error;
+  }
+}
+
+const changed = (before: LogMark, after: LogMark): boolean =>
+  after.size !== before.size || [...after].some(([file, bytes]) => before.get(file) !== bytes);
+
+/** What was written since the mark; all of a file that is shorter than it was. */
+async function addedSince(log: LogPlace | undefined, mark: LogMark | undefined): Promise<string> {
+  const now = await markOf(log);
+  if (log === undefined || now === undefined) return '';
+  const parts: string[] = [];
+  for (const [path, bytes] of now) {
+    const old = mark?.get(path) ?? 0;
+    const content = await log.files.read(path);
+    if (content !== undefined) parts.push(content.subarray(old <= bytes ? old : 0).toString('utf8'));
+  }
+  return parts.join('\n');
+}
+
+/** How an agent lays a line out is not stated: any JSON value may be the id. Other drives may have taken ids that control made up. */
+function storesDrive(text: string, drive: Drive): boolean {
+  const id = drive.kind === 'publish' ? String(drive.last) : drive.id;
+  return drive.kind === 'publish' ? new RegExp(`(?<![\\w.-])${id}(?![\\w.-])`).test(text) : text.includes(id);
+}
 
 /** Long enough for an event that is published to come, milliseconds. */
 const TRACE_MS = 2000;
@@ -109,18 +234,18 @@ export class DriveConfirmation {
 
   async #publishes(http: HttpClient, stream: EventStream): Promise<boolean> {
     if (this.#agent.losesEvents) return true;
-    const { last_id } = await this.#control.publish(SOME_EVENTS);
+    const { last_id } = await this.#control.publish(SOME_EVENTS, this.#signal);
     if ((await firstId(stream)) !== undefined) return true;
     const last = BigInt(last_id);
     if ((await firstAfter(http, last - 1n)) === last) return true;
     // Deployed, and no event: it is the device that loses events.
-    const { id } = await this.#control.deploy();
+    const { id } = await this.#control.deploy({}, this.#signal);
     this.#agent.losesEvents = (await this.#isCurrent(http, id)) && (await firstId(stream)) === undefined;
     return this.#agent.losesEvents;
   }
 
   async #deploys(http: HttpClient, stream: EventStream): Promise<boolean> {
-    const { id } = await this.#control.deploy();
+    const { id } = await this.#control.deploy({}, this.#signal);
     return (await this.#isCurrent(http, id)) || (await firstId(stream)) !== undefined;
   }
 

@@ -1,29 +1,18 @@
 /** Control over HTTP: the control API of `fixtures/control.md`. */
-
 import { curlLine } from '../../client/curl.ts';
-import { HttpClient, type HttpRequest, type HttpResponse } from '../../client/http.ts';
+import { HttpClient, type HttpResponse } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
-import {
-  type ControlCompacted,
-  type ControlDeployment,
-  type ControlInfo,
-  type ControlPublished,
-  controlCompacted,
-  controlInfo,
-  controlPublished,
-  type StopSignal,
-} from '../../contract/control.ts';
-import { type Deployment, deployment } from '../../contract/deployment.ts';
-import type { Shape } from '../../contract/shape.ts';
+import { type ControlInfo, controlInfo } from '../../contract/control.ts';
 import { accepts } from '../transports/transport.ts';
 import {
-  type Control,
+  type Answer,
+  answerTo,
+  Control,
   type ControlCall,
   ControlError,
   ControlLate,
   ControlRefused,
-  type Exact,
-  parseExact,
+  notOf,
 } from './control.ts';
 
 /** Milliseconds: a control API answers within 60 seconds (`fixtures/control.md`). */
@@ -36,115 +25,74 @@ const WANTED = `. Its token is taken from ${CONTROL_TOKEN}, or from the file of 
 const authorization = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
-/** How long a call may take, and what ends it early. `http`: a client of the same address whose connections are shared. */
 export interface HttpControlOptions {
+  /** Milliseconds of one call. */
   timeoutMs?: number;
-  signal?: AbortSignal;
   /** Sent as `Authorization: Bearer TOKEN`. */
   token?: string;
-  http?: HttpClient;
 }
 
 /** Speaks to a control API. */
-export class HttpControl implements Control {
+export class HttpControl extends Control {
   readonly kind: string;
-  readonly #address: string;
   readonly #http: HttpClient;
   readonly #timeoutMs: number;
-  readonly #signal: AbortSignal | undefined;
   readonly #token: string | undefined;
 
-  /** `address`: an `http(s)://` URL, a port, or the path of a unix socket. `timeoutMs` of one call: default 60 000. */
-  constructor(address: string, options: HttpControlOptions = {}) {
+  /** `address`: an `http(s)://` URL, a port, or the path of a unix socket. */
+  constructor(address: string, { timeoutMs = CALL_MS, token }: HttpControlOptions = {}) {
+    super();
     const { path, ...endpoint } = endpointOf(address);
     this.kind = `http ${address}`;
-    this.#address = address;
-    this.#timeoutMs = options.timeoutMs ?? CALL_MS;
-    this.#signal = options.signal;
-    this.#token = options.token;
-    const headers = authorization(options.token);
-    this.#http = options.http ?? new HttpClient({ endpoint, basePath: path, headers });
+    this.#timeoutMs = timeoutMs;
+    this.#token = token;
+    this.#http = new HttpClient({ endpoint, basePath: path, headers: authorization(token) });
   }
 
-  info(): Promise<ControlInfo> {
-    return this.#call({ method: 'GET', path: '/' }, controlInfo);
+  async info(signal?: AbortSignal): Promise<ControlInfo> {
+    const { json } = await this.#request({ method: 'GET', path: '/' }, signal);
+    if (controlInfo.is(json)) return json;
+    throw notOf(controlInfo, json, 'control GET / answered');
   }
-  deploy(request: ControlDeployment = {}): Promise<Deployment> {
-    return this.#call(requestOf({ name: 'deploy', request }), deployment);
+  async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
+    const request = requestOf(call);
+    const { text } = await this.#request(request, signal);
+    const said = `control ${request.method} ${request.path} answered`;
+    return answerTo(call, text, said, `${said} a deployment without id: ${cut(text, 300)}`);
   }
-  remove(deploymentId: string): Promise<Deployment> {
-    return this.#call(requestOf({ name: 'remove', deploymentId }), deployment);
-  }
-  publish(count: number): Promise<Exact<ControlPublished>> {
-    return this.#call(requestOf({ name: 'publish', count }), controlPublished);
-  }
-  compact(): Promise<Exact<ControlCompacted>> {
-    return this.#call(requestOf({ name: 'compact' }), controlCompacted);
-  }
-  async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    await this.#call(requestOf({ name: 'stop', signal }));
-  }
-  async start(): Promise<void> {
-    await this.#call(requestOf({ name: 'start' }));
-  }
-  line(call: ControlCall): string {
+  override line(call: ControlCall): string {
     const { method, path, body } = requestOf(call);
     const { origin, socketPath } = this.#http.endpoint;
     return curlLine({
-      ...{ method, socketPath, timeoutMs: this.#timeoutMs },
+      method,
+      socketPath,
+      timeoutMs: this.#timeoutMs,
       url: `${origin}${this.#http.basePath}${path}`,
       headers: { ...authorization(this.#token), ...(body !== undefined && { 'content-type': 'application/json' }) },
       body: body === undefined ? undefined : JSON.stringify(body),
       variable: (secret) => (secret === this.#token ? CONTROL_TOKEN : undefined),
     });
   }
-  bound(signal: AbortSignal): HttpControl {
-    const same = {
-      http: this.#http,
-      timeoutMs: this.#timeoutMs,
-      ...(this.#token !== undefined && { token: this.#token }),
-    };
-    return new HttpControl(this.#address, { ...same, signal });
-  }
-  close(): Promise<void> {
+  override close(): Promise<void> {
     return this.#http.close();
   }
 
-  async #call<T>(request: ControlRequest, answer?: Shape): Promise<T> {
+  async #request(request: ControlRequest, over: AbortSignal | undefined): Promise<HttpResponse> {
     const what = `control ${request.method} ${request.path}`;
-    const response = await this.#request(request);
-    if (response.status < 200 || response.status > 299) {
-      const refused = response.status >= 400 && response.status < 500;
-      throw new (refused ? ControlRefused : ControlError)(
-        `${what} answered ${response.status}: ${cut(response.text, 300)}${response.status === 401 ? WANTED : ''}`,
-      );
-    }
-    if (answer === undefined) return undefined as T;
-    // The suite decides whether a deployment has its shape; control needs only the id.
-    if (answer === (deployment as Shape)) {
-      if (typeof (response.json as { id?: unknown } | undefined)?.id === 'string') return response.json as T;
-      throw new ControlError(`${what} answered a deployment without id: ${cut(response.text, 300)}`);
-    }
-    if (!answer.is(response.json)) {
-      const [problem] = answer.problems(response.json);
-      throw new ControlError(
-        `${what} answered something that is not a ${answer.name}: ${problem?.path ?? ''} ${problem?.message ?? ''}`,
-      );
-    }
-    return (answer === (controlInfo as Shape) ? response.json : parseExact(response.text)) as T;
-  }
-
-  async #request(request: HttpRequest): Promise<HttpResponse> {
     const late = AbortSignal.timeout(this.#timeoutMs);
-    const signal = this.#signal === undefined ? late : AbortSignal.any([this.#signal, late]);
-    try {
-      // The client's own limit stands behind this one.
-      return await this.#http.with({ signal, timeoutMs: 2 * this.#timeoutMs }).request(request);
-    } catch (error) {
-      const what = `control ${request.method} ${request.path}`;
+    const signal = over === undefined ? late : AbortSignal.any([over, late]);
+    // The client's own limit stands behind this one.
+    const client = this.#http.with({ signal, timeoutMs: 2 * this.#timeoutMs });
+    const response = await client.request(request).catch((error: unknown) => {
       if (late.aborted) throw new ControlLate(`${what}: no whole answer within ${this.#timeoutMs / 1000} s`);
       throw new ControlError(error instanceof Error ? `control: ${error.message}` : String(error), { cause: error });
-    }
+    });
+    const { status, text } = response;
+    if (status >= 200 && status <= 299) return response;
+    const refused = status >= 400 && status < 500;
+    throw new (refused ? ControlRefused : ControlError)(
+      `${what} answered ${status}: ${cut(text, 300)}${status === 401 ? WANTED : ''}`,
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 /** A target that Muster starts itself, by a command or from an image: its options, why one could not be started, and what it wrote. */
 import { pollWithin } from '../../common/waiting.ts';
-import type { Restarter } from '../control/with-restart.ts';
+import type { StopSignal } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import type { TargetOptions } from '../options.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
@@ -33,6 +33,15 @@ export interface Ran {
   readonly problem?: string;
   /** Why the digest does not hold any more; undefined when it does. */
   changed?(): string | undefined;
+}
+
+/** Stops and starts the process that Muster started. */
+export interface Restarter {
+  stop(signal: StopSignal): Promise<void>;
+  /** Resolves when the agent serves. An abort of `signal` ends the wait and leaves the agent as it is. */
+  start(signal?: AbortSignal): Promise<void>;
+  /** How the agent ended, in words; undefined while it runs, and after `stop`. */
+  endedByItself?: () => string | undefined;
 }
 
 /** A target that serves. */

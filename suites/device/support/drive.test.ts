@@ -8,6 +8,7 @@ import { requirement } from '../../../harness/runner/define.ts';
 import { runCheck } from '../../../harness/runner/run-check.ts';
 import type { CheckResult } from '../../../harness/runner/types.ts';
 import { noControl } from '../../../harness/targets/control/control.ts';
+import { layered } from '../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import { check, type Device } from './check.ts';
 import { publish, readUpTo } from './drive.ts';
@@ -26,22 +27,21 @@ async function startDevice(send: (id: number, write: () => void) => void) {
     streams.add(response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const control = {
-    ...noControl,
-    info: async () => ({ capabilities: ['drive'] }),
-    publish: async (count: number) => {
-      const first_id = newest + 1;
-      for (let sent = 0; sent < count; sent += 1) {
-        newest += 1;
-        const id = newest;
-        send(id, () => {
-          for (const stream of streams) stream.write(frame(id));
-        });
-      }
-      return { first_id, last_id: newest };
-    },
-    bound: () => control,
+  const publish = async (count: number) => {
+    const first_id = newest + 1;
+    for (let sent = 0; sent < count; sent += 1) {
+      newest += 1;
+      const id = newest;
+      send(id, () => {
+        for (const stream of streams) stream.write(frame(id));
+      });
+    }
+    return { first_id, last_id: newest };
   };
+  const control = layered(noControl, {
+    info: async () => ({ capabilities: ['drive'] }),
+    call: (call) => (call.name === 'publish' ? publish(call.count) : undefined),
+  });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const target = await openDeviceTarget({ url, redactor: new Redactor(), env: {}, attach: async () => control });
   onTestFinished(async () => {

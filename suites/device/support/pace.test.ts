@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import { noControl } from '../../../harness/targets/control/control.ts';
+import { type Control, noControl } from '../../../harness/targets/control/control.ts';
+import { layered } from '../../../harness/targets/control/layers.ts';
 import { Pace, pacedControl, paceOf } from './pace.ts';
 
 /** A pace whose clock stands still until it is set. */
@@ -94,18 +95,20 @@ describe('a pace', () => {
   });
 });
 
+const publishing = (publish: (count: number) => { first_id: number; last_id: number }): Control =>
+  layered(noControl, {
+    call: (call) => (call.name === 'publish' ? Promise.resolve(publish(call.count)) : undefined),
+  });
+
 describe('a paced control', () => {
   it('measures each event of a batch, and refuses a batch that would take too long', async () => {
     const info = { capabilities: [] };
     let published = 0;
     const control = pacedControl({
-      control: {
-        ...noControl,
-        publish: (count) => {
-          published += count;
-          return Promise.resolve({ first_id: 1, last_id: count });
-        },
-      },
+      control: publishing((count) => {
+        published += count;
+        return { first_id: 1, last_id: count };
+      }),
       info,
       remainingMs: () => 1000,
       blocked: (reason) => {
@@ -125,14 +128,11 @@ describe('a paced control', () => {
     const batches: number[] = [];
     let published = 0;
     const control = pacedControl({
-      control: {
-        ...noControl,
-        publish: (count) => {
-          batches.push(count);
-          published += count;
-          return Promise.resolve({ first_id: published - count + 1, last_id: published });
-        },
-      },
+      control: publishing((count) => {
+        batches.push(count);
+        published += count;
+        return { first_id: published - count + 1, last_id: published };
+      }),
       info,
       remainingMs: () => 560_000,
       blocked: (reason) => {

@@ -1,6 +1,7 @@
 /** How quick one target is, as its checks measure it on their way, and how much they may ask of it because of that. */
 import type { ControlInfo } from '../../../harness/contract/control.ts';
-import type { Control } from '../../../harness/targets/control/control.ts';
+import type { Control, ControlCall } from '../../../harness/targets/control/control.ts';
+import { layered } from '../../../harness/targets/control/layers.ts';
 import { Waits } from './waits.ts';
 
 /**
@@ -201,44 +202,31 @@ export function pacedControl({ control, info, remainingMs, blocked }: Driven): C
     pace.took(what, (performance.now() - started) / Math.max(1, count), count);
     return result;
   };
-  const publishAll = (count: number): ReturnType<Control['publish']> =>
-    timed('publish', count, () => control.publish(count));
+  const publishAll = (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> =>
+    timed('publish', count, () => control.publish(count, signal));
   // Two events may have waited for a busy machine: a small batch tells before a large one is refused.
-  const publish = async (count: number): ReturnType<Control['publish']> => {
+  const publish = async (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> => {
     const isTold = count <= TELLING_BATCH || pace.knowsBatches;
-    if (isTold || pace.whyTooMuch('publish', count, remainingMs()) === undefined) return publishAll(count);
-    const { first_id } = await publishAll(TELLING_BATCH);
-    const { last_id } = await publishAll(count - TELLING_BATCH);
-    return { first_id, last_id };
+    const isSplit = !isTold && pace.whyTooMuch('publish', count, remainingMs()) !== undefined;
+    const { first_id } = isSplit ? await publishAll(TELLING_BATCH, signal) : { first_id: undefined };
+    const rest = await publishAll(isSplit ? count - TELLING_BATCH : count, signal);
+    pace.knownCursor = BigInt(rest.last_id);
+    return { first_id: first_id ?? rest.first_id, last_id: rest.last_id };
   };
-  return {
-    kind: control.kind,
-    line: (call) => control.line(call),
-    bound: (signal) => pacedControl({ control: control.bound(signal), info, remainingMs, blocked }),
-    info: () => control.info(),
-    deploy: (request) => timed('deployment', 1, () => control.deploy(request)),
-    remove: (deploymentId) => control.remove(deploymentId),
-    publish: async (count) => {
-      const published = await publish(count);
-      pace.knownCursor = BigInt(published.last_id);
-      return published;
-    },
-    compact: () => {
-      pace.logMayDiffer();
-      return control.compact();
-    },
-    stop: async (signal) => {
-      afford('restart');
-      pace.logMayDiffer();
-      const started = performance.now();
-      await control.stop(signal);
-      stopping = performance.now() - started;
-    },
-    start: async () => {
-      const started = performance.now();
-      await control.start();
-      pace.took('restart', stopping + performance.now() - started);
-    },
-    close: () => control.close(),
+  const restarting = async (call: ControlCall, signal: AbortSignal | undefined): Promise<undefined> => {
+    const started = performance.now();
+    await control.call(call, signal);
+    const ms = performance.now() - started;
+    if (call.name === 'stop') stopping = ms;
+    else pace.took('restart', stopping + ms);
   };
+  return layered(control, {
+    call: (call, signal) => {
+      if (call.name === 'deploy') return timed('deployment', 1, () => control.call(call, signal));
+      if (call.name === 'publish') return publish(call.count, signal);
+      if (call.name === 'stop') afford('restart');
+      if (call.name === 'compact' || call.name === 'stop') pace.logMayDiffer();
+      return call.name === 'stop' || call.name === 'start' ? restarting(call, signal) : undefined;
+    },
+  });
 }

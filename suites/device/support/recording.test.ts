@@ -7,6 +7,7 @@ import { Redactor } from '../../../harness/client/redact.ts';
 import { requirement } from '../../../harness/runner/define.ts';
 import { runCheck } from '../../../harness/runner/run-check.ts';
 import { noControl } from '../../../harness/targets/control/control.ts';
+import { layered } from '../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import { check, type Device } from './check.ts';
 import { publish } from './drive.ts';
@@ -27,15 +28,14 @@ async function onDevice(work: (t: Device, published: () => number) => Promise<vo
     response.flushHeaders();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const control = {
-    ...noControl,
-    info: async () => ({ capabilities: ['drive'] }),
-    publish: async (count: number) => {
-      newest += count;
-      return { first_id: newest - count + 1, last_id: newest };
-    },
-    bound: () => control,
+  const publish = async (count: number) => {
+    newest += count;
+    return { first_id: newest - count + 1, last_id: newest };
   };
+  const control = layered(noControl, {
+    info: async () => ({ capabilities: ['drive'] }),
+    call: (call) => (call.name === 'publish' ? publish(call.count) : undefined),
+  });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const target = await openDeviceTarget({ url, redactor: new Redactor(), env: {}, attach: async () => control });
   onTestFinished(async () => {

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { combinedControl } from './combined-control.ts';
 import { CommandControl } from './command-control.ts';
+import { combinedControl } from './layers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-combined-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -14,18 +14,17 @@ const commands = (name: string, which: readonly ('drive' | 'compact' | 'stop' | 
   return new CommandControl({ ...Object.fromEntries(lines), ...limits }, { env: process.env });
 };
 
-test('each call goes to the first control that offers it, also when it is bound to a check', async () => {
+test('each call goes to the first control that offers it', async () => {
   const first = commands('first', ['drive'], { retention: 5 });
   const second = commands('second', ['drive', 'compact', 'stop', 'start'], { retention: 9, event_log: '/log' });
   const both = combinedControl(first, second);
   const { capabilities, ...limits } = await both.info();
   expect(capabilities.toSorted()).toEqual(['compact', 'drive', 'log', 'restart']);
   expect(limits).toEqual({ retention: 5, event_log: '/log' });
-  const bound = both.bound(new AbortController().signal);
-  await bound.deploy();
-  await bound.compact();
-  await bound.stop();
-  await bound.start();
+  await both.deploy();
+  await both.compact();
+  await both.stop();
+  await both.start();
   expect(readFileSync(called, 'utf8').trim().split('\n')).toEqual([
     ...['first drive', 'second compact', 'second stop', 'second start'],
   ]);

@@ -1,0 +1,157 @@
+/** What stands between a check and a control: controls over other controls, each of which makes some calls itself and passes on the others. */
+import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
+import type { TargetFiles } from '../files/target-files.ts';
+import type { Restarter } from '../launch/started.ts';
+import { runControlLine } from './command-control.ts';
+import {
+  AgentEnded,
+  type Answer,
+  type CallName,
+  Control,
+  type ControlCall,
+  ControlError,
+  type Exact,
+  noControl,
+  parseExact,
+} from './control.ts';
+
+/** What differs from the control inside; what is left out is as it is there. */
+export interface Layer {
+  kind?: string;
+  info?(signal?: AbortSignal): Promise<ControlInfo>;
+  /** Undefined: the control inside makes the call. */
+  call?(call: ControlCall, signal?: AbortSignal): Promise<Answer> | undefined;
+  line?(call: ControlCall): string | undefined;
+  close?(): Promise<void>;
+}
+
+export const layered = (inner: Control, layer: Layer): Control => new Layered(inner, layer);
+
+class Layered extends Control {
+  override readonly kind: string;
+  override readonly seesDevice: boolean;
+  readonly #inner: Control;
+  readonly #layer: Layer;
+
+  constructor(inner: Control, layer: Layer) {
+    super();
+    this.kind = layer.kind ?? inner.kind;
+    this.seesDevice = inner.seesDevice;
+    this.#inner = inner;
+    this.#layer = layer;
+  }
+
+  override info(signal?: AbortSignal): Promise<ControlInfo> {
+    return (this.#layer.info ?? ((by) => this.#inner.info(by)))(signal);
+  }
+  override async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
+    return await (this.#layer.call?.(call, signal) ?? this.#inner.call(call, signal));
+  }
+  override line(call: ControlCall): string | undefined {
+    return this.#layer.line === undefined ? this.#inner.line(call) : this.#layer.line(call);
+  }
+  override close(): Promise<void> {
+    return this.#layer.close?.() ?? this.#inner.close();
+  }
+}
+
+const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } = {
+  deploy: 'drive',
+  remove: 'drive',
+  publish: 'drive',
+  compact: 'compact',
+  stop: 'restart',
+  start: 'restart',
+};
+
+/** Several ways to drive one agent: each call goes to the first that offers it, as its `info` says, which names what any of them offers. */
+export function combinedControl(first: Control, second: Control): Control {
+  if (first === noControl) return second;
+  if (second === noControl) return first;
+  const ofSecondAlone = new Set<string>();
+  const madeBy = ({ name }: ControlCall): Control => (ofSecondAlone.has(CAPABILITY_FOR[name]) ? second : first);
+  return layered(first, {
+    kind: `${first.kind} + ${second.kind}`,
+    info: async (signal) => {
+      const [one, other] = [await first.info(signal), await second.info(signal)];
+      for (const name of other.capabilities) if (!one.capabilities.includes(name)) ofSecondAlone.add(name);
+      return { ...other, ...one, capabilities: [...new Set([...one.capabilities, ...other.capabilities])] };
+    },
+    call: (call, signal) => madeBy(call).call(call, signal),
+    line: (call) => madeBy(call).line(call),
+    close: async () => void (await Promise.all([first.close(), second.close()])),
+  });
+}
+
+/** The control that can do nothing but restart an agent that Muster started. */
+export function processControl(restarter: Restarter): Control {
+  const start = (signal?: AbortSignal): Promise<void> =>
+    restarter.start(signal).catch((error: unknown) => {
+      const Kind = restarter.endedByItself?.() === undefined ? ControlError : AgentEnded;
+      throw new Kind(error instanceof Error ? error.message : String(error), { cause: error });
+    });
+  return layered(noControl, {
+    kind: 'process',
+    info: async () => ({ capabilities: ['restart'] }),
+    call: (call, signal) => {
+      if (call.name === 'stop') return restarter.stop(call.signal).then(() => undefined);
+      return call.name === 'start' ? start(signal).then(() => undefined) : undefined;
+    },
+  });
+}
+
+/** How a log is filled, for an agent that compacts its event log by itself alone. */
+export interface Filling {
+  /** Path of the log. */
+  log: string;
+  /** Shell line of the target file. */
+  line: string;
+  env: Record<string, string | undefined>;
+  cwd: string | undefined;
+  files: TargetFiles;
+}
+
+const FILL_MS = 60_000;
+const NEEDED_TO_FILL: readonly ControlCapability[] = ['drive', 'restart', 'log'];
+
+/** Whether a log can be filled so: the agent has to be stopped and started, to be made to publish, and to have a log that is known. */
+export const canFill = ({ capabilities }: ControlInfo): boolean =>
+  NEEDED_TO_FILL.every((name) => capabilities.includes(name));
+
+/** What `info` says of a control that fills the log. */
+export const withCompaction = (info: ControlInfo): ControlInfo => ({
+  ...info,
+  capabilities: [...new Set([...info.capabilities, 'compact'])],
+  compact_restarts: true,
+});
+
+/** Compacts by filling the log while the agent is stopped, and publishing one event more. */
+export function withFilling(inner: Control, { log, line, env, cwd, files }: Filling): Control {
+  const compact = async (signal?: AbortSignal): Promise<Exact<ControlCompacted>> => {
+    await inner.stop('SIGTERM', signal);
+    try {
+      await runControlLine('fill', line, { env, cwd, timeoutMs: FILL_MS, signal, stdin: '', end: 'exit' });
+    } finally {
+      await inner.start(signal);
+    }
+    const { last_id } = await inner.publish(1, signal);
+    return { earliest_id: earliestIn((await files.read(log))?.toString('utf8') ?? '', log), latest_id: last_id };
+  };
+  return layered(inner, {
+    info: async (signal) => withCompaction(await inner.info(signal)),
+    call: ({ name }, signal) => (name === 'compact' ? compact(signal) : undefined),
+    line: (call) => (call.name === 'compact' ? undefined : inner.line(call)),
+  });
+}
+
+/** The id in the first line of a log: how a line is laid out beside that is the agent's own matter. */
+function earliestIn(text: string, log: string): number | bigint {
+  const [first = ''] = text.split('\n', 1);
+  try {
+    const { id } = parseExact(first) as { id?: unknown };
+    if (typeof id === 'number' || typeof id === 'bigint') return id;
+  } catch {
+    // It is no JSON object.
+  }
+  throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);
+}
