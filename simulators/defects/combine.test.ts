@@ -5,7 +5,7 @@ import { referenceBehaviour as platformReference } from '../platform/reference.t
 import { ConflictError, combined } from './combine.ts';
 import type { Variant } from './define.ts';
 import { variant } from './define-platform.ts';
-import { deviceDefect, deviceDefects, deviceVariants } from './device/index.ts';
+import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
 import { platformDefects, platformVariants } from './platform/index.ts';
 
 const replaces = (name: string, limit: number) => variant(name, 'V.', { clampLimit: () => limit });
@@ -35,6 +35,12 @@ describe('combining', () => {
     expect(() => combined(all, platformReference)).toThrow('a and b both decide clampLimit');
   });
 
+  test('refuses alternatives, though each only adapts what it finds', () => {
+    const both = ['line-ends-crlf', 'line-ends-cr'].map(deviceVariant);
+    expect(() => combined(both, deviceReference)).toThrow(ConflictError);
+    expect(() => combined(both, deviceReference)).toThrow(/line-ends-crlf and line-ends-cr are alternatives/);
+  });
+
   test('keeps what both do on the wire', async () => {
     const names = ['frame-without-id', 'bad-method-fails', 'hangs-every-second-stream'];
     await using on = await robot({ behaviour: combined(names.map(deviceDefect), deviceReference) });
@@ -52,9 +58,9 @@ function pairs<B extends object>(all: readonly Variant<B>[], reference: B): { co
   for (const [at, one] of all.entries()) {
     for (const other of all.slice(at + 1)) {
       const both = [one, other].map((each) => each.effects(reference));
-      const undone = [...(both[0] ?? [])].some(
-        ([name, effect]) => effect === 'replaces' && both[1]?.get(name) === 'replaces',
-      );
+      const undone =
+        (one.alternative !== undefined && one.alternative === other.alternative) ||
+        [...(both[0] ?? [])].some(([name, effect]) => effect === 'replaces' && both[1]?.get(name) === 'replaces');
       try {
         combined([one, other], reference);
         expect(undone, `${one.name} and ${other.name}`).toBe(false);

@@ -13,10 +13,11 @@ interface Part<B> {
 
 /**
  * The reference with all the changes made to it. One that replaces a decision is made before those that adapt it. Throws
- * ConflictError when there is no such order: two replace the same decision, say.
+ * ConflictError when there is no such order: two replace the same decision, say; and when two are alternatives.
  */
 export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
   const waiting: Part<B>[] = variants.map((variant) => ({ variant, effects: variant.effects(reference) }));
+  refuseAlternatives(variants);
   let behaviour = reference;
   while (waiting.length > 0) {
     const next = waiting.findIndex((one) => waiting.every((other) => other === one || !undone(one, other)));
@@ -25,6 +26,14 @@ export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
     behaviour = part.variant.behaviour(behaviour);
   }
   return behaviour;
+}
+
+function refuseAlternatives(variants: readonly { name: string; alternative?: string }[]): void {
+  for (const [alternative, some] of Map.groupBy(variants, (variant) => variant.alternative)) {
+    const [one, other] = some;
+    if (alternative === undefined || other === undefined) continue;
+    throw new ConflictError(`${one?.name} and ${other.name} are alternatives (${alternative})`);
+  }
 }
 
 /** The decision of `one` that `later` would replace; undefined when there is none. */

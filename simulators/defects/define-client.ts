@@ -1,6 +1,6 @@
 /** How defects and variants of the client are declared. */
 import type { CallBehaviour, ClientBehaviour, FollowBehaviour, StreamBehaviour } from '../client/behaviour.ts';
-import { type Change, changed, type Defect, effectsOf, type Variant } from './define.ts';
+import { type Change, changed, type Defect, effectsOf, type Variant, type VariantExtras } from './define.ts';
 
 /** Decisions that differ, by group. A change of `stream` is made anew for each connection. */
 export interface ClientChanges {
@@ -12,9 +12,15 @@ export interface ClientChanges {
 /** A function is called for each client, so that the changes may keep state. */
 export type ClientChange = ClientChanges | (() => ClientChanges);
 
-export function variant(name: string, summary: string, change: ClientChange): Variant<ClientBehaviour> {
+export function variant(
+  name: string,
+  summary: string,
+  change: ClientChange,
+  extras: VariantExtras = {},
+): Variant<ClientBehaviour> {
   const changes = (): ClientChanges => (typeof change === 'function' ? change() : change);
   return {
+    ...extras,
     name,
     side: 'client',
     summary,

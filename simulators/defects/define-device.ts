@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DeviceBehaviour, Refusal } from '../device/behaviour.ts';
 import type { StoredEvent } from '../device/log/line.ts';
-import { type Change, changed, type Defect, effectsOf, type Variant } from './define.ts';
+import { type Change, changed, type Defect, effectsOf, type Variant, type VariantExtras } from './define.ts';
 
 /** Decisions that differ, by group. */
 export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change<DeviceBehaviour[Group]> };
@@ -10,8 +10,14 @@ export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change
 /** A function is called for each device, so that the changes may keep state. */
 export type DeviceChange = DeviceChanges | (() => DeviceChanges);
 
-export function variant(name: string, summary: string, change: DeviceChange): Variant<DeviceBehaviour> {
+export function variant(
+  name: string,
+  summary: string,
+  change: DeviceChange,
+  extras: VariantExtras = {},
+): Variant<DeviceBehaviour> {
   return {
+    ...extras,
     name,
     side: 'device',
     summary,

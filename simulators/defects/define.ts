@@ -4,9 +4,11 @@
 export interface Variant<B> {
   readonly name: string;
   /** Which simulator differs. */
-  readonly side: 'device' | 'platform' | 'client';
+  readonly side: 'device' | 'platform' | 'client' | 'agent';
   /** What differs, in one sentence. */
   readonly summary: string;
+  /** Only one of those that share it can be in a simulator. */
+  readonly alternative?: string;
   /** The changed behaviour. Call it for each simulator: what the behaviour remembers belongs to that one. */
   behaviour(reference: B): B;
   /** What it does to which decisions. */
@@ -21,6 +23,9 @@ export interface Defect<B> extends Variant<B> {
   /** Ids of the requirements, or of single checks, that it breaks. */
   readonly breaks: readonly string[];
 }
+
+/** What a variant may also say of itself. */
+export type VariantExtras = Pick<Variant<never>, 'alternative'>;
 
 /** Decisions that differ. A function is given those of the reference. */
 export type Change<T> = Partial<T> | ((reference: T) => Partial<T>);

@@ -19,8 +19,8 @@ describe('the reference platform with the reference device', () => {
 });
 
 describe('an agent that', () => {
-  it.for(agentDefects)('$name fails what it breaks, and the report says why', async ({ habits, breaks }) => {
-    await using system = await startSystem({ habits });
+  it.for(agentDefects)('$name fails what it breaks, and the report says why', async ({ behaviour, breaks }) => {
+    await using system = await startSystem({ habits: behaviour({}) });
     const { checks } = await runSystemSuite(system, { only: breaks, patienceMs: 1500 });
     const red = checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'warn');
     const held = checks.filter(({ blocked_by: by }) => red.some(({ id }) => id === by));

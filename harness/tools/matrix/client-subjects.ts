@@ -13,7 +13,8 @@ import { CLIENT_JOBS, CLIENT_VARIABLES, type ClientJob, type ClientPlace } from 
 import { DIALECT_NAMES } from '../../contract/versions.ts';
 import type { Capability, Report } from '../../runner/types.ts';
 import type { ClientEars, ClientRun, StartClient } from '../../targets/opened.ts';
-import { type Narrowed, NULL_PATIENCE_MS, PATIENCE_MS, runOn, type Subject } from './subjects.ts';
+import { behavioursWith } from './simulated.ts';
+import { bundled, type Narrowed, NULL_PATIENCE_MS, PATIENCE_MS, runOn, type Subject } from './subjects.ts';
 
 /** What a defect leaves out is waited for. The client runs in this process, so that a busy machine holds up the wait as well. */
 const DEFECT_PATIENCE_MS = 3000;
@@ -209,9 +210,11 @@ export const clientSubjects = (): Subject[] => [
     }),
   ),
   ...clientVariants.map(
-    ({ name, summary, behaviour }): Subject => ({
-      ...{ api: 'client', kind: 'variant', name, summary },
-      run: (narrowed) => runClient((...run) => clientWith(behaviour(referenceBehaviour))(...run), narrowed),
+    (variant): Subject => ({
+      ...{ api: 'client', kind: 'variant' },
+      ...bundled(variant, { client: [variant] }, (changes, narrowed) =>
+        runClient((...run) => clientWith(behavioursWith(changes).client)(...run), narrowed),
+      ),
     }),
   ),
   ...NULL_CLIENTS.map(

@@ -15,16 +15,26 @@ import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/de
 import type { TransportName } from '../../../simulators/device/transport/index.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { Redactor } from '../../client/redact.ts';
+import { defined } from '../../common/defined.ts';
 import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
-import { startRobot } from './simulated.ts';
-import { type Narrowed, NULL_PATIENCE_MS, namesOf, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
+import { behavioursWith, type Changes, startRobot } from './simulated.ts';
+import {
+  bundled,
+  type Narrowed,
+  NULL_PATIENCE_MS,
+  namesOf,
+  PATIENCE_MS,
+  runOn,
+  type Subject,
+  subjectsOf,
+} from './subjects.ts';
 
 /** A check waits this long for what a defect withholds, once for each attempt to find a smaller counterexample. */
 const DEFECT_PATIENCE_MS = 4000;
 
 interface Robot {
-  behaviour?(reference: DeviceBehaviour): DeviceBehaviour;
+  behaviour?: DeviceBehaviour;
   transport?: TransportName;
   /** Nothing has ever happened on it. */
   fresh?: boolean;
@@ -51,10 +61,9 @@ async function runUnwilling(unwilling: UnwillingControl, narrowed: Narrowed): Pr
   });
 }
 
-async function runOnRobot(choice: Robot, narrowed: Narrowed): Promise<Report> {
+export async function runOnRobot(choice: Robot, narrowed: Narrowed): Promise<Report> {
   const { behaviour, transport = 'unix', fresh = false, patienceMs = PATIENCE_MS } = choice;
-  const changed = behaviour === undefined ? {} : { behaviour: behaviour(referenceBehaviour) };
-  await using robot = await startRobot({ transport, fresh, ...changed });
+  await using robot = await startRobot({ transport, fresh, ...defined({ behaviour }) });
   return await runAt(robot.place, patienceMs, narrowed);
 }
 
@@ -87,7 +96,7 @@ async function runWillingNull(name: NullServerName, narrowed: Narrowed): Promise
 const transportOf = (requirements: readonly string[]): TransportName =>
   requirements.some((id) => id.startsWith('device.loopback.')) ? 'loopback' : 'unix';
 const SLOW = namesOf(slowVariants);
-const ON_LOOPBACK = ['unauthorized-is-403'];
+const ON_LOOPBACK: Record<string, Pick<Changes, 'transport'>> = { 'unauthorized-is-403': { transport: 'loopback' } };
 
 const REFERENCES: Record<string, Robot> = {
   'unix socket': {},
@@ -105,18 +114,29 @@ export const deviceSubjects = (): Subject[] => [
     defects: deviceDefects.map(({ name, summary, breaks, file, behaviour }) => ({
       ...{ name, summary, breaks, file },
       run: (narrowed) =>
-        runOnRobot({ behaviour, transport: transportOf(breaks), patienceMs: DEFECT_PATIENCE_MS }, narrowed),
+        runOnRobot(
+          {
+            behaviour: behaviour(referenceBehaviour),
+            transport: transportOf(breaks),
+            patienceMs: DEFECT_PATIENCE_MS,
+          },
+          narrowed,
+        ),
     })),
     variants: [
-      ...deviceVariants.map(({ name, summary, behaviour }) => ({
-        ...{ name, summary, slow: SLOW.has(name) },
-        run: (narrowed: Narrowed) =>
-          runOnRobot({ behaviour, transport: ON_LOOPBACK.includes(name) ? 'loopback' : 'unix' }, narrowed),
+      ...deviceVariants.map((variant) => ({
+        ...bundled(variant, { device: [variant], ...ON_LOOPBACK[variant.name] }, (changes, narrowed) =>
+          runOnRobot(
+            { behaviour: behavioursWith(changes).device, ...defined({ transport: changes.transport }) },
+            narrowed,
+          ),
+        ),
+        slow: SLOW.has(variant.name),
       })),
       {
         name: 'dialect-miru',
         summary: 'Answers as published agents do.',
-        run: (narrowed: Narrowed) => runOnRobot({ behaviour: () => dialectBehaviour('miru') }, narrowed),
+        run: (narrowed: Narrowed) => runOnRobot({ behaviour: dialectBehaviour('miru') }, narrowed),
       },
     ],
     runNull,

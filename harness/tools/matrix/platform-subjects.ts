@@ -10,17 +10,25 @@ import { defined } from '../../common/defined.ts';
 import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, type SupportedVersion } from '../../contract/versions.ts';
 import type { Report } from '../../runner/types.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
-import { KEY, LIMITED_KEY, startWorkspace } from './simulated.ts';
-import { type Narrowed, NULL_PATIENCE_MS, namesOf, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
+import { behavioursWith, KEY, LIMITED_KEY, startWorkspace } from './simulated.ts';
+import {
+  bundled,
+  type Narrowed,
+  NULL_PATIENCE_MS,
+  namesOf,
+  PATIENCE_MS,
+  runOn,
+  type Subject,
+  subjectsOf,
+} from './subjects.ts';
 
 interface Platform {
-  behaviour?(reference: PlatformBehaviour): PlatformBehaviour;
+  behaviour?: PlatformBehaviour;
   apiVersion?: SupportedVersion;
 }
 
 async function runOnPlatform({ behaviour, apiVersion }: Platform, narrowed: Narrowed): Promise<Report> {
-  const changed = behaviour === undefined ? {} : { platform: behaviour(referenceBehaviour) };
-  await using workspace = await startWorkspace(changed);
+  await using workspace = await startWorkspace(defined({ platform: behaviour }));
   const { id: offlineDevice } = await workspace.create('/devices', { name: 'never-online' });
   const devices = { onlineDevice: workspace.deviceId, ...defined({ offlineDevice }) };
   const spoken = apiVersion === undefined ? {} : { apiVersion };
@@ -60,11 +68,13 @@ export const platformSubjects = (): Subject[] =>
     })),
     defects: platformDefects.map(({ name, summary, breaks, file, behaviour }) => ({
       ...{ name, summary, breaks, file },
-      run: (narrowed) => runOnPlatform({ behaviour }, narrowed),
+      run: (narrowed) => runOnPlatform({ behaviour: behaviour(referenceBehaviour) }, narrowed),
     })),
-    variants: platformVariants.map(({ name, summary, behaviour }) => ({
-      ...{ name, summary, slow: SLOW.has(name) },
-      run: (narrowed) => runOnPlatform({ behaviour }, narrowed),
+    variants: platformVariants.map((variant) => ({
+      ...bundled(variant, { platform: [variant] }, (changes, narrowed) =>
+        runOnPlatform({ behaviour: behavioursWith(changes).platform }, narrowed),
+      ),
+      slow: SLOW.has(variant.name),
     })),
     runNull,
     // An empty list is an honest answer of a platform that holds nothing.

@@ -13,25 +13,32 @@ import { readableDuration } from '../../common/durations.ts';
 import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
 import { countOf, inParallel, onlyOf, refuse, toolOptions } from '../options.ts';
+import { bundlesOf, evaluateApart } from './bundles.ts';
 import { clientSubjects } from './client-subjects.ts';
 import { deviceSubjects } from './device-subjects.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
 import { platformSubjects } from './platform-subjects.ts';
+import { changedSince, OCCASIONS, selected } from './selection.ts';
 import { starvedSubjects } from './starved-subjects.ts';
-import { SUBJECT_KINDS, type SubjectKind } from './subjects.ts';
+import { SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { systemSubjects } from './system-subjects.ts';
-import { asTestResults, closingTable, markdownTable, type Part, problemsOf } from './table.ts';
+import { asTestResults, closingTable, markdownTable, type Part, problemsOf, subjectsIn } from './table.ts';
 
 const HELP = `npm run matrix -- [options]
   --api ${APIS.join('|').padEnd(36)}subjects of one suite
   --kind KIND                               subjects of one kind: ${SUBJECT_KINDS.join(', ')}
   --only NAME,NAME…                         these subjects
+  --when ${OCCASIONS.join('|').padEnd(35)}change: leave out what finds little and takes long, namely starved harness, unwilling
+                                            controls, slow variants and floods (nightly: everything)
+  --since COMMIT                            with --when change: leave out none of these whose folders differ from COMMIT
+                                            (harness/{targets/control,client,runner}, suites/*/support, their own files)
   --whole                                   run every check on a defect, not only those of the requirements that it breaks,
                                             and ask whether the first finding names one of these
+  --single                                  run each variant by itself, and not in bundles
   --fast                                    leave out the checks that have to wait
   --timed N                                 run N of the defects and null servers once more at the end, whole, fast and one at a
                                             time, and hold each to its time (none); with --concurrency 1 every subject is
-  --seed N                                  which of them (the day)
+  --seed N                                  which of them, and which variants are in one bundle (the day)
   --concurrency N                           run N subjects at once (8)
   --table FILE                              write every row to FILE, as Markdown
   --verbose                                 print every row, not only those with problems
@@ -43,7 +50,10 @@ const values = toolOptions(HELP, {
   only: { type: 'string' },
   api: { type: 'string' },
   kind: { type: 'string' },
+  when: { type: 'string', default: 'nightly' },
+  since: { type: 'string' },
   whole: { type: 'boolean', default: false },
+  single: { type: 'boolean', default: false },
   fast: { type: 'boolean', default: false },
   timed: { type: 'string', default: '0' },
   seed: { type: 'string', default: String(Math.floor(Date.now() / DAY_MS)) },
@@ -64,29 +74,41 @@ const only = onlyOf(
   HELP,
 );
 const suites = [deviceSuite, platformSuite, systemSuite, clientSuite].filter(({ api }) => (values.api ?? api) === api);
-const subjects = all.filter(
+if (!OCCASIONS.some((occasion) => occasion === values.when)) refuse(`--when: one of ${OCCASIONS.join(', ')}`, HELP);
+const asked = all.filter(
   ({ name, api, kind }) =>
     (only === undefined || only.includes(name)) && (values.api ?? api) === api && (values.kind ?? kind) === kind,
 );
+const changed = values.since === undefined ? [] : changedSince(values.since);
+if (changed === undefined) process.stdout.write(`git does not know ${values.since}: nothing is left out\n`);
+const { chosen: subjects, said } =
+  values.when === 'change' && changed !== undefined ? selected(asked, changed) : { chosen: asked, said: [] };
+process.stdout.write(said.map((line) => `${line}\n`).join(''));
 if (subjects.length === 0) refuse('no subject is left to run', HELP);
 
 // Those that run the whole suite take longest: started last, everything would wait for them.
 const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
-const queue = subjects.toSorted((a, b) => LONGEST_FIRST.indexOf(a.kind) - LONGEST_FIRST.indexOf(b.kind));
+const turn = ({ kind, slow }: Subject): number => (slow === true ? -1 : LONGEST_FIRST.indexOf(kind));
+const { next } = random(Number(values.seed));
+const variants = subjects.filter(({ kind }) => kind === 'variant');
+const bundles = values.single ? variants : bundlesOf(variants, next);
+if (bundles.length < variants.length)
+  process.stdout.write(`${variants.length} variants in ${bundles.length} runs, with --seed ${values.seed}\n`);
+const queue = [...bundles, ...subjects.filter(({ kind }) => kind !== 'variant')].toSorted((a, b) => turn(a) - turn(b));
 const started = performance.now();
 const verdicts: Verdict[] = [];
 const concurrency = countOf('concurrency', values.concurrency, HELP);
 const { whole, fast } = values;
 await inParallel(queue, concurrency, async (subject) => {
-  const verdict = await evaluateSubject(subject, { whole, fast, timed: concurrency === 1 });
-  verdicts.push(verdict);
-  if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${subjects.length}\r`);
-  if (values.verbose || verdict.problems.length > 0) process.stdout.write(row(verdict));
+  for (const verdict of await evaluateApart(subject, { whole, fast, timed: concurrency === 1 })) {
+    verdicts.push(verdict);
+    if (values.verbose || verdict.problems.length > 0) process.stdout.write(row(verdict));
+  }
+  if (process.stderr.isTTY) process.stderr.write(`\r${subjectsIn(verdicts)} of ${subjects.length}\r`);
 });
 
 /** A bound means something only for a subject that has the machine to itself, which takes too long for all of them. */
 const timed = countOf('timed', values.timed, HELP, 0);
-const { next } = random(Number(values.seed));
 const sample = subjects
   .filter(({ kind }) => kind === 'defect' || kind === 'null')
   .map((subject) => ({ subject, order: next() }))
@@ -113,7 +135,7 @@ function row({ subject: { api, kind, name }, passed, red, headline, problems, du
 
 const everyDefect = only === undefined && (values.kind ?? 'defect') === 'defect';
 const order = new Map(subjects.map((subject, index) => [subject, index]));
-const place = ({ subject }: Verdict): number => order.get(subject) ?? 0;
+const place = ({ subject }: Verdict): number => order.get(subject.members?.[0] ?? subject) ?? 0;
 const parts = suites.map(({ api, checks }): Part => {
   const decisive = (checks as readonly { id: string; requirement: { level: Level } }[])
     .filter(({ requirement }) => requirement.level !== 'INFO')
@@ -127,7 +149,7 @@ const parts = suites.map(({ api, checks }): Part => {
 process.stdout.write(closingTable(parts, performance.now() - started, painter(process.stdout, process.env)));
 if (values.table !== undefined) writeFileSync(values.table, markdownTable(parts));
 
-const ok = verdicts.filter(({ problems }) => problems.length === 0).length;
+const ok = subjectsIn(verdicts.filter(({ problems }) => problems.length === 0));
 const problems = problemsOf(parts);
 const results = process.env['MUSTER_TEST_RESULTS'];
 if (results !== undefined) writeFileSync(results, JSON.stringify(asTestResults(ok, problems)));

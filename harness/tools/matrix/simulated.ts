@@ -1,12 +1,17 @@
 /** What is checked: a simulated device, or a simulated platform with a seeded workspace and a device enrolled in it. */
 import { join } from 'node:path';
+import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
+import { referenceBehaviour as referenceClient } from '../../../simulators/client/reference.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import type { DeviceBehaviour } from '../../../simulators/device/index.ts';
+import { combined } from '../../../simulators/defects/combine.ts';
+import type { Variant } from '../../../simulators/defects/define.ts';
+import { type DeviceBehaviour, referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
 import { deviceOver } from '../../../simulators/device/testing/robot.ts';
 import type { TransportName } from '../../../simulators/device/transport/index.ts';
 import type { AgentHabits } from '../../../simulators/device/uplink/index.ts';
 import {
   type PlatformBehaviour,
+  referenceBehaviour as referencePlatform,
   type SimulatedPlatform,
   simulatePlatform,
 } from '../../../simulators/platform/index.ts';
@@ -23,6 +28,24 @@ const DEVICES = 24;
 const HEARTBEAT_MS = 2000;
 /** Events of a past that a compaction has cut off, so that checks that need no control have something to check. */
 const PAST_EVENTS = 30;
+
+/** What differs from the reference, by the simulator that differs. */
+export interface Changes {
+  device?: readonly Variant<DeviceBehaviour>[];
+  platform?: readonly Variant<PlatformBehaviour>[];
+  agent?: readonly Variant<AgentHabits>[];
+  client?: readonly Variant<ClientBehaviour>[];
+  /** The one that a device shows these changes over; any other will do when left out. */
+  transport?: TransportName;
+}
+
+/** The reference with all the changes made to it. Throws ConflictError when some of them exclude each other. */
+export const behavioursWith = ({ device = [], platform = [], agent = [], client = [] }: Changes) => ({
+  device: combined(device, referenceDevice),
+  platform: combined(platform, referencePlatform),
+  habits: combined(agent, {}),
+  client: combined(client, referenceClient),
+});
 
 export interface Robot extends AsyncDisposable {
   /** How it is reached: the field of its transport, and its control API. */

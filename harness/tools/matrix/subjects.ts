@@ -7,6 +7,7 @@ import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { Api, Capability, Report, Suite } from '../../runner/types.ts';
 import type { OpenedTarget } from '../../targets/opened.ts';
+import type { Changes } from './simulated.ts';
 
 export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null', 'unwilling', 'starved'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
@@ -31,6 +32,10 @@ export interface Subject {
   reason?: RegExp;
   /** It may take longer than the others: it is slow, and right. */
   slow?: boolean;
+  /** Of a variant that may run together with others: what it differs by, and a run with these changes or more. */
+  together?: { changes: Changes; run: RunWith };
+  /** The variants of a bundle. */
+  members?: readonly Subject[];
   /** Starts it, runs the suite against it, stops it. */
   run(narrowed: Narrowed): Promise<Report>;
 }
@@ -41,7 +46,8 @@ export const PATIENCE_MS = 10_000;
 export const NULL_PATIENCE_MS = 1000;
 
 type Run = (narrowed: Narrowed) => Promise<Report>;
-type Described = Pick<Subject, 'name' | 'summary' | 'slow'> & { run: Run };
+type RunWith = (changes: Changes, narrowed: Narrowed) => Promise<Report>;
+type Described = Pick<Subject, 'name' | 'summary' | 'slow' | 'together'> & { run: Run };
 
 export interface Subjects {
   /** The reference simulator, in every form that it has. */
@@ -84,6 +90,13 @@ function willingNulls(api: Api, { runWillingNull }: Subjects): Subject[] {
     run: (narrowed) => runWillingNull(name, narrowed),
   }));
 }
+
+/** A variant that may run together with others. */
+export const bundled = (
+  { name, summary }: { name: string; summary: string },
+  changes: Changes,
+  run: RunWith,
+): Described => ({ name, summary, together: { changes, run }, run: (narrowed) => run(changes, narrowed) });
 
 export const namesOf = (variants: readonly { name: string }[]): ReadonlySet<string> =>
   new Set(variants.map(({ name }) => name));

@@ -4,7 +4,7 @@ import { agentDefects, agentVariants } from '../../../simulators/defects/agents.
 import { deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
-import { type DeviceBehaviour, referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
+import type { DeviceBehaviour } from '../../../simulators/device/index.ts';
 import type { AgentHabits } from '../../../simulators/device/uplink/index.ts';
 import { type PlatformBehaviour, referenceBehaviour as referencePlatform } from '../../../simulators/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
@@ -15,15 +15,15 @@ import type { Report } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import type { SystemContext } from '../../targets/opened.ts';
-import { KEY, startWorkspace } from './simulated.ts';
-import { type Narrowed, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
+import { behavioursWith, type Changes, KEY, startWorkspace } from './simulated.ts';
+import { bundled, type Narrowed, PATIENCE_MS, runOn, type Subject, subjectsOf } from './subjects.ts';
 
 /** The suite waits four times as long for an effect, which many defects suppress. */
 const DEFECT_PATIENCE_MS = 1000;
 
 interface System {
-  platform?(reference: PlatformBehaviour): PlatformBehaviour;
-  device?(reference: DeviceBehaviour): DeviceBehaviour;
+  platform?: PlatformBehaviour;
+  device?: DeviceBehaviour;
   habits?: AgentHabits;
   version?: SupportedVersion;
   /** A null server takes the place of the platform that the device is enrolled in. */
@@ -32,15 +32,9 @@ interface System {
 }
 
 async function runOnSystem(choice: System, narrowed: Narrowed): Promise<Report> {
-  const { version, instead, patienceMs = PATIENCE_MS } = choice;
+  const { platform: behaviour, device: robot, habits, version, instead, patienceMs = PATIENCE_MS } = choice;
   await using stack = new AsyncDisposableStack();
-  const workspace = stack.use(
-    await startWorkspace({
-      ...(choice.platform === undefined ? {} : { platform: choice.platform(referencePlatform) }),
-      ...(choice.device === undefined ? {} : { device: choice.device(referenceDevice) }),
-      ...defined({ habits: choice.habits }),
-    }),
-  );
+  const workspace = stack.use(await startWorkspace(defined({ platform: behaviour, device: robot, habits })));
   const server = instead === undefined ? undefined : stack.use(await nullServer(instead, { port: 0 }));
   const { socket, control, deviceId, links } = workspace;
   const redactor = new Redactor();
@@ -103,6 +97,14 @@ const DEVICE_VARIANTS = [
   'times-with-offset',
 ];
 
+const on = (side: string, { name, summary }: { name: string; summary: string }) => ({
+  name: `${side} ${name}`,
+  summary,
+});
+
+const runWith = (changes: Changes, narrowed: Narrowed): Promise<Report> =>
+  runOnSystem(behavioursWith(changes), narrowed);
+
 export const systemSubjects = (): Subject[] =>
   subjectsOf('system', {
     references: SUPPORTED_VERSIONS.map((version) => ({
@@ -111,35 +113,24 @@ export const systemSubjects = (): Subject[] =>
       run: (narrowed) => runOnSystem({ version }, narrowed),
     })),
     defects: [
-      ...systemDefects.map(({ name, summary, breaks, file, behaviour: platform }) => ({
+      ...systemDefects.map(({ name, summary, breaks, file, behaviour }) => ({
         ...{ name, summary, breaks, file },
-        run: (narrowed: Narrowed) => runOnSystem({ platform, patienceMs: DEFECT_PATIENCE_MS }, narrowed),
+        run: (narrowed: Narrowed) =>
+          runOnSystem({ platform: behaviour(referencePlatform), patienceMs: DEFECT_PATIENCE_MS }, narrowed),
       })),
-      ...agentDefects.map(({ name, summary, breaks, habits }) => ({
+      ...agentDefects.map(({ name, summary, breaks, behaviour }) => ({
         ...{ name: `agent ${name}`, summary, breaks, file: 'simulators/defects/agents.ts' },
-        run: (narrowed: Narrowed) => runOnSystem({ habits, patienceMs: DEFECT_PATIENCE_MS }, narrowed),
+        run: (narrowed: Narrowed) => runOnSystem({ habits: behaviour({}), patienceMs: DEFECT_PATIENCE_MS }, narrowed),
       })),
     ],
     variants: [
-      ...agentVariants.map(({ name, summary, habits }) => ({
-        name: `agent ${name}`,
-        summary,
-        run: (narrowed: Narrowed) => runOnSystem({ habits }, narrowed),
-      })),
+      ...agentVariants.map((variant) => bundled(on('agent', variant), { agent: [variant] }, runWith)),
       ...platformVariants
         .filter(({ name }) => PLATFORM_VARIANTS.includes(name))
-        .map(({ name, summary, behaviour: platform }) => ({
-          name: `platform ${name}`,
-          summary,
-          run: (narrowed: Narrowed) => runOnSystem({ platform }, narrowed),
-        })),
+        .map((variant) => bundled(on('platform', variant), { platform: [variant] }, runWith)),
       ...deviceVariants
         .filter(({ name }) => DEVICE_VARIANTS.includes(name))
-        .map(({ name, summary, behaviour: device }) => ({
-          name: `device ${name}`,
-          summary,
-          run: (narrowed: Narrowed) => runOnSystem({ device }, narrowed),
-        })),
+        .map((variant) => bundled(on('device', variant), { device: [variant] }, runWith)),
     ],
     runNull: (instead, narrowed) => runOnSystem({ instead, patienceMs: DEFECT_PATIENCE_MS }, narrowed),
   });

@@ -14,8 +14,12 @@ export interface Part {
   checks?: readonly string[];
 }
 
+/** Number of subjects; each one in a bundle counts. */
+export const subjectsIn = (verdicts: readonly Verdict[]): number =>
+  verdicts.reduce((sum, { subject: { members } }) => sum + (members?.length ?? 1), 0);
+
 const countOk = (verdicts: readonly Verdict[]): number =>
-  verdicts.filter(({ problems }) => problems.length === 0).length;
+  subjectsIn(verdicts.filter(({ problems }) => problems.length === 0));
 const of = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
@@ -57,7 +61,7 @@ const HEADINGS = [
 function counts(part: Part): [done: number, all: number][] {
   const kinds = SUBJECT_KINDS.map((kind): [number, number] => {
     const subjects = of(part, kind);
-    return [countOk(subjects), subjects.length];
+    return [countOk(subjects), subjectsIn(subjects)];
   });
   const { checks = [] } = part;
   kinds.splice(2, 0, [checks.length - unproven(part).length, checks.length]);
@@ -88,7 +92,7 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
     ),
   ];
   const wrong = problemsOf(parts);
-  const subjects = parts.reduce((sum, { verdicts }) => sum + verdicts.length, 0);
+  const subjects = parts.reduce((sum, { verdicts }) => sum + subjectsIn(verdicts), 0);
   const end = wrong.length === 0 ? paint('green', 'All ok') : paint('red', `${wrong.length} problems`);
   return [
     ...lines,
@@ -169,7 +173,7 @@ const TITLES: Record<SubjectKind, string> = {
   unwilling: 'Unwilling controls',
   starved: 'Starved harness',
 };
-const SLOWEST = 10;
+const SLOWEST = 20;
 const LONGEST = 160;
 
 export function markdownTable(parts: readonly Part[]): string {

@@ -60,5 +60,11 @@ export const variants = [
       redirected: (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'X-API-Key')),
     },
   }),
-  variant('keeps-connections', 'Keeps its connection for the next request.', { calls: { keepsAlive: true } }),
+  // The server may close it at any time, so that a client which keeps it has to try again.
+  variant(
+    'keeps-connections',
+    'Keeps its connection for the next request.',
+    { calls: { keepsAlive: true } },
+    { alternative: 'kept-connections' },
+  ),
 ];

@@ -38,7 +38,12 @@ export const defects = [
 ];
 
 export const variants = [
-  variant('never-again', 'Gives up with an error at once.', { calls: { retry: () => undefined } }),
+  variant(
+    'never-again',
+    'Gives up with an error at once.',
+    { calls: { retry: () => undefined } },
+    { alternative: 'kept-connections' },
+  ),
   variant('waits-longer', 'Waits for three seconds before each attempt.', {
     calls: {
       retry: ({ status, attempt, retryAfterMs }) =>

@@ -34,14 +34,17 @@ export const defects = [
   ),
 ];
 
+/** A stream has one of them, so that a client can tell its lines apart. */
+const LINE_ENDS = { alternative: 'line-ends' };
+
 export const variants = [
   variant('chunk-by-byte', 'Sends each byte as an HTTP chunk of its own.', {
     stream: ({ chunk }) => ({
       chunk: (body) => Buffer.concat(Array.from(body, (byte) => chunk(Buffer.of(byte)))),
     }),
   }),
-  variant('line-ends-crlf', 'Ends lines with CR LF, as event streams may.', lineEnds('\r\n')),
-  variant('line-ends-cr', 'Ends lines with CR alone, as event streams may.', lineEnds('\r')),
+  variant('line-ends-crlf', 'Ends lines with CR LF, as event streams may.', lineEnds('\r\n'), LINE_ENDS),
+  variant('line-ends-cr', 'Ends lines with CR alone, as event streams may.', lineEnds('\r'), LINE_ENDS),
   variant('data-in-lines', 'Writes the envelope over several data lines, which a client joins.', {
     stream: {
       frame: (event) => {

@@ -1,0 +1,106 @@
+/** A wrong variant must not hide behind those that it shares a bundle with. */
+
+import { describe, expect, it } from 'vitest';
+import { random } from '../../../simulators/common/random.ts';
+import { variant } from '../../../simulators/defects/define-device.ts';
+import { deviceDefect, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../../reports/samples.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
+import { bundlesOf, evaluateApart } from './bundles.ts';
+import { runOnRobot } from './device-subjects.ts';
+import { behavioursWith, type Changes } from './simulated.ts';
+import { bundled, type Subject } from './subjects.ts';
+
+const namesIn = ({ device = [] }: Changes): string[] => device.map(({ name }) => name);
+
+/** Variants whose run is red when `isRed` says so of the names in it. */
+function variants(names: readonly string[], isRed: (names: readonly string[]) => boolean = () => false) {
+  const runs: string[][] = [];
+  const run = async (changes: Changes): Promise<Report> => {
+    runs.push(namesIn(changes));
+    const check: CheckResult = isRed(namesIn(changes)) ? sampleFailure() : sampleResult();
+    return sampleReport([check], {});
+  };
+  const subjects = names.map((name): Subject => {
+    const change = deviceVariants.find((each) => each.name === name) ?? variant(name, 'V.', {});
+    return { api: 'device', kind: 'variant', ...bundled(change, { device: [change] }, run) };
+  });
+  return { subjects, runs };
+}
+
+const SIX = ['a', 'b', 'c', 'd', 'e', 'f'];
+const inOrder = (): number => 0;
+
+describe('variants in bundles', () => {
+  it('are each in one of them, and which are together is drawn', () => {
+    const names = [...SIX, ...SIX.map((name) => `other-${name}`)];
+    const { subjects } = variants(names);
+    const drawn = (seed: number): string[][] =>
+      bundlesOf(subjects, random(seed).next).map(({ members = [] }) => members.map(({ name }) => name));
+    expect(drawn(1).length).toBeLessThan(names.length / 3);
+    expect(drawn(1).flat().toSorted()).toEqual(names.toSorted());
+    expect(drawn(1)).toEqual(drawn(1));
+    expect(drawn(1)).not.toEqual(drawn(2));
+  });
+
+  it('are not together when they exclude each other, or one of them is slow', () => {
+    const { subjects } = variants(['line-ends-crlf', 'line-ends-cr', 'slow-answers', 'byte-order-mark']);
+    const slow = subjects.map((subject) => ({ ...subject, slow: subject.name === 'slow-answers' }));
+    expect(bundlesOf(slow, inOrder).map(({ name }) => name)).toEqual([
+      'line-ends-crlf + byte-order-mark',
+      'line-ends-cr',
+      'slow-answers',
+    ]);
+  });
+});
+
+describe('a bundle', () => {
+  const evaluated = async (isRed: (names: readonly string[]) => boolean) => {
+    const { subjects, runs } = variants(SIX, isRed);
+    const [bundle] = bundlesOf(subjects, inOrder);
+    const verdicts = await evaluateApart(bundle as Subject);
+    const wrong = verdicts.filter(({ problems }) => problems.length > 0);
+    const counted = verdicts.flatMap(({ subject }) => subject.members?.map(({ name }) => name) ?? [subject.name]);
+    expect(counted).toEqual(SIX);
+    return { wrong: wrong.map(({ subject, problems }) => [subject.name, problems[0]?.what ?? '']), runs };
+  };
+
+  it('is one run when it is ok', async () => {
+    expect(await evaluated(() => false)).toEqual({ wrong: [], runs: [SIX] });
+  });
+
+  it.for(SIX)('is taken apart until the guilty variant is named: %s', async (guilty) => {
+    const { wrong, runs } = await evaluated((names) => names.includes(guilty));
+    expect(wrong).toEqual([[guilty, expect.stringMatching(/^device\./)]]);
+    expect(runs.length).toBeLessThanOrEqual(7);
+  });
+
+  it('names each of several that are guilty', async () => {
+    const { wrong } = await evaluated((names) => names.includes('b') || names.includes('e'));
+    expect(wrong.map(([name]) => name)).toEqual(['b', 'e']);
+  });
+
+  it('names a wrong variant that is planted among real ones', async () => {
+    const { behaviour, effects, breaks } = deviceDefect('status-from-activity');
+    const planted = { ...variant('planted', 'V.', {}), behaviour, effects };
+    const all = [...deviceVariants.filter(({ name }) => ['byte-order-mark', 'extra-fields'].includes(name)), planted];
+    const subjects = all.map(
+      (each): Subject => ({
+        ...{ api: 'device', kind: 'variant' },
+        ...bundled(each, { device: [each] }, (changes, narrowed) =>
+          runOnRobot({ behaviour: behavioursWith(changes).device }, { ...narrowed, only: breaks }),
+        ),
+      }),
+    );
+    const bundles = bundlesOf(subjects, inOrder);
+    expect(bundles.map(({ members }) => members?.length)).toEqual([3]);
+    const verdicts = (await Promise.all(bundles.map((each) => evaluateApart(each)))).flat();
+    const wrong = verdicts.filter(({ problems }) => problems.length > 0);
+    expect(wrong.map(({ subject }) => subject.name)).toEqual(['planted']);
+  });
+
+  it('is a problem itself when its variants are wrong only together', async () => {
+    const { wrong } = await evaluated((names) => names.includes('a') && names.includes('c'));
+    expect(wrong).toEqual([['a + b + c', expect.stringMatching(/^only together: device\./)]]);
+  });
+});
