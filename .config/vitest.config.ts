@@ -1,28 +1,69 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { relative } from 'node:path';
 import process from 'node:process';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+const ROOT = new URL('..', import.meta.url).pathname;
 /** Where to write the results as JSON, for `.ci/run`. */
 const results = process.env['MUSTER_TEST_RESULTS'];
 
 /** Tests that take long (browser, containers, crash loops, thousands of robots): `npm run test:all` runs them as well. */
 const LONG_TESTS = '**/*.long.test.ts';
 
+/** What a nightly run took, for checkouts that have run nothing yet. */
+const SECONDS = JSON.parse(readFileSync(new URL('../.ci/seconds.json', import.meta.url), 'utf8')) as Record<
+  string,
+  number
+>;
+
+/** The long tests first, of these and of the short ones the longest: at the end nothing is left to wait for alone. */
+class LongestFirst extends BaseSequencer {
+  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const duration = (file: TestSpecification): number =>
+      this.ctx.cache.getTestSpecificationResult(file)?.duration ?? 1000 * (SECONDS[relative(ROOT, file.moduleId)] ?? 0);
+    const isShort = ({ project }: TestSpecification): number => Number(project.name === 'short');
+    return Promise.resolve(files.toSorted((a, b) => isShort(a) - isShort(b) || duration(b) - duration(a)));
+  }
+}
+const shuffled = process.argv.some((word) => word.startsWith('--sequence.shuffle'));
+
 // Types are stripped and modules compiled once for all workers, and for the processes that tests start: half of their start is that.
 process.env['NODE_COMPILE_CACHE'] ??= new URL('../node_modules/.cache/muster', import.meta.url).pathname;
 
+const FOLDERS = ['harness', 'simulators', 'suites', 'fixtures'];
+
 export default defineConfig(({ mode }) => ({
-  root: new URL('..', import.meta.url).pathname,
+  root: ROOT,
   test: {
-    include: ['harness/**/*.test.ts', 'simulators/**/*.test.ts', 'suites/**/*.test.ts', 'fixtures/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(mode === 'all' ? [] : [LONG_TESTS])],
     // Generous on purpose: no test asserts a duration by it, it only ends what hangs.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: 'forks',
-    // Tests wait for sockets and processes about a third of their time.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    // Tests wait for sockets and processes: short ones about a third of their time, long ones most of it.
+    maxWorkers: Math.ceil(availableParallelism() * (mode === 'all' ? 2.5 : 1.5)),
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
-    sequence: { hooks: 'stack' },
+    sequence: { hooks: 'stack', ...(shuffled ? {} : { sequencer: LongestFirst }) },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'short',
+          include: FOLDERS.map((folder) => `${folder}/**/*.test.ts`),
+          exclude: [...configDefaults.exclude, LONG_TESTS],
+          // Half of their time went into a process and a graph of modules for each; `npm run nightly` runs each in its own.
+          isolate: false,
+        },
+      },
+      ...(mode === 'all'
+        ? [
+            {
+              extends: true,
+              test: { name: 'long', include: FOLDERS.map((folder) => `${folder}/${LONG_TESTS}`) },
+            } as const,
+          ]
+        : []),
+    ],
   },
 }));

@@ -152,5 +152,5 @@ if (values.table !== undefined) writeFileSync(values.table, markdownTable(parts)
 const ok = subjectsIn(verdicts.filter(({ problems }) => problems.length === 0));
 const problems = problemsOf(parts);
 const results = process.env['MUSTER_TEST_RESULTS'];
-if (results !== undefined) writeFileSync(results, JSON.stringify(asTestResults(ok, problems)));
+if (results !== undefined) writeFileSync(results, JSON.stringify(asTestResults(ok, parts)));
 process.exitCode = problems.length > 0 ? 1 : 0;

@@ -112,38 +112,49 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
 /** The subjects that took longest. */
 function slowest(parts: readonly Part[]): string[] {
   const verdicts = parts.flatMap((part) => part.verdicts).toSorted((a, b) => b.durationMs - a.durationMs);
-  return verdicts.slice(0, SLOWEST).map(({ subject: { api, kind, name }, durationMs }) => {
-    return `${readableDuration(durationMs).padStart(10)}  ${api} ${kind} ${name}`;
-  });
+  return verdicts
+    .slice(0, SLOWEST)
+    .map(({ subject, durationMs }) => `${readableDuration(durationMs).padStart(10)}  ${placeOf(subject)}`);
 }
 
 interface TableProblem extends Problem {
   where: string;
 }
 
-/** Of a test run's result in JSON what `.ci/tally.mjs` adds up: each problem counts as one failed test. */
-export function asTestResults(passed: number, wrong: readonly TableProblem[]): object {
+/** As vitest reports tests, for `.ci/`: a subject counts as one, and so does each problem, as one that failed. */
+export function asTestResults(ok: number, parts: readonly Part[]): object {
+  const wrong = problemsOf(parts);
+  const passed = parts.flatMap(({ verdicts }) => verdicts).filter(({ problems }) => problems.length === 0);
   return {
-    numPassedTests: passed,
+    numPassedTests: ok,
     numFailedTests: wrong.length,
     testResults: [
       {
         name: 'harness/tools/matrix/run.ts',
-        assertionResults: wrong.map(({ where, what, todo }) => ({
-          fullName: where,
-          status: 'failed',
-          failureMessages: [`${what}\n${todo}`],
-        })),
+        assertionResults: [
+          ...passed.map(({ subject, durationMs }) => ({
+            fullName: placeOf(subject),
+            status: 'passed',
+            duration: durationMs,
+          })),
+          ...wrong.map(({ where, what, todo }) => ({
+            fullName: where,
+            status: 'failed',
+            failureMessages: [`${what}\n${todo}`],
+          })),
+        ],
       },
     ],
   };
 }
 
+const placeOf = ({ api, kind, name }: Verdict['subject']): string => `${api} ${kind} ${name}`;
+
 /** Every problem, in the order of the table. */
 export function problemsOf(parts: readonly Part[]): TableProblem[] {
   return parts.flatMap((part) => [
     ...part.verdicts.flatMap(({ subject, problems }) =>
-      problems.map((problem) => ({ where: `${subject.api} ${subject.kind} ${subject.name}`, ...problem })),
+      problems.map((problem) => ({ where: placeOf(subject), ...problem })),
     ),
     ...headlineProblems(part),
     ...unproven(part).map((id) => ({
