@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { certificateIssuer } from '../reports/certificate/issue.ts';
-import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
+import { certificateIssuer } from '../reports/certificate/certificate.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import type { CheckResult } from '../runner/types.ts';
 import { refusal, runCommand } from './testing/in-process.ts';
 import { muster } from './testing/muster.ts';

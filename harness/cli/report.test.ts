@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { htmlFormat } from '../reports/html.ts';
-import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { refusal, runCommand } from './testing/in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-report-again-'));

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { certificateIssuer } from '../reports/certificate/issue.ts';
-import { sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
+import { certificateIssuer } from '../reports/certificate/certificate.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { refusal } from './testing/in-process.ts';
 import { muster } from './testing/muster.ts';
 

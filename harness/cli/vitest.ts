@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, type TestContext, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
 import { printable } from '../common/terminal.ts';
-import { findingText } from '../reports/finding-text.ts';
+import { findingText } from '../reports/findings.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
 import { presentable } from '../runner/presentable.ts';
 import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';

@@ -1,8 +1,13 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { sampleExchange } from '../reports/samples.ts';
-import { curlLine } from './curl.ts';
+import { eventually } from '../../simulators/common/testing/eventually.ts';
+import { sampleExchange } from '../reports/testing/samples.ts';
+import { HttpClient } from './http.ts';
 import { Recorder } from './recorder.ts';
 import { Redactor } from './redact.ts';
+import { curlLine } from './request-forms.ts';
+import { openEvents } from './sse.ts';
 
 const said = (recorder: Recorder): string[] | undefined =>
   recorder.steps?.map((step) => ('drive' in step ? step.drive.what : step.exchange.url));
@@ -94,4 +99,99 @@ test('a curl line ends by itself, and is a comment when it is too long to be pas
     expect(text.length).toBeLessThan(300);
   }
   expect(line('/x', { method: 'POST', body: long })).toContain('with a body of 10000 characters');
+});
+
+const kinds = (recorder: Recorder): string[] => recorder.timeline.map(({ kind }) => kind);
+
+test('a check leaves what it drove, asked and saw on one axis', async () => {
+  const server = createServer((request, response) => {
+    if (!request.url?.startsWith('/events')) return void response.end('ok');
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(': heartbeat\n\nid: 1\nevent: a.b\ndata: {}\n\nid: 2\nevent: a.b\ndata: {}\n\n');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const redactor = new Redactor();
+    redactor.add('s3cret-token');
+    const recorder = new Recorder(redactor);
+    const http = new HttpClient({
+      endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+      recorder,
+    });
+    recorder.ended(recorder.drove({ what: 'publish 2 events' }));
+    await http.get('/deployments/current?token=s3cret-token');
+    const stream = await openEvents(http, { after: 0 });
+    await eventually(() => expect(stream.frames.length).toBe(2));
+    recorder.ended(recorder.drove({ what: 'stop the agent', restarts: true }));
+    await stream.close();
+    expect(kinds(recorder)).toEqual(['drive', 'request', 'stream', 'heartbeat', 'frame', 'restart', 'cut']);
+    const [drive, request, opened, , frames, , cut] = recorder.timeline;
+    expect(drive).toMatchObject({ what: 'publish 2 events', until_ms: expect.any(Number) });
+    expect(request?.what).toBe('GET /deployments/current?token=*** → 200');
+    expect(opened).toMatchObject({ what: 'GET /events?after=0 → 200', stream: 1 });
+    expect(frames).toMatchObject({ what: '1 a.b … 2 a.b', count: 2, stream: 1 });
+    expect(cut).toMatchObject({ what: 'closed by this client', stream: 1 });
+    expect(opened?.until_ms).toBe(cut?.at_ms);
+    const times = recorder.timeline.map(({ at_ms }) => at_ms);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test('a run of a property forgets the marks of the run before it, and what still comes of them', () => {
+  const recorder = new Recorder();
+  const asked = () =>
+    recorder.add({ method: 'GET', url: 'http://x/events', request_headers: {}, duration_ms: 0, curl: 'curl' });
+  recorder.drove({ what: 'before' });
+  asked();
+  const kept = recorder.keepDrives();
+  const old = recorder.stream(asked());
+  recorder.clear(kept);
+  old?.came('frame', '1 a.b');
+  old?.ended('cut', 'closed');
+  expect(recorder.timeline.map(({ what }) => what)).toEqual(['before']);
+  asked();
+  const found = recorder.snapshot();
+  recorder.clear(kept);
+  recorder.restore(found);
+  expect(kinds(recorder)).toEqual(['drive', 'request']);
+});
+
+test('a check that is the server adds what it sends and what the client prints, in bursts, redacted', () => {
+  const redactor = new Redactor();
+  redactor.add('s3cret-token');
+  const recorder = new Recorder(redactor);
+  const { axis } = recorder;
+  axis.add('restart', 'starts the client');
+  const request = axis.add('request', 'GET /events');
+  axis.ended(request, '→ 200');
+  const stream = axis.stream(request);
+  for (const piece of ['"id: 1"', '"data: s3cret-token"', '""']) stream.came('sent', piece);
+  for (const line of ['one', 'two', 'three']) axis.printed(line);
+  stream.ended('end', 'closes the connection');
+  axis.add('end', 'ended with exit code 3');
+  // What became of the exchange is told in its marks.
+  const exchange = { method: 'GET', url: '/events', request_headers: {}, duration_ms: 1, curl: '' };
+  recorder.add(exchange, { isOnAxis: true });
+  expect(kinds(recorder)).toEqual(['restart', 'stream', 'sent', 'printed', 'end', 'end']);
+  const [, , sent, printed] = recorder.timeline;
+  expect(sent).toMatchObject({ what: '"id: 1" "data: ***" ""', count: 3, stream: 1 });
+  expect(printed).toMatchObject({ what: 'one … three', count: 3 });
+  expect(printed).not.toHaveProperty('stream');
+});
+
+test('a long check fills no memory, and a stream stays as long as something on it does', () => {
+  const recorder = new Recorder();
+  const stream = recorder.stream(
+    recorder.add({ method: 'GET', url: 'http://x/events', request_headers: {}, duration_ms: 0, curl: 'curl' }),
+  );
+  for (let index = 0; index < 500; index += 1) {
+    recorder.drove({ what: `drive ${index}` });
+    stream?.came(index % 2 === 0 ? 'frame' : 'heartbeat', 'x'.repeat(100_000));
+  }
+  expect(recorder.timeline).toHaveLength(150);
+  expect(recorder.timeline[0]?.kind).toBe('stream');
+  expect(JSON.stringify(recorder.timeline).length).toBeLessThan(50_000);
 });

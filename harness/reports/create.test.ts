@@ -15,7 +15,7 @@ import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { createReporters, jsonReportFile, REPORT_FORMATS_TEXT } from './create.ts';
-import { sampleReport } from './samples.ts';
+import { sampleReport } from './testing/samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-reports-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -5,9 +5,8 @@ import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
-import { findingText } from './finding-text.ts';
+import { bySection, findingText } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
-import { bySection } from './groups.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 

@@ -13,7 +13,7 @@ import { jsonFormat } from './json.ts';
 import { junitFormat } from './junit.ts';
 import { markdownReport } from './markdown.ts';
 import { prettyText } from './pretty.ts';
-import { sampleExchange, sampleFailure, sampleReport, sampleResult } from './samples.ts';
+import { sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 
 const schema = readFileSync(join(import.meta.dirname, '../../fixtures/schemas/junit.xsd'), 'utf8');
 const problems = async (xml: string) =>

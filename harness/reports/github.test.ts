@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { annotations, githubFormat } from './github.ts';
 import { markdownReport } from './markdown.ts';
-import { sampleFailure, sampleReport, sampleResult } from './samples.ts';
+import { sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-github-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,9 +2,8 @@
 import { appendFileSync } from 'node:fs';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { tryLine } from './finding-text.ts';
+import { blockedOtherwise, type FindingGroup, findingGroups, plural, tryLine } from './findings.ts';
 import { type LiveFormat, writeReport } from './format.ts';
-import { blockedOtherwise, type FindingGroup, findingGroups, plural } from './groups.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 

@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, openBrowser, SKIPPED } from '../common/testing/browser.ts';
 import { htmlFormat } from './html.ts';
-import { sampleFailure, sampleReport } from './samples.ts';
+import { sampleFailure, sampleReport } from './testing/samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-page-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

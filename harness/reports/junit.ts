@@ -6,9 +6,8 @@
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { findingText } from './finding-text.ts';
+import { bySection, findingText, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
-import { bySection, type SectionGroup } from './groups.ts';
 import { decided } from './verdict.ts';
 
 /** `--report junit`. */

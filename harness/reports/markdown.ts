@@ -5,20 +5,24 @@ import { escapeText } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { summarise } from '../runner/summary.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { bodyLines, counterexample, headline, scriptLines, tryLine } from './finding-text.ts';
 import {
   AT_ONCE,
   blockedOtherwise,
+  bodyLines,
   byReason,
   bySection,
+  counterexample,
   counts,
   type FindingGroup,
   findingGroups,
+  headline,
   plural,
   SYMBOLS,
+  scriptLines,
   tally,
+  tryLine,
   worst,
-} from './groups.ts';
+} from './findings.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
 /** GitHub drops what exceeds 1 MiB of a step's summary. */

@@ -3,9 +3,18 @@ import { readableDuration } from '../common/durations.ts';
 import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { bodyLines, counterexample, headline, scriptLines, tryLine } from './finding-text.ts';
+import {
+  bodyLines,
+  counterexample,
+  type FindingGroup,
+  findingGroups,
+  headline,
+  plural,
+  SYMBOLS,
+  scriptLines,
+  tryLine,
+} from './findings.ts';
 import type { ReporterOptions } from './format.ts';
-import { type FindingGroup, findingGroups, plural, SYMBOLS } from './groups.ts';
 
 /** How the report is written: with which colours, how wide, and whether in full. */
 export interface PrettyOptions extends Pick<ReporterOptions, 'verbose'> {

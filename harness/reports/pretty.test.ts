@@ -2,9 +2,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { painter, wantsColour } from '../common/terminal.ts';
 import type { Report } from '../runner/types.ts';
-import { prettyReporter, prettyText } from './pretty.ts';
-import { Progress } from './progress.ts';
-import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './samples.ts';
+import { Progress, prettyReporter, prettyText } from './pretty.ts';
+import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 
 const plain = { paint: painter({ write: () => {} }, {}), columns: 100 };
 

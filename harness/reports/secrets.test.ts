@@ -13,7 +13,7 @@ import { runSuite } from '../runner/run.ts';
 import type { CheckContext, TargetDescription } from '../runner/types.ts';
 import { Violation } from '../runner/violation.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
-import { sampleFailure, sampleReport } from './samples.ts';
+import { sampleFailure, sampleReport } from './testing/samples.ts';
 
 /** Characters that HTML, XML, JSON, URLs, Markdown and shells each write in another way. */
 const SECRET = `s3cr3t/k+y="'<&>%\\|~é`;

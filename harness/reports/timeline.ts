@@ -2,7 +2,7 @@
  * Draws what a check did and saw on one axis of time: a lane for what was driven, one for requests, one for each stream, one for what a
  * client printed. Needs no script.
  */
-import type { Mark, MarkKind } from '../client/timeline.ts';
+import type { Mark, MarkKind } from '../client/recorder.ts';
 import { ticks } from '../common/axis.ts';
 import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING } from '../common/html.ts';

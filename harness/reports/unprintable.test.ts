@@ -9,7 +9,7 @@ import { Redactor } from '../client/redact.ts';
 import type { Report } from '../runner/types.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
 import { annotations } from './github.ts';
-import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './samples.ts';
+import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-unprintable-'));
 afterAll(() => rmSync(folder, { recursive: true }));

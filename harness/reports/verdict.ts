@@ -1,6 +1,6 @@
 /** What a run shows about its target, in words that claim no more than was decided. */
 import type { Coverage, Outcome, Report } from '../runner/types.ts';
-import { findingGroups, plural } from './groups.ts';
+import { findingGroups, plural } from './findings.ts';
 
 /** What a run shows about its target. */
 export interface Verdict {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { sampleFailure, sampleResult } from '../reports/samples.ts';
+import { sampleFailure, sampleResult } from '../reports/testing/samples.ts';
 import { applyBaseline, type BaselineEntry, readBaseline, updatedBaseline, writeBaseline } from './baseline.ts';
 import { exitCode } from './summary.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sampleExchange, sampleFailure, sampleReport, sampleResult } from '../reports/samples.ts';
+import { sampleExchange, sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { presentableReport } from './presentable.ts';
 
 const giant = 'x'.repeat(10_000);

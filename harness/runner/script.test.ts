@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { Recorder, type Step } from '../client/recorder.ts';
-import { sampleExchange } from '../reports/samples.ts';
+import { sampleExchange } from '../reports/testing/samples.ts';
 import { scriptOf } from './script.ts';
 
 const call = (line: string, ids: Record<string, string> = {}): Step => ({ drive: { what: 'POST /events', line, ids } });

@@ -2,8 +2,9 @@
  * A POSIX shell script that does what a check did: drives the target and asks it, in the same order. Event ids and deployments differ
  * from run to run, so what control answered is read from its answers and used in what follows.
  */
-import { LONGEST_LINE } from '../client/curl.ts';
+
 import type { Drive, Recorded, Step } from '../client/recorder.ts';
+import { LONGEST_LINE } from '../client/request-forms.ts';
 
 /** Ids this far from one that control named are told from it; others have nothing to do with it. */
 const NEAR = 100_000n;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sampleFailure } from '../reports/samples.ts';
+import { sampleFailure } from '../reports/testing/samples.ts';
 import { replayCommand } from './summary.ts';
 
 const command = 'muster check device --socket /run/agent.sock';

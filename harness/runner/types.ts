@@ -1,6 +1,5 @@
 /** What a check is, what it is given, and what a run of checks yields. No requirement is known here. */
-import type { Recorded } from '../client/recorder.ts';
-import type { Mark } from '../client/timeline.ts';
+import type { Mark, Recorded } from '../client/recorder.ts';
 import type { Capability } from '../contract/capabilities.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';

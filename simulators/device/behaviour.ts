@@ -15,8 +15,8 @@ import type {
 } from '../../harness/contract/enums.ts';
 import type { ErrorBody } from '../../harness/contract/errors.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
+import { highestGivenOut, type Mark } from './log/high-water-mark.ts';
 import type { EventDraft, StoredEvent } from './log/line.ts';
-import { highestGivenOut, type Mark } from './log/mark.ts';
 import type { ConfigFile } from './ports.ts';
 import {
   type CursorRequest,

@@ -14,14 +14,13 @@ import { Agent } from './agent.ts';
 import type { ControlAddress, ControlOption, ControlServer } from './control/server.ts';
 import { ControlError, type ControlTarget, withControlErrors } from './control/target.ts';
 import { DeviceDirectory, KilledError } from './device-directory.ts';
-import { type Environment, withFaults } from './faults/apply.ts';
-import { inspect } from './log/inspection.ts';
+import { type Environment, withFaults } from './faults.ts';
 import { disk } from './log/io.ts';
 import { LOG_FILE } from './log/log-file.ts';
-import { type DeviceOptions, type Identity, type Settings, settle } from './options.ts';
+import { inspect } from './log/recovery.ts';
+import { asStartError, type DeviceOptions, type Identity, type Settings, settle, startErrorOf } from './options.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
-import { asStartError, startErrorOf } from './start-error.ts';
-import { fillerEvents } from './state/payloads.ts';
+import { fillerEvents } from './state/deployment-store.ts';
 
 /** Events that `publish` appends at once. */
 const PUBLISH_PORTION = 1_000;

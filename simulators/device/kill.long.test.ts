@@ -8,7 +8,7 @@ import { Agent } from './agent.ts';
 import { DeviceDirectory } from './device-directory.ts';
 import { type DiskIo, disk } from './log/io.ts';
 import { settle } from './options.ts';
-import { fillerEvents } from './state/payloads.ts';
+import { fillerEvents } from './state/deployment-store.ts';
 import { killLoop } from './testing/kill-loop.ts';
 import { robot, scratch } from './testing/robot.ts';
 

@@ -1,11 +1,13 @@
 /** Options of a simulated device, their defaults and their limits. */
+
 import { resolve } from 'node:path';
 import type { Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import type { DeviceBehaviour } from './behaviour.ts';
+import { DirectoryInUseError, KilledError } from './device-directory.ts';
 import { dialectBehaviour } from './dialect.ts';
-import { type Fault, parseFault } from './faults/parse.ts';
-import type { DiskIo } from './log/io.ts';
+import { type Fault, parseFault } from './faults.ts';
+import { type DiskIo, errorCode } from './log/io.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
 import type { Seen } from './seen.ts';
 import { endpointsOf, type TransportOptions } from './transport/index.ts';
@@ -123,4 +125,62 @@ function within(name: string, value: number, least: number, most = Number.MAX_SA
   if (value >= least && value <= most) return value;
   const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`;
   throw new RangeError(`${name} must be a number from ${least}${upTo}, not ${value}`);
+}
+
+// Why a device does not start: something that an option names cannot be used.
+
+/** Name of the option: `dir`, `control`, or the one with the address of a transport (`socket`, `discovery`). */
+export type PlaceOption = string;
+
+/** What `option` names cannot be used; the message says why. */
+export class StartError extends Error {
+  override name = 'StartError';
+  readonly option: PlaceOption;
+
+  constructor(option: PlaceOption, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.option = option;
+  }
+}
+
+/** Passes on the result of `use`. Rejects with a StartError that names `option`, or with the KilledError of `use`. */
+export async function asStartError<T>(option: PlaceOption, use: Promise<T>): Promise<T> {
+  try {
+    return await use;
+  } catch (error) {
+    throw error instanceof KilledError ? error : startErrorOf(option, error);
+  }
+}
+
+/** The option that an error is about, undefined when it is about none. */
+export function optionOf(error: unknown): PlaceOption | undefined {
+  if (error instanceof DirectoryInUseError) return 'dir';
+  return error instanceof StartError ? error.option : undefined;
+}
+
+/** The StartError for an error of the system; errors that explain themselves are given back as they are. */
+export function startErrorOf(option: PlaceOption, error: unknown): Error {
+  if (error instanceof DirectoryInUseError || error instanceof StartError || error instanceof TypeError) return error;
+  const {
+    path,
+    dest,
+    address,
+    port = -1,
+  } = error as Record<'path' | 'dest' | 'address', string | undefined> & { port?: number };
+  // A unix socket has the port -1.
+  const place = port < 0 ? (dest ?? path ?? address ?? 'it') : `port ${port}`;
+  const code = errorCode(error) ?? '';
+  const words: Record<string, string> = {
+    EADDRINUSE: `${place} is in use; name another`,
+    EEXIST: `${place} is a file, and must be a directory`,
+    ENOTDIR: `${place} is no directory, or lies below a file`,
+    EISDIR: `${place} is a directory`,
+    EACCES: `no permission for ${place}`,
+    EPERM: `no permission for ${place}`,
+    EROFS: `${place} lies on a file system that is read-only`,
+    ENOSPC: `the disk has no room for ${place}`,
+  };
+  const message = error instanceof Error ? error.message : String(error);
+  const explained = words[code];
+  return new StartError(option, explained === undefined ? message : `${explained} (${code})`, { cause: error });
 }

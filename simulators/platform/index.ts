@@ -1,34 +1,146 @@
 /** Muster's simulated platform: every published version of the Platform API, an agent side, state in SQLite. */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { DIALECT_NAMES } from '../../harness/contract/versions.ts';
-import { systemClock } from '../common/clock.ts';
+import type { Logger } from 'pino';
+import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
+import { type Clock, systemClock } from '../common/clock.ts';
+import { newControlToken } from '../common/control-guard.ts';
 import { BACKLOG, LOOPBACK, toldHost } from './address.ts';
 import { type AgentSide, createAgentSide } from './agent/index.ts';
 import { agentPort } from './agent-port.ts';
-import { CheckPool, sharedPool } from './checking/pool.ts';
+import type { PlatformBehaviour } from './behaviour.ts';
+import { type CheckLimits, CheckPool, sharedPool } from './checking/pool.ts';
 import type { Exchanges } from './console/exchanges.ts';
+import { PlatformControl } from './control/control.ts';
 import { Plans } from './control/plans.ts';
+import { type PlatformControlServer, type PlatformInfo, serveControl } from './control/server.ts';
 import { type Core, idsFrom } from './core.ts';
 import { archiveDevice, assignGroup, disconnectAll } from './domain/devices.ts';
-import { answering } from './domain/stand-ins.ts';
+import type { PlatformFaults } from './faults.ts';
 import { BASE_PATH, buildServer } from './http/server.ts';
 import { type KeyOption, KeyRing } from './keys.ts';
-import type { PlatformOptions } from './options.ts';
-import { type Outside, openOutside } from './outside.ts';
-import type { AgentPort } from './ports.ts';
-import { noMessenger } from './ports.ts';
+import { type AgentPort, type DeviceMessenger, noMessenger } from './ports.ts';
 import { referenceBehaviour } from './reference.ts';
 import { Renderer } from './render.ts';
-import { applySeed } from './seed/file/apply.ts';
-import { readSeed } from './seed/file/read.ts';
+import { applySeed, readSeed } from './seed/seed-file.ts';
 import { seedWorkspace } from './seed/workspace.ts';
 import { Store } from './store/store.ts';
 
+// Devices that are online without an agent: they answer pings at once, and apply no deployment.
+
+/** What such a device reports as the round trip of a ping. */
+const PING_NANOS = 1_000_000;
+
+/** Answers the pings of these devices, and leaves everything else to `messenger`. */
+export function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): DeviceMessenger {
+  return {
+    ping: (id, timeoutNanos) =>
+      standIns.has(id)
+        ? Promise.resolve({ code: 'success', round_trip_nanos: PING_NANOS })
+        : messenger.ping(id, timeoutNanos),
+    requestSync: (id) => messenger.requestSync(id),
+    disconnect: (id) => messenger.disconnect(id),
+  };
+}
+
+export interface PlatformOptions {
+  /**
+   * Address that the Platform API, the agent API and the embedded broker listen on. Default loopback. The control API and the page stay
+   * on loopback.
+   */
+  host?: string;
+  /** Default 0: any free port. */
+  port?: number;
+  /** Default: one generated key with every scope. */
+  keys?: readonly KeyOption[];
+  /** SQLite file; default `:memory:`. */
+  db?: string;
+  /** Seeds a workspace of that many devices, unless the database already holds some. */
+  devices?: number;
+  /** Text of a seed file (YAML): makes its workspace, unless the database already holds anything. */
+  seedFile?: string;
+  /** Drives ids, seeded data and faults: the same for the same seed. Default: drawn. */
+  seed?: number | string;
+  /** The embedded broker's port (default 0), a broker elsewhere, or no agent side at all. */
+  mqtt?: { port?: number } | { url: string; username?: string; password?: string; ca?: string } | false;
+  /** PEM. With it HTTP and the embedded broker both speak TLS. */
+  tls?: { cert: string; key: string };
+  /** Header and claim names. Default `spec`. */
+  dialect?: Dialect;
+  /** Smallest RSA key that a device may be provisioned with. Default 2048. */
+  minKeyBits?: number;
+  /** Default: the reference. Defects and variants pass another. */
+  behaviour?: PlatformBehaviour;
+  /** Bounds of one check of a schema or of content. */
+  checks?: Partial<CheckLimits>;
+  faults?: PlatformFaults;
+  /**
+   * Serves the control API on this loopback port (0 for a free one), and keeps the state at the start for its `reset`. Default
+   * token: a new one.
+   */
+  control?: { port: number; token?: string };
+  /** Serves a page to watch and drive the platform, on this loopback port (0 for a free one). */
+  ui?: { port: number };
+  clock?: Clock;
+  log?: Logger;
+}
+
+// Where a platform is driven and looked at: the control API and the console, which share one control.
+
+/** What `control` and `ui` have opened. */
+export interface Outside {
+  control?: { url: string; token: string };
+  /** Address of the page. */
+  ui?: string;
+  close(): Promise<void>;
+}
+
+interface Parts {
+  core: Core;
+  renderer: Renderer;
+  plans: Plans;
+  /** Needed for `ui`. */
+  exchanges: Exchanges | undefined;
+  info: PlatformInfo;
+}
+
+/** Rejects with the system's error when a port cannot be used, and has left nothing open then. */
+export async function openOutside(
+  { core, renderer, plans, exchanges, info }: Parts,
+  { control: asked, ui }: Pick<PlatformOptions, 'control' | 'ui'>,
+): Promise<Outside> {
+  const control = new PlatformControl(core, renderer, plans);
+  let server: PlatformControlServer | undefined;
+  let page: AsyncDisposable | undefined;
+  const close = async (): Promise<void> => {
+    await page?.[Symbol.asyncDispose]();
+    await server?.close();
+    control[Symbol.dispose]();
+  };
+  try {
+    const outside: Outside = { close };
+    if (asked !== undefined) {
+      const { port, token = newControlToken() } = asked;
+      server = await serveControl(control, core, info, { port, token });
+      outside.control = { url: server.url, token };
+    }
+    if (ui !== undefined && exchanges !== undefined) {
+      const { PlatformConsole } = await import('./console/platform-console.ts');
+      const opened = new PlatformConsole(core, control, exchanges);
+      page = opened;
+      outside.ui = await opened.serve({ ...info, ...(server !== undefined && { control: server.url }) }, ui.port);
+    }
+    return outside;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
 export type { PlatformBehaviour } from './behaviour.ts';
 export type { KeyOption } from './keys.ts';
-export type { PlatformOptions } from './options.ts';
 export { referenceBehaviour } from './reference.ts';
 
 export interface SimulatedPlatform extends AsyncDisposable {

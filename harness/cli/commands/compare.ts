@@ -8,11 +8,18 @@ import { EXIT } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { comparePage } from '../../reports/compare/compare-page.ts';
 import { compareText } from '../../reports/compare/compare-text.ts';
-import { type Comparison, compare as compareEntries } from '../../reports/compare/comparison.ts';
-import { type Entry, entryOf, readEntries } from '../../reports/compare/entries.ts';
-import { GATES, type GateVerdict, verdictOf } from '../../reports/compare/gate.ts';
+import {
+  type Comparison,
+  compare as compareEntries,
+  type Entry,
+  entryOf,
+  GATES,
+  type GateVerdict,
+  readEntries,
+  verdictOf,
+} from '../../reports/compare/comparison.ts';
 import { formatOf } from '../../reports/format.ts';
-import { looksLikeReport, readJson, reportFrom } from '../../reports/read.ts';
+import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';
 import { type CommandContext, columns, command, complete, type OptionsOf, type OptionTable } from '../options.ts';
 import { VERSION } from '../version.ts';

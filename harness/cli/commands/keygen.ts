@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { generateKey } from '../../reports/certificate/keys.ts';
+import { generateKey } from '../../reports/certificate/envelope.ts';
 import { command } from '../options.ts';
 
 export const keygen = command({

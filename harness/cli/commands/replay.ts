@@ -1,7 +1,7 @@
 /** Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found them. */
 import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
-import { readJson } from '../../reports/read.ts';
+import { readJson } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
 import type { Api, CheckResult, Report } from '../../runner/types.ts';
 import { targetOnly } from '../check-options.ts';

@@ -10,7 +10,7 @@ import { EXIT, UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
 import { formatOf } from '../../reports/format.ts';
-import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/read.ts';
+import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/json.ts';
 import { endingText, summaryText } from '../fleet-summary.ts';
 import { command } from '../options.ts';
 

@@ -6,7 +6,7 @@ import type { Deviation } from '../../../simulators/console/page/device/document
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import type { ControlOption } from '../../../simulators/device/control/server.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
-import { duration, FAULTS, parseFault, size } from '../../../simulators/device/faults/parse.ts';
+import { duration, FAULTS, parseFault, size } from '../../../simulators/device/faults.ts';
 import type { ProcessSettings } from '../../../simulators/device/process/start.ts';
 import {
   type TransportOptions,
@@ -236,13 +236,13 @@ async function playScenario(name: string, args: Arguments): Promise<number> {
   if (other !== undefined)
     throw new UsageError(`--${other}: does not go with --scenario, which plays a script without a robot behind it`);
   const where = served(args);
-  const { runScenario } = await import('../../../simulators/device/scenario/run.ts');
+  const { runScenario } = await import('../../../simulators/device/scenario-player.ts');
   return await orUsage(runScenario(name, SITUATIONS[name] ?? { summary: '', answers: [] }, where));
 }
 
 /** An error about an option names it. */
 async function orUsage(running: Promise<number>): Promise<number> {
-  const { optionOf } = await import('../../../simulators/device/start-error.ts');
+  const { optionOf } = await import('../../../simulators/device/options.ts');
   return await running.catch((error: unknown) => {
     const option = optionOf(error);
     throw option === undefined || !(error instanceof Error) ? error : new UsageError(`--${option}: ${error.message}`);

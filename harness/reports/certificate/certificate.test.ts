@@ -7,14 +7,11 @@ import { afterAll, expect, test } from 'vitest';
 import { checks, requirement, suite } from '../../runner/define.ts';
 import { requirementSet } from '../../runner/requirements.ts';
 import type { Report } from '../../runner/types.ts';
-import { sampleFailure, sampleReport, sampleResult } from '../samples.ts';
-import { badge, claimsOf } from './claims.ts';
-import { Refused } from './dsse.ts';
-import { certificateIssuer } from './issue.ts';
-import { keyId } from './keys.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../testing/samples.ts';
+import { badge, certificateIssuer, claimsOf, ownSuites, verifyCertificate } from './certificate.ts';
+import { keyId, Refused } from './envelope.ts';
 import { type Statement, statementOf, suitesDigest } from './statement.ts';
 import { certificate, complete, forged, good, privateKey, publicKey, suites } from './testing/signed.ts';
-import { ownSuites, verifyCertificate } from './verify.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-certificate-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { certificateIssuer } from './issue.ts';
-import { generateKey, keyId, readPrivateKey, readPublicKey } from './keys.ts';
+import { certificateIssuer } from './certificate.ts';
+import { generateKey, keyId, readPrivateKey, readPublicKey } from './envelope.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-keys-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -15,7 +15,7 @@ import {
   type Report,
   type TargetDescription,
 } from '../../runner/types.ts';
-import { Refused } from './dsse.ts';
+import { Refused } from './envelope.ts';
 
 /** Type of the statement. */
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';

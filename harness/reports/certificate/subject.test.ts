@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import type { TargetDescription } from '../../runner/types.ts';
-import { sampleReport } from '../samples.ts';
-import { claimsOf } from './claims.ts';
+import { sampleReport } from '../testing/samples.ts';
+import { claimsOf, verifyCertificate } from './certificate.ts';
 import type { Statement } from './statement.ts';
 import { certificate, complete, forged, good, publicKey } from './testing/signed.ts';
-import { verifyCertificate } from './verify.ts';
 
 const [measured, named] = [`sha256:${'c'.repeat(64)}`, `sha256:${'d'.repeat(64)}`];
 

@@ -1,12 +1,10 @@
 /** A comparison as one HTML file. It loads nothing and needs no script. */
-import { html, type Markup, NOTHING, trusted } from '../../common/html.ts';
-import { PALETTE } from '../../common/palette.ts';
+import { html, type Markup, NOTHING, PALETTE, trusted } from '../../common/html.ts';
 import { cutTo, printable } from '../../common/terminal.ts';
 import { sectionTitle } from '../../contract/sections.ts';
 import type { Outcome } from '../../runner/types.ts';
-import { OUTCOME_WORDS, plural, SYMBOLS } from '../groups.ts';
-import { alikeness, type ChoiceRow, type Comparison, type RequirementRow } from './comparison.ts';
-import type { GateVerdict } from './gate.ts';
+import { OUTCOME_WORDS, plural, SYMBOLS } from '../findings.ts';
+import { alikeness, type ChoiceRow, type Comparison, type GateVerdict, type RequirementRow } from './comparison.ts';
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 /** Characters of a label at the head of a column, and of a value. */

@@ -1,10 +1,16 @@
 /** A comparison for a terminal: what differs, then what changed last, then the verdict. */
 import { cutTo, type Paint, printable, wrap } from '../../common/terminal.ts';
 import type { Outcome } from '../../runner/types.ts';
-import { OUTCOME_WORDS, plural, SYMBOLS } from '../groups.ts';
+import { OUTCOME_WORDS, plural, SYMBOLS } from '../findings.ts';
 import { COLOURS } from '../pretty-findings.ts';
-import { alikeness, type ChoiceRow, type Comparison, judgedApart, type RequirementRow } from './comparison.ts';
-import type { GateVerdict } from './gate.ts';
+import {
+  alikeness,
+  type ChoiceRow,
+  type Comparison,
+  type GateVerdict,
+  judgedApart,
+  type RequirementRow,
+} from './comparison.ts';
 
 const MARK = 3;
 /** Ids of changed checks that are named. The page has all. */

@@ -1,6 +1,6 @@
 /** From options to a client that can be checked: what it says of itself, and how it is started once a situation. */
 
-import { unlessAborted } from '../../client/pending.ts';
+import { unlessAborted } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { UsageError } from '../../common/usage.ts';

@@ -1,6 +1,6 @@
 /** Control by shell lines of a target file, for agents that can be scripted but have no control API. */
 import { spawn } from 'node:child_process';
-import { quote } from '../../client/curl.ts';
+import { quote } from '../../client/request-forms.ts';
 import { defined } from '../../common/defined.ts';
 import type { ControlCapability, ControlInfo } from '../../contract/control.ts';
 import { OutputTail } from '../launch/started.ts';

@@ -1,7 +1,8 @@
 /** Control over HTTP: the control API of `fixtures/control.md`. */
-import { curlLine } from '../../client/curl.ts';
+
 import { HttpClient, type HttpResponse } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
+import { curlLine } from '../../client/request-forms.ts';
 import { type ControlInfo, controlInfo } from '../../contract/control.ts';
 import { accepts } from '../transports/transport.ts';
 import {

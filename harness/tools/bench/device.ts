@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import { systemClock } from '../../../simulators/common/clock.ts';
 import { referenceBehaviour, simulateDevice } from '../../../simulators/device/index.ts';
 import { EventLog } from '../../../simulators/device/log/event-log.ts';
+import { writeMark } from '../../../simulators/device/log/high-water-mark.ts';
 import { disk } from '../../../simulators/device/log/io.ts';
 import { eventLine, sealed } from '../../../simulators/device/log/line.ts';
 import { LOG_FILE } from '../../../simulators/device/log/log-file.ts';
-import { writeMark } from '../../../simulators/device/log/mark.ts';
-import { fillerEvents } from '../../../simulators/device/state/payloads.ts';
+import { fillerEvents } from '../../../simulators/device/state/deployment-store.ts';
 import { delivering } from './device-delivery.ts';
 import { atMost, type Figure, inScratch, median, ofFloor } from './figure.ts';
 

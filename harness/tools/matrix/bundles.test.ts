@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { random } from '../../../simulators/common/random.ts';
 import { variant } from '../../../simulators/defects/define-device.ts';
 import { deviceDefect, deviceVariants } from '../../../simulators/defects/device/index.ts';
-import { sampleFailure, sampleReport, sampleResult } from '../../reports/samples.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { bundlesOf, evaluateApart } from './bundles.ts';
 import { runOnRobot } from './device-subjects.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { defined } from '../../common/defined.ts';
 import { painter } from '../../common/terminal.ts';
-import { sampleFailure, sampleReport, sampleResult } from '../../reports/samples.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
 import type { CheckResult } from '../../runner/types.ts';
 import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
 import type { Subject, SubjectKind } from './subjects.ts';

@@ -17,7 +17,7 @@ import {
   totalOf,
 } from '../../cli/fleet-faults/testing/records.ts';
 import { type Ended, Running } from '../../cli/testing/muster.ts';
-import { unlessAborted } from '../../client/pending.ts';
+import { unlessAborted } from '../../client/http.ts';
 import { runningMs } from '../../common/patience.ts';
 import { poll } from '../../common/waiting.ts';
 

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { DeploymentChange } from '../../device/behaviour.ts';
 import type { EventDraft } from '../../device/log/line.ts';
-import { deployedEvent } from '../../device/state/payloads.ts';
+import { deployedEvent } from '../../device/state/deployment-store.ts';
 import { type DeviceChanges, defect, variant } from '../define-device.ts';
 
 /** Publishes deployment.deployed for each deployment that enters a state and that `match` picks. */

@@ -9,7 +9,7 @@ import type {
 } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { KilledError } from '../device-directory.ts';
-import { AgentDownError, CompactionError, EventLogError } from '../log/errors.ts';
+import { AgentDownError, CompactionError, EventLogError } from '../log/io.ts';
 import { DeployError } from '../ports.ts';
 import { UnknownDeploymentError } from '../state/deployments.ts';
 

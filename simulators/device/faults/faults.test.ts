@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { duration, FAULTS, parseFault, size } from '../faults.ts';
 import { robot } from '../testing/robot.ts';
-import { duration, FAULTS, parseFault, size } from './parse.ts';
 
 describe('written as text', () => {
   test.for([

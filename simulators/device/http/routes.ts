@@ -1,11 +1,122 @@
 /** The Device API's resources (specification section 4.1), and those that published agents serve beside them. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import os from 'node:os';
 import { percentDecoded } from '../../common/percent.ts';
-import type { Refusal } from '../behaviour.ts';
+import type { DeviceBehaviour, HttpBehaviour, Refusal } from '../behaviour.ts';
+import type { Logger } from '../options.ts';
+import type { Deployments } from '../state/deployments.ts';
+import { type Stream, Subscriber } from '../stream/subscriber.ts';
 import type { Entrance } from '../transport/transport.ts';
-import { serveEvents } from './events.ts';
-import { type Exchange, refuse, type ServedAgent, sendJson } from './exchange.ts';
+import { takeOver } from './shared-server.ts';
+
+// A request that is being answered, what the routes need of the agent, and the two kinds of short answer.
+
+/** The agent as the Device API shows it. */
+export interface ServedAgent {
+  readonly behaviour: DeviceBehaviour;
+  readonly log: Logger;
+  readonly deployments: Deployments;
+  readonly stream: Stream;
+  /** Body of `GET /device`. */
+  device(): object;
+  /** Syncs with the platform; body of `POST /device/sync`. */
+  sync(): Promise<object>;
+}
+
+export interface Exchange {
+  agent: ServedAgent;
+  request: IncomingMessage;
+  response: ServerResponse;
+  query: URLSearchParams;
+}
+
+/** Answers with `body` as JSON. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  rules: HttpBehaviour,
+  { type = 'application/json', headers = {} }: { type?: string; headers?: Record<string, string> } = {},
+): void {
+  send(response, status, JSON.stringify(body), { 'Content-Type': type, ...rules.headers, ...headers });
+}
+
+/** Answers with the error body of section 7. */
+export function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rules: HttpBehaviour,
+  wanted: Refusal,
+): void {
+  const refusal = rules.refusal(wanted, request);
+  const { status, headers = {} } = refusal;
+  const body = rules.errorBody(refusal);
+  if (body === undefined) send(response, status, '', headers);
+  else if (typeof body === 'string') send(response, status, body, { 'Content-Type': 'text/plain', ...headers });
+  else sendJson(response, status, body, rules, { headers });
+}
+
+function send(response: ServerResponse, status: number, text: string, headers: Record<string, string>): void {
+  const bytes = Buffer.from(text);
+  response.writeHead(status, { ...headers, 'Content-Length': bytes.length });
+  response.end(bytes);
+}
+
+// `GET /events` (specification sections 4.1 and 6).
+
+/** Refuses a bad or expired cursor, or hands the connection over to a subscriber. */
+export function serveEvents({ agent, request, response, query }: Exchange): void {
+  const { http, stream: rules } = agent.behaviour;
+  const { log } = agent.stream;
+  const header = request.headers['last-event-id'];
+  const cursor = rules.chooseCursor({
+    after: query.getAll('after'),
+    lastEventId: Array.isArray(header) ? header[0] : header,
+  });
+  if (cursor === 'malformed') {
+    refuse(request, response, http, {
+      status: 400,
+      code: 'invalid_cursor',
+      message: 'the cursor is not an event id; send a non-negative integer as after, or as Last-Event-ID',
+    });
+    return;
+  }
+  const retained = { earliest: log.earliest, latest: log.latest };
+  const after = rules.resolveCursor(cursor, retained);
+  if (after === 'expired') {
+    refuse(request, response, http, {
+      status: 410,
+      code: 'cursor_expired',
+      message: 'the cursor is older than the earliest retained event',
+      params: { earliest_id: retained.earliest, latest_id: retained.latest },
+    });
+    return;
+  }
+  const filter = rules.parseTypes(query.getAll('types'));
+  const chunked = request.httpVersion !== '1.0';
+  response.writeHead(200, {
+    ...rules.headers,
+    ...(chunked ? { 'Transfer-Encoding': 'chunked' } : { Connection: 'close' }),
+  });
+  if (request.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  // From here on frames go directly to the socket, each encoded once for all subscribers.
+  response.flushHeaders();
+  takeOver(request.socket);
+  agent.stream.onOpen?.(request.socket, { client: request.headers['user-agent'], after, types: filter });
+  const session = rules.session({ after, filter, retained });
+  // Made in this tick: the cursor was checked against the log as it is now.
+  const subscriber = new Subscriber(agent.stream, request.socket, { after, filter, chunked, session });
+  const open = (): void => {
+    if (!request.socket.destroyed) subscriber.open();
+  };
+  if (response.socket) open();
+  // Pipelined behind another answer: this response gets the socket when that one is finished.
+  else response.once('socket', () => process.nextTick(open));
+}
 
 const AGENT_VERSION = 'v0.1.0';
 

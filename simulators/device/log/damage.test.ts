@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
-import { inspect } from './inspection.ts';
 import { disk } from './io.ts';
+import { inspect } from './recovery.ts';
 import { drafts, idsIn, open, range } from './testing/logs.ts';
 
 /** The JSON of every event that is read. */

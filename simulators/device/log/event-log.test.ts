@@ -1,8 +1,7 @@
 import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { scratch } from '../testing/robot.ts';
-import { EventLogError } from './errors.ts';
-import { type DiskIo, DURABLE, disk } from './io.ts';
+import { type DiskIo, DURABLE, disk, EventLogError } from './io.ts';
 import { drafts, idsIn, open, range } from './testing/logs.ts';
 
 describe('appending', () => {

@@ -4,12 +4,11 @@
  */
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
-import { AgentDownError, CompactionError, EventLogError } from './errors.ts';
 import { type Generation, givenUp, lowestOf } from './generation.ts';
-import { Damage } from './inspection.ts';
-import { type DiskIo, errorCode, isFull } from './io.ts';
+import { AgentDownError, CompactionError, type DiskIo, EventLogError, errorCode, isFull } from './io.ts';
 import { type EventDraft, eventLine, type StoredEvent, sealed } from './line.ts';
 import { LogFile } from './log-file.ts';
+import { Damage } from './recovery.ts';
 
 export interface EventLogOptions {
   directory: string;

@@ -5,6 +5,7 @@
  * Small writes and renames are synchronous: they reach only the page cache, within microseconds. Operations that wait for the disk
  * or move much at once are asynchronous, so that the disk of one robot does not delay the others.
  */
+
 import fs from 'node:fs';
 import process from 'node:process';
 import { promisify } from 'node:util';
@@ -171,4 +172,20 @@ export function removeUnfinished(io: DiskIo, directory: string): void {
     const path = `${directory}/${name}`;
     if (isBesideName(name) && !fs.lstatSync(path).isDirectory()) io.remove(path);
   }
+}
+
+/** How an event log fails. */
+/** The log cannot take events: the disk is full or not writable, or the robot is down. None of the events was delivered. */
+export class EventLogError extends Error {
+  override name = 'EventLogError';
+}
+
+/** The agent that should store the events has ended. */
+export class AgentDownError extends EventLogError {
+  override name = 'AgentDownError';
+}
+
+/** The log could not be compacted. Every event is still there. */
+export class CompactionError extends Error {
+  override name = 'CompactionError';
 }

@@ -1,12 +1,127 @@
 /** The file of an event log: opened when needed, written at its durable end, replaced by compaction. */
+
 import { constants, lstatSync } from 'node:fs';
 import type { LogBehaviour } from '../behaviour.ts';
-import { copyBytes, cutAt, generationFrom } from './compaction.ts';
-import { type Generation, NO_GAPS, SparseIndex } from './generation.ts';
-import { LogHandle } from './handles.ts';
+import { type Generation, gapsWithin, NO_GAPS, SparseIndex } from './generation.ts';
+import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from './high-water-mark.ts';
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
-import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from './mark.ts';
-import { recover } from './recover.ts';
+import { recover, scanEvents } from './recovery.ts';
+
+// Compaction: the newest events are copied to a new file, made durable, and renamed over the log. A crash before the rename leaves
+// the old log, a crash after it the new one; both are whole.
+
+/** Bytes copied at once; other robots' disks get their turn between two portions. */
+const COPY_BYTES = 262_144;
+
+export interface OpenLog {
+  io: DiskIo;
+  fd: number;
+  generation: Generation;
+}
+
+/** Where a compaction cuts: the first event to keep, and its offset. */
+export interface Cut {
+  id: number | undefined;
+  offset: number;
+}
+
+/** The first event at or above `from`, and where it starts; the end of the log when there is none. */
+export function cutAt({ io, fd, generation }: OpenLog, from: number): Cut {
+  let cut: Cut = { id: undefined, offset: generation.bytes };
+  const start = generation.index.offsetBefore(from - 1);
+  scanEvents({ io, fd, from: start, to: generation.bytes, after: from - 1 }, ({ id }, offset) => {
+    cut = { id, offset };
+    return false;
+  });
+  return cut;
+}
+
+/** The log from `cut` on. */
+export function generationFrom(old: Generation, cut: Cut): Generation {
+  const index = new SparseIndex();
+  if (cut.id !== undefined) index.note(cut.id, 0);
+  index.takeOver(old.index, cut.offset);
+  return {
+    bytes: old.bytes - cut.offset,
+    earliest: cut.id,
+    latest: old.latest,
+    gaps: gapsWithin(old.gaps, cut.id ?? old.latest),
+    index,
+  };
+}
+
+/** Copies the stored bytes from `from` on to the file `copy`. */
+export async function copyBytes({ io, fd, generation }: OpenLog, from: number, copy: number): Promise<void> {
+  const bytes = generation.bytes - from;
+  const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, bytes));
+  for (let done = 0; done < bytes; ) {
+    const got = await io.load(fd, buffer, 0, Math.min(buffer.length, bytes - done), from + done);
+    if (got === 0) throw new Error(`the log is shorter than the ${generation.bytes} bytes that were stored in it`);
+    await io.store(copy, buffer.subarray(0, got), done);
+    done += got;
+  }
+}
+
+// Open log files of all devices of the process. A busy robot keeps its log open and closes it soon after, so that thousands of
+// idle robots hold no descriptors. One timer serves all of them, and runs only while a log is open.
+
+const SWEEP_MS = 1_000;
+/** Logs open at once in this process; beyond that, the idle one that was used longest ago is closed. */
+const OPEN_AT_MOST = 512;
+
+const open = new Set<LogHandle>();
+let sweeper: NodeJS.Timeout | undefined;
+
+/** The open file of one log. */
+export class LogHandle {
+  readonly fd: number;
+  readonly #io: DiskIo;
+  readonly #mayClose: () => boolean;
+  #used = 0;
+  #closed = false;
+
+  /** `mayClose` is asked before an idle handle is closed; with true its owner gives the handle up. */
+  constructor(io: DiskIo, fd: number, mayClose: () => boolean) {
+    this.#io = io;
+    this.fd = fd;
+    this.#mayClose = mayClose;
+  }
+
+  /** Marks the handle as used now. */
+  touch(): void {
+    this.#used = performance.now();
+    open.delete(this);
+    open.add(this);
+    if (open.size > OPEN_AT_MOST) sweep(Number.POSITIVE_INFINITY, open.size - OPEN_AT_MOST);
+    sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
+  }
+
+  /** Closes the handle if it was not used since `moment`. Whether it did. */
+  closeIdle(moment: number): boolean {
+    if (this.#used > moment || !this.#mayClose()) return false;
+    this.close();
+    return true;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    open.delete(this);
+    this.#io.close(this.fd);
+  }
+}
+
+function sweep(moment: number, atMost: number): void {
+  let closed = 0;
+  for (const handle of open) {
+    if (closed >= atMost) break;
+    if (handle.closeIdle(moment)) closed += 1;
+  }
+  if (open.size === 0) {
+    clearInterval(sweeper);
+    sweeper = undefined;
+  }
+}
 
 export const LOG_FILE = 'events.jsonl';
 

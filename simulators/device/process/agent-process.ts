@@ -8,9 +8,8 @@ import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
 import { controlError } from '../control/target.ts';
 import type { SimulatedDevice } from '../index.ts';
-import type { Logger } from '../options.ts';
+import { type Logger, optionOf } from '../options.ts';
 import type { Seen } from '../seen.ts';
-import { optionOf } from '../start-error.ts';
 import { type Call, type ProcessSettings, type Reply, readyOf, startDevice } from './start.ts';
 
 let device: SimulatedDevice | undefined;

@@ -3,8 +3,8 @@ import { controlDeployment } from '../../../harness/contract/control.ts';
 import { type Action, type Console, serveConsole } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
 import type { Deviation, DeviceDocument } from '../../console/page/device/document.ts';
+import { asStartError } from '../options.ts';
 import type { Seen, SeenEvent } from '../seen.ts';
-import { asStartError } from '../start-error.ts';
 import type { ProcessSettings } from './start.ts';
 import type { SupervisedDevice } from './supervisor.ts';
 

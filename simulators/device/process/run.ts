@@ -3,7 +3,7 @@ import process from 'node:process';
 import pino from 'pino';
 import type { Deviation } from '../../console/page/device/document.ts';
 import { type ControlOption, type ControlServer, serveControl } from '../control/server.ts';
-import { asStartError } from '../start-error.ts';
+import { asStartError } from '../options.ts';
 import type { DeviceConsole } from './device-console.ts';
 import { type ProcessSettings, type Ready, readyOf, startDevice } from './start.ts';
 import { SupervisedDevice } from './supervisor.ts';

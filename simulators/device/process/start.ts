@@ -8,9 +8,8 @@ import type { Dialect } from '../../../harness/contract/versions.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
 import { dialectBehaviour } from '../dialect.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
-import type { DeviceOptions, Logger } from '../options.ts';
+import { type DeviceOptions, type Logger, type PlaceOption, startErrorOf } from '../options.ts';
 import type { Seen } from '../seen.ts';
-import { type PlaceOption, startErrorOf } from '../start-error.ts';
 import type { TransportOptions } from '../transport/index.ts';
 
 /** A simulated device as data, as the command line describes it. */

@@ -15,9 +15,8 @@ import type {
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { ControlError, type ControlTarget } from '../control/target.ts';
 import { infoOf } from '../device.ts';
-import { type Logger, settle } from '../options.ts';
+import { type Logger, StartError, settle } from '../options.ts';
 import type { Seen } from '../seen.ts';
-import { StartError } from '../start-error.ts';
 import type { Call, ProcessSettings, Ready, Reply } from './start.ts';
 
 /** Keeps the compiled sources, so that types are stripped once and not at every restart. An installed Muster has no types. */

@@ -3,6 +3,8 @@
  * Changes happen one at a time, and in this order: files in place, state on disk, events in the log. The next start completes a
  * change that a crash has interrupted.
  */
+
+import { backoffMs } from '../../../harness/common/waiting.ts';
 import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
@@ -11,18 +13,55 @@ import type { DeploymentBehaviour } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { DiskIo } from '../log/io.ts';
 import { type ConfigFile, DeployError, type DeploymentPort } from '../ports.ts';
-import { DeploymentBook } from './book.ts';
 import type { ConfigFiles } from './config-files.ts';
-import { deployedEvent, removedEvent } from './payloads.ts';
-import { Retries } from './retry.ts';
 import {
+  DeploymentBook,
   type DeploymentRecord,
+  deployedEvent,
   isActive,
   markArchived,
   recordFrom,
   recordOf,
+  removedEvent,
   type StoredState,
-} from './stored-state.ts';
+} from './deployment-store.ts';
+
+// Retries of deployments whose files the disk did not take. The delay of each deployment doubles, to 24 hours at most.
+
+const LONGEST_MS = 24 * 60 * 60 * 1_000;
+
+interface Waiting {
+  attempts: number;
+  timer: NodeJS.Timeout;
+}
+
+/** The retries of one robot. */
+export class Retries {
+  readonly #firstMs: number;
+  readonly #waiting = new Map<string, Waiting>();
+
+  /** `firstMs`: the first delay, milliseconds. */
+  constructor(firstMs: number) {
+    this.#firstMs = firstMs;
+  }
+
+  /** Runs `attempt` after the next delay of `id`. */
+  later(id: string, attempt: () => void): void {
+    const attempts = this.#waiting.get(id)?.attempts ?? 0;
+    this.cancel(id);
+    const delay = backoffMs({ firstMs: this.#firstMs, longestMs: LONGEST_MS }, attempts);
+    this.#waiting.set(id, { attempts: attempts + 1, timer: setTimeout(attempt, delay).unref() });
+  }
+
+  cancel(id: string): void {
+    clearTimeout(this.#waiting.get(id)?.timer);
+    this.#waiting.delete(id);
+  }
+
+  cancelAll(): void {
+    for (const id of [...this.#waiting.keys()]) this.cancel(id);
+  }
+}
 
 export interface DeploymentsOptions {
   directory: string;

@@ -1,6 +1,6 @@
 /** A process that takes and releases locks on request, and says whether it got them. */
 import process from 'node:process';
-import { type Lock, lockDirectory } from '../lock.ts';
+import { type Lock, lockDirectory } from '../device-directory.ts';
 
 let lock: Lock | undefined;
 

@@ -3,10 +3,9 @@ import { agentTopics, pingMessage, syncMessage } from '../../../harness/contract
 import { timestamp } from '../../common/clock.ts';
 import { ApiError } from '../../common/platform-http.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
-import { AgentApi } from './agent-api.ts';
-import type { AgentHub } from './agent-hub.ts';
+import { AgentApi, type AgentHub } from './agent-api.ts';
 import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
-import { BrokerError, MqttConnection, type MqttListener } from './mqtt/connection.ts';
+import { BrokerError, MqttConnection, type MqttListener } from './mqtt.ts';
 import type { Timer } from './time.ts';
 
 /** An uplink over the agent protocol. */

@@ -1,18 +1,15 @@
 /** Uplinks of a simulated device: how it learns from a platform what to deploy. */
 import type { DeploymentPort, Uplink } from '../ports.ts';
 import { AgentUplink } from './agent.ts';
-import { type AgentUplinkOptions, createAgentHub } from './agent-hub.ts';
-import { withoutFatalErrors } from './habits.ts';
+import { type AgentUplinkOptions, createAgentHub, withoutFatalErrors } from './agent-api.ts';
 import type { UplinkIdentity } from './lifecycle.ts';
-import { PollingUplink } from './polling.ts';
-import { createPollingHub, type PollingUplinkOptions } from './polling-api.ts';
+import { createPollingHub, PollingUplink, type PollingUplinkOptions } from './polling.ts';
 
-export type { AgentUplinkOptions } from './agent-hub.ts';
-export type { AgentHabits } from './habits.ts';
+export type { AgentHabits, AgentUplinkOptions } from './agent-api.ts';
 export { ensureKey } from './identity.ts';
 export type { UplinkIdentity } from './lifecycle.ts';
-export type { PollingUplinkOptions } from './polling-api.ts';
-export type { UplinkLogger } from './shared.ts';
+export type { PollingUplinkOptions } from './polling.ts';
+export type { UplinkLogger } from './sync.ts';
 
 /** `agent`: the published agent protocol (HTTP and MQTT). `polling`: the public Platform API alone. */
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;

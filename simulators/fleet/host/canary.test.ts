@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NetworkError } from '../../common/platform-http.ts';
-import { BrokerError, MqttRefused, NotMqtt } from '../../device/uplink/mqtt/connection.ts';
+import { BrokerError, MqttRefused, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { PlatformFailure } from '../platform/failure.ts';
 import type { Robot } from '../robot/robot.ts';
 import { Deadlines } from '../schedule/scheduler.ts';

@@ -3,12 +3,11 @@
  * or an address where nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does not.
  */
 import { ApiError } from '../../common/platform-http.ts';
-import { BrokerError, NotMqtt } from '../../device/uplink/mqtt/connection.ts';
+import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { masked, type PlatformAddress } from '../platform/client.ts';
 import { isPassing, isPermanent as isPermanentFailure, PlatformFailure } from '../platform/failure.ts';
 import type { Robot } from '../robot/robot.ts';
-import type { Deadlines } from '../schedule/scheduler.ts';
-import { monotonicMs } from '../schedule/scheduler.ts';
+import { type Deadlines, monotonicMs } from '../schedule/scheduler.ts';
 import type { CanaryOutcome, CanaryStep } from './host.ts';
 
 const TIMEOUT_MS = 10_000;

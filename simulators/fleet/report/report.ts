@@ -1,7 +1,6 @@
 /** The report of a fleet run: one HTML file that loads nothing, and can be read without its script. */
 import { readableDuration } from '../../../harness/common/durations.ts';
-import { html, type Markup, NOTHING, trusted } from '../../../harness/common/html.ts';
-import { PALETTE } from '../../../harness/common/palette.ts';
+import { html, type Markup, NOTHING, PALETTE, trusted } from '../../../harness/common/html.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { decode, percentileMs } from '../measure/metrics.ts';
 import { kibibytes } from '../result/costs.ts';

@@ -6,7 +6,7 @@ import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../../device/ports.ts';
 import { createUplink, type UplinkFactory, type UplinkIdentity } from '../../device/uplink/index.ts';
-import type { SyncEvents } from '../../device/uplink/scheduler.ts';
+import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { UPLINK_CONNECTIONS } from './shared-connections.ts';

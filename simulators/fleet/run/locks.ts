@@ -1,6 +1,6 @@
 /** One fleet at a time for a folder of results, and for the keys of the same robots. Shards of one fleet share the folder of keys. */
 import { readdirSync } from 'node:fs';
-import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/lock.ts';
+import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/device-directory.ts';
 import type { RunOptions, Shard } from './options.ts';
 import { PreflightError } from './readiness.ts';
 

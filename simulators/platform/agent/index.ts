@@ -9,11 +9,8 @@ import { embeddedBroker } from '../broker/embedded.ts';
 import { type ExternalBrokerOptions, externalBroker } from '../broker/external.ts';
 import { mqttMessenger } from '../broker/messenger.ts';
 import type { AgentPort, DeviceMessenger } from '../ports.ts';
-import type { AgentContext } from './context.ts';
-import { deviceJwtVerifier } from './device-jwt.ts';
-import { DEFAULT_MIN_KEY_BITS } from './keys.ts';
-import { agentPlugin } from './plugin.ts';
-import { sessionTokens } from './session-tokens.ts';
+import { DEFAULT_MIN_KEY_BITS, deviceJwtVerifier, sessionTokens } from './credentials.ts';
+import { type AgentContext, agentPlugin } from './routes.ts';
 
 export interface AgentSideOptions {
   /** The embedded broker's address (default: loopback, any free port), or a broker that runs elsewhere. */

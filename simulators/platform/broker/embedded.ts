@@ -3,15 +3,71 @@
  * and reaches its own topics only. Sessions never outlive their connection, even when a client asks for that: what an offline
  * device must learn is retained, and its agent subscribes again after every CONNACK, so nothing needs to be queued for it.
  */
+
 import { type EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { Aedes, type AedesOptions, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
 import { tls } from '../../../harness/common/node-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, toldHost } from '../address.ts';
-import type { Broker, BrokerEvents } from './broker.ts';
-import { limitPackets } from './packet-limit.ts';
-import { installExactRetained } from './retained.ts';
+import type { Broker, BrokerEvents } from './messenger.ts';
+
+// Bounds the packets of an MQTT client: a parser keeps what it has of a packet until it is complete, which may be never.
+
+/** Bytes. Before CONNECT a client is nobody, and sends an id, a name and a token. Afterwards it reports in a few hundred. */
+const LARGEST_CONNECT = 16_384;
+const LARGEST_PACKET = 65_536;
+
+/** What the published types leave out. `parse` returns how many bytes of an incomplete packet it keeps. */
+type ParsingClient = Client & { _parser: { parse(bytes: Buffer): number; packet?: { length: number } } };
+
+/** Ends the connection of a client that sends, or announces, a larger packet. */
+export function limitPackets(client: Client, onTooLarge: (error: Error) => void): void {
+  const parser = (client as ParsingClient)._parser;
+  const parse = parser.parse.bind(parser);
+  const limit = () => (client.connected ? LARGEST_PACKET : LARGEST_CONNECT);
+  parser.parse = (bytes) => {
+    const kept = parse(bytes);
+    const announced = parser.packet?.length ?? -1;
+    if (kept <= limit() && announced <= limit()) return kept;
+    client.conn.destroy();
+    onTooLarge(new Error(`${client.id ?? 'a client'} sent an MQTT packet of more than ${limit()} bytes`));
+    return 0;
+  };
+}
+
+// Retained messages of the embedded broker, found by their exact topic.
+//
+// The stock in-memory persistence tests every retained topic against every subscription, which costs a fleet of n robots
+// n² pattern matches to connect. Here no subscription has a wildcard (the access rules see to that), so a lookup is enough.
+
+interface RetainedPacket {
+  cmd: 'publish';
+  topic: string;
+  payload: Buffer;
+  qos: 0 | 1 | 2;
+}
+
+/** The part of aedes' persistence interface that concerns retained messages. */
+interface RetainedStore {
+  storeRetained(packet: RetainedPacket): Promise<void>;
+  createRetainedStreamCombi(topics: string[]): Readable;
+}
+
+/** Puts the lookup in place of the stock one, and returns what stores a retained message. */
+export function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
+  const retained = new Map<string, RetainedPacket>();
+  const { persistence } = aedes as unknown as { persistence: RetainedStore };
+  persistence.storeRetained = async ({ topic, payload, qos }) => {
+    if (payload.length === 0) retained.delete(topic);
+    // A copy: the payload may be a view of a whole read buffer.
+    else retained.set(topic, { cmd: 'publish', topic, payload: Buffer.from(payload), qos });
+  };
+  persistence.createRetainedStreamCombi = (topics) =>
+    Readable.from(topics.flatMap((topic) => retained.get(topic) ?? []));
+  return persistence.storeRetained;
+}
 
 /** CONNACK return code 4 of MQTT 3.1.1: an agent refreshes its token on it. */
 const BAD_USERNAME_OR_PASSWORD = 4 as AuthErrorCode;

@@ -1,4 +1,5 @@
 /** What is checked outside of the event loop, and what comes of it. Both are plain data, because they cross to another thread. */
+
 import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 
 /** The documents of a schema, as text: they are a user's, and so is what they make of the content. */
@@ -23,4 +24,13 @@ export interface Refused {
   message: string;
   /** What content breaks, as far as it is told. */
   problems?: string[];
+}
+
+/** JSON with comments: `//` and block comments outside strings. Throws SyntaxError. */
+export function parseJsonc(text: string): unknown {
+  // One pattern for strings and comments: whichever begins first contains the other.
+  const stripped = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (match) =>
+    match.startsWith('"') ? match : ' ',
+  );
+  return JSON.parse(stripped);
 }

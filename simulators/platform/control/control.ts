@@ -1,14 +1,73 @@
 /** What can be done to a platform that the published API has no operation for: in this process, or over `server.ts`. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Type from 'typebox';
+import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Resource } from '../behaviour.ts';
 import type { Core } from '../core.ts';
 import { archiveDevice, assignGroup, disconnectAll } from '../domain/devices.ts';
 import { conflict, find } from '../domain/find.ts';
+import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
 import type { DeviceRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import { Plans } from './plans.ts';
-import { Snapshots } from './snapshots.ts';
+
+// Copies of a platform's whole state under names, in a folder of their own that is removed with them.
+
+export class Snapshots implements Disposable {
+  readonly #store: Store;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'muster-snapshots-'));
+  readonly #files = new Map<string, string>();
+  #last = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  get names(): string[] {
+    return [...this.#files.keys()];
+  }
+
+  /** Replaces a snapshot of the same name. */
+  take(name: string): void {
+    const file = join(this.#folder, `${++this.#last}.db`);
+    this.#store.saveTo(file);
+    const before = this.#files.get(name);
+    this.#files.set(name, file);
+    if (before !== undefined) rmSync(before);
+  }
+
+  /** Throws PlatformError 404. */
+  restore(name: string): void {
+    this.#store.restoreFrom(this.#fileOf(name));
+  }
+
+  /** Throws PlatformError 404. */
+  remove(name: string): void {
+    rmSync(this.#fileOf(name));
+    this.#files.delete(name);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #fileOf(name: string): string {
+    const file = this.#files.get(name);
+    if (file !== undefined) return file;
+    const known = this.names.map((each) => JSON.stringify(each)).join(', ') || 'none';
+    throw new PlatformError(
+      404,
+      'snapshot_not_found',
+      `there is no snapshot ${JSON.stringify(name)}; there are: ${known}`,
+    );
+  }
+}
 
 /** Name of the snapshot that `reset` goes back to. */
 const START = 'start';
@@ -100,4 +159,40 @@ export class PlatformControl implements Disposable {
     this.#standIns.set(name, [...this.#core.standIns]);
     this.onChange();
   }
+}
+
+// The bodies of the control API, which the console's actions take as well.
+
+export const groupBody = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
+export const snapshotBody = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
+export const planBody = shape(
+  'Plan',
+  Type.Object(
+    {
+      method: Type.Optional(Type.String()),
+      path: Type.String(),
+      times: Type.Optional(Type.Integer({ minimum: 1 })),
+      fault: Type.Optional(Type.String()),
+      answer: Type.Optional(
+        Type.Object(
+          {
+            status: Type.Integer({ minimum: 200, maximum: 599 }),
+            headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+            body: Type.Optional(Type.Unknown()),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+);
+
+/** Throws PlatformError 400 for a body that is not of this shape. */
+export function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
+  if (wanted.is(body)) return body as Of<S>;
+  const problems = wanted
+    .problems(body ?? {})
+    .map(({ path, message }) => `${path === '' ? 'the body' : path} ${message}`);
+  throw new PlatformError(400, 'invalid_body', problems.join('; '));
 }

@@ -3,11 +3,9 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { controlRefusal } from '../../common/control-guard.ts';
 import type { Core } from '../core.ts';
-import { requireHttp1 } from '../http/client-errors.ts';
-import { answerError } from '../http/errors.ts';
+import { answerError, requireHttp1 } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
-import { bodyOf, groupBody, planBody, snapshotBody } from './bodies.ts';
-import type { PlatformControl } from './control.ts';
+import { bodyOf, groupBody, type PlatformControl, planBody, snapshotBody } from './control.ts';
 
 /** What `GET /` tells of the platform. */
 export interface PlatformInfo {

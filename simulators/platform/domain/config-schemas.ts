@@ -1,4 +1,5 @@
 /** Config schemas and their slots. */
+
 import { createHash } from 'node:crypto';
 import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 import type {
@@ -7,13 +8,41 @@ import type {
   SchemaDocument,
 } from '../../../harness/contract/platform/config-schema.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
+import type { CheckJob, ContentText, SchemaText } from '../checking/job.ts';
+import { Overrun } from '../checking/pool.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import type { ConfigSchemaRow, ConfigTypeRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions/rainier.ts';
-import { checkSchema } from './checks.ts';
 import { conflict, createdNow, find, insert, invalid } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
+
+// The checks of schemas and content, which run beside the event loop; refusals as errors of the platform.
+
+/** Rejects with PlatformError for documents that are no JSON Schema. */
+export const checkSchema = (core: Core, schema: SchemaText): Promise<void> => checked(core, { kind: 'schema', schema });
+
+/** Rejects with PlatformError for content that does not parse as its format, or departs from its schema. */
+export function checkContent(core: Core, row: ConfigSchemaRow, content: ContentText): Promise<void> {
+  if (row.language !== 'jsonschema') return checked(core, { kind: 'content', content });
+  const { digest, format } = row;
+  return checked(core, { kind: 'content', content, schema: { digest, format, documents: JSON.parse(row.documents) } });
+}
+
+async function checked(core: Core, job: CheckJob): Promise<void> {
+  const refused = await core.checks.check(job).catch((error: unknown) => {
+    if (!(error instanceof Overrun)) throw error;
+    throw new PlatformError(
+      422,
+      `${job.kind}_not_checked`,
+      `${job.kind === 'schema' ? 'documents' : 'content'}: ${error.message}`,
+    );
+  });
+  if (!core.store.database.isOpen) throw new PlatformError(503, 'unavailable', 'the platform is stopping');
+  if (refused === undefined) return;
+  const { code, message, problems } = refused;
+  throw invalid(code, message, problems && { problems });
+}
 
 /**
  * Resolves to the write, once its documents have been checked. Rejects with PlatformError for documents that are no schema, for an

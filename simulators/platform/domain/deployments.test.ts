@@ -1,4 +1,5 @@
 /** The life of deployments (sections 2.2 and 3): what a client asks for and what an agent reports. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
@@ -237,4 +238,127 @@ it('a behaviour can delay the drift until another deployment is on the device', 
   expect((await deploymentOf(platform, id))['status']).toBe('staged');
   platform.port.report(robot, other, { activity_status: 'deployed' });
   expect((await deploymentOf(platform, id))['status']).toBe('drifted');
+});
+
+describe('config', () => {
+  const slots = ['left', 'right', 'extra'].map((key) => ({
+    key,
+    name: key,
+    filepath: `/etc/${key}.json`,
+    required: key !== 'extra',
+  }));
+
+  async function world(platform: TestPlatform) {
+    await platform.create('/config_types', { name: 'Arms', slug: 'arms' });
+    const schema = await platform.create('/config_schemas', {
+      config_type_ref: { slug: 'arms' },
+      language: 'opaque',
+      format: 'json',
+      documents: [],
+      instance_slots: slots,
+    });
+    const release = await platform.create('/releases', { version: '1', config_schema_ids: [schema.id] });
+    const instances: Record<string, string> = {};
+    for (const { key } of slots) {
+      const body = { config_schema_id: schema.id, slot_key: key, content: { format: 'text', data: key } };
+      instances[key] = (await platform.create('/config_instances', body)).id;
+    }
+    return { schema: schema.id, release: release.id, instances, robot: await createDevice(platform) };
+  }
+
+  it('of a deployment fills each required slot of its release once', async () => {
+    await using platform = await startPlatform();
+    const { release, robot, instances } = await world(platform);
+    const foreign = (await createKit(platform)).instance;
+    const attempt = (...keys: string[]) =>
+      platform.post('/deployments', {
+        target_status: 'staged',
+        description: '',
+        release_id: release,
+        device_id: robot,
+        config_instance_ids: keys.map((key) => instances[key] ?? key),
+      });
+    expect((await attempt('left', 'right')).status).toBe(200);
+    expect((await attempt('left', 'right', 'extra')).status).toBe(200);
+    for (const keys of [[], ['left'], ['left', 'left', 'right'], ['left', 'right', foreign]]) {
+      expect(await attempt(...keys)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid_config_instances' } },
+      });
+    }
+    expect((await attempt('left', 'right', 'cfg_inst_nothing')).status).toBe(404);
+  });
+
+  it('names its slot when the schema has several, and satisfies the schema', async () => {
+    await using platform = await startPlatform();
+    const { schema } = await world(platform);
+    const attempt = (body: object) => platform.post('/config_instances', body);
+    const content = { format: 'text', data: '' };
+    expect(await attempt({ config_schema_id: schema, content })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_slot' } },
+    });
+    expect((await attempt({ config_schema_id: schema, slot_key: 'middle', content })).status).toBe(400);
+    const kit = await createKit(platform);
+    const of = (format: string, data: string) => attempt({ config_schema_id: kit.schema, content: { format, data } });
+    expect((await of('yaml', 'speed: 3')).status).toBe(200);
+    expect((await of('jsonc', '{"speed": 3, // quick\n"x": "/* no comment */"}')).status).toBe(200);
+    for (const [format, data] of [
+      ['json', '{"speed":"fast"}'],
+      ['json', '{'],
+      ['yaml', 'a: [1'],
+      ['yaml', 'speed: fast'],
+      ['yaml', '&a [*a]'],
+      ['text', 'free'],
+    ] as const) {
+      expect(await of(format, data)).toMatchObject({ status: 400, body: { error: { code: 'invalid_content' } } });
+    }
+  });
+
+  it('needs a valid schema with valid slots', async () => {
+    await using platform = await startPlatform();
+    await platform.create('/config_types', { name: 'Kind', slug: 'kind' });
+    const attempt = (more: object) =>
+      platform.post('/config_schemas', {
+        config_type_ref: { slug: 'kind' },
+        language: 'jsonschema',
+        format: 'json',
+        documents: [{ name: 'a', data: '{}' }],
+        ...more,
+      });
+    const document = (data: string) => ({ documents: [{ name: 'a', data }] });
+    const statuses = async (bodies: object[]) => (await Promise.all(bodies.map(attempt))).map(({ status }) => status);
+    expect(
+      await statuses([
+        {},
+        document('{"$schema":"http://json-schema.org/draft-07/schema#","type":"string"}'),
+        { language: 'cue', format: 'cue', ...document('#A: int') },
+      ]),
+    ).toEqual([200, 200, 200]);
+    const slot = (key: string, filepath: string) => ({ key, name: key, filepath, required: true });
+    expect(
+      await statuses([
+        document('{'),
+        document('[]'),
+        document('{"type":"strange"}'),
+        document('{"$ref":"https://elsewhere.invalid/schema"}'),
+        { documents: [] },
+        { language: 'cue', format: 'json' },
+        { format: 'cue' },
+        { instance_slots: [slot('a', '/etc/../shadow')] },
+        { instance_slots: [slot('a', 'relative')] },
+        { instance_slots: [slot('A', '/etc/a')] },
+        { config_type_ref: {} },
+      ]),
+    ).toEqual(Array.from({ length: 11 }, () => 400));
+    expect(
+      await statuses([
+        { instance_slots: [slot('a', '/etc/a'), slot('a', '/etc/b')] },
+        { instance_slots: [slot('a', '/etc/a'), slot('b', '/etc/a')] },
+      ]),
+    ).toEqual([409, 409]);
+    expect(
+      await statuses([{ config_type_ref: { slug: 'nothing' } }, { config_type_ref: { id: 'cfg_typ_nothing' } }]),
+    ).toEqual([404, 404]);
+  });
 });

@@ -1,11 +1,108 @@
 /** Creating, deploying and archiving deployments: target and activity only move forward (specification sections 2.2 and 3). */
+
+import type { DeploymentReport } from '../../../harness/contract/agent.ts';
+import type {
+  DeploymentActivityStatus,
+  DeploymentErrorStatus,
+  DeploymentTargetStatus,
+} from '../../../harness/contract/enums.ts';
 import type { CreateDeployment } from '../../../harness/contract/platform/deployment.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
+import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
-import type { DeploymentRow, DeviceRow } from '../store/rows.ts';
-import { conflict, createdNow, find, insert } from './find.ts';
-import { checkInstances } from './slots.ts';
-import { advance } from './transitions.ts';
+import type { ConfigInstanceRow, DeploymentRow, DeviceRow, ReleaseRow } from '../store/rows.ts';
+import { slotsOfSchema } from './config-schemas.ts';
+import { conflict, createdNow, find, insert, invalid } from './find.ts';
+
+// A deployment fills each required slot of its release exactly once, and no slot twice.
+
+/** Throws PlatformError 400. */
+export function checkInstances(core: Core, release: ReleaseRow, instances: readonly ConfigInstanceRow[]): void {
+  const schemaIds = JSON.parse(release.config_schema_ids) as string[];
+  const filled = new Set<string>();
+  for (const instance of instances) {
+    if (!schemaIds.includes(instance.config_schema_id)) {
+      throw invalid(
+        'invalid_config_instances',
+        `config_instance_ids: ${instance.id} is of a schema that the release lacks`,
+        {
+          config_instance_id: instance.id,
+        },
+      );
+    }
+    const slot = `${instance.config_schema_id} ${instance.slot_key}`;
+    if (filled.has(slot)) {
+      throw invalid('invalid_config_instances', `config_instance_ids: the slot ${slot} is filled twice`, {
+        config_schema_id: instance.config_schema_id,
+        slot_key: instance.slot_key,
+      });
+    }
+    filled.add(slot);
+  }
+  for (const id of schemaIds) {
+    const missing = slotsOfSchema(find(core, 'config_schema', id)).find(
+      ({ key, required }) => required && !filled.has(`${id} ${key}`),
+    );
+    if (missing === undefined) continue;
+    throw invalid('invalid_config_instances', `config_instance_ids: the required slot ${id} ${missing.key} is empty`, {
+      config_schema_id: id,
+      slot_key: missing.key,
+    });
+  }
+}
+
+// One step of a deployment, with the moments it records.
+
+export interface Step {
+  target?: DeploymentTargetStatus;
+  activity?: DeploymentActivityStatus;
+  error?: DeploymentErrorStatus;
+  queueOrder?: number;
+  /** When it happened, as the agent saw it. */
+  deployedAt?: string;
+  archivedAt?: string;
+}
+
+/** Writes the step; the caller has decided that it is allowed. */
+export function advance(core: Core, row: DeploymentRow, step: Step): DeploymentRow {
+  const now = timestamp(core.clock);
+  const changes: Partial<DeploymentRow> = { updated_at: now };
+  if (step.target !== undefined) changes.target_status = step.target;
+  if (step.activity !== undefined) changes.activity_status = step.activity;
+  if (step.error !== undefined) changes.error_status = step.error;
+  if (step.queueOrder !== undefined) changes.queue_order = step.queueOrder;
+  const { stamp } = core.behaviour;
+  const entered = step.activity === row.activity_status ? undefined : step.activity;
+  if (entered === 'queued') changes.queued_at = stamp('queued', { now, after: row.created_at });
+  if (entered === 'deployed' || (entered !== undefined && step.deployedAt !== undefined && row.deployed_at === null)) {
+    const after = row.queued_at ?? row.created_at;
+    changes.deployed_at = stamp('deployed', { now, after, ...reported(step.deployedAt) });
+  }
+  if (entered === 'archived') {
+    const after = changes.deployed_at ?? row.deployed_at ?? row.queued_at ?? row.created_at;
+    changes.archived_at = stamp('archived', { now, after, ...reported(step.archivedAt) });
+  }
+  const updated = core.store.collections.deployment.update(row, changes);
+  if (entered === 'deployed' || entered === 'archived') followOnDevice(core, updated, entered);
+  return updated;
+}
+
+const reported = (text: string | undefined) => (text === undefined ? {} : { reported: text });
+
+/** Updates the device's current and target deployment after a step of one of its deployments. */
+function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'archived'): void {
+  const devices = core.store.collections.device;
+  const device = devices.byId(row.device_id);
+  if (device === undefined) return;
+  if (entered === 'deployed') {
+    devices.update(device, { current_deployment_id: row.id, current_release_id: row.release_id });
+    return;
+  }
+  devices.update(device, {
+    ...(device.target_deployment_id === row.id && { target_deployment_id: null }),
+    ...(device.current_deployment_id === row.id && { current_deployment_id: null, current_release_id: null }),
+  });
+}
 
 /**
  * Stages or deploys. Throws PlatformError for an unknown reference, an archived device, or a parent
@@ -129,4 +226,60 @@ function refuseArchived(device: DeviceRow): void {
   if (device.status === 'archived') {
     throw conflict('device_archived', 'nothing can be deployed to an archived device', { device_id: device.id });
   }
+}
+
+// What an agent reports of a deployment: it only ever moves forward; `failed` is final (specification section 2.2).
+
+/** Returns the row as it is afterwards. Throws PlatformError 409 for a report on a staged deployment. */
+export function applyReport(core: Core, row: DeploymentRow, reported: DeploymentReport): DeploymentRow {
+  const { behaviour, store } = core;
+  const report = behaviour.report(reported);
+  if (report === undefined) return row;
+  if (row.target_status === 'staged') {
+    throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
+  }
+  return store.write(() => {
+    const known = noteKnown(core, row, report);
+    const step = stepOf(core, known, report);
+    if (Object.keys(step).length === 0) return known;
+    const updated = advance(core, known, step);
+    if (step.target === 'archived') releaseTarget(core, updated);
+    if (step.activity === 'deployed' && behaviour.driftsOn === 'deployed') drift(core, updated);
+    return updated;
+  });
+}
+
+/** Keeps what the agent knows, also where the platform has moved on. */
+function noteKnown(core: Core, row: DeploymentRow, { activity_status: activity }: DeploymentReport): DeploymentRow {
+  if (activity === undefined) return row;
+  const known = activity === 'archived' ? null : activity;
+  if (known === row.agent_activity) return row;
+  return core.store.collections.deployment.update(row, { agent_activity: known });
+}
+
+function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentReport): Step {
+  // Archived is final: later reports were on their way when the platform replaced the deployment.
+  if (row.activity_status === 'archived') return {};
+  const step: Step = {};
+  const activity = report.activity_status;
+  // A report may arrive after the platform has moved on. That is no error of the agent; it changes nothing.
+  if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity = activity;
+  if (report.error_status !== undefined && row.error_status !== 'failed') step.error = report.error_status;
+  if (step.error === 'failed' && behaviour.failureArchives) {
+    step.target = 'archived';
+    if (step.activity !== 'archived') step.activity = behaviour.retired(step.activity ?? row.activity_status);
+  }
+  if (step.activity === 'archived' || step.activity === 'removing') step.target = 'archived';
+  if (step.activity === 'deployed' || step.activity === 'removing' || step.activity === 'archived') {
+    if (report.deployed_at !== undefined) step.deployedAt = report.deployed_at;
+    if (report.archived_at !== undefined) step.archivedAt = report.archived_at;
+  }
+  return step;
+}
+
+/** A deployment that is being removed is no target any more. */
+function releaseTarget(core: Core, row: DeploymentRow): void {
+  const device = core.store.collections.device.byId(row.device_id);
+  if (device?.target_deployment_id !== row.id) return;
+  core.store.collections.device.update(device, { target_deployment_id: null });
 }

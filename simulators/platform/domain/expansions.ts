@@ -3,7 +3,7 @@ import type { InstanceContent } from '../../../harness/contract/platform/config-
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import type { Core } from '../core.ts';
 import type { BaseRow, Rows } from '../store/rows.ts';
-import { contentOf } from './content.ts';
+import { contentOf } from './config-instances.ts';
 
 /** Another resource, several, none, or a plain value. */
 export type Expanded =

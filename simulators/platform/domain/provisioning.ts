@@ -4,9 +4,9 @@ import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import { type Credentials, PlatformError } from '../ports.ts';
 import type { DeviceRow } from '../store/rows.ts';
+import { advance } from './deployments.ts';
 import { createDevice } from './devices.ts';
 import { conflict, find } from './find.ts';
-import { advance } from './transitions.ts';
 
 interface Token {
   digest: string;

@@ -1,5 +1,9 @@
 /** Refusals and failures as answers. */
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isHttp1 } from '../../common/malformed.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 
@@ -41,4 +45,50 @@ function factsOf(error: unknown) {
     return { status: statusCode, code: 'invalid_request', message: (error as Error).message, params: {} };
   }
   return { status: 500, code: 'internal', message: 'the platform failed to answer', params: {} };
+}
+
+// Answers to what is no HTTP request: bad framing, headers that are too large, a request that never ends.
+
+const CONNECTION_REFUSALS: Readonly<Record<string, { status: number; code: string; message: string }>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', message: 'the request headers are too large' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', message: 'the chunk extensions are too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
+};
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  431: 'Request Header Fields Too Large',
+};
+
+/** Answers and hangs up: after such bytes nobody knows where the next request begins. */
+export function answerClientError(core: Core, error: Error, socket: Socket): void {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const current = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
+  if (code === 'ECONNRESET' || !socket.writable || current?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  const facts = CONNECTION_REFUSALS[code] ?? {
+    status: 400,
+    code: 'invalid_request',
+    message: 'this is no HTTP/1.1 request',
+  };
+  const { status, body } = core.behaviour.error({ ...facts, params: {} });
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${REASONS[status] ?? ''}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(text)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+}
+
+/** Refuses requests of other versions, before their credentials are looked at. */
+export function requireHttp1(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (isHttp1(request.raw)) done();
+    else done(new PlatformError(505, 'http_version_not_supported', 'requests are of HTTP/1.1'));
+  });
 }

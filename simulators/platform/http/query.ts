@@ -4,8 +4,7 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { PlatformError } from '../ports.ts';
 import type { ExpandTree } from '../render.ts';
-import type { OrderTerm } from '../store/order.ts';
-import type { Filters } from '../store/page-index.ts';
+import type { Filters, OrderTerm } from '../store/order.ts';
 import { filterUp } from '../versions/index.ts';
 
 const EXPAND_LEVELS = 4;

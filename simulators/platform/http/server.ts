@@ -1,22 +1,118 @@
 /** The HTTP server of the platform. */
+
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
-import fastify, { type FastifyInstance } from 'fastify';
+import { Readable } from 'node:stream';
+import { setTimeout, setTimeout as sleep } from 'node:timers/promises';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
+import { openApiDocument } from '../../../harness/contract/platform/openapi.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
-import type { Plans } from '../control/plans.ts';
+import { DIALECT_NAMES, DIALECTS, type DialectNames, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
+import { random } from '../../common/random.ts';
+import type { PlannedAnswer, Plans } from '../control/plans.ts';
 import type { Core } from '../core.ts';
 import type { PlatformFaults } from '../faults.ts';
 import type { KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
-import { answerClientError, requireHttp1 } from './client-errors.ts';
-import { answerError } from './errors.ts';
-import { addFaults } from './faults.ts';
-import { serveDocuments } from './openapi.ts';
+import { answerClientError, answerError, requireHttp1 } from './errors.ts';
 import { registerRoutes } from './routes.ts';
+
+// Hooks that inject faults and planned answers into the Platform API.
+
+const PIECES = 16;
+
+export interface FaultSources {
+  /** Those of every request; the same `seed` hits the same requests. */
+  faults: PlatformFaults | undefined;
+  /** Those of some routes, which come before them. */
+  plans: Plans | undefined;
+  seed: string;
+  /** The paths of plans are below it. */
+  basePath: string;
+}
+
+export function addFaults(app: FastifyInstance, { faults = {}, plans, seed, basePath }: FaultSources): void {
+  const dice = random(seed).fork('faults');
+  const hits = (rate: number | undefined): boolean => rate !== undefined && dice.chance(rate);
+  const slowBodies = new WeakMap<FastifyRequest, number>();
+  app.addHook('onRequest', async (request, reply) => {
+    const path = (request.raw.url ?? '').slice(basePath.length).split('?', 1)[0] ?? '';
+    const planned = plans?.take(request.method, path);
+    if (planned !== undefined && 'answer' in planned) return answer(reply, planned.answer);
+    const due = planned?.faults ?? faults;
+    if (hits(due.slowBody?.rate)) slowBodies.set(request, due.slowBody?.milliseconds ?? 0);
+    return inject(due, hits, request, reply);
+  });
+  app.addHook('onSend', async (request, reply, payload) => {
+    const pause = slowBodies.get(request);
+    if (pause === undefined || !(typeof payload === 'string' || Buffer.isBuffer(payload))) return payload;
+    reply.removeHeader('content-length');
+    return Readable.from(inPieces(Buffer.from(payload), pause));
+  });
+}
+
+/** Throws PlatformError for a fault that is an answer. */
+async function inject(
+  { latency, throttle, failure, reset }: PlatformFaults,
+  hits: (rate: number | undefined) => boolean,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  if (latency && hits(latency.rate)) await sleep(latency.milliseconds, undefined, { ref: false });
+  if (hits(reset?.rate)) {
+    request.raw.socket.resetAndDestroy();
+    return reply.hijack();
+  }
+  if (throttle && hits(throttle.rate)) {
+    reply.header('retry-after', String(throttle.retryAfterSeconds));
+    throw new PlatformError(429, 'too_many_requests', 'a planted fault: too many requests');
+  }
+  if (failure && hits(failure.rate)) {
+    throw new PlatformError(failure.status, 'unavailable', 'a planted fault: the platform is not available');
+  }
+  return undefined;
+}
+
+function answer(reply: FastifyReply, { status, headers = {}, body }: PlannedAnswer): FastifyReply {
+  const isText = typeof body === 'string';
+  if (body !== undefined)
+    reply.header('content-type', isText ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8');
+  for (const [name, value] of Object.entries(headers)) reply.header(name.toLowerCase(), value);
+  return reply.code(status).send(body === undefined || isText ? body : JSON.stringify(body));
+}
+
+async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Buffer> {
+  const size = Math.max(1, Math.ceil(bytes.length / PIECES));
+  for (let start = 0; start < bytes.length; start += size) {
+    await sleep(milliseconds, undefined, { ref: false });
+    yield bytes.subarray(start, start + size);
+  }
+}
+
+// The OpenAPI document of each version, at `/openapi/<version>.json`, which needs no key.
+
+/** Adds the route; each document is written when it is first asked for. */
+export function serveDocuments(app: FastifyInstance, names: DialectNames, server: string): void {
+  const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
+  const documents = new Map<string, string>();
+  app.get('/openapi/:file', (request, reply) => {
+    const { file } = request.params as { file: string };
+    const version = SUPPORTED_VERSIONS.find((each) => file === `${each}.json`);
+    if (version === undefined) {
+      const accepted = SUPPORTED_VERSIONS.map((each) => `${each}.json`);
+      throw new PlatformError(404, 'unknown_version', 'there is no document of that version', { accepted });
+    }
+    let document = documents.get(version);
+    if (document === undefined) {
+      document = JSON.stringify(openApiDocument(version, { dialect, server }));
+      documents.set(version, document);
+    }
+    return reply.header('content-type', 'application/json; charset=utf-8').send(document);
+  });
+}
 
 /** Section 9: the base address contains this path segment. */
 export const BASE_PATH = '/beta';

@@ -1,10 +1,8 @@
 /** One table: rows by id, and pages of it in any order, filtered, at any offset. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import type { OrderTerm } from './order.ts';
-import type { Filters, Matching, PageIndex, Selection } from './page-index.ts';
+import type { Filters, Matching, OrderTerm, PageIndex, Selection } from './order.ts';
 import { RowIndex } from './row-index.ts';
-import type { BaseRow } from './rows.ts';
-import type { TableSpec } from './tables.ts';
+import type { BaseRow, TableSpec } from './rows.ts';
 
 /** Schedules a change to memory for after the commit. */
 type Defer = (change: () => void) => void;

@@ -1,8 +1,7 @@
 /** Ranked lists against a sorted array, for any inserts, changes and queries. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Facet } from './facets.ts';
-import { type FacetFilter, RankedList } from './ranks.ts';
+import { Facet, type FacetFilter, RankedList } from './ranks.ts';
 
 const VALUES = ['a', 'b', 'c'];
 

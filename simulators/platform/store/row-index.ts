@@ -1,11 +1,16 @@
 /** The index of a table in memory: its facets, and its rows by rank in the orders that clients ask for. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { compareText, Facet } from './facets.ts';
-import { type KeptOrder, type OrderPlan, planOrder } from './order.ts';
-import type { Filters, Matching, PageIndex, Selection } from './page-index.ts';
-import { type FacetFilter, RankedList } from './ranks.ts';
-import type { BaseRow } from './rows.ts';
-import type { TableSpec } from './tables.ts';
+import {
+  type Filters,
+  type KeptOrder,
+  type Matching,
+  type OrderPlan,
+  type PageIndex,
+  planOrder,
+  type Selection,
+} from './order.ts';
+import { compareText, Facet, type FacetFilter, RankedList } from './ranks.ts';
+import type { BaseRow, TableSpec } from './rows.ts';
 
 export class RowIndex implements PageIndex {
   readonly #database: DatabaseSync;

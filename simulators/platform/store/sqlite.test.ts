@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { afterEach, expect, it, vi } from 'vitest';
-import { openDatabase, withoutSqliteWarning } from './sqlite.ts';
+import { openDatabase, withoutSqliteWarning } from './store.ts';
 
 const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
 afterEach(() => emitWarning.mockClear());

@@ -3,11 +3,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../common/testing/scratch.ts';
-import { type OrderTerm, totalOrder } from './order.ts';
-import type { Filters } from './page-index.ts';
+import { type Filters, type OrderTerm, totalOrder } from './order.ts';
 import { type DeviceRow, UNPROVISIONED } from './rows.ts';
-import { openDatabase } from './sqlite.ts';
-import { Store } from './store.ts';
+import { openDatabase, Store } from './store.ts';
 
 const STATUSES = ['inactive', 'online', 'offline', 'archived'] as const;
 

@@ -1,15 +1,56 @@
 /** The state of a platform: one SQLite database, and an index in memory that answers quickly. */
+
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import { NEW_FILE, SECRET_MODE } from '../../../harness/common/new-file.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { PlatformError } from '../ports.ts';
 import { Collection } from './collection.ts';
-import type { Rows } from './rows.ts';
-import { openDatabase } from './sqlite.ts';
-import { storageError } from './storage-error.ts';
-import { schemaStatements, TABLES } from './tables.ts';
+import { type Rows, schemaStatements, TABLES } from './rows.ts';
+
+// Loads `node:sqlite` without the warning of Node 22 that it is experimental: the user cannot do anything about it.
+
+/** Returns what `load` returns, and suppresses only the warning that SQLite is experimental. */
+export function withoutSqliteWarning<T>(load: () => T): T {
+  const { emitWarning } = process;
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    const text = warning instanceof Error ? warning.message : warning;
+    const expected = text.startsWith('SQLite is an experimental feature') && rest[0] === 'ExperimentalWarning';
+    if (!expected) Reflect.apply(emitWarning, process, [warning, ...rest]);
+  };
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** Loads SQLite when the first database is opened, so that other commands start without it. */
+export function openDatabase(path: string): DatabaseSync {
+  const sqlite = withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'));
+  return new sqlite.DatabaseSync(path);
+}
+
+// Failures of the database file in words for a client, who would have to guess from SQLite's.
+
+/** Primary result codes of SQLite. */
+const CODES: Readonly<Record<number, { code: string; message: string }>> = {
+  8: { code: 'storage_read_only', message: 'the database is read-only' },
+  10: { code: 'storage_failed', message: 'the database file cannot be read or written' },
+  13: { code: 'disk_full', message: 'the disk is full' },
+};
+
+/** The error to answer with, 503 as for a robot whose event log takes nothing; `error` itself when it is of another kind. */
+export function storageError(error: unknown): unknown {
+  const { code, errcode = 0, errstr } = error as { code?: string; errcode?: number; errstr?: string };
+  const known = code === 'ERR_SQLITE_ERROR' ? CODES[errcode & 0xff] : undefined;
+  if (known === undefined) return error;
+  const refusal = new PlatformError(503, known.code, `${known.message}: nothing was changed`, { sqlite: errstr });
+  refusal.cause = error;
+  return refusal;
+}
 
 /** Kept in the file, so that a newer Muster refuses or migrates instead of misreading it. */
 const SCHEMA_VERSION = 2;

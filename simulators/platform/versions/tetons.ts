@@ -1,7 +1,7 @@
 /** From rainier down to tetons: no `removing`, no `yaml`, no device expansions, no provisioning tokens (section 9). */
 import { parse } from 'yaml';
 import type { DeploymentErrorStatus } from '../../../harness/contract/enums.ts';
-import { parseJsonc } from '../checking/jsonc.ts';
+import { parseJsonc } from '../checking/job.ts';
 import type { DownStep } from './steps.ts';
 
 export const toTetons: DownStep = {

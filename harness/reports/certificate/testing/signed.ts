@@ -1,8 +1,8 @@
 /** A run that can be certified, and certificates of it, signed with a new key. For tests. */
 import { generateKeyPairSync } from 'node:crypto';
 import type { CheckResult, Report } from '../../../runner/types.ts';
-import { sampleReport, sampleResult } from '../../samples.ts';
-import { seal } from '../dsse.ts';
+import { sampleReport, sampleResult } from '../../testing/samples.ts';
+import { seal } from '../envelope.ts';
 import { type Statement, statementOf } from '../statement.ts';
 
 export const { publicKey, privateKey } = generateKeyPairSync('ed25519');

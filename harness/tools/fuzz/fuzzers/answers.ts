@@ -1,16 +1,14 @@
 /** Hostile answers against the harness's HTTP client and its raw exchange: each ends with an answer or with an error that says whose fault it is. */
 
 import { once } from 'node:events';
-import type { Server, Socket } from 'node:net';
-import { createServer } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { type Scratch, scratch } from '../../../../simulators/common/testing/scratch.ts';
 import { LimitReached, NoAnswer, Unreachable } from '../../../client/errors.ts';
 import { HttpClient } from '../../../client/http.ts';
-import { exchange } from '../../../client/raw.ts';
-import { parseResponse } from '../../../client/raw-response.ts';
+import { exchange, parseResponse } from '../../../client/raw.ts';
 import { Recorder } from '../../../client/recorder.ts';
 import { bytesOf, cuts, type Damage, damaged, damageWith, pieces } from '../bytes.ts';
 import { type Fuzzer, fuzzer, type Subject } from '../fuzzer.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
-import { parseResponse, type RawResponse } from '../../../client/raw-response.ts';
+import { parseResponse, type RawResponse } from '../../../client/raw.ts';
 import { bytesOf, cuts, type Damage, damaged, damageWith, pieces } from '../bytes.ts';
 import { type Fuzzer, fuzzer, type Subject } from '../fuzzer.ts';
 import { type Addresses, Servers } from '../servers.ts';

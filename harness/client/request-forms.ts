@@ -1,0 +1,118 @@
+/** Parts of requests and answers between the form that HTTP has and the one that programs use. */
+
+import { cut } from './recorder.ts';
+
+/** Name and value pairs, encoded here; a string is sent as it is. */
+export type Query = Record<string, string | number | readonly string[]> | string;
+
+/** Headers with lower-case names; `undefined` in `change` removes one. */
+export function mergeHeaders(
+  base: Record<string, string>,
+  change: Record<string, string | undefined> = {},
+): Record<string, string> {
+  const merged = new Map(Object.entries(base).map(([name, value]) => [name.toLowerCase(), value]));
+  for (const [name, value] of Object.entries(change)) {
+    if (value === undefined) merged.delete(name.toLowerCase());
+    else merged.set(name.toLowerCase(), value);
+  }
+  return Object.fromEntries(merged);
+}
+
+/** A query with its question mark; empty for none. */
+export function queryText(query: Query | undefined): string {
+  if (query === undefined) return '';
+  if (typeof query === 'string') return query === '' ? '' : `?${query}`;
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map(
+      (item) => `${encodeURIComponent(name)}=${encodeURIComponent(String(item))}`,
+    ),
+  );
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+/** The bytes or text to send. Sets `content-type` to JSON unless it is there. */
+export function bodyOf(body: unknown, headers: Record<string, string>): string | Buffer | undefined {
+  if (body === undefined) return undefined;
+  if (body instanceof Uint8Array) return Buffer.from(body);
+  headers['content-type'] ??= 'application/json';
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}
+
+/** Headers with lower-case names, repeated ones joined with `, `. */
+export function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
+
+/** The query of `/events`. Commas stay as they are: they separate the types, and an escaped one would be part of a type. */
+export function eventsQuery({ after, types }: { after?: string | number | bigint; types?: readonly string[] }): string {
+  const pairs: string[] = [];
+  if (after !== undefined) pairs.push(`after=${encodeURIComponent(String(after))}`);
+  if (types !== undefined) pairs.push(`types=${types.map(encodeURIComponent).join(',')}`);
+  return pairs.join('&');
+}
+
+// Shell lines that repeat a request.
+
+/** A request, as far as `curl` needs it. */
+export interface CurlParts {
+  method: string;
+  /** With the socket transport the URL's host is `localhost`. */
+  url: string;
+  socketPath?: string | undefined;
+  caFile?: string | undefined;
+  headers: Record<string, string>;
+  body?: string | undefined;
+  /** How long the request waited for its answer, milliseconds. */
+  timeoutMs: number;
+  /** An event stream: curl must not buffer. */
+  stream?: boolean;
+  /** Name of the environment variable that holds a secret; undefined for a made-up one that is wrong on purpose. */
+  variable(secret: string): string | undefined;
+}
+
+/** A word as a shell takes it. */
+export const quote = (text: string): string =>
+  /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+const CREDENTIALS = new Set(['x-api-key', 'authorization']);
+
+/** A credential is written as the variable that holds it, so that the line can be pasted and the report shared. */
+function credential(name: string, value: string, { variable }: CurlParts): string | undefined {
+  if (!CREDENTIALS.has(name.toLowerCase())) return undefined;
+  const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
+  const known = variable(secret);
+  return known === undefined ? undefined : `"${name}: ${scheme}$${known}"`;
+}
+
+/** Long enough for a usual heartbeat, every 30 s, to be seen on a stream that never ends. */
+const STREAM_SECONDS = 45;
+const LONGEST_NAME = 200;
+/** Characters; no person pastes a longer line, and a shell may not take it. */
+export const LONGEST_LINE = 4000;
+
+/** A shell line that repeats a request and ends by itself; a comment of the shell where the line would be too long. */
+export function curlLine(parts: CurlParts): string {
+  const { body } = parts;
+  const request = `${parts.method} ${parts.url}${body === undefined ? '' : ` with a body of ${body.length} characters`}`;
+  const seconds = parts.stream === true ? STREAM_SECONDS : Math.max(1, Math.ceil(parts.timeoutMs / 1000));
+  const words = ['curl', parts.stream === true ? '-sN' : '-s', '-i', '--max-time', String(seconds)];
+  if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));
+  if (parts.caFile !== undefined) words.push('--cacert', quote(parts.caFile));
+  if (parts.method !== 'GET') words.push('-X', quote(parts.method));
+  for (const [name, value] of Object.entries(parts.headers)) {
+    words.push('-H', credential(name, value, parts) ?? quote(`${name}: ${value}`));
+  }
+  if (body !== undefined) words.push('--data-raw', quote(body));
+  words.push(quote(parts.url));
+  return runnable(words.join(' '), request);
+}
+
+/** The line, or a comment of the shell that names the request when the line is too long to paste. */
+export const runnable = (line: string, request: string): string =>
+  line.length <= LONGEST_LINE ? line : `# too long for a command line: ${shortened(request.replaceAll(/\s+/g, ' '))}`;
+
+const shortened = (text: string): string =>
+  text.length <= LONGEST_NAME ? text : `${cut(text, LONGEST_NAME)} (${text.length} characters)`;

@@ -1,0 +1,333 @@
+/** Whether a certificate can be believed: its signature, its consistency, its subject, and the suites that it was made with. */
+
+import type { KeyObject } from 'node:crypto';
+import { html, type Markup } from '../../common/html.ts';
+import { printable } from '../../common/terminal.ts';
+import { UsageError } from '../../common/usage.ts';
+import { prepareFile, writeWhole } from '../../common/user-files.ts';
+import { isHeld, requirementSet } from '../../runner/requirements.ts';
+import type { Outcome, Report, Suite } from '../../runner/types.ts';
+import { verdict } from '../verdict.ts';
+import { keyId, open, parseSigned, Refused, readPrivateKey, seal } from './envelope.ts';
+import {
+  declaredDigest,
+  requirementsName,
+  type Statement,
+  type SuitesDigest,
+  statement,
+  statementOf,
+  suitesDigest,
+} from './statement.ts';
+
+/** This Muster, which a certificate can be compared with. */
+export interface OwnSuites {
+  version: string;
+  suites: SuitesDigest;
+  /** Ids of all checks of a profile that decide the requirements of a set. */
+  checkIds(api: string, profile: string, requirements: string): readonly string[];
+  /** `sha256:…` of a requirement set of an API; undefined when there is none of that date here. */
+  requirementsDigest(api: string, date: string): string | undefined;
+}
+
+/** What a certificate is compared with. */
+export interface VerifyOptions {
+  own?: OwnSuites;
+  /** `sha256:…` or hex of the subject that the reader has. */
+  digest?: string;
+}
+
+/** What a Muster of that version, with these suites, compares certificates with. */
+export function ownSuites(version: string, suites: readonly Suite<never>[]): OwnSuites {
+  const of = (api: string): Suite<never>[] => suites.filter((suite) => suite.api === api);
+  return {
+    version,
+    suites: suitesDigest(),
+    checkIds: (api, profile, requirements) =>
+      of(api)
+        .flatMap((suite) => suite.checks)
+        .filter((check) => profile === 'full' || check.profile === 'core')
+        .filter((check) => isHeld(check.requirement, requirements))
+        .map((check) => check.id),
+    requirementsDigest(api, date) {
+      const [suite] = of(api);
+      return suite?.requirementSets.includes(date) ? requirementSet(suite, date).digest : undefined;
+    },
+  };
+}
+
+/**
+ * Verifies a certificate.
+ *
+ * @param file content of the file
+ * @returns the statement in it
+ * @throws Refused with the first thing that does not hold
+ */
+export function verifyCertificate(file: string, publicKey: KeyObject, options: VerifyOptions = {}): Statement {
+  const payload = open(file, publicKey);
+  const content = parseSigned(payload.toString('utf8'));
+  if (!statement.is(content)) {
+    const [problem] = statement.problems(content);
+    throw new Refused(`signed, but not a certificate: ${problem?.path || '/'} ${problem?.message ?? ''}`);
+  }
+  consistent(content);
+  complete(content);
+  subject(content, options.digest);
+  if (options.own !== undefined) {
+    sameRequirements(content, options.own);
+    sameSuites(content, options.own);
+  }
+  return content;
+}
+
+/** The test-result predicate and Muster's own say the same. */
+function consistent({ predicate }: Statement): void {
+  const { verdicts } = predicate.muster;
+  const ids = verdicts.map((verdict) => verdict.id);
+  if (new Set(ids).size !== ids.length) throw new Refused('it has two verdicts on one check');
+  const same = (field: 'passedTests' | 'warnedTests' | 'failedTests', ...outcomes: Outcome[]): void => {
+    const expected = verdicts.filter((verdict) => outcomes.includes(verdict.outcome)).map((verdict) => verdict.id);
+    if (expected.join() !== predicate[field].join()) throw new Refused(`${field} is not what the verdicts say`);
+  };
+  same('passedTests', 'pass');
+  same('warnedTests', 'warn');
+  same('failedTests', 'fail', 'known');
+  const result = predicate.failedTests.length > 0 ? 'FAILED' : predicate.warnedTests.length > 0 ? 'WARNED' : 'PASSED';
+  if (predicate.result !== result) throw new Refused(`the result is ${predicate.result}, the verdicts say ${result}`);
+}
+
+function complete({ predicate }: Statement): void {
+  const undecided = predicate.muster.verdicts.filter(({ outcome }) => outcome === 'blocked' || outcome === 'fixed');
+  if (undecided.length > 0) throw new Refused(`incomplete: ${undecided.map(({ id }) => id).join(', ')} undecided`);
+  const silent = predicate.muster.verdicts.filter(({ outcome, reason }) => outcome === 'not_applicable' && !reason);
+  if (silent.length > 0)
+    throw new Refused(`incomplete: ${silent.map(({ id }) => id).join(', ')} left out without a reason`);
+  if (predicate.muster.verdicts.every(({ outcome }) => outcome === 'not_applicable')) throw new Refused('no check ran');
+}
+
+/** The digests are of what the statement says, and the reader's is among them. */
+function subject({ subject: [what], predicate: { muster } }: Statement, wanted: string | undefined): void {
+  const digest = what?.digest.sha256;
+  const named = muster.artifact?.digest.sha256;
+  if (wanted !== undefined && ![digest, named].includes(wanted.replace(/^sha256:/, ''))) {
+    throw new Refused(`it is about sha256:${digest}, not about ${wanted}`);
+  }
+  const declared = what?.annotations?.declared === true;
+  const isMeasured = muster.digest_of === 'image' || muster.digest_of === 'executable';
+  if (muster.digest_of !== undefined && declared === isMeasured)
+    throw new Refused('it calls a digest both measured and declared');
+  if (muster.digest_of === 'artifact') {
+    if (digest !== named) throw new Refused('the subject is not the artifact that it names');
+  } else if (declared) {
+    const { subject_name: name = '', subject_version: version = '' } = muster;
+    if (declaredDigest(name, version) !== digest) throw new Refused('the declared subject does not fit its digest');
+  }
+}
+
+/** A set never changes once it is released, whatever version of Muster ran it. */
+function sameRequirements({ predicate: { configuration, muster } }: Statement, own: OwnSuites): void {
+  const { api, requirements_version: date } = muster;
+  const named = configuration.find(({ name }) => name === requirementsName(api, date));
+  const here = own.requirementsDigest(api, date);
+  if (named !== undefined && here !== undefined && here !== `sha256:${named.digest.sha256}`) {
+    throw new Refused(`its requirements are not those of ${date}: sha256:${named.digest.sha256}, here ${here}`);
+  }
+}
+
+function sameSuites({ predicate: { muster } }: Statement, own: OwnSuites): void {
+  if (muster.version !== own.version || muster.suites.form !== own.suites.form) return;
+  if (muster.suites.sha256 !== own.suites.sha256) {
+    throw new Refused(
+      `it was made with other suites than those of muster ${own.version}: sha256:${muster.suites.sha256}`,
+    );
+  }
+  const decided = new Set(muster.verdicts.map(({ id }) => id));
+  const missing = own
+    .checkIds(muster.api, muster.profile, muster.requirements_version)
+    .filter((id) => !decided.has(id));
+  if (missing.length > 0) throw new Refused(`incomplete: ${missing.join(', ')} missing`);
+}
+
+// What a certificate claims and does not claim, in words, and what a badge claims of a run.
+
+const API_NAMES = {
+  device: 'the Device API',
+  platform: 'the Platform API',
+  system: 'the whole service',
+  client: 'a client',
+};
+
+/** For a reader who was not there. */
+export interface Claims {
+  /** The verdict, and on how many checks it rests. */
+  headline: string;
+  /** What was tested. */
+  about: string;
+  claims: string[];
+  not: string[];
+}
+
+/** The verdict of a certificate, as the run that wrote it and its readers call it. */
+export function verdictOf({ result, muster: { profile } }: Statement['predicate']): string {
+  const word = result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT';
+  return `${word}${profile === 'full' ? '' : ` in profile ${profile}`}`;
+}
+
+/** What a verified certificate says. With `own`, also whether its suites are those of this Muster. */
+export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
+  const { muster, result } = predicate;
+  const count = (...outcomes: Outcome[]): number =>
+    muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).length;
+  const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
+  const left = muster.verdicts.filter(({ outcome }) => outcome === 'not_applicable');
+  const identity = identityIn(subject, muster);
+  const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
+  return {
+    headline: `${verdictOf(predicate)}: ${tally(predicate)}`,
+    about: `${subject?.name} with ${API_NAMES[muster.api]}`,
+    claims: [
+      `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
+      result === 'FAILED'
+        ? `${count('fail', 'known')} checks failed: ${predicate.failedTests.join(', ')}.`
+        : `Every MUST that applied held (${musts} checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
+      ...identity.claims,
+      ...(sameSuites ? ['The suites were the same as those of this muster.'] : []),
+    ],
+    not: [
+      ...(muster.profile === 'full'
+        ? []
+        : [`Only the checks of profile ${muster.profile} were asked for; the suite has more.`]),
+      ...(left.length === 0
+        ? []
+        : [
+            `${left.length} checks did not apply, and nothing is said about them:`,
+            ...reasons(left).map((line) => `  ${line}`),
+          ]),
+      ...identity.not,
+      `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
+      ...(sameSuites
+        ? []
+        : [
+            `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not compared with those of this muster.`,
+          ]),
+      'It does not prove the absence of faults: properties were tried on samples drawn from the seed.',
+      'It says nothing about security, performance, or any other version of what was tested.',
+    ],
+  };
+}
+
+/** What is shown of what was tested, and what the reader has to take the signer's word for. */
+function identityIn(
+  subject: Statement['subject'][number] | undefined,
+  { digest_of: of, transport, executable, digest_missing: missing, artifact }: Statement['predicate']['muster'],
+): Pick<Claims, 'claims' | 'not'> {
+  const digest = `sha256:${subject?.digest.sha256}`;
+  const named = artifact === undefined ? undefined : `sha256:${artifact.digest.sha256}`;
+  const claims: string[] = [];
+  const not: string[] = [];
+  if (of === 'executable') {
+    claims.push(`Muster executed the file ${executable}, which had the digest ${digest} before the run and after it.`);
+    not.push(`What ${executable} loads or starts was not measured.`);
+  } else if (of === 'image' || (of === undefined && transport === 'image')) {
+    claims.push(`Muster ran the image with the digest ${digest}.`);
+  } else if (subject?.annotations?.declared === true) {
+    claims.push('What was tested is known by what the signer says of it only.');
+    not.push('Nothing shows which build was tested: the signer declared what it is.');
+  } else {
+    claims.push('What was tested is known by what the signer says of it only.');
+    not.push(
+      `The signer says that what was tested has the digest ${digest}; this certificate is of a Muster that did not measure it.`,
+    );
+  }
+  if (missing !== undefined) not.push(`What the command ran has no digest: ${missing}.`);
+  if (artifact !== undefined && (named !== digest || of === 'artifact'))
+    not.push(`The signer names a file ${artifact.name} with the digest ${named}; nothing shows that it is what ran.`);
+  return { claims, not };
+}
+
+/** ` (sha256:…)`, when the certificate has it. */
+function requirementsDigest({ configuration, muster }: Statement['predicate']): string {
+  const name = requirementsName(muster.api, muster.requirements_version);
+  const digest = configuration.find((entry) => entry.name === name)?.digest.sha256;
+  return digest === undefined ? '' : ` (sha256:${digest})`;
+}
+
+function tally({ failedTests, muster: { verdicts } }: Statement['predicate']): string {
+  const undecided = verdicts.filter(({ outcome }) => outcome === 'not_applicable').length;
+  const all = verdicts.length;
+  const decided =
+    failedTests.length > 0
+      ? `${failedTests.length} of ${all} checks failed`
+      : `${all - undecided} of ${all} checks decided it`;
+  return `${decided}${undecided === 0 ? '' : `, ${undecided} could not be decided`}`;
+}
+
+function reasons(verdicts: Statement['predicate']['muster']['verdicts']): string[] {
+  const groups = Map.groupBy(verdicts, ({ reason }) => reason ?? '');
+  return [...groups].map(([reason, members]) => `${reason}: ${members.map(({ id }) => id).join(', ')}`);
+}
+
+const TONES = {
+  CONFORMANT: '#1a7f4b',
+  'NO FAILURE FOUND': '#5b7f1a',
+  INCOMPLETE: '#9a6200',
+  INTERRUPTED: '#9a6200',
+  'NOT CONFORMANT': '#c3292b',
+};
+const WORDS = {
+  CONFORMANT: 'conformant',
+  'NO FAILURE FOUND': 'partly checked',
+  INCOMPLETE: 'incomplete',
+  INTERRUPTED: 'interrupted',
+  'NOT CONFORMANT': 'not conformant',
+};
+const HEIGHT = 20;
+
+/** The badge of a run as an SVG document, for a README. It claims no more than the run showed. */
+export function badge(report: Report): string {
+  const { word, meaning } = verdict(report);
+  const left = `muster ${report.api}`;
+  const profile = report.profile === 'full' ? '' : ` (${report.profile})`;
+  const right = `${WORDS[word]}${profile} ${report.requirements_version}`;
+  const [first, second] = [widthOf(left), widthOf(right)];
+  const title = printable(`${left}: ${right} (${meaning})`);
+  const label = (text: string, from: number, wide: number): Markup =>
+    html`<text x="${from + wide / 2}" y="14" textLength="${wide - 12}">${text}</text>`;
+  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${first + second}" height="${HEIGHT}" role="img" aria-label="${title}">
+<title>${title}</title>
+<clipPath id="r"><rect width="${first + second}" height="${HEIGHT}" rx="3"/></clipPath>
+<g clip-path="url(#r)"><rect width="${first}" height="${HEIGHT}" fill="#3b4048"/><rect x="${first}" width="${second}" height="${HEIGHT}" fill="${TONES[word]}"/></g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
+</svg>
+`.markup;
+}
+
+/** By the average width of a letter; `textLength` makes it exact. */
+const widthOf = (text: string): number => Math.round(text.length * 6.6) + 12;
+
+// `--certificate FILE --key FILE`: from a finished run to a signed file.
+
+/** Certifies runs with one key, into one file. */
+export interface Issuer {
+  /** Writes the certificate; throws Refused, and writes nothing, when the run was not complete. */
+  issue(report: Report): { file: string; keyId: string; result: string; verdict: string };
+}
+
+/** Reads the key and tries the file before the run. Throws UsageError. */
+export function certificateIssuer(file: string, keyFile: string | undefined): Issuer {
+  if (keyFile === undefined)
+    throw new UsageError('--certificate needs --key FILE, a private key (`muster keygen FILE` makes one)');
+  const key: KeyObject = readPrivateKey(keyFile);
+  const place = prepareFile(`--certificate ${file}`, file);
+  return {
+    issue(report) {
+      const statement = statementOf(report, suitesDigest());
+      writeWhole(place, seal(Buffer.from(JSON.stringify(statement)), key));
+      return {
+        file: place,
+        keyId: keyId(key),
+        result: statement.predicate.result,
+        verdict: verdictOf(statement.predicate),
+      };
+    },
+  };
+}

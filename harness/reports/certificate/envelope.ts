@@ -1,0 +1,200 @@
+/**
+ * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement. Nothing that bears on the statement
+ * can change unnoticed; the layout of the file, line ends included, is free, since others write envelopes too.
+ */
+
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
+import Type, { type Static } from 'typebox';
+import { UsageError } from '../../common/usage.ts';
+import { readInputText, whyNot } from '../../common/user-files.ts';
+import { shape } from '../../contract/shape.ts';
+
+// Ed25519 keys that sign certificates.
+
+/** The name of a key: lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
+export function keyId(key: KeyObject): string {
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key;
+  return createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
+}
+
+/** Makes a key pair and writes `file` (private, readable by its owner alone) and `file.pub`. Never overwrites. Throws UsageError. */
+export function generateKey(file: string): { keyId: string; publicFile: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const publicFile = `${file}.pub`;
+  let written = false;
+  try {
+    writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
+    written = true;
+    writeFileSync(publicFile, publicKey.export({ type: 'spki', format: 'pem' }), { flag: 'wx' });
+  } catch (error) {
+    if (written) rmSync(file);
+    const place = error instanceof Error && 'path' in error ? String(error.path) : file;
+    throw new UsageError(`${place}: ${whyNotMade(place, error)}`, { cause: error });
+  }
+  return { keyId: keyId(publicKey), publicFile };
+}
+
+function whyNotMade(place: string, error: unknown): string {
+  if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) return whyNot(error);
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true
+    ? 'is a folder; name a file in it'
+    : 'is there already, and is not overwritten';
+}
+
+/** A private key in PEM form. Throws UsageError. */
+export function readPrivateKey(file: string): KeyObject {
+  return read(file, '--key', 'private', (pem) => createPrivateKey(pem));
+}
+
+/** A public key in PEM form. Throws UsageError, also for a private one. */
+export function readPublicKey(file: string): KeyObject {
+  return read(file, '--key', 'public', (pem) => {
+    if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');
+    return createPublicKey(pem);
+  });
+}
+
+function read(file: string, option: string, kind: string, make: (pem: string) => KeyObject): KeyObject {
+  let key: KeyObject;
+  try {
+    key = make(readInputText(file));
+  } catch (error) {
+    throw new UsageError(
+      `${option} ${file}: no ${kind} key in PEM form (${whyNot(error)}); \`muster keygen FILE\` makes one`,
+      {
+        cause: error,
+      },
+    );
+  }
+  if (key.asymmetricKeyType !== 'ed25519') {
+    throw new UsageError(`${option} ${file}: must be an Ed25519 key, and is ${key.asymmetricKeyType ?? 'none'}`);
+  }
+  return key;
+}
+
+// JSON in which no object has two members of one name: of those, readers take different ones.
+
+/** Like `JSON.parse`. Throws SyntaxError, also for a name that an object has twice. */
+export function parseStrict(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  const twice = repeatedName(text);
+  if (twice !== undefined) throw new SyntaxError(`an object has ${JSON.stringify(twice)} twice`);
+  return value;
+}
+
+/** In text that is JSON, a name that one object has twice. */
+function repeatedName(text: string): string | undefined {
+  /** The names so far of each open object; undefined for an array. */
+  const open: (Set<string> | undefined)[] = [];
+  let nameIsNext = false;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
+    const names = open.at(-1);
+    if (token === '{' || token === '[') {
+      open.push(token === '{' ? new Set() : undefined);
+      nameIsNext = token === '{';
+    } else if (token === '}' || token === ']') {
+      open.pop();
+      nameIsNext = false;
+    } else if (token === ',') nameIsNext = names !== undefined;
+    else if (nameIsNext && names !== undefined) {
+      const name = JSON.parse(token) as string;
+      if (names.has(name)) return name;
+      names.add(name);
+      nameIsNext = false;
+    }
+  }
+  return undefined;
+}
+
+/** Media type of in-toto statements. */
+export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
+
+const envelope = shape(
+  'DSSE envelope',
+  Type.Object(
+    {
+      payloadType: Type.String(),
+      payload: Type.String(),
+      signatures: Type.Array(
+        Type.Object({ keyid: Type.Optional(Type.String()), sig: Type.String() }, { additionalProperties: false }),
+        {
+          minItems: 1,
+        },
+      ),
+    },
+    { additionalProperties: false },
+  ),
+);
+/** A signed envelope. */
+export type Envelope = Static<typeof envelope.schema>;
+
+/** The file cannot be trusted; the message says why. */
+export class Refused extends Error {
+  override name = 'Refused';
+}
+
+/** Pre-authentication encoding: what is signed. */
+export function preAuthenticationEncoding(payloadType: string, payload: Buffer): Buffer {
+  const head = `DSSEv1 ${Buffer.byteLength(payloadType)} ${payloadType} ${payload.length} `;
+  return Buffer.concat([Buffer.from(head), payload]);
+}
+
+/** The envelope of a payload, signed. */
+export function seal(payload: Buffer, privateKey: KeyObject): string {
+  const sig = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), privateKey);
+  const made: Envelope = {
+    payloadType: PAYLOAD_TYPE,
+    payload: payload.toString('base64'),
+    signatures: [{ keyid: keyId(privateKey), sig: sig.toString('base64') }],
+  };
+  return `${JSON.stringify(made, null, 2)}\n`;
+}
+
+/** The payload of an envelope, after its signature by `publicKey` was verified. Throws Refused. */
+export function open(text: string, publicKey: KeyObject): Buffer {
+  const parsed = parseSigned(text);
+  if (!envelope.is(parsed)) throw new Refused(`not a DSSE envelope: ${envelope.problems(parsed)[0]?.message ?? ''}`);
+  if (parsed.payloadType !== PAYLOAD_TYPE)
+    throw new Refused(`the payload is not an in-toto statement but ${parsed.payloadType}`);
+  const payload = bytes(parsed.payload, 'payload');
+  const id = keyId(publicKey);
+  const [signature, other] = parsed.signatures;
+  // A key's name is a hint, and may be left out; the signature decides.
+  if (signature === undefined || other !== undefined || (signature.keyid ?? id) !== id) {
+    const by = parsed.signatures.map(({ keyid = 'a key without name' }) => keyid).join(', ');
+    throw new Refused(`not signed by this key alone: the key is ${id}, the signature says ${by}`);
+  }
+  if (
+    !verify(null, preAuthenticationEncoding(parsed.payloadType, payload), publicKey, bytes(signature.sig, 'signature'))
+  ) {
+    throw new Refused('the signature does not fit: the content was changed, or another key signed it');
+  }
+  return payload;
+}
+
+/** Throws Refused. */
+export function parseSigned(text: string): unknown {
+  try {
+    return parseStrict(text);
+  } catch (error) {
+    throw new Refused(`not JSON (${error instanceof Error ? error.message : error})`, { cause: error });
+  }
+}
+
+/** Accepts only canonical base64; decoders accept much more. */
+function bytes(base64: string, what: string): Buffer {
+  const decoded = Buffer.from(base64, 'base64');
+  if (decoded.toString('base64') !== base64) throw new Refused(`the ${what} is not in canonical base64`);
+  return decoded;
+}

@@ -1,0 +1,222 @@
+/** Orders and words that the reports for people share. */
+
+import type { Recorded } from '../client/recorder.ts';
+import { readableDuration } from '../common/durations.ts';
+import { printable } from '../common/terminal.ts';
+import { sectionTitle } from '../contract/sections.ts';
+import { leadsFirst } from '../runner/causes.ts';
+import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
+
+/** Up to this many failures are all open; of more, the first is, and the others take a line each. */
+export const AT_ONCE = 3;
+
+/** The checks of one section of the specification. */
+export interface SectionGroup {
+  section: string;
+  title: string;
+  checks: CheckResult[];
+}
+
+/** Checks by section, in the order of the specification. Stale baseline entries have no section and come last. */
+export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
+  const groups = Map.groupBy(checks, (check) => check.section);
+  return [...groups]
+    .sort(([a], [b]) => Number(a === '') - Number(b === '') || a.localeCompare(b, 'en', { numeric: true }))
+    .map(([section, members]) => ({
+      section,
+      title: section === '' ? 'Baseline' : sectionTitle(section),
+      checks: members,
+    }));
+}
+
+/** Ids of the results of one outcome by their reason, the most frequent reason first. */
+export function byReason(checks: readonly CheckResult[], outcome: Outcome): [reason: string, ids: string[]][] {
+  const groups = Map.groupBy(
+    checks.filter((check) => check.outcome === outcome),
+    (check) => check.reason ?? 'no reason given',
+  );
+  return [...groups]
+    .map(([reason, members]): [string, string[]] => [reason, members.map((check) => check.id)])
+    .sort(([, a], [, b]) => b.length - a.length);
+}
+
+/** One finding with all that comes of it. */
+export interface FindingGroup {
+  /** The check that shows the cause most plainly. */
+  lead: CheckResult;
+  /** Failures and warnings with the same cause. */
+  consequences: CheckResult[];
+  /** Checks that mean nothing while it fails. */
+  blocked: CheckResult[];
+}
+
+/** Failures and warnings by cause, the most telling first. Each is in exactly one group. */
+export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
+  const findings = new Map(checks.filter(isFinding).map((result) => [result.id, result]));
+  const leadOf = (id: string): string => {
+    const seen = new Set([id]);
+    for (let at = id; ; ) {
+      const next = findings.get(at)?.consequence_of;
+      // The baseline may excuse a lead: then its consequences stand for themselves.
+      if (next === undefined || !findings.has(next) || seen.has(next)) return at;
+      seen.add(next);
+      at = next;
+    }
+  };
+  const placed = checks.map(({ consequence_of: _, ...result }): CheckResult => {
+    const lead = leadOf(result.id);
+    return lead === result.id ? result : { ...result, consequence_of: lead };
+  });
+  return leadsFirst(placed).map((lead) => ({
+    lead,
+    consequences: placed.filter((result) => isFinding(result) && result.consequence_of === lead.id),
+    blocked: placed.filter(
+      ({ outcome, blocked_by: by }) => outcome === 'blocked' && by !== undefined && leadOf(by) === lead.id,
+    ),
+  }));
+}
+
+const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
+
+/** Blocked checks that no finding accounts for. */
+export function blockedOtherwise(checks: readonly CheckResult[]): CheckResult[] {
+  const placed = new Set(findingGroups(checks).flatMap(({ blocked }) => blocked.map(({ id }) => id)));
+  return checks.filter(({ id, outcome }) => outcome === 'blocked' && !placed.has(id));
+}
+
+/** Outcomes as reports name them. */
+export const OUTCOME_WORDS: Record<Outcome, string> = {
+  pass: 'passed',
+  fail: 'failed',
+  warn: 'warned',
+  not_applicable: 'not applicable',
+  blocked: 'blocked',
+  known: 'known',
+  fixed: 'stale in the baseline',
+};
+
+/** One character for each outcome. */
+export const SYMBOLS: Record<Outcome, string> = {
+  pass: '✓',
+  fail: '✗',
+  warn: '!',
+  not_applicable: '–',
+  blocked: '■',
+  known: '~',
+  fixed: '⚑',
+};
+
+/** Outcomes, worst first. */
+export const BY_WEIGHT = ['fail', 'blocked', 'fixed', 'warn', 'known', 'pass', 'not_applicable'] as const;
+
+/** The worst outcome among checks. */
+export function worst(checks: readonly CheckResult[]): Outcome {
+  return BY_WEIGHT.find((outcome) => checks.some((check) => check.outcome === outcome)) ?? 'not_applicable';
+}
+
+/** `3 passed · 1 failed`, worst first, without zeros. */
+export function counts(summary: Partial<Summary>, separator = ' · '): string {
+  return (
+    BY_WEIGHT.filter((outcome) => (summary[outcome] ?? 0) > 0)
+      .map((outcome) => `${summary[outcome]} ${OUTCOME_WORDS[outcome]}`)
+      .join(separator) || 'nothing'
+  );
+}
+
+/** The same for a report: failures as the findings that they are, each with its consequences. */
+export function tally({ summary, checks }: Report): string {
+  const failed = findingGroups(checks).filter(({ lead }) => lead.outcome === 'fail').length;
+  const consequences = summary.fail - failed;
+  const rest = counts({ ...summary, fail: 0 });
+  if (consequences <= 0) return counts(summary);
+  const findings = `${plural(failed, 'finding')}, ${plural(consequences, 'consequence')}`;
+  return rest === 'nothing' ? findings : `${findings} · ${rest}`;
+}
+
+/** `1 finding`, `2 findings`. */
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+// The parts of a finding in plain text, shortened to what a person reads. The JSON report has all of them whole.
+
+/** All of a finding as plain text, for reports that have one field for it. */
+export function findingText(result: CheckResult): string {
+  const line = (label: string, text: string | undefined): string[] =>
+    text === undefined ? [] : [`${label.padEnd(10)} ${printable(text)}`];
+  return [
+    ...line('requires', `${result.requirement} (${result.level}, section ${result.section})`),
+    ...line('expected', result.expected),
+    ...line('actual', result.actual),
+    ...line('smallest', counterexample(result)),
+    ...line('reason', result.reason),
+    ...line('cause', result.consequence_of === undefined ? undefined : `the same as of ${result.consequence_of}`),
+    ...line('try', tryLine(result)),
+    ...(scriptLines(result) ?? []).map((text, index) => `${(index === 0 ? 'script' : '').padEnd(10)} ${text}`),
+    ...(result.exchanges ?? []).flatMap((exchange) => [
+      ...line('exchange', headline(exchange)),
+      ...bodyLines(exchange).map((body) => `           ${body}`),
+    ]),
+    ...line('again', result.replay_command),
+  ].join('\n');
+}
+
+/** Most characters of a counterexample that a person reads. */
+const COUNTEREXAMPLE = 1000;
+
+/** The counterexample as text. */
+export function counterexample({ counterexample: value }: CheckResult): string | undefined {
+  if (value === undefined) return undefined;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
+}
+
+const LINES = 6;
+/** Longest line of a body, in characters. */
+const COLUMNS = 160;
+const PATH = 200;
+/** Longest command; a shell may not take a longer one. */
+const TRY = 4000;
+
+/** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
+export function headline(exchange: Recorded): string {
+  const answer =
+    exchange.status === undefined
+      ? (exchange.error ?? 'no answer')
+      : [exchange.status, exchange.response_headers?.['content-type'] ?? ''].join(' ').trim();
+  const path = shortened(exchange.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/', PATH);
+  return printable(`${exchange.method} ${path} → ${answer} (${readableDuration(exchange.duration_ms)})`);
+}
+
+/** The bodies, shortened, `>` for what was sent and `<` for what came back. */
+export function bodyLines(exchange: Recorded, columns: number = COLUMNS): string[] {
+  return [
+    ...excerpt(exchange.request_body, columns).map((line) => `> ${line}`),
+    ...excerpt(exchange.response_body, columns).map((line) => `< ${line}`),
+    ...(exchange.error !== undefined && exchange.status !== undefined ? [`< ${printable(exchange.error)}`] : []),
+  ];
+}
+
+/** The script that drives the target and asks it again, by lines. */
+export const scriptLines = ({ script }: CheckResult): string[] | undefined =>
+  script === undefined ? undefined : printable(script).trimEnd().split('\n');
+
+/** The line that shows the finding, shortened. */
+export const tryLine = ({ curl }: CheckResult): string | undefined =>
+  curl === undefined ? undefined : printable(shortened(curl, TRY));
+
+/** Of a text that was cut before, it says how long that was. */
+const shortened = (text: string, limit: number): string =>
+  text.length <= limit
+    ? text
+    : `${text.slice(0, PATH)}${/… \(\d+ characters\)$/.exec(text)?.[0] ?? `… (${text.length} characters)`}`;
+
+/** Leaves out empty lines, such as those between the frames of a stream. */
+function excerpt(body: string | undefined, columns: number): string[] {
+  if (body === undefined || body === '') return [];
+  const lines = printable(body.replaceAll('\r\n', '\n'))
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const fit = (line: string): string => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
+  // "1 more line" would take the place of that line.
+  if (lines.length <= LINES + 1) return lines.slice(0, LINES + 1).map(fit);
+  return [...lines.slice(0, LINES).map(fit), `… ${lines.length - LINES} more lines`];
+}

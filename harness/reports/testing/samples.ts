@@ -1,0 +1,148 @@
+/** A report with every outcome in it, for the tests of the reports. */
+
+import type { Recorded } from '../../client/recorder.ts';
+import { coverageOf } from '../../runner/coverage.ts';
+import { exitCode, summarise } from '../../runner/summary.ts';
+import type { Capability, CheckResult, Report } from '../../runner/types.ts';
+
+/** An exchange of a request for events. */
+export function sampleExchange(change: Partial<Recorded> = {}): Recorded {
+  return {
+    method: 'GET',
+    url: 'http://localhost/v0.2/events?after=7',
+    request_headers: { accept: 'text/event-stream' },
+    status: 200,
+    response_headers: { 'content-type': 'text/event-stream' },
+    response_body: 'id: 7\nevent: deployment.deployed\ndata: {"object":"event","id":7}\n\n',
+    duration_ms: 12,
+    curl: "curl -sN -i --unix-socket /run/agent.sock -H 'accept: text/event-stream' 'http://localhost/v0.2/events?after=7'",
+    ...change,
+  };
+}
+
+/** The result of a check that passed. */
+export function sampleResult(change: Partial<CheckResult> = {}): CheckResult {
+  const id = change.id ?? 'device.events.frame';
+  return {
+    id,
+    level: 'MUST',
+    section: '6.1',
+    requirement: 'Every event frame has an id that is a decimal integer, an event field and one JSON envelope as data.',
+    requirement_id: id,
+    outcome: 'pass',
+    duration_ms: 35,
+    ...change,
+  };
+}
+
+/** The result of a property that failed, with all that a finding can have. */
+export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
+  const exchange = sampleExchange();
+  return sampleResult({
+    id: 'device.events.replay.exclusive',
+    section: '6.2',
+    requirement:
+      'Replay after a cursor starts with the first retained event after it; the event at the cursor is not sent again.',
+    outcome: 'fail',
+    duration_ms: 310,
+    expected: 'a first event with an id above 7',
+    actual: 'the first event has id 7',
+    counterexample: 'publish 3 events, then replay after the last',
+    seed: -1093459,
+    path: '3:0:1',
+    replay_path: 'A:B',
+    curl: exchange.curl,
+    exchanges: [exchange],
+    replay_command: `muster check device --socket /run/agent.sock --only ${change.id ?? 'device.events.replay.exclusive'} --seed 4711`,
+    ...change,
+  });
+}
+
+/** Results of every outcome. */
+export const sampleChecks = (): CheckResult[] => [
+  sampleResult({ id: 'device.deployment.shape', section: '2.1' }),
+  sampleResult({ id: 'device.socket.no-token', section: '5' }),
+  sampleResult({
+    id: 'device.loopback.discovery',
+    section: '5',
+    outcome: 'not_applicable',
+    reason: 'needs loopback, which the target does not declare',
+    needs: ['loopback'],
+  }),
+  sampleResult({
+    id: 'device.loopback.bearer-required',
+    section: '5',
+    outcome: 'not_applicable',
+    reason: 'needs loopback, which the target does not declare',
+    needs: ['loopback'],
+  }),
+  sampleResult(),
+  sampleFailure(),
+  sampleResult({
+    id: 'device.events.heartbeat',
+    section: '6.2',
+    outcome: 'warn',
+    level: 'SHOULD',
+    duration_ms: 30_512,
+    expected: 'a comment that reads `heartbeat`',
+    actual: '`ping`',
+    observations: ['should: expected a comment that reads `heartbeat`; actual: `ping`'],
+  }),
+  sampleResult({
+    id: 'device.events.cursor.future',
+    section: '6.2',
+    level: 'INFO',
+    observations: ['a cursor beyond the newest id is answered with 200 and live events'],
+  }),
+  sampleResult({
+    id: 'device.events.expired.410',
+    section: '7',
+    outcome: 'blocked',
+    reason: 'control: POST /compact answered 500: disk full',
+  }),
+  sampleResult({
+    id: 'device.events.after-wins',
+    section: '4.1',
+    outcome: 'known',
+    reason: 'the header wins until release 1.4 (until 2027-01-31)',
+    expected: 'the events after 3',
+    actual: 'the events after 9',
+  }),
+  sampleResult({
+    id: 'device.version.prefix',
+    section: '9',
+    outcome: 'fixed',
+    reason: 'passes now: remove it from the baseline',
+  }),
+];
+
+/** A report of these results, as those of all checks there are. */
+export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Partial<Report> = {}): Report {
+  const summary = summarise(checks);
+  const capabilities: Capability[] = ['unix', 'drive', 'compact'];
+  const plan = { size: checks.length, narrowedBy: [], checks: checks.map((check) => ({ check })) };
+  return {
+    muster: '0.1.0',
+    api: 'device',
+    seed: 4711,
+    target: {
+      kind: 'unix',
+      address: 'unix:/run/agent.sock',
+      capabilities,
+      control: 'http /run/control.sock',
+      name: 'example-agent',
+      version: '1.3.0',
+    },
+    profile: 'full',
+    requirements_version: '2026-11-21',
+    narrowed_by: [],
+    complete: summary.blocked === 0,
+    started_at: '2026-11-21T02:00:00.000Z',
+    duration_ms: 31_204,
+    exit_code: exitCode(checks),
+    summary,
+    coverage: coverageOf(plan, checks, capabilities),
+    checks,
+    ...change,
+  };
+}

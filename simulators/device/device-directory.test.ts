@@ -1,0 +1,98 @@
+import { existsSync, lstatSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import process from 'node:process';
+import { expect, test } from 'vitest';
+import { DirectoryInUseError, lockDirectory } from './device-directory.ts';
+import { simulateDevice } from './index.ts';
+import { SupervisedDevice } from './process/supervisor.ts';
+import { contest } from './testing/lock-contest.ts';
+import { robot, scratch } from './testing/robot.ts';
+
+test('a second device in the same directory is refused, wherever it is, and the first goes on', async () => {
+  await using on = await robot();
+  await on.device.publish(1);
+  const here = simulateDevice({ dir: on.dir, socket: `${on.dir}/b.sock` });
+  await expect(here).rejects.toThrow(DirectoryInUseError);
+  await expect(here).rejects.toThrow(/robot is in use by another device of this process; give each device/);
+  const settings = { device: { dir: on.dir, socket: `${on.dir}/b.sock` }, logLevel: 'silent' };
+  await using elsewhere = new SupervisedDevice(settings);
+  await expect(elsewhere.start()).rejects.toThrow(`robot is in use by process ${process.pid}; give each device`);
+  expect(existsSync(`${on.dir}/b.sock`)).toBe(false);
+  expect((await on.device.publish(1)).last_id).toBe(2);
+});
+
+test('a process takes its directory at its start; a stop gives it back, a kill leaves it to the next one', async () => {
+  using home = scratch();
+  const dir = `${home.path}/robot`;
+  const socket = `${home.path}/a.sock`;
+  await using first = new SupervisedDevice({ device: { dir, socket }, logLevel: 'silent' });
+  await first.start();
+  await expect(simulateDevice({ dir })).rejects.toThrow(`in use by process ${first.pid}`);
+  await first.stop();
+  expect(readdirSync(dir)).toEqual([]);
+  await first.start();
+  await first.publish(3);
+  await first.stop('SIGKILL');
+  expect(lstatSync(`${dir}/lock`).isSymbolicLink()).toBe(true);
+  await using next = await simulateDevice({ dir, socket });
+  expect((await next.publish(1)).first_id).toBe(4);
+  await expect(first.start()).rejects.toThrow(/in use by process/);
+});
+
+test('a device without events makes no directory; its first event takes it', async () => {
+  using home = scratch();
+  const dir = `${home.path}/new/robot`;
+  await using one = await simulateDevice({ dir, socket: `${home.path}/a.sock` });
+  await using other = await simulateDevice({ dir, socket: `${home.path}/b.sock` });
+  expect(existsSync(`${home.path}/new`)).toBe(false);
+  await one.publish(1);
+  await expect(other.publish(1)).rejects.toThrow(/cannot store events in .*robot is in use by another device/);
+  await one.stop();
+  expect((await one.start().then(() => one.publish(1))).last_id).toBe(2);
+});
+
+test.for(['a stop', 'a kill'])('the directory is free again after %s, in the same process', async (how) => {
+  await using on = await robot();
+  for (let round = 0; round < 3; round += 1) {
+    await on.device.publish(1);
+    expect(lstatSync(`${on.dir}/lock`).isSymbolicLink()).toBe(true);
+    await on.device.stop(how === 'a stop' ? 'SIGTERM' : 'SIGKILL');
+    expect(readdirSync(on.dir).includes('lock')).toBe(how === 'a kill');
+    await on.device.start();
+  }
+});
+
+test('of several processes that find a dead owner, one takes its place', async () => {
+  expect(await contest({ processes: 3, rounds: 12, killEvery: 6 })).toEqual([]);
+});
+
+test('a process with the number of a dead owner does not keep its lock', () => {
+  using home = scratch();
+  const own = lockDirectory(home.path);
+  const [pid, start, thread] = readlinkSync(`${home.path}/lock`).split('-');
+  own.release();
+  for (const owner of [
+    `${process.ppid}-1-0-1`,
+    `${pid}-1-${thread}-1`,
+    `${pid}-${start}-${thread}-999999`,
+    'nonsense',
+  ]) {
+    symlinkSync(owner, `${home.path}/lock`);
+    lockDirectory(home.path).release();
+    expect(readdirSync(home.path)).toEqual([]);
+  }
+});
+
+test('a device of another thread keeps its lock while the process lives', () => {
+  using home = scratch();
+  const own = lockDirectory(home.path);
+  const [pid, start] = readlinkSync(`${home.path}/lock`).split('-');
+  own.release();
+  symlinkSync(`${pid}-${start}-77-1`, `${home.path}/lock`);
+  expect(() => lockDirectory(home.path)).toThrow(DirectoryInUseError);
+});
+
+test('a file named lock that is not a lock is left alone', async () => {
+  using home = scratch();
+  writeFileSync(`${home.path}/lock`, 'precious');
+  await expect(simulateDevice({ dir: home.path })).rejects.toThrow(/lock is not a lock; remove it/);
+});

@@ -1,0 +1,201 @@
+/** Faults by name, as `--fault` and `DeviceOptions.faults` take them. */
+
+import type { Socket } from 'node:net';
+import type { Clock } from '../common/clock.ts';
+import type { Random } from '../common/random.ts';
+import type { DiskIo } from './log/io.ts';
+
+export type Fault =
+  | { kind: 'latency'; low: number; high: number }
+  | { kind: 'reset' | 'half-open'; low: number; high: number }
+  | { kind: 'torn-write'; chance: number }
+  | { kind: 'crash'; when: 'before-rename' | 'after-rename'; nth: number }
+  | { kind: 'clock-skew'; ms: number }
+  | { kind: 'enospc'; bytes: number };
+
+/** What each fault does, and how it is written. */
+export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
+  latency: 'latency=50ms or latency=20ms..2s, up to 1d: every answer is delayed by that much',
+  reset: 'reset=1000 or reset=1..5000: an event stream is cut after that many bytes, in the middle of a frame',
+  'half-open': 'half-open=1000: after that many bytes an event stream stays open and sends nothing any more',
+  'torn-write': 'torn-write=0.01: the chance that the agent crashes in the middle of a write',
+  crash: 'crash=before-rename or crash=after-rename:3: the agent crashes there, the third time',
+  'clock-skew': 'clock-skew=+2h or clock-skew=-90s, up to 36500d: the clock is wrong by that much',
+  enospc: 'enospc=1MB: the disk is full after that many bytes',
+};
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+/** Timers take no more than 24 days. */
+const LONGEST_LATENCY_MS = UNITS.d;
+/** Years in dates have four digits. */
+const LARGEST_SKEW_MS = 36_500 * UNITS.d;
+const SIZES = { B: 1, kB: 1_000, KB: 1_000, MB: 1_000_000, GB: 1_000_000_000 } as const;
+
+/** The fault in `name=value`. Throws RangeError that lists what is accepted. */
+export function parseFault(spec: string): Fault {
+  const [name = '', value = ''] = spec.split('=', 2);
+  const fault = isKind(name) ? READERS[name](value) : undefined;
+  if (fault) return fault;
+  const known = isKind(name) ? FAULTS[name] : Object.values(FAULTS).join('\n  ');
+  throw new RangeError(`unknown fault ${JSON.stringify(spec)}; accepted:\n  ${known}`);
+}
+
+const isKind = (name: string): name is Fault['kind'] => Object.hasOwn(FAULTS, name);
+
+const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = {
+  latency: (value) => {
+    const fault = range('latency', value, duration);
+    return fault && fault.high <= LONGEST_LATENCY_MS ? fault : undefined;
+  },
+  reset: (value) => range('reset', value, size),
+  'half-open': (value) => range('half-open', value, size),
+  'torn-write': (value) => {
+    const chance = value === '' ? Number.NaN : Number(value);
+    return chance > 0 && chance <= 1 ? { kind: 'torn-write', chance } : undefined;
+  },
+  crash: (value) => {
+    const [when, nth = '1'] = value.split(':', 2);
+    if ((when !== 'before-rename' && when !== 'after-rename') || !/^[1-9]\d{0,8}$/.test(nth)) return undefined;
+    return { kind: 'crash', when, nth: Number(nth) };
+  },
+  'clock-skew': (value) => {
+    const ms = duration(value.replace(/^[+-]/, ''));
+    return ms === undefined || ms > LARGEST_SKEW_MS
+      ? undefined
+      : { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
+  },
+  enospc: (value) => {
+    const bytes = size(value);
+    return bytes === undefined ? undefined : { kind: 'enospc', bytes };
+  },
+};
+
+function range<K extends 'latency' | 'reset' | 'half-open'>(
+  kind: K,
+  value: string,
+  read: (text: string) => number | undefined,
+): { kind: K; low: number; high: number } | undefined {
+  const [from = '', to = from] = value.split('..', 2);
+  const low = read(from);
+  const high = read(to);
+  return low === undefined || high === undefined || high < low ? undefined : { kind, low, high };
+}
+
+/** Milliseconds of a duration like `250ms`, `30s`, `1.5m`, `2h`, `1d`; undefined for any other text. */
+export function duration(text: string): number | undefined {
+  const [, number, unit] = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];
+}
+
+/** Bytes of a size like `500`, `64kB`, `1MB`; undefined for any other text. */
+export function size(text: string): number | undefined {
+  const [, number, unit = 'B'] = /^(\d{1,12})(B|kB|KB|MB|GB)?$/.exec(text) ?? [];
+  return number === undefined ? undefined : Number(number) * SIZES[unit as keyof typeof SIZES];
+}
+
+// Puts faults between an agent and its disk, its clock and its sockets.
+
+/** What an agent uses of the machine it runs on. */
+export interface Environment {
+  io: DiskIo;
+  clock: Clock;
+  write(socket: Socket, bytes: Buffer): boolean;
+  /** Milliseconds by which the next answer is delayed. */
+  latency(): number;
+}
+
+/** A fault has crashed the agent in the middle of an operation. */
+export class CrashFault extends Error {
+  override name = 'CrashFault';
+}
+
+/** `env` with the faults applied in order; `crash` ends the agent as SIGKILL would. */
+export function withFaults(env: Environment, faults: readonly Fault[], random: Random, crash: () => void): Environment {
+  return faults.reduce((inner, fault) => apply(inner, fault, random.fork(fault.kind), crash), env);
+}
+
+function apply(env: Environment, fault: Fault, random: Random, crash: () => void): Environment {
+  switch (fault.kind) {
+    case 'latency':
+      return { ...env, latency: () => env.latency() + random.integer(fault.low, fault.high) };
+    case 'clock-skew':
+      return { ...env, clock: { now: () => env.clock.now() + fault.ms } };
+    case 'reset':
+      return {
+        ...env,
+        write: cutting(
+          env,
+          () => random.integer(fault.low, fault.high),
+          (socket) => socket.destroySoon(),
+        ),
+      };
+    case 'half-open':
+      return {
+        ...env,
+        write: cutting(
+          env,
+          () => random.integer(fault.low, fault.high),
+          () => {},
+        ),
+      };
+    case 'torn-write':
+      return { ...env, io: writing(env.io, tearing(env.io, fault.chance, random, crash)) };
+    case 'crash':
+      return { ...env, io: { ...env.io, rename: crashing(env.io, fault, crash) } };
+    case 'enospc':
+      return { ...env, io: writing(env.io, filling(env.io, fault.bytes)) };
+  }
+}
+
+/** Writes a limited number of bytes of each stream, then calls `end` and drops the rest. */
+function cutting(env: Environment, limit: () => number, end: (socket: Socket) => void): Environment['write'] {
+  const left = new WeakMap<Socket, number>();
+  return (socket, bytes) => {
+    const allowed = left.get(socket) ?? limit();
+    left.set(socket, allowed - bytes.length);
+    const more = allowed <= 0 || env.write(socket, bytes.subarray(0, allowed));
+    if (allowed > 0 && allowed <= bytes.length) end(socket);
+    return more;
+  };
+}
+
+const writing = (io: DiskIo, write: DiskIo['write']): DiskIo => {
+  return { ...io, write, store: async (fd, buffer, position) => write(fd, buffer, position) };
+};
+
+function tearing(io: DiskIo, chance: number, random: Random, crash: () => void): DiskIo['write'] {
+  return (fd, buffer, position) => {
+    if (!random.chance(chance)) {
+      io.write(fd, buffer, position);
+      return;
+    }
+    io.write(fd, buffer.subarray(0, random.integer(0, buffer.length - 1)), position);
+    crash();
+    throw new CrashFault('crashed in the middle of a write');
+  };
+}
+
+function crashing(io: DiskIo, fault: Fault & { kind: 'crash' }, crash: () => void): DiskIo['rename'] {
+  let renames = 0;
+  return (from, to) => {
+    renames += 1;
+    if (renames !== fault.nth) {
+      io.rename(from, to);
+      return;
+    }
+    if (fault.when === 'after-rename') io.rename(from, to);
+    crash();
+    throw new CrashFault(`crashed ${fault.when.replace('-', ' a ')}`);
+  };
+}
+
+function filling(io: DiskIo, bytes: number): DiskIo['write'] {
+  let left = bytes;
+  return (fd, buffer, position) => {
+    const fits = Math.min(left, buffer.length);
+    left -= fits;
+    io.write(fd, buffer.subarray(0, fits), position);
+    if (fits < buffer.length)
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  };
+}

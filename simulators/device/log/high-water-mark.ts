@@ -1,0 +1,118 @@
+/**
+ * What is known of a log besides the log, so that no id is assigned twice, even when the log was deleted, emptied or torn: ids are
+ * reserved in blocks in the high-water mark, and a clean stop writes the exact highest id there. A durable log also keeps the id of
+ * its last event, in place: that costs no wait for the disk, and shows after a crash of the process that lines are missing.
+ */
+
+import { constants, readFileSync } from 'node:fs';
+import { type Gap, NO_GAPS } from './generation.ts';
+import { type DiskIo, ifPresent, replaceFile } from './io.ts';
+import { sealed, unseal } from './line.ts';
+
+export interface Mark {
+  /** No id above this one has been assigned. */
+  highest: number;
+  /** Ids up to this one had been assigned when the mark was written. */
+  from: number;
+  /** Whether `highest` is exact (written by a clean stop) or the end of a reserved block. */
+  clean: boolean;
+  /** Whether events were on the disk before a client saw them. */
+  durable: boolean;
+  /** Ids between those of the events in the log that were given up. */
+  gaps: readonly Gap[];
+  /** There was a mark, and it is unreadable. */
+  lost?: true;
+}
+
+export const MARK_FILE = 'events.mark';
+export const LAST_FILE = 'events.last';
+
+const FIRST_BLOCK = 1_024;
+const LARGEST_BLOCK = 16_384;
+
+/** What `directory` tells of the ids that were assigned; undefined when it tells nothing. */
+export function readMark(directory: string): Mark | undefined {
+  const last = readLast(directory);
+  const mark = markIn(`${directory}/${MARK_FILE}`);
+  if (mark && !mark.lost) return { ...mark, highest: Math.max(mark.highest, last), from: Math.max(mark.from, last) };
+  if (last === 0) return mark;
+  return { highest: last + LARGEST_BLOCK, from: last, clean: false, durable: true, gaps: NO_GAPS };
+}
+
+const LOST: Mark = { highest: 0, from: 0, clean: false, durable: false, gaps: NO_GAPS, lost: true };
+
+function markIn(path: string): Mark | undefined {
+  const text = ifPresent(path, () => readFileSync(path, 'utf8'))?.trimEnd();
+  if (text === undefined) return undefined;
+  try {
+    const { highest, from, clean, durable, gaps, ...others } = JSON.parse(unseal(text) ?? text) as Record<
+      string,
+      unknown
+    >;
+    if (!isId(highest) || Object.keys(others).length > 0) return LOST;
+    return {
+      highest,
+      from: isId(from) ? from : 0,
+      clean: clean === true,
+      durable: durable === true,
+      gaps: Array.isArray(gaps) ? gaps.filter(isGap) : NO_GAPS,
+    };
+  } catch {
+    return LOST;
+  }
+}
+
+/** Replaces the mark in one step. */
+export async function writeMark(io: DiskIo, directory: string, mark: Mark, durable: boolean): Promise<void> {
+  await replaceFile(io, directory, MARK_FILE, sealed(`${JSON.stringify(mark)}\n`), durable);
+}
+
+const LAST_DIGITS = 16;
+const lastText = (id: number): Buffer => Buffer.from(`${String(id).padStart(LAST_DIGITS, '0')}\n`);
+
+/** The id of the last event as `writeLast` has left it; 0 when it tells nothing. */
+function readLast(directory: string): number {
+  const path = `${directory}/${LAST_FILE}`;
+  const [, digits] = /^(\d{16})\n$/.exec(ifPresent(path, () => readFileSync(path, 'utf8')) ?? '') ?? [];
+  return digits !== undefined && isId(Number(digits)) ? Number(digits) : 0;
+}
+
+/** Makes the file for `writeLast`; a log that is not durable has none. */
+export async function beginLast(io: DiskIo, directory: string, id: number, durable: boolean): Promise<void> {
+  if (durable) await replaceFile(io, directory, LAST_FILE, lastText(id), false);
+  else io.remove(`${directory}/${LAST_FILE}`);
+}
+
+/** Writes the id of the last event in place: it takes no room, so a full disk takes it too. */
+export function writeLast(io: DiskIo, directory: string, id: number): void {
+  const fd = io.open(`${directory}/${LAST_FILE}`, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
+  try {
+    io.write(fd, lastText(id), 0);
+  } finally {
+    io.close(fd);
+  }
+}
+
+/** Ids to reserve after a block of `previous` ids. The size doubles, so that a busy log seldom writes its mark. */
+export function nextBlock(previous: number): number {
+  return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
+}
+
+/**
+ * The highest id that counts as assigned when the log ends with `last`. After a clean stop the mark is exact. After a crash, an
+ * undamaged durable log that reaches into the reserved block is complete, because an event is on the disk before any client sees
+ * it. Otherwise events that clients saw may be missing, and the whole block is given up; where the mark is missing, the largest one.
+ */
+export function highestGivenOut(last: number, mark: Mark | undefined, damaged: boolean): number {
+  if (!mark || mark.lost) return last > 0 || mark ? last + LARGEST_BLOCK : 0;
+  if (mark.highest <= last) return last;
+  const complete = !mark.clean && mark.durable && last > 0 && last >= mark.from && !damaged;
+  return complete ? last : mark.highest;
+}
+
+const isGap = (value: unknown): value is Gap => {
+  const { after, through } = (value ?? {}) as Record<string, unknown>;
+  return isId(after) && isId(through) && after < through;
+};
+
+const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

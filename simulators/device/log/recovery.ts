@@ -1,0 +1,245 @@
+/** Finds the events, the torn end and the next id of a log, whatever a stop, a crash or a user has left of it. */
+
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ControlLog } from '../../../harness/contract/control.ts';
+import type { LogBehaviour } from '../behaviour.ts';
+import { type Generation, gapsWithin, INDEX_SPACING, NO_GAPS, SparseIndex } from './generation.ts';
+import type { Mark } from './high-water-mark.ts';
+import { type DiskIo, ifPresent } from './io.ts';
+import { readLine, type StoredEvent } from './line.ts';
+
+// Reads the lines of a log, and the events in them.
+
+/** A part of a log to read. */
+export interface Scan {
+  io: DiskIo;
+  fd: number;
+  /** First and last byte; a line that ends beyond is left out. */
+  from: number;
+  to: number;
+  /** Only events with higher ids are visited. */
+  after: number;
+  /** Bytes to read first. */
+  window?: number;
+  /** Called for each line that holds no event, with its place in the file. */
+  onDamage?(offset: number, bytes: number): void;
+  /** Called for each event that is out of order: it stands there a second time, or its id was damaged. */
+  onDisorder?(offset: number, bytes: number): void;
+}
+
+interface Found {
+  event: StoredEvent;
+  offset: number;
+  bytes: number;
+}
+
+/**
+ * Calls `visit` with each event in ascending order of ids, and its offset, until it returns false. Returns the offset of the line
+ * after the last one that was visited. An event without a checksum counts when the next one does not contradict it: an id that is
+ * out of order on both sides is the damaged one, and hides none of those after it.
+ */
+export function scanEvents(scan: Scan, visit: (event: StoredEvent, offset: number) => unknown): number {
+  let last = scan.after;
+  let held: Found | undefined;
+  let stop: number | undefined;
+  const deliver = ({ event, offset }: Found, next: number): boolean => {
+    last = event.id;
+    if (visit(event, offset) !== false) return true;
+    stop = next;
+    return false;
+  };
+  const end = scanLines(scan, (bytes, start, until, offset) => {
+    const length = until - start;
+    const event = readLine(bytes, start, until);
+    if (event === undefined) {
+      scan.onDamage?.(offset, length);
+      return true;
+    }
+    if (event.id <= last || event.id === held?.event.id) {
+      scan.onDisorder?.(offset, length);
+      return true;
+    }
+    const before = held;
+    held = undefined;
+    if (before && before.event.id > event.id) scan.onDisorder?.(before.offset, before.bytes);
+    else if (before && !deliver(before, offset)) return false;
+    const found = { event, offset, bytes: length };
+    if (!event.unsealed) return deliver(found, offset + length + 1);
+    held = found;
+    return true;
+  });
+  if (held && stop === undefined) deliver(held, end);
+  return stop ?? end;
+}
+
+const NEWLINE = 10;
+const BUFFER_BYTES = 65_536;
+let shared: Buffer | undefined;
+
+type LineVisitor = (bytes: Buffer, start: number, end: number, offset: number) => boolean;
+
+/**
+ * Calls `visit` for every whole line until it returns false: with a buffer, the bounds of the line in it without its line break,
+ * and its offset in the file. Returns the offset after the last visited line. `visit` must not call `scanLines`: the process has
+ * one buffer for all scans.
+ */
+function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: LineVisitor): number {
+  let buffer = shared ?? Buffer.allocUnsafe(BUFFER_BYTES);
+  shared = buffer;
+  let offset = from;
+  let size = Math.min(window, buffer.length);
+  while (offset < to) {
+    const got = io.read(fd, buffer, 0, Math.min(size, to - offset), offset);
+    let start = 0;
+    for (;;) {
+      const end = buffer.indexOf(NEWLINE, start);
+      if (end < 0 || end >= got) break;
+      const goOn = visit(buffer, start, end, offset + start);
+      start = end + 1;
+      if (!goOn) return offset + start;
+    }
+    offset += start;
+    if (start > 0) continue;
+    if (got < size) return offset;
+    // The line is longer than the buffer, so this scan gets a larger one.
+    size *= 2;
+    if (size > buffer.length) buffer = Buffer.allocUnsafe(size);
+  }
+  return offset;
+}
+
+export interface Recovered {
+  generation: Generation;
+  /** The last event is whole except for its line break. */
+  unended: boolean;
+  /** Damage that was found, for the robot's own log. */
+  notices: string[];
+}
+
+const PROBE_BYTES = 1_024;
+
+/** Reads a part of the file at each index entry, and its end; changes nothing. */
+export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour): Recovered {
+  const size = io.size(fd);
+  const notices: string[] = [];
+  const { index, earliest: probed, last, offset } = probe(io, fd, size);
+  const tail = readTail(io, fd, offset, size, last);
+  const earliest = probed ?? (tail.unended ? tail.id : undefined);
+  if (tail.damaged > 0) notices.push(`${tail.damaged} unreadable lines at the end of the log are skipped`);
+  if (tail.end < size) notices.push(`the log ends with ${size - tail.end} bytes of a torn line`);
+  const latest = behaviour.highest(tail.id, mark, notices.length > 0);
+  if (latest > tail.id) {
+    notices.push(`ids up to ${latest} may have been given out, the log ends with ${tail.id}; the rest stays unused`);
+  }
+  const before = earliest === undefined ? NO_GAPS : gapsWithin(mark?.gaps ?? NO_GAPS, earliest, tail.id);
+  const gaps = earliest !== undefined && latest > tail.id ? [...before, { after: tail.id, through: latest }] : before;
+  return { generation: { bytes: tail.end, earliest, latest, gaps, index }, unended: tail.unended, notices };
+}
+
+/** The first event of every stretch of 64 KiB. */
+function probe(io: DiskIo, fd: number, size: number) {
+  const found = { index: new SparseIndex(), earliest: undefined as number | undefined, last: 0, offset: 0 };
+  for (let from = 0; from < size; from += INDEX_SPACING) {
+    // The very first event is looked for as far as it takes: it says where the log begins.
+    const to = from === 0 ? size : Math.min(size, from + 2 * INDEX_SPACING);
+    scanEvents({ io, fd, from, to, after: found.last, window: PROBE_BYTES }, ({ id }, at) => {
+      found.earliest ??= id;
+      found.index.note(id, at);
+      found.last = id;
+      found.offset = at;
+      return false;
+    });
+  }
+  return found;
+}
+
+function readTail(io: DiskIo, fd: number, from: number, size: number, known: number) {
+  let id = known;
+  let damaged = 0;
+  const bad = () => {
+    damaged += 1;
+  };
+  // The event at `from` is the one that is known already.
+  const end = scanEvents(
+    { io, fd, from, to: size, after: known === 0 ? 0 : known - 1, onDamage: bad, onDisorder: bad },
+    (event) => {
+      id = event.id;
+    },
+  );
+  const rest = Buffer.alloc(size - end);
+  if (rest.length > 0) io.read(fd, rest, 0, rest.length, end);
+  const event = readLine(rest, 0, rest.length);
+  return event && event.id > id
+    ? { id: event.id, end: size, damaged, unended: true }
+    : { id, end, damaged, unended: false };
+}
+
+// Lines of a log that hold no event: noticed when a reader meets them, and counted on request.
+
+/** Lines that are named one by one in the robot's own log, and in the answer of `GET /log`. */
+const NAMED = 10;
+const PORTION_BYTES = 1_048_576;
+
+/** The damaged lines that readers have met in the current file. */
+export class Damage {
+  #generation: Generation | undefined;
+  readonly #met = new Set<number>();
+
+  /** What to say of a damaged line at `offset`; undefined when it was said before. */
+  notice(generation: Generation, offset: number, bytes: number): string | undefined {
+    if (generation !== this.#generation) this.#met.clear();
+    this.#generation = generation;
+    if (this.#met.has(offset) || this.#met.size >= NAMED) return undefined;
+    this.#met.add(offset);
+    const more = this.#met.size === NAMED ? '; further ones are not named' : '';
+    return `the line of ${bytes} bytes at offset ${offset} is damaged, and skipped${more}`;
+  }
+}
+
+/** A log as it is inspected. */
+interface Inspected {
+  readonly path: string;
+  readonly generation: Generation;
+  readonly earliest: number;
+  readonly latest: number;
+  readonly repairs: readonly string[];
+}
+
+/** Reads all of the log, and tells what is in it. Others get their turn meanwhile. */
+export async function inspect(log: Inspected, io: DiskIo): Promise<ControlLog> {
+  const { generation, path, earliest, latest, repairs } = log;
+  const found = { events: 0, lines: 0, bytes: 0, skipped: [] as { offset: number; bytes: number }[] };
+  const bad = (offset: number, bytes: number): void => {
+    found.lines += 1;
+    found.bytes += bytes;
+    if (found.skipped.length < NAMED) found.skipped.push({ offset, bytes });
+  };
+  const fd = ifPresent(path, () => io.open(path, 'r'));
+  try {
+    let after = 0;
+    for (let from = 0; fd !== undefined && from < generation.bytes; await turn()) {
+      const until = from + PORTION_BYTES;
+      const scan = { io, fd, from, to: generation.bytes, after, onDamage: bad, onDisorder: bad };
+      const next = scanEvents(scan, ({ id }, offset) => {
+        found.events += 1;
+        after = id;
+        return offset < until;
+      });
+      if (next === from) break;
+      from = next;
+    }
+  } finally {
+    if (fd !== undefined) io.close(fd);
+  }
+  return {
+    bytes: generation.bytes,
+    events: found.events,
+    earliest_id: earliest,
+    latest_id: latest,
+    skipped_lines: found.lines,
+    skipped_bytes: found.bytes,
+    skipped: found.skipped,
+    unused_ids: [...generation.gaps],
+    repairs: [...repairs],
+  };
+}

@@ -1,0 +1,93 @@
+/** Every situation, played to the reference client. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { muster, Running } from '../../harness/cli/testing/muster.ts';
+import { Changes } from '../../harness/common/waiting.ts';
+import { SITUATIONS } from '../../harness/contract/situations/situations.ts';
+import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
+import { follow } from '../client/follow.ts';
+import { referenceBehaviour } from '../client/reference.ts';
+import { ScenarioPlayer } from './scenario-player.ts';
+import { endpointsOf, transportInFolder } from './transport/index.ts';
+
+const NAMES = Object.keys(SITUATIONS);
+const THREE = ['1', '2', '3'];
+const TWO = ['1', '2'];
+const SEAM = ['1001', '1002', '1003', '1004'];
+const LOST = ['1001', '1002', 'gap', '1003', '1004'];
+
+/** What the client prints, in the situations that are soon over: ids, and gaps. */
+const EXPECTED: Record<string, readonly string[]> = {
+  ...{ crlf: THREE, cr: THREE, bom: TWO, comments: THREE, empty: TWO, 'multi-line': TWO, fields: THREE, retry: THREE },
+  ...{ 'byte-by-byte': THREE, ended: SEAM, cut: SEAM, duplicates: SEAM, heartbeats: SEAM, unavailable: SEAM },
+  ...{ 'torn-id': SEAM, 'torn-id-line': SEAM, 'torn-data': SEAM, 'torn-data-line': SEAM, 'retry-after': SEAM },
+  'big-ids': ['9007199254740993', '9007199254740995', '9007199254740997'],
+  silent: SEAM.slice(0, 2),
+  expired: LOST,
+};
+/** The client waits longer and longer between 20 attempts. */
+const TOO_LONG = ['dead', 'expired-again'];
+
+test('every situation is played here, but those that take minutes', () => {
+  expect([...Object.keys(EXPECTED), ...TOO_LONG].sort()).toEqual(NAMES.toSorted());
+});
+
+test.concurrent.each(Object.entries(EXPECTED))(
+  'the reference client makes of %s what is right',
+  async (name, expected) => {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-player-'));
+    const over = new AbortController();
+    const changes = new Changes();
+    const printed: string[] = [];
+    const told: string[] = [];
+    const situation = SITUATIONS[name];
+    if (situation === undefined) throw new Error(`no situation ${name}`);
+    const endpoints = endpointsOf(transportInFolder('loopback', folder));
+    await using player = await ScenarioPlayer.open(situation, endpoints, (_, what) => told.push(what));
+    const following = follow({
+      url: `${player.url}${DEVICE_API_PREFIX}`,
+      heartbeatSeconds: 30,
+      behaviour: referenceBehaviour,
+      signal: over.signal,
+      print: (line) => {
+        const { saw, id } = JSON.parse(line) as { saw: string; id?: string };
+        printed.push(id ?? saw);
+        changes.announce();
+      },
+    });
+    while (printed.length < expected.length) await changes.next(60_000);
+    expect(printed).toEqual(expected);
+    expect(told[0]).toBe('GET /v0.2/events');
+    over.abort();
+    await following;
+    rmSync(folder, { recursive: true, force: true });
+  },
+  120_000,
+);
+
+test('the command says what client and server do', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-player-'));
+  const socket = join(folder, 'a.sock');
+  await using playing = new Running(['simulate', 'device', '--socket', socket, '--scenario', 'retry-after']);
+  expect(await playing.ready()).toEqual({ ready: true, scenario: 'retry-after', socket });
+  rmSync(folder, { recursive: true, force: true });
+}, 120_000);
+
+test.each([
+  [['--scenario', 'list'], 0, 'torn-data '],
+  [['--scenario', 'torn', '--socket', 'x'], 64, 'did you mean torn-id'],
+  [['--scenario', 'cut'], 64, 'says where to serve'],
+  [['--scenario', 'cut', '--socket', 'x', '--dir', 'y'], 64, '--dir: does not go with --scenario'],
+  [['--scenario', 'cut', '--socket', 'x', '--ui'], 64, '--ui: does not go with --scenario'],
+])(
+  '%j ends with %i',
+  async (words, code, said) => {
+    const ended = await muster('simulate', 'device', ...words);
+    expect(ended.stdout + ended.stderr).toContain(said);
+    expect(ended.code).toBe(code);
+  },
+  120_000,
+);

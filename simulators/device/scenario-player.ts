@@ -1,0 +1,149 @@
+/** Plays a situation to a client: answers each request for the stream as the script says, and tells what happens. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import process from 'node:process';
+import { defined } from '../../harness/common/defined.ts';
+import { http } from '../../harness/common/node-http.ts';
+import type { Answer, ScriptedStream, Situation } from '../../harness/contract/situations/situations.ts';
+import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
+import { referenceBehaviour } from './behaviour.ts';
+import { asStartError } from './options.ts';
+import { endpointsOf, type TransportOptions } from './transport/index.ts';
+import type { DeviceListener, Endpoint } from './transport/transport.ts';
+
+/** Called with what client and server do, in words. */
+export type Tell = (who: 'client' | 'server', what: string) => void;
+
+const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
+const SHOWN = 200;
+
+export class ScenarioPlayer implements AsyncDisposable {
+  readonly #answers: readonly Answer[];
+  readonly #tell: Tell;
+  readonly #listeners: DeviceListener[] = [];
+  readonly #server = http.createServer((request, response) => void this.#take(request, response));
+  #requests = 0;
+
+  private constructor({ answers }: Situation, tell: Tell) {
+    this.#answers = answers;
+    this.#tell = tell;
+    this.#server.requestTimeout = 0;
+    this.#server.on('clientError', (_error, socket) => socket.destroy());
+  }
+
+  /** Rejects when an endpoint cannot be opened. */
+  static async open(situation: Situation, endpoints: readonly Endpoint[], tell: Tell): Promise<ScenarioPlayer> {
+    const player = new ScenarioPlayer(situation, tell);
+    try {
+      for (const endpoint of endpoints) player.#listeners.push(await player.#listen(endpoint));
+      return player;
+    } catch (error) {
+      await player[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** `http://127.0.0.1:<port>`, where clients need to know a port. */
+  get url(): string | undefined {
+    return this.#listeners.find(({ url }) => url !== undefined)?.url;
+  }
+
+  #listen(endpoint: Endpoint): Promise<DeviceListener> {
+    return endpoint.listen({
+      rules: referenceBehaviour.transport,
+      // Whatever token a client sends: many are tried without a discovery file.
+      onConnection: (socket) => this.#server.emit('connection', socket),
+      check: () => {},
+    });
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    const cursor = request.headers['last-event-id'];
+    this.#tell(
+      'client',
+      `${request.method} ${request.url}${cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`}`,
+    );
+    response.on('error', () => {});
+    if (pathname !== EVENTS_PATH || request.method !== 'GET')
+      return this.#refuse(response, 404, {}, { error: `this scenario serves GET ${EVENTS_PATH}` });
+    const answer = this.#answers[Math.min(this.#requests, this.#answers.length - 1)];
+    this.#requests += 1;
+    if (answer === undefined || answer === 'cut') return this.#cut(response);
+    if ('refusal' in answer) {
+      const { status, headers, body } = answer.refusal;
+      return this.#refuse(response, status, headers, body);
+    }
+    await this.#stream(response, answer);
+  }
+
+  async #stream(response: ServerResponse, { pieces, last }: ScriptedStream): Promise<void> {
+    let closed = false;
+    let over = false;
+    response.socket?.setNoDelay(true);
+    response.once('close', () => {
+      closed = true;
+      if (!over) this.#tell('client', 'closes the connection');
+    });
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    response.flushHeaders();
+    this.#tell('server', '200 text/event-stream');
+    const text = Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
+    // What is unusual is mostly at the end.
+    const shown = text.length <= SHOWN ? text : `…${text.slice(-SHOWN)}`;
+    this.#tell('server', `sends ${JSON.stringify(shown)} in ${pieces.length} piece${pieces.length === 1 ? '' : 's'}`);
+    for (const piece of pieces) {
+      if (closed) return;
+      await new Promise<void>((resolve) => {
+        response.once('close', resolve);
+        response.write(piece, () => {
+          response.off('close', resolve);
+          resolve();
+        });
+      });
+    }
+    if (closed || last === 'hold') return;
+    over = true;
+    if (last === 'cut') return this.#cut(response);
+    this.#tell('server', 'ends the stream');
+    response.end();
+  }
+
+  #cut(response: ServerResponse): void {
+    this.#tell('server', 'cuts the connection');
+    response.destroy();
+  }
+
+  #refuse(response: ServerResponse, status: number, headers: Readonly<Record<string, string>>, body: object): void {
+    const more = Object.entries(headers).map(([name, value]) => `, ${name}: ${value}`);
+    this.#tell('server', `${status}${more.join('')}`);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const listener of this.#listeners) listener.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+// Plays one situation until a signal ends it: the body of `muster simulate device --scenario`.
+
+/** Prints the ready line, then to standard error what client and server do. Rejects with StartError. */
+export async function runScenario(name: string, situation: Situation, where: TransportOptions): Promise<number> {
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  const started = performance.now();
+  const tell = (who: string, what: string): void => {
+    process.stderr.write(`${((performance.now() - started) / 1000).toFixed(3)} s  ${who}: ${what}\n`);
+  };
+  const endpoints = endpointsOf(where);
+  await using player = await asStartError(
+    endpoints[0]?.option ?? 'socket',
+    ScenarioPlayer.open(situation, endpoints, tell),
+  );
+  const addresses = Object.assign({}, ...endpoints.map(({ address }) => address));
+  const ready = { ready: true, scenario: name, ...addresses, ...defined({ url: player.url }) };
+  process.stdout.write(`${JSON.stringify(ready)}\n`);
+  await stopped;
+  return 0;
+}

@@ -1,0 +1,340 @@
+/**
+ * The records of a robot's deployments and releases, and the events that announce changes to them. A change is saved together
+ * with its events; the events are appended to the log after that. So a start after a crash in between can publish the missing ones.
+ */
+
+import { readFileSync } from 'node:fs';
+import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
+import type { ControlDeployment } from '../../../harness/contract/control.ts';
+import type { Deployment } from '../../../harness/contract/deployment.ts';
+import type {
+  DeploymentActivityStatus,
+  DeploymentErrorStatus,
+  DeploymentTargetStatus,
+} from '../../../harness/contract/enums.ts';
+import type { DeployedPayload, RemovedPayload } from '../../../harness/contract/events.ts';
+import { type Clock, timestamp } from '../../common/clock.ts';
+import type { DeploymentBehaviour, DeploymentChange } from '../behaviour.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { type DiskIo, ifPresent, replaceFile } from '../log/io.ts';
+import type { EventDraft } from '../log/line.ts';
+import { LogReader } from '../stream/reader.ts';
+
+// Deployments, their events (specification sections 2.1 and 2.4) and releases, as a device shows them.
+
+/** The deployment of a record. */
+export function deploymentOf(record: DeploymentRecord, { mergeStatus }: DeploymentBehaviour): Deployment {
+  return {
+    object: 'deployment',
+    id: record.id,
+    description: record.description,
+    status: mergeStatus(record.activity_status, record.error_status),
+    activity_status: record.activity_status,
+    error_status: record.error_status,
+    target_status: record.target_status,
+    device_id: record.device_id,
+    release_id: record.release_id,
+    created_at: record.created_at,
+  };
+}
+
+function common({ id, release_id, status, activity_status, error_status, target_status }: Deployment) {
+  return { deployment_id: id, release_id, status, activity_status, error_status, target_status };
+}
+
+/** The event of a deployment that was deployed at that time. */
+export const deployedEvent = (deployment: Deployment, deployed_at: string): EventDraft => ({
+  type: 'deployment.deployed',
+  data: { ...common(deployment), deployed_at } satisfies DeployedPayload,
+});
+
+/** The event of a deployment that was removed at that time. */
+export const removedEvent = (deployment: Deployment, archived_at: string): EventDraft => ({
+  type: 'deployment.removed',
+  data: { ...common(deployment), archived_at } satisfies RemovedPayload,
+});
+
+/** A release with the fields that a device shows; a platform sends more. */
+export function releaseOf({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): AgentRelease {
+  const release = { object, id, version, git_commit_id, created_at };
+  return git_commit == null ? release : { ...release, git_commit: gitCommitOf(git_commit) };
+}
+
+function gitCommitOf({ object, id, sha, message, commit_url, created_at }: AgentGitCommit): AgentGitCommit {
+  return { object, id, sha, message, commit_url, created_at };
+}
+
+/**
+ * `count` events, which suites and load ask for by number, for a log whose newest id is `latest`. Each pair deploys and removes
+ * one deployment; the current one stays.
+ */
+export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
+  const now = timestamp(clock);
+  return Array.from({ length: count }, (_, at) => {
+    const pair = latest + at - (at % 2);
+    const removed = at % 2 === 1;
+    const activity = removed ? 'archived' : 'deployed';
+    const deployment = {
+      object: 'deployment',
+      id: `dpl_filler${pair}`,
+      description: '',
+      status: activity,
+      activity_status: activity,
+      error_status: 'none',
+      target_status: activity,
+      device_id: '',
+      release_id: `rls_filler${pair}`,
+      created_at: now,
+    } as const;
+    return removed ? removedEvent(deployment, now) : deployedEvent(deployment, now);
+  });
+}
+
+// What a robot remembers: records of its deployments, in one small JSON file that is replaced as a whole.
+
+export interface DeploymentRecord {
+  id: string;
+  description: string;
+  activity_status: DeploymentActivityStatus;
+  error_status: DeploymentErrorStatus;
+  target_status: DeploymentTargetStatus;
+  device_id: string;
+  release_id: string;
+  created_at: string;
+  deployed_at?: string;
+  archived_at?: string;
+}
+
+export interface StoredState {
+  /** Id of the deployment that is shown as current. */
+  current: string | undefined;
+  /** The set of config files that belongs to this state. */
+  set: string | undefined;
+  /** Oldest first. */
+  records: DeploymentRecord[];
+  /** Newest last. */
+  releases: AgentRelease[];
+  /** Events of this state that were not in the log yet when it was saved; `after` is the newest id of that time. */
+  unpublished: { after: number; events: EventDraft[] } | undefined;
+}
+
+export const STATE_FILE = 'state.json';
+
+/** Archived deployments, and releases, that are remembered. */
+const REMEMBERED = 64;
+
+/** The state of a new robot. */
+export const emptyState = (): StoredState => ({
+  current: undefined,
+  set: undefined,
+  records: [],
+  releases: [],
+  unpublished: undefined,
+});
+
+/** The state in `directory`; undefined when there is none. Throws when the file cannot be read. */
+export function readState(directory: string): StoredState | undefined {
+  const path = `${directory}/${STATE_FILE}`;
+  const text = ifPresent(path, () => readFileSync(path, 'utf8'));
+  if (text === undefined) return undefined;
+  try {
+    return { ...emptyState(), ...(JSON.parse(text) as Partial<StoredState>) };
+  } catch (error) {
+    throw new Error(`${path} is not the state of a robot; remove it to start without deployments`, { cause: error });
+  }
+}
+
+/** Replaces the file in one step. Drops from `state` the oldest archived deployments and releases. */
+export async function writeState(io: DiskIo, directory: string, state: StoredState, durable: boolean): Promise<void> {
+  const done = state.records.filter(({ activity_status }) => activity_status === 'archived');
+  const forgotten = new Set(
+    done.slice(0, Math.max(0, done.length - REMEMBERED)).filter(({ id }) => id !== state.current),
+  );
+  if (forgotten.size > 0) state.records = state.records.filter((record) => !forgotten.has(record));
+  state.releases.splice(0, Math.max(0, state.releases.length - REMEMBERED));
+  await replaceFile(io, directory, STATE_FILE, `${JSON.stringify(state)}\n`, durable);
+}
+
+/** The target status of each activity, when none is asked for. */
+const TARGET_OF: Record<DeploymentRecord['activity_status'], DeploymentTargetStatus> = {
+  drifted: 'staged',
+  staged: 'staged',
+  queued: 'deployed',
+  deployed: 'deployed',
+  removing: 'archived',
+  archived: 'archived',
+};
+
+/** The record of a deployment that the platform sent. */
+export function recordFrom(wanted: AgentDeployment): DeploymentRecord {
+  const { id, description, activity_status, error_status, target_status, device_id, release_id, created_at } = wanted;
+  return { id, description, activity_status, error_status, target_status, device_id, release_id, created_at };
+}
+
+/** The record of a deployment that the control API asks for. */
+export function recordOf(
+  wanted: ControlDeployment,
+  ids: { id: string; release: string; device: string },
+  now: string,
+): DeploymentRecord {
+  const activity = wanted.activity_status ?? 'deployed';
+  return {
+    id: ids.id,
+    description: wanted.description ?? 'Driven by the control API',
+    activity_status: activity,
+    error_status: wanted.error_status ?? 'none',
+    target_status: wanted.target_status ?? TARGET_OF[activity],
+    device_id: ids.device,
+    release_id: wanted.release_id ?? ids.release,
+    created_at: now,
+    ...(activity === 'archived' ? { archived_at: now } : {}),
+  };
+}
+
+/** Whether its config files are on the device. */
+export const isActive = ({ deployed_at, archived_at }: DeploymentRecord): boolean => {
+  return deployed_at !== undefined && archived_at === undefined;
+};
+
+/** Ends a deployment: archived at that time. */
+export function markArchived(record: DeploymentRecord, now: string): void {
+  record.activity_status = 'archived';
+  record.target_status = 'archived';
+  record.archived_at = now;
+}
+
+export interface BookOptions {
+  directory: string;
+  durable: boolean;
+  io: DiskIo;
+  log: EventLog;
+  behaviour: DeploymentBehaviour;
+}
+
+/** The book of one incarnation. Its callers see to it that changes happen one at a time. */
+export class DeploymentBook {
+  readonly #options: BookOptions;
+  #state: StoredState;
+  /** The last attempt to save failed. */
+  #unsaved = false;
+
+  /** `state` is what the last incarnation left; undefined on a new robot. */
+  constructor(options: BookOptions, state: StoredState | undefined) {
+    this.#options = options;
+    this.#state = state ?? emptyState();
+  }
+
+  get records(): readonly DeploymentRecord[] {
+    return this.#state.records;
+  }
+
+  /** Records whose config files are on the device. */
+  get active(): DeploymentRecord[] {
+    return this.#state.records.filter(isActive);
+  }
+
+  /** The set of config files that belongs to this state. */
+  get set(): string | undefined {
+    return this.#state.set;
+  }
+
+  set set(name: string | undefined) {
+    this.#state.set = name;
+  }
+
+  find(id: string): DeploymentRecord | undefined {
+    return this.#state.records.find((record) => record.id === id);
+  }
+
+  /** The deployment as clients see it. */
+  view(record: DeploymentRecord): Deployment {
+    return deploymentOf(record, this.#options.behaviour);
+  }
+
+  /** The record shown as current. */
+  current(): DeploymentRecord | undefined {
+    const { current } = this.#state;
+    return current === undefined ? undefined : this.find(current);
+  }
+
+  add(record: DeploymentRecord): void {
+    this.#state.records.push(record);
+  }
+
+  /** Puts the record last, and shows it as current. */
+  show(record: DeploymentRecord): void {
+    this.#state.records = [...this.#state.records.filter(({ id }) => id !== record.id), record];
+    this.#state.current = record.id;
+  }
+
+  /** Shows the record as current no more. */
+  hide(record: DeploymentRecord): void {
+    if (this.#state.current === record.id) this.#state.current = undefined;
+  }
+
+  remember(release: AgentRelease): void {
+    this.#state.releases = [...this.#state.releases.filter(({ id }) => id !== release.id), releaseOf(release)];
+  }
+
+  release(id: string): AgentRelease | undefined {
+    const found = this.#state.releases.find((release) => release.id === id);
+    if (found === undefined) return undefined;
+    const { git_commit: _separate, ...release } = found;
+    return release;
+  }
+
+  gitCommit(id: string): AgentGitCommit | undefined {
+    return this.#state.releases.find(({ git_commit }) => git_commit?.id === id)?.git_commit ?? undefined;
+  }
+
+  /** Adds the events of a change; the next `save` stores them, `publish` appends them to the log. */
+  announce(due: readonly EventDraft[], change: DeploymentChange): void {
+    const events = this.#options.behaviour.announce(due, change);
+    if (events.length === 0) return;
+    const before = this.#state.unpublished ?? { after: this.#options.log.latest, events: [] };
+    this.#state.unpublished = { after: before.after, events: [...before.events, ...events] };
+  }
+
+  async save(): Promise<void> {
+    const { io, directory, durable } = this.#options;
+    this.#unsaved = true;
+    await writeState(io, directory, this.#state, durable);
+    this.#unsaved = false;
+  }
+
+  /** Appends the announced events to the log. Rejects with EventLogError when they could not be stored; they stay announced. */
+  async publish(): Promise<void> {
+    const pending = this.#state.unpublished;
+    if (!pending) return;
+    if (this.#unsaved) await this.save();
+    await this.#options.log.append(pending.events);
+    this.#state.unpublished = undefined;
+  }
+
+  /** After a crash: publishes the announced events that did not reach the log. */
+  async publishMissing(): Promise<void> {
+    const { unpublished } = this.#state;
+    if (!unpublished) return;
+    const missing = this.#missing(unpublished.after, unpublished.events);
+    this.#state.unpublished = missing.length > 0 ? { ...unpublished, events: missing } : undefined;
+    await this.publish();
+  }
+
+  /** Those of `events` that are not in the log after id `after`. */
+  #missing(after: number, events: readonly EventDraft[]): EventDraft[] {
+    const { log, io } = this.#options;
+    const found = new Set<string>();
+    const reader = new LogReader(log, io, Math.max(after, log.earliest - 1));
+    try {
+      for (let portion = reader.read(); portion !== 'overtaken' && portion.length > 0; portion = reader.read()) {
+        for (const { type, json } of portion) found.add(nameOf(type, (JSON.parse(json) as { data: object }).data));
+      }
+    } finally {
+      reader.close();
+    }
+    return events.filter(({ type, data }) => !found.has(nameOf(type, data)));
+  }
+}
+
+const nameOf = (type: string, data: object): string =>
+  `${type} ${'deployment_id' in data ? String(data.deployment_id) : JSON.stringify(data)}`;

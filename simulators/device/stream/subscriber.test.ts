@@ -1,0 +1,17 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { heartbeat } from './subscriber.ts';
+
+it('keeps its interval on a machine that is always late', async () => {
+  const intervalMs = 64;
+  let beats = 0;
+  const stop = heartbeat({ beat: () => (beats += 1) }, intervalMs);
+  const start = performance.now();
+  while (performance.now() - start < 10 * intervalMs) {
+    const busyUntil = performance.now() + 40;
+    while (performance.now() < busyUntil);
+    await nextTurn();
+  }
+  stop();
+  expect(beats).toBeGreaterThanOrEqual(8);
+});

@@ -1,0 +1,220 @@
+import { describe, expect, it, test } from 'vitest';
+import { ApiError, NetworkError } from '../../common/platform-http.ts';
+import { random } from '../../common/random.ts';
+import { eventually } from '../../common/testing/eventually.ts';
+import { Scheduler } from './lifecycle.ts';
+import { ManualTime } from './testing/manual-time.ts';
+import { failureDelay, networkDelay, pause, reconnectDelay, transientDelay } from './time.ts';
+
+const HOUR = 3_600_000;
+const START = Date.UTC(2026, 0, 1);
+
+/** A scheduler over syncs that end when and as the test says. */
+function setUp() {
+  const time = new ManualTime(START);
+  const abort = new AbortController();
+  const events: string[] = [];
+  const runs: { resolve(): void; reject(error: Error): void }[] = [];
+  const syncer = {
+    nextAttemptAt: undefined as number | undefined,
+    run: () => new Promise<void>((resolve, reject) => void runs.push({ resolve, reject })),
+  };
+  const scheduler = new Scheduler(syncer, {
+    time,
+    signal: abort.signal,
+    events: {
+      onSyncStarted: () => events.push('started'),
+      onReached: () => events.push('reached'),
+      onSynced: () => events.push('synced'),
+      onSyncFailed: (error) => events.push(`failed: ${error.message}`),
+    },
+  });
+  /** Ends the n-th run; resolves when the scheduler rests or runs again. */
+  const end = async (error?: Error) => {
+    const run = runs.at(-1);
+    const count = runs.length;
+    if (error) run?.reject(error);
+    else run?.resolve();
+    await eventually(() => expect(runs.length > count || time.waiting.length > 0 || abort.signal.aborted).toBe(true));
+  };
+  return { time, abort, events, runs, syncer, scheduler, end };
+}
+
+describe('the sync scheduler', () => {
+  it.each([-365 * 24 * HOUR, -HOUR, HOUR, 365 * 24 * HOUR])(
+    'keeps its delays when the clock is turned by %i ms',
+    async (by) => {
+      const { scheduler, runs, end, time, syncer } = setUp();
+      scheduler.syncRequested();
+      await end(new ApiError(500, 'x', 'x'));
+      time.turn(by);
+      expect(await scheduler.sync()).toMatchObject({
+        code: 'in_cooldown',
+        message: expect.stringContaining(new Date(START + by + 15_000).toISOString()),
+      });
+      time.advance(14_999);
+      expect(runs).toHaveLength(1);
+      time.advance(1);
+      expect(runs).toHaveLength(2);
+      syncer.nextAttemptAt = START + 45_000;
+      time.turn(by);
+      await end();
+      expect(time.waiting).toEqual([30_000]);
+    },
+  );
+
+  it('answers all callers with one sync', async () => {
+    const { scheduler, runs, end, events } = setUp();
+    const results = [scheduler.sync(), scheduler.sync()];
+    await end();
+    expect(await Promise.all(results)).toEqual([
+      expect.objectContaining({ code: 'success' }),
+      expect.objectContaining({ code: 'success' }),
+    ]);
+    expect(runs).toHaveLength(1);
+    expect(events).toEqual(['started', 'reached', 'synced']);
+    expect(scheduler.syncedAt).toBe(START);
+  });
+
+  it('syncs once more after requests during a sync, however many', async () => {
+    const { scheduler, runs, end, events } = setUp();
+    scheduler.syncRequested();
+    scheduler.syncRequested();
+    scheduler.syncRequested();
+    await end();
+    expect(runs).toHaveLength(2);
+    await end();
+    expect(runs).toHaveLength(2);
+    expect(events).toEqual(['started', 'started', 'reached', 'synced']);
+  });
+
+  it('syncs every twelve hours without any request', async () => {
+    const { scheduler, runs, end, time } = setUp();
+    scheduler.syncRequested();
+    await end();
+    time.advance(12 * HOUR - 1);
+    expect(runs).toHaveLength(1);
+    time.advance(1);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('tries again when a deployment is due, and is not synced before', async () => {
+    const { scheduler, runs, end, time, syncer, events } = setUp();
+    scheduler.syncRequested();
+    syncer.nextAttemptAt = START + 15_000;
+    await end();
+    expect(events).toEqual(['started', 'reached']);
+    expect(time.waiting).toEqual([15_000]);
+    time.advance(15_000);
+    expect(runs).toHaveLength(2);
+    syncer.nextAttemptAt = undefined;
+    await end();
+    expect(time.waiting).toEqual([12 * HOUR]);
+    expect(events.at(-1)).toBe('synced');
+  });
+
+  it('retries to reach the platform, also on request, and counts no failure', async () => {
+    const { scheduler, end, time } = setUp();
+    const delays: number[] = [];
+    for (let attempt = 0; attempt < 7; attempt++) {
+      const result = scheduler.sync();
+      await end(new NetworkError('unplugged'));
+      expect(await result).toEqual({ code: 'network_connection_error', message: 'unplugged' });
+      delays.push(...time.waiting);
+    }
+    expect(delays).toEqual([15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000]);
+    const result = scheduler.sync();
+    await end(new ApiError(500, 'x', 'broken'));
+    expect((await result).code).toBe('in_cooldown');
+    expect(time.waiting).toEqual([15_000]);
+  });
+
+  it('backs off after other failures, and ignores requests meanwhile', async () => {
+    const { scheduler, runs, end, time, events } = setUp();
+    scheduler.syncRequested();
+    await end(new ApiError(500, 'x', 'broken'));
+    expect(events.at(-1)).toMatch(/^failed: HTTP 500/);
+    time.advance(14_999);
+    expect(await scheduler.sync()).toMatchObject({ code: 'in_cooldown', message: /2026-01-01T00:00:15/ });
+    scheduler.syncRequested();
+    expect(runs).toHaveLength(1);
+    time.advance(1);
+    expect(runs).toHaveLength(2);
+    await end(new ApiError(500, 'x', 'broken'));
+    expect(time.waiting).toEqual([30_000]);
+    time.advance(30_000);
+    await end();
+    expect(time.waiting).toEqual([12 * HOUR]);
+    scheduler.syncRequested();
+    await end(new ApiError(500, 'x', 'broken'));
+    expect(time.waiting).toEqual([15_000]);
+  });
+
+  it('ends with its signal and leaves no timer', async () => {
+    const { scheduler, abort, time, runs, events } = setUp();
+    const result = scheduler.sync();
+    abort.abort(new Error('stopped'));
+    const stopping = scheduler.stop();
+    runs[0]?.reject(new Error('stopped'));
+    await stopping;
+    expect((await result).code).toBe('network_connection_error');
+    expect(time.waiting).toEqual([]);
+    expect(events).toEqual(['started']);
+  });
+
+  it('stops between two syncs', async () => {
+    const { scheduler, abort, time, end } = setUp();
+    scheduler.syncRequested();
+    await end();
+    abort.abort();
+    await scheduler.stop();
+    expect(time.waiting).toEqual([]);
+  });
+});
+
+const attempts = (count: number) => Array.from({ length: count }, (_, attempt) => attempt);
+
+test('a pause ends with its time, or with its signal and then leaves no timer', async () => {
+  const time = new ManualTime();
+  const over = pause(time, 100, undefined);
+  time.advance(100);
+  await over;
+  const abort = new AbortController();
+  const aborted = pause(time, 100, abort.signal);
+  expect(time.waiting).toEqual([100]);
+  abort.abort(new Error('enough'));
+  await expect(aborted).rejects.toThrow('enough');
+  expect(time.waiting).toEqual([]);
+  await expect(pause(time, 100, abort.signal)).rejects.toThrow('enough');
+});
+
+describe('backoff', () => {
+  it('of a failure starts at 15 s, doubles, and ends at 24 h', () => {
+    expect(attempts(4).map(failureDelay)).toEqual([15_000, 30_000, 60_000, 120_000]);
+    expect(failureDelay(13)).toBe(86_400_000);
+    expect(failureDelay(10_000)).toBe(86_400_000);
+  });
+
+  it('of an unreachable platform starts at 15 s, doubles, and ends at 5 min', () => {
+    expect(attempts(7).map(networkDelay)).toEqual([15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000]);
+  });
+
+  it('of a reconnection starts at about 1 s, doubles, never passes 5 min, and differs from robot to robot', () => {
+    const randomness = random(1);
+    for (const attempt of attempts(20)) {
+      const nominal = Math.min(300_000, 1_000 * 2 ** attempt);
+      const delays = attempts(50).map(() => reconnectDelay(attempt, randomness));
+      expect(Math.min(...delays)).toBeGreaterThanOrEqual(nominal * 0.75);
+      expect(Math.max(...delays)).toBeLessThanOrEqual(Math.min(300_000, nominal * 1.25));
+      expect(new Set(delays).size).toBeGreaterThan(10);
+    }
+  });
+
+  it('between the retries of a request is half a second to a second', () => {
+    const randomness = random(1);
+    for (const delay of attempts(100).map(() => transientDelay(randomness))) {
+      expect(delay).toBeGreaterThanOrEqual(500);
+      expect(delay).toBeLessThanOrEqual(1_000);
+    }
+  });
+});

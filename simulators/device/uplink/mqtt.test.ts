@@ -1,0 +1,307 @@
+import fc from 'fast-check';
+import { generate, type Packet } from 'mqtt-packet';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../common/testing/eventually.ts';
+import { KEEP_ALIVE_SECONDS, KeepAlive, MqttConnection, MqttRefused, NotMqtt, readPackets } from './mqtt.ts';
+import { ManualTime } from './testing/manual-time.ts';
+import { type ScriptedBroker, scriptedBroker, welcoming } from './testing/scripted-broker.ts';
+
+function client(broker: ScriptedBroker) {
+  const time = new ManualTime();
+  const abort = new AbortController();
+  const messages: [string, string, boolean][] = [];
+  const closed: MqttConnection[] = [];
+  const open = (subscribeAfterMs = 0) =>
+    MqttConnection.open({
+      subscribeAfterMs,
+      endpoint: { host: '127.0.0.1', port: broker.port, tls: false, ca: undefined },
+      clientId: 'dvc_1',
+      username: 'session',
+      password: 'token',
+      topics: ['a', 'b'],
+      listener: {
+        onMessage: (_, topic, payload, retained) => messages.push([topic, payload.toString(), retained]),
+        onClose: (connection) => closed.push(connection),
+      },
+      keepAlive: new KeepAlive(time),
+      signal: abort.signal,
+    });
+  return { time, abort, messages, closed, open };
+}
+
+const message = (topic: string, payload: string, retain = false): Packet => {
+  return { cmd: 'publish', topic, payload, retain, qos: 1, messageId: 9, dup: false };
+};
+
+describe('an MQTT connection', () => {
+  it('authenticates, subscribes, and passes on and acknowledges messages', async () => {
+    await using broker = await scriptedBroker(welcoming);
+    const { open, messages } = client(broker);
+    const connection = await open();
+    expect(broker.received[0]).toMatchObject({
+      cmd: 'connect',
+      protocolId: 'MQTT',
+      protocolVersion: 4,
+      clean: true,
+      keepalive: 20,
+      clientId: 'dvc_1',
+      username: 'session',
+      password: Buffer.from('token'),
+    });
+    expect(broker.received[1]).toMatchObject({
+      cmd: 'subscribe',
+      subscriptions: [
+        { topic: 'a', qos: 1 },
+        { topic: 'b', qos: 1 },
+      ],
+    });
+    const [socket] = broker.sockets;
+    const bytes = Buffer.concat([generate(message('a', 'one')), generate(message('b', 'two', true))]);
+    socket?.write(bytes.subarray(0, 7), () => socket.write(bytes.subarray(7)));
+    await eventually(() => expect(messages).toHaveLength(2));
+    expect(messages).toEqual([
+      ['a', 'one', false],
+      ['b', 'two', true],
+    ]);
+    connection.publish('c', { yes: true }, { retain: true });
+    await eventually(() => expect(broker.received).toHaveLength(5));
+    expect(broker.received.slice(2).map(({ cmd }) => cmd)).toEqual(['puback', 'puback', 'publish']);
+    expect(broker.received[4]).toMatchObject({
+      topic: 'c',
+      qos: 1,
+      retain: true,
+      payload: Buffer.from('{"yes":true}'),
+    });
+    await connection.end();
+    await eventually(() => expect(broker.received.at(-1)?.cmd).toBe('disconnect'));
+  });
+
+  it.each([
+    [1, false],
+    [3, false],
+    [4, true],
+    [5, true],
+  ])('rejects with the return code of a refusal: %i', async (returnCode, credentials) => {
+    await using broker = await scriptedBroker(() => ({ cmd: 'connack', returnCode, sessionPresent: false }));
+    const { open, closed, time } = client(broker);
+    const failure = await open().catch((error: MqttRefused) => error);
+    expect(failure).toBeInstanceOf(MqttRefused);
+    expect(failure).toMatchObject({ returnCode, credentials });
+    await eventually(() => expect(broker.sockets.size).toBe(0));
+    expect(closed).toEqual([]);
+    expect(time.waiting).toEqual([]);
+  });
+
+  it('fails when the broker refuses a subscription', async () => {
+    await using broker = await scriptedBroker((packet) => {
+      return packet.cmd === 'subscribe'
+        ? { cmd: 'suback', messageId: packet.messageId ?? 0, granted: [1, 128] }
+        : welcoming(packet);
+    });
+    await expect(client(broker).open()).rejects.toThrow(/refused a subscription/);
+    await eventually(() => expect(broker.sockets.size).toBe(0));
+  });
+
+  it.each<[string, (packet: Packet) => Buffer | undefined]>([
+    ['talks nonsense', () => Buffer.from([0xd1, 0x00])],
+    ['announces a huge packet', () => Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])],
+  ])('ends when the broker %s', async (_, answer) => {
+    await using broker = await scriptedBroker(answer);
+    await expect(client(broker).open()).rejects.toThrow(NotMqtt);
+    await eventually(() => expect(broker.sockets.size).toBe(0));
+  });
+
+  it('fails when the broker hangs up at any step', async () => {
+    for (const step of ['connect', 'subscribe']) {
+      await using broker = await scriptedBroker((packet, socket) => {
+        if (packet.cmd !== step) return welcoming(packet);
+        socket.destroy();
+        return undefined;
+      });
+      await expect(client(broker).open()).rejects.toThrow();
+    }
+  });
+
+  it('fails when the broker hangs up before there is anything to wait for', async () => {
+    await using broker = await scriptedBroker((packet, socket) => {
+      const welcome = welcoming(packet);
+      if (welcome !== undefined) socket.end(generate(welcome));
+      return undefined;
+    });
+    // Long after the connection is gone.
+    await expect(client(broker).open(200)).rejects.toThrow('closed the connection');
+    expect(broker.received).toHaveLength(1);
+  });
+
+  it('ends with its signal while the broker does not answer', async () => {
+    await using broker = await scriptedBroker(() => undefined);
+    const { open, abort } = client(broker);
+    const opening = open();
+    await eventually(() => expect(broker.received).toHaveLength(1));
+    abort.abort(new Error('enough'));
+    await expect(opening).rejects.toThrow('enough');
+    await eventually(() => expect(broker.sockets.size).toBe(0));
+  });
+
+  it('pings the broker within the keep-alive time, and ends when it gets no answer', async () => {
+    let answers = 0;
+    await using broker = await scriptedBroker((packet) => {
+      if (packet.cmd !== 'pingreq') return welcoming(packet);
+      answers++;
+      return answers > 2 ? undefined : { cmd: 'pingresp' };
+    });
+    const { open, time, closed } = client(broker);
+    const connection = await open();
+    for (let beat = 1; beat <= 3; beat++) {
+      time.advance(20_000);
+      await eventually(() => expect(answers).toBe(beat));
+      // The answer has arrived when one more packet of the same stream has.
+      if (beat < 3) await roundTrip(broker, connection);
+    }
+    expect(closed).toEqual([]);
+    time.advance(20_000);
+    await eventually(() => expect(closed).toEqual([connection]));
+    expect(time.waiting).toEqual([]);
+  });
+
+  it('calls its listener once when it ends', async () => {
+    await using broker = await scriptedBroker(welcoming);
+    const { open, closed } = client(broker);
+    const connection = await open();
+    for (const socket of broker.sockets) socket.destroy();
+    await eventually(() => expect(closed).toEqual([connection]));
+    connection.close();
+    await connection.end();
+    connection.publish('a', {}, { retain: false });
+    expect(closed).toEqual([connection]);
+  });
+});
+
+async function roundTrip(broker: ScriptedBroker, connection: MqttConnection): Promise<void> {
+  const before = broker.received.length;
+  for (const socket of broker.sockets) socket.write(generate(message('a', 'x')));
+  await eventually(() => expect(broker.received.length).toBeGreaterThan(before));
+  expect(connection).toBeDefined();
+}
+
+function member() {
+  const beats = { count: 0, beat: () => void beats.count++ };
+  return beats;
+}
+
+describe('the keep-alive wheel', () => {
+  it('calls each member once within the keep-alive time, with one timer for all', () => {
+    const time = new ManualTime();
+    const wheel = new KeepAlive(time);
+    const members = Array.from({ length: 500 }, () => {
+      time.advance(37);
+      const each = member();
+      wheel.add(each);
+      return each;
+    });
+    expect(time.waiting).toHaveLength(1);
+    const before = members.map(({ count }) => count);
+    const most = { atOnce: 0 };
+    for (let second = 0; second < KEEP_ALIVE_SECONDS; second++) {
+      const sum = members.reduce((total, { count }) => total + count, 0);
+      time.advance(1_000);
+      most.atOnce = Math.max(most.atOnce, members.reduce((total, { count }) => total + count, 0) - sum);
+    }
+    const gained = members.map(({ count }, index) => count - (before[index] ?? 0));
+    expect(Math.min(...gained)).toBeGreaterThanOrEqual(1);
+    expect(Math.max(...gained)).toBeLessThanOrEqual(2);
+    expect(most.atOnce).toBeLessThan(members.length / 5);
+  });
+
+  it('stops with its last member, and starts again with the next', () => {
+    const time = new ManualTime();
+    const wheel = new KeepAlive(time);
+    const one = member();
+    const slot = wheel.add(one);
+    wheel.delete(one, slot);
+    wheel.delete(one, slot);
+    expect(time.waiting).toEqual([]);
+    wheel.add(one);
+    time.advance(KEEP_ALIVE_SECONDS * 1_000);
+    expect(one.count).toBe(1);
+  });
+
+  it('lets a member leave while it is called', () => {
+    const time = new ManualTime();
+    const wheel = new KeepAlive(time);
+    const leaver = { beat: () => wheel.delete(leaver, slot) };
+    const slot = wheel.add(leaver);
+    time.advance(KEEP_ALIVE_SECONDS * 1_000);
+    expect(time.waiting).toEqual([]);
+  });
+});
+
+const publish = fc
+  .record({ topic: fc.stringMatching(/^[a-z/]{1,20}$/), text: fc.string({ maxLength: 300 }), retain: fc.boolean() })
+  .map(({ topic, text, retain }): Packet => {
+    return { cmd: 'publish', topic, payload: text, qos: 1, messageId: 7, dup: false, retain };
+  });
+const packet = fc.oneof(
+  publish,
+  fc.constant<Packet>({ cmd: 'connack', returnCode: 0, sessionPresent: false }),
+  fc.constant<Packet>({ cmd: 'suback', messageId: 1, granted: [1, 1] }),
+  fc.constant<Packet>({ cmd: 'pingresp' }),
+);
+
+/** What a test can compare: the command, and what a publish carries, read before the next packet is parsed. */
+const essence = (packet: Packet) =>
+  packet.cmd === 'publish' ? [packet.topic, packet.payload.toString(), packet.retain] : [packet.cmd];
+
+describe('reading packets', () => {
+  it('gives the packets that were sent, however their bytes arrive', () => {
+    fc.assert(
+      fc.property(fc.array(packet, { maxLength: 8 }), fc.array(fc.nat(), { maxLength: 12 }), (packets, cuts) => {
+        const stream = Buffer.concat(packets.map((each) => generate(each)));
+        const bounds = [0, ...cuts.map((cut) => cut % (stream.length + 1)).sort((a, b) => a - b), stream.length];
+        const read: unknown[] = [];
+        let rest: Buffer | undefined;
+        for (const [index, start] of bounds.slice(0, -1).entries()) {
+          // As from a socket: the buffer is used again for the next read.
+          const chunk = Buffer.from(stream.subarray(start, bounds[index + 1]));
+          rest = readPackets(rest, chunk, (each) => read.push(essence(each)));
+          chunk.fill(0xff);
+        }
+        expect(read).toEqual(packets.map(essence));
+        expect(rest).toBeUndefined();
+      }),
+    );
+  });
+
+  it('fails or waits for more, whatever arrives', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        try {
+          const rest = readPackets(undefined, Buffer.from(bytes), () => {});
+          expect(rest?.length ?? 0).toBeLessThanOrEqual(bytes.length);
+        } catch (error) {
+          expect(error).toBeInstanceOf(Error);
+        }
+      }),
+    );
+  });
+
+  it('refuses a packet that is too large before it has arrived', () => {
+    expect(() => readPackets(undefined, Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]), () => {})).toThrow(/at most/);
+    expect(() => readPackets(undefined, Buffer.from([0x30, 0xff, 0xff, 0xff, 0xff]), () => {})).toThrow(/length/);
+  });
+
+  it('is not disturbed by what another connection received', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (bytes) => {
+        try {
+          // The kind and length of a packet, and anything in it.
+          readPackets(undefined, Buffer.from([(bytes[0] ?? 0) & 0xf2, bytes.length, ...bytes]), () => {});
+        } catch {}
+        const read: string[] = [];
+        readPackets(undefined, generate({ cmd: 'pingresp' }), ({ cmd }) => read.push(cmd));
+        expect(read).toEqual(['pingresp']);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

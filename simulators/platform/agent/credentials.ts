@@ -1,0 +1,192 @@
+/** Verifies the JWT that a device signs with its own key to get a session token: RS512, found by `kid`, used once. */
+
+import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes } from 'node:crypto';
+import { type Clock, steadyClock } from '../../common/clock.ts';
+import { type JsonObject, parseJwt, signHs256, verifiedHs256, verifiedRs512 } from '../../common/jwt.ts';
+import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
+
+// Remembers the `jti` of accepted device JWTs for as long as they could be sent again, in bounded memory.
+
+export type Admission = 'new' | 'replayed' | 'full';
+
+export interface ReplayGuard {
+  /** Records `id`. False when it was recorded within the lifetime, or when the guard is full: it refuses rather than forgets. */
+  admit(id: string): Admission;
+}
+
+/**
+ * Two generations: what was admitted in the last `lifetimeMs` is in one of them, and turning a generation over is one
+ * assignment, so that no entry needs a timer or a sweep.
+ */
+export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }): ReplayGuard {
+  const { clock, lifetimeMs, capacity = 100_000 } = options;
+  let current = new Set<string>();
+  let previous = new Set<string>();
+  let turnedAt = clock.now();
+  const turn = () => {
+    const age = clock.now() - turnedAt;
+    if (age < lifetimeMs) return;
+    previous = age < 2 * lifetimeMs ? current : new Set();
+    current = new Set();
+    turnedAt = clock.now();
+  };
+  return {
+    admit: (id) => {
+      turn();
+      if (current.has(id) || previous.has(id)) return 'replayed';
+      if (current.size >= capacity) return 'full';
+      current.add(id);
+      return 'new';
+    },
+  };
+}
+
+/** `exp` is `iat` + 2 minutes. */
+const LIFETIME_S = 120;
+/** How far a device's clock may be off. */
+const SKEW_S = 30;
+const MAX_JWT_LENGTH = 8192;
+const MAX_JTI_LENGTH = 128;
+/** A signature over a key that came with it proves nothing. */
+const KEY_HEADERS = ['jwk', 'jku', 'x5c', 'x5u', 'x5t', 'x5t#S256'] as const;
+
+const unauthorized = (message: string) => new PlatformError(401, 'unauthorized', message);
+
+/** The device whose key signed `jwt`. Throws PlatformError 401, or 429 when too many were used. */
+export type DeviceJwtVerifier = (jwt: string) => AgentDeviceRecord;
+
+/** Returns a verifier that yields the device, or throws PlatformError 401. */
+export function deviceJwtVerifier(options: {
+  deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
+  clock: Clock;
+  /** For how long a JWT is remembered. Default: a clock that nobody can turn. */
+  steady?: Clock;
+}): DeviceJwtVerifier {
+  const { clock, deviceByFingerprint } = options;
+  const used = replayGuard({ clock: options.steady ?? steadyClock, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
+
+  return (text) => {
+    const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);
+    if (!jwt) throw unauthorized('the bearer token is no JWT');
+    const device = deviceByFingerprint(fingerprintOf(jwt.header));
+    if (!device?.public_key_pem || device.status === 'archived')
+      throw unauthorized('no device has the key that kid names');
+    if (!verifiedRs512(jwt, createPublicKey(device.public_key_pem))) {
+      throw unauthorized('the signature of the JWT is not RS512 by the key that kid names');
+    }
+    const jti = identifierOf(jwt.claims, clock.now() / 1000);
+    const admission = used.admit(`${device.id} ${jti}`);
+    if (admission === 'replayed') throw unauthorized('this JWT was used before; each request needs a new jti');
+    if (admission === 'full') throw new PlatformError(429, 'too_many_requests', 'too many token requests; try later');
+    return device;
+  };
+}
+
+function fingerprintOf(header: JsonObject): string {
+  const embedded = KEY_HEADERS.find((name) => name in header);
+  if (embedded !== undefined) throw unauthorized(`the JWT header must not carry ${embedded}`);
+  const { kid } = header;
+  if (typeof kid === 'string' && /^[0-9a-f]{64}$/.test(kid)) return kid;
+  throw unauthorized('the JWT header lacks kid, the lowercase hex SHA-256 of the public key');
+}
+
+/** Checks the claims as of `now` (seconds), and returns `jti`. */
+function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
+  if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH) {
+    throw unauthorized(`jti must be a string of 1 to ${MAX_JTI_LENGTH} characters`);
+  }
+  if (typeof iat !== 'number' || typeof exp !== 'number' || !(exp > iat && exp - iat <= LIFETIME_S)) {
+    throw unauthorized(`iat and exp must be numeric dates, exp being iat + ${LIFETIME_S} seconds`);
+  }
+  if (iat > now + SKEW_S) throw unauthorized('iat is in the future');
+  if (exp < now - SKEW_S) throw unauthorized('the JWT has expired');
+  return jti;
+}
+
+// Public keys of devices: what is accepted, and the fingerprint by which a device is found again.
+
+export const DEFAULT_MIN_KEY_BITS = 2048;
+/** Larger keys and huge exponents cost a server far more to verify than they cost a client to make. */
+const MAX_KEY_BITS = 8192;
+const MAX_EXPONENT = 0xffff_ffffn;
+/** The PEM text of an 8192-bit key is shorter. */
+const MAX_PEM_LENGTH = 4096;
+
+export interface DeviceKey {
+  /** The key alone, normalised: SubjectPublicKeyInfo as PEM. */
+  pem: string;
+  /** Lowercase hex SHA-256 of the DER SubjectPublicKeyInfo. */
+  fingerprint: string;
+}
+
+/** Reads `public_key_pem` of a provisioning request. Throws PlatformError 400 when it is not an acceptable RSA public key. */
+export function parseDeviceKey(pem: string, minBits: number): DeviceKey {
+  const refuse = (message: string) => new PlatformError(400, 'invalid_public_key', message, { min_bits: minBits });
+  if (pem.length > MAX_PEM_LENGTH) throw refuse(`public_key_pem is longer than ${MAX_PEM_LENGTH} characters`);
+  if (!/^\s*-----BEGIN (RSA )?PUBLIC KEY-----/.test(pem))
+    throw refuse('public_key_pem must be the PEM of a public key');
+  let key: KeyObject;
+  try {
+    key = createPublicKey({ key: pem, format: 'pem' });
+  } catch {
+    throw refuse('public_key_pem cannot be read as a public key');
+  }
+  if (key.asymmetricKeyType !== 'rsa') throw refuse('public_key_pem must hold an RSA key');
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+  if (bits < minBits) throw refuse(`public_key_pem has ${bits} bits; at least ${minBits} are required`);
+  if (bits > MAX_KEY_BITS) throw refuse(`public_key_pem has ${bits} bits; at most ${MAX_KEY_BITS} are accepted`);
+  const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
+  if (exponent < 3n || exponent > MAX_EXPONENT || exponent % 2n === 0n) {
+    throw refuse('public_key_pem has an exponent that is not accepted; use 65537');
+  }
+  const der = key.export({ type: 'spki', format: 'der' });
+  return {
+    pem: key.export({ type: 'spki', format: 'pem' }).toString(),
+    fingerprint: createHash('sha256').update(der).digest('hex'),
+  };
+}
+
+// The token a device carries on every request and as its MQTT password: a JWT bound to the device's session.
+
+const AUDIENCE = 'device';
+const DEFAULT_TOKEN_LIFETIME_MS = 60 * 60 * 1000;
+const MAX_TOKEN_LENGTH = 2048;
+
+export interface SessionTokens {
+  issue(device: AgentDeviceRecord): { token: string; expires_at: string };
+  /** The device of a token that is genuine, not expired, and of the device's present session. */
+  verify(token: string): AgentDeviceRecord | undefined;
+}
+
+/**
+ * The signing key is derived from the session, so that a reprovisioned device's old tokens end without a list of them.
+ * The master key lives as long as the process: after a restart every device mints a new token, as after an expiry.
+ */
+export function sessionTokens(options: {
+  deviceById(id: string): AgentDeviceRecord | undefined;
+  issuer: string;
+  clock: Clock;
+  lifetimeMs?: number | undefined;
+}): SessionTokens {
+  const { clock, issuer: iss, lifetimeMs = DEFAULT_TOKEN_LIFETIME_MS, deviceById } = options;
+  const master = randomBytes(32);
+  const secretOf = (device: AgentDeviceRecord) => createHmac('sha256', master).update(device.session_id).digest();
+
+  return {
+    issue: (device) => {
+      const iat = Math.floor(clock.now() / 1000);
+      const exp = iat + Math.ceil(lifetimeMs / 1000);
+      const token = signHs256({ iss, aud: AUDIENCE, sub: device.id, iat, exp }, secretOf(device));
+      return { token, expires_at: new Date(exp * 1000).toISOString() };
+    },
+    verify: (token) => {
+      const jwt = token.length > MAX_TOKEN_LENGTH ? undefined : parseJwt(token);
+      const subject = jwt?.claims['sub'];
+      if (!jwt || typeof subject !== 'string') return undefined;
+      const device = deviceById(subject);
+      // The signature is this platform's own, so issuer and audience need no check.
+      if (!device || device.status === 'archived' || !verifiedHs256(jwt, secretOf(device))) return undefined;
+      return clock.now() < Number(jwt.claims['exp']) * 1000 ? device : undefined;
+    },
+  };
+}

@@ -1,0 +1,337 @@
+/** Makes the workspace of a seed file: everything or nothing. */
+
+import Type, { type Static } from 'typebox';
+import { isNode, LineCounter, parseDocument } from 'yaml';
+import { INSTANCE_FORMATS } from '../../../harness/contract/platform/config-instance.ts';
+import { SCHEMA_LANGUAGES } from '../../../harness/contract/platform/config-schema.ts';
+import { oneOf, shape } from '../../../harness/contract/shape.ts';
+import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { timestamp } from '../../common/clock.ts';
+import type { Core } from '../core.ts';
+import { writeConfigInstance } from '../domain/config-instances.ts';
+import { writeConfigSchema } from '../domain/config-schemas.ts';
+import { createConfigType } from '../domain/config-types.ts';
+import { applyReport, createDeployment } from '../domain/deployments.ts';
+import { archiveDevice, createDevice } from '../domain/devices.ts';
+import { find } from '../domain/find.ts';
+import { createGroup } from '../domain/groups.ts';
+import { createRelease } from '../domain/releases.ts';
+import { VIEWS } from '../domain/views.ts';
+import { PlatformError } from '../ports.ts';
+
+// A workspace as a user writes it down, by names in place of ids (`fixtures/platform-control.md`).
+
+const closed = { additionalProperties: false } as const;
+const Name = Type.String({ minLength: 1, maxLength: 128 });
+
+/** What the file may ask of a device. `activating` passes by itself. */
+export const SEEDED_DEVICE_STATUSES = ['inactive', 'offline', 'online', 'archived'] as const;
+/** What the file may ask of a deployment: its status (section 2.2). */
+export const SEEDED_STATES = [
+  ...(['staged', 'drifted', 'queued', 'deployed', 'removing', 'archived', 'failed', 'retrying'] as const),
+];
+
+export const seedFile = shape(
+  'SeedFile',
+  Type.Object(
+    {
+      config_types: Type.Optional(Type.Array(Type.Object({ slug: Name, name: Type.Optional(Name) }, closed))),
+      config_schemas: Type.Optional(
+        Type.Array(
+          Type.Object(
+            {
+              name: Type.String({ minLength: 1, description: 'By which this file refers to it' }),
+              config_type: Type.String({ description: 'Slug of its config type' }),
+              language: Type.Optional(oneOf(SCHEMA_LANGUAGES)),
+              document: Type.Unknown({ description: 'The schema: JSON Schema as YAML, or its text' }),
+              filepath: Type.Optional(Type.String({ description: 'Where the device writes it; derived if left out' })),
+              instance_format: Type.Optional(oneOf(INSTANCE_FORMATS)),
+            },
+            closed,
+          ),
+        ),
+      ),
+      config_instances: Type.Optional(
+        Type.Array(
+          Type.Object(
+            {
+              name: Type.String({ minLength: 1, description: 'By which this file refers to it' }),
+              config_schema: Type.String({ description: 'Name of its config schema' }),
+              format: Type.Optional(oneOf(INSTANCE_FORMATS)),
+              content: Type.Unknown({ description: 'As YAML, sent as JSON; or its text' }),
+            },
+            closed,
+          ),
+        ),
+      ),
+      releases: Type.Optional(
+        Type.Array(Type.Object({ version: Name, config_schemas: Type.Array(Type.String()) }, closed)),
+      ),
+      groups: Type.Optional(
+        Type.Array(
+          Type.Object(
+            { name: Name, parent: Type.Optional(Type.String({ description: 'Name of a group above' })) },
+            closed,
+          ),
+        ),
+      ),
+      devices: Type.Optional(
+        Type.Array(
+          Type.Object(
+            {
+              name: Type.String({ minLength: 1, maxLength: 48 }),
+              description: Type.Optional(Type.String()),
+              group: Type.Optional(Type.String({ description: 'Name of its group' })),
+              status: Type.Optional(oneOf(SEEDED_DEVICE_STATUSES)),
+              agent_version: Type.Optional(Type.String()),
+            },
+            closed,
+          ),
+        ),
+      ),
+      deployments: Type.Optional(
+        Type.Array(
+          Type.Object(
+            {
+              device: Type.String({ description: 'Name of its device' }),
+              release: Type.String({ description: 'Version of its release' }),
+              config_instances: Type.Array(Type.String()),
+              status: Type.Optional(oneOf(SEEDED_STATES)),
+              description: Type.Optional(Type.String()),
+            },
+            closed,
+          ),
+        ),
+      ),
+    },
+    { ...closed, description: 'A workspace of the simulated platform (muster simulate platform --seed-file)' },
+  ),
+);
+export type SeedFile = Static<typeof seedFile.schema>;
+
+// Reads a seed file. Every mistake is told with its line, before anything is made.
+
+const MOST_TOLD = 10;
+
+/** A seed file that cannot be used. Each line of the message names a line of the file. */
+export class SeedError extends Error {
+  override name = 'SeedError';
+}
+
+export interface ReadSeed {
+  seed: SeedFile;
+  /** An error at a place, e.g. `['devices', 3, 'group']`. */
+  errorAt(path: readonly (string | number)[], message: string): SeedError;
+}
+
+/** Throws SeedError. */
+export function readSeed(text: string): ReadSeed {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const lineOf = (path: readonly (string | number)[]): number => {
+    // A member that is missing is where its object is.
+    for (let depth = path.length; depth >= 0; depth -= 1) {
+      const node = document.getIn(path.slice(0, depth), true);
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+    }
+    return 1;
+  };
+  const at = (path: readonly (string | number)[], message: string): string =>
+    `line ${lineOf(path)}: ${path.length === 0 ? 'the file' : path.join('.')} ${message}`;
+  const [broken] = document.errors;
+  if (broken !== undefined) throw new SeedError(broken.message.split('\n')[0]?.replace(/:$/, ''));
+  const seed: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
+  const problems = seedFile.problems(seed).map(({ path, message }) => at(pointer(path), message));
+  if (problems.length > 0) throw new SeedError(problems.slice(0, MOST_TOLD).join('\n'));
+  return { seed: seed as SeedFile, errorAt: (path, message) => new SeedError(at(path, message)) };
+}
+
+/** The steps of a JSON Pointer. */
+function pointer(path: string): (string | number)[] {
+  const steps = path.split('/').slice(1);
+  return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
+}
+
+type Entry<K extends keyof SeedFile> = NonNullable<SeedFile[K]>[number];
+type Maker<K extends keyof SeedFile> = (entry: Entry<K>, refer: Refer) => string;
+/** The id of what the file calls by a name. Throws SeedError. */
+type Refer = (kind: keyof SeedFile, name: string, field: string | number) => string;
+
+const FORMAT = 'json';
+const AGENT = 'v0.1.0';
+
+/** Rejects with SeedError, and has changed nothing then. */
+export async function applySeed(core: Core, read: ReadSeed): Promise<void> {
+  await checkTexts(core, read);
+  const standIns = core.store.write(() => {
+    const ids = makeAll(core, read);
+    requireStates(core, read, ids);
+    return finishDevices(core, read, ids);
+  });
+  for (const id of standIns) core.standIns.add(id);
+}
+
+type Ids = Map<string, string>;
+
+/** Kind by kind, each in the order of the file. The result has the ids by `kind/name`. */
+function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
+  const ids: Ids = new Map();
+  const each = <K extends keyof SeedFile>(kind: K, nameOf: (entry: Entry<K>, at: number) => string, make: Maker<K>) => {
+    for (const [at, entry] of ((seed[kind] ?? []) as Entry<K>[]).entries()) {
+      const refer: Refer = (referred, name, field) => {
+        const id = ids.get(`${referred}/${name}`);
+        if (id !== undefined) return id;
+        throw errorAt([kind, at, field], `names ${JSON.stringify(name)}, which is not among the ${referred} above`);
+      };
+      const error = (message: string) => errorAt([kind, at], message);
+      const place = `${kind}/${nameOf(entry, at)}`;
+      if (ids.has(place)) throw error(`has the name of an earlier one: ${JSON.stringify(nameOf(entry, at))}`);
+      ids.set(
+        place,
+        within(() => make(entry, refer), error),
+      );
+    }
+  };
+  each(
+    'config_types',
+    ({ slug }) => slug,
+    ({ slug, name = slug }) => createConfigType(core, { slug, name }).id,
+  );
+  each('config_schemas', named, (entry, refer) => {
+    const config_type_ref = { id: refer('config_types', entry.config_type, 'config_type') };
+    return writeConfigSchema(core, { ...schemaOf(entry), config_type_ref }, NEWEST_VERSION).id;
+  });
+  each('config_instances', named, (entry, refer) => {
+    const config_schema_id = refer('config_schemas', entry.config_schema, 'config_schema');
+    return writeConfigInstance(core, { config_schema_id, content: contentOf(entry) }).id;
+  });
+  each(
+    'releases',
+    ({ version }) => version,
+    ({ version, config_schemas }, refer) => {
+      const config_schema_ids = config_schemas.map((name) => refer('config_schemas', name, 'config_schemas'));
+      return createRelease(core, { version, config_schema_ids }).id;
+    },
+  );
+  each('groups', named, ({ name, parent }, refer) => {
+    const parent_id = parent === undefined ? null : refer('groups', parent, 'parent');
+    return createGroup(core, { name, parent_id }).id;
+  });
+  each('devices', named, (entry, refer) =>
+    device(core, entry, entry.group === undefined ? null : refer('groups', entry.group, 'group')),
+  );
+  each(
+    'deployments',
+    (_entry, at) => String(at),
+    (entry, refer) => deployment(core, entry, refer),
+  );
+  return ids;
+}
+
+const named = ({ name }: { name: string }): string => name;
+
+/** Later deployments change earlier ones: what the file asks for must be so at the end. */
+function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void {
+  for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
+    const { status } = VIEWS.deployment(core, find(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));
+    if (status !== wanted) throw errorAt(['deployments', at, 'status'], `cannot be ${wanted}: ${why(wanted, status)}`);
+  }
+}
+
+/** Archived devices take no deployment, so they are archived last. The result has the ids of those that are online. */
+function finishDevices(core: Core, { seed }: ReadSeed, ids: Ids): string[] {
+  const idsOf = (wanted: string): string[] =>
+    (seed.devices ?? []).filter(({ status }) => status === wanted).map(({ name }) => ids.get(`devices/${name}`) ?? '');
+  for (const id of idsOf('archived')) archiveDevice(core, id);
+  return idsOf('online');
+}
+
+const why = (wanted: string, status: string): string =>
+  wanted === 'drifted'
+    ? 'that takes a later deployment of the same device which is queued or on it'
+    : `with what comes later for the same device it is ${status}`;
+
+/** Everything that a thread has to check, before the write. */
+async function checkTexts(core: Core, { seed, errorAt }: ReadSeed): Promise<void> {
+  for (const [at, entry] of (seed.config_schemas ?? []).entries()) {
+    const { language, format, documents } = schemaOf(entry);
+    if (language !== 'jsonschema') continue;
+    const refused = await core.checks.check({ kind: 'schema', schema: { format, documents } });
+    if (refused) throw errorAt(['config_schemas', at, 'document'], refused.message);
+  }
+  for (const [at, entry] of (seed.config_instances ?? []).entries()) {
+    const named = seed.config_schemas?.find(({ name }) => name === entry.config_schema);
+    const of = named && schemaOf(named);
+    const schema = of?.language === 'jsonschema' ? { schema: { ...of, digest: `seed/${named?.name}` } } : {};
+    const refused = await core.checks.check({ kind: 'content', content: contentOf(entry), ...schema });
+    if (refused) throw errorAt(['config_instances', at, 'content'], refused.message);
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+
+function schemaOf({
+  name,
+  language = 'jsonschema',
+  document,
+  filepath,
+  instance_format = FORMAT,
+}: Entry<'config_schemas'>) {
+  const slot = filepath === undefined ? undefined : [{ key: 'default', name: 'Default', filepath, required: true }];
+  const format = language === 'cue' ? ('cue' as const) : typeof document === 'string' ? ('yaml' as const) : FORMAT;
+  const documents = [{ name, data: textOf(document) }];
+  return { language, format, documents, instance_format, ...(slot && { instance_slots: slot }) } as const;
+}
+
+const contentOf = ({ format = FORMAT, content }: Entry<'config_instances'>) => ({ format, data: textOf(content) });
+
+function device(
+  core: Core,
+  { name, description, status = 'inactive', agent_version = AGENT }: Entry<'devices'>,
+  group_id: string | null,
+): string {
+  const row = createDevice(core, { name });
+  const now = timestamp(core.clock);
+  const connected = {
+    status: status === 'online' ? status : ('offline' as const),
+    agent_version,
+    last_connected_at: now,
+  };
+  core.store.collections.device.update(row, {
+    ...{ description: description ?? null, group_id },
+    ...(status !== 'inactive' && connected),
+    ...(status === 'offline' && { last_disconnected_at: now }),
+  });
+  return row.id;
+}
+
+function deployment(core: Core, entry: Entry<'deployments'>, refer: Refer): string {
+  const { status = 'deployed', description = '' } = entry;
+  const waits = status === 'staged' || status === 'drifted';
+  const row = createDeployment(
+    core,
+    {
+      ...{ description, target_status: waits ? 'staged' : 'deployed' },
+      device_id: refer('devices', entry.device, 'device'),
+      release_id: refer('releases', entry.release, 'release'),
+      config_instance_ids: entry.config_instances.map((name) => refer('config_instances', name, 'config_instances')),
+    },
+    NEWEST_VERSION,
+  );
+  const report = (change: Parameters<typeof applyReport>[2]) =>
+    void applyReport(core, find(core, 'deployment', row.id), change);
+  if (status === 'failed' || status === 'retrying') report({ error_status: status });
+  if (status === 'deployed' || status === 'removing' || status === 'archived') report({ activity_status: 'deployed' });
+  if (status === 'removing' || status === 'archived') report({ activity_status: status });
+  return row.id;
+}
+
+/** What the platform refuses becomes an error of the file. */
+function within<T>(act: () => T, error: (message: string) => SeedError): T {
+  try {
+    return act();
+  } catch (refusal) {
+    if (refusal instanceof PlatformError) throw error(`cannot be made: ${refusal.message}`);
+    throw refusal;
+  }
+}
