@@ -14,6 +14,7 @@ import { findingText } from '../reports/findings.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
 import { presentable } from '../runner/presentable.ts';
 import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';
+import { Session } from '../runner/session.ts';
 import { CAPABILITIES, type Check, type Sharing, type Suite } from '../runner/types.ts';
 import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
@@ -34,6 +35,7 @@ export function describeSuite<Context>(
   const { runs = plan.runs } = options;
   describe(`muster ${suite.api} (seed ${seed})`, () => {
     let target: OpenedTarget<Context> | undefined;
+    const session = new Session();
     beforeAll(async () => {
       target = await open();
       if (target.unreachable !== undefined) throw new Error(printable(target.unreachable));
@@ -46,7 +48,7 @@ export function describeSuite<Context>(
       const missing = (check.needs ?? []).filter((need) => target?.capabilities.has(need) !== true);
       if (skip !== undefined) return context.skip(skip);
       if (missing.length > 0) return context.skip(`needs ${missing.join(', ')}, which the target does not declare`);
-      await decide(check, target, context, { seed, runs, signal: AbortSignal.any([signal, context.signal]) });
+      await decide(check, target, context, { session, seed, runs, signal: AbortSignal.any([signal, context.signal]) });
     };
     const register = (sharing: Sharing): void => {
       const members = checks.filter(({ check }) => (check.sharing ?? 'shared') === sharing);
@@ -69,7 +71,7 @@ async function decide<Context>(
   check: Check<Context>,
   target: OpenedTarget<Context>,
   test: TestContext,
-  run: { seed: number; runs: number; signal: AbortSignal },
+  run: { session: Session; seed: number; runs: number; signal: AbortSignal },
 ): Promise<void> {
   const { redactor = new Redactor() } = target;
   const recorder = new Recorder(redactor);

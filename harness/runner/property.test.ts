@@ -2,8 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
+import { Redactor } from '../client/redact.ts';
+import { boundedProperty, eachAtOnce, type PropertyBounds, runProperty } from './property.ts';
 import { one, outcome, run } from './testing/checks.ts';
 import type { CheckContext, CheckResult } from './types.ts';
+import { Blocked, Violation } from './violation.ts';
 
 describe('properties', () => {
   const replayOf = (result?: CheckResult) => ({
@@ -121,5 +124,121 @@ describe('properties', () => {
       }),
     );
     expect(await outcome(check)).toBe('blocked');
+  });
+});
+
+describe('a bounded property', () => {
+  const random = fc.integer({ min: 1000, max: 2000 });
+  const options = { runs: 13, examples: [1, 2, 3].map((value): [unknown] => [value]) };
+  const violation = (actual: unknown = 'more') => new Violation({ expected: 'another', actual: String(actual) });
+
+  function propertyWithin(bounds: Partial<PropertyBounds>, signal = new AbortController().signal) {
+    const notes: string[] = [];
+    const seeded = { seed: 1, runs: 1, redactor: new Redactor(), onFound: () => {} };
+    const property: CheckContext['property'] = (arbitrary, predicate, given) =>
+      runProperty(arbitrary, predicate, seeded, given);
+    const tools = { property, signal, note: (note: string) => void notes.push(note) };
+    const whole = {
+      shrinkMs: 60_000,
+      describeLeftOut: (tried: number, all: number) => `${tried} of ${all}`,
+      ...bounds,
+    };
+    return { notes, property: boundedProperty(tools, whole) };
+  }
+
+  it('tries one input at least, and says how many it tried when the time is over', async () => {
+    const tried: number[] = [];
+    const { property, notes } = propertyWithin({ tryMs: () => -1 });
+    await property(random, async (value) => void tried.push(value), { runs: 20 });
+    expect([tried.length, notes]).toEqual([1, ['1 of 20']]);
+  });
+
+  it('tries each example once and first, however late it is, and then as many others as it is told to', async () => {
+    const tried: number[] = [];
+    const { property, notes } = propertyWithin({ tryMs: () => -1, least: 2, examplesAtOnce: 8 });
+    await property(random, async (value) => void tried.push(value), options);
+    expect(tried.slice(0, 3)).toEqual([1, 2, 3]);
+    expect([tried.length, notes]).toEqual([5, ['2 of 10']]);
+  });
+
+  it('tries an example that failed beside others once more by itself', async () => {
+    const tried: number[] = [];
+    const { property } = propertyWithin({ examplesAtOnce: 8 });
+    const body = async (value: number) => {
+      tried.push(value);
+      if (value === 2) throw violation(value);
+    };
+    await expect(property(random, body, options)).rejects.toMatchObject({
+      finding: { actual: '2', counterexample: '2' },
+    });
+    expect(tried.filter((value) => value === 2).length).toBeGreaterThan(1);
+    expect(tried.filter((value) => value === 1)).toHaveLength(1);
+  });
+
+  it('reports an example that failed only beside others', async () => {
+    let times = 0;
+    const { property } = propertyWithin({ examplesAtOnce: 8 });
+    const body = async () => {
+      times += 1;
+      if (times === 1) throw new NoAnswer('hung up');
+    };
+    await expect(property(random, body, options)).rejects.toThrow('hung up');
+  });
+
+  it('reports the first counterexample where there is no time for a smaller one', async () => {
+    const tried: number[] = [];
+    const { property } = propertyWithin({ shrinkMs: -1 });
+    const failing = async (value: number) => {
+      tried.push(value);
+      throw violation();
+    };
+    await expect(property(random, failing)).rejects.toThrow(Violation);
+    expect(tried).toHaveLength(1);
+  });
+
+  it('keeps a counterexample when a smaller one decides nothing', async () => {
+    const { property } = propertyWithin({});
+    const body = async (value: number) => {
+      if (value < 50) throw new Blocked('a rate limit');
+      throw violation();
+    };
+    const run = property(fc.integer({ min: 0, max: 1000 }), body);
+    await expect(run).rejects.toMatchObject({ finding: { counterexample: '50' } });
+  });
+
+  it('throws what decides nothing as it is, and tries nothing once the check is over', async () => {
+    const blocked = () => Promise.reject(new Blocked('429 for a minute'));
+    await expect(propertyWithin({ examplesAtOnce: 8 }).property(random, blocked, options)).rejects.toThrow(Blocked);
+    const tried: number[] = [];
+    const { property } = propertyWithin({ examplesAtOnce: 8 }, AbortSignal.abort(new Blocked('over')));
+    await expect(property(random, async (value) => void tried.push(value), options)).rejects.toThrow('over');
+    expect(tried).toEqual([]);
+  });
+});
+
+describe('each at once', () => {
+  const { signal } = new AbortController();
+
+  it('ends with the one that failed, by itself', async () => {
+    const tried: string[] = [];
+    const body = async (item: string) => {
+      tried.push(item);
+      if (item === 'b') throw new Violation({ expected: 'another', actual: item });
+    };
+    await expect(eachAtOnce({ signal }, ['a', 'b', 'c'], body)).rejects.toMatchObject({ finding: { actual: 'b' } });
+    expect(tried).toEqual(['a', 'b', 'c', 'b']);
+  });
+
+  it('runs eight at a time', async () => {
+    let now = 0;
+    let most = 0;
+    const body = async () => {
+      now += 1;
+      most = Math.max(most, now);
+      await new Promise(setImmediate);
+      now -= 1;
+    };
+    await eachAtOnce({ signal }, Array.from({ length: 20 }).map(String), body);
+    expect(most).toBe(8);
   });
 });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { NoAnswer } from '../client/errors.ts';
 import type { Redactor } from '../client/redact.ts';
 import { defined } from '../common/defined.ts';
-import type { Finding, PropertyOptions } from './types.ts';
+import type { CheckContext, Finding, PropertyOptions } from './types.ts';
 import { show, Violation } from './violation.ts';
 
 /** How a property is run. */
@@ -91,6 +91,105 @@ function strength(error: unknown): number {
 export function findingOf(error: unknown): Finding | undefined {
   if (error instanceof Violation) return error.finding;
   return error instanceof NoAnswer ? { expected: 'an answer to every request', actual: error.message } : undefined;
+}
+
+/** How long a property may go on: each input may cost seconds on a target that is slow, or hangs. */
+export interface PropertyBounds {
+  /** Milliseconds after the first counterexample in which smaller ones are looked for. */
+  shrinkMs: number;
+  /** Milliseconds after which no new input is tried. Default: no bound. */
+  tryMs?: () => number;
+  /** Inputs that are tried however late it is. Default 1. */
+  least?: number;
+  /** Tries the examples first, so many at once, and all of them in any case. Default: none. */
+  examplesAtOnce?: number;
+  /** Notes that of all inputs only some were tried. */
+  describeLeftOut(tried: number, all: number): string;
+}
+
+type Property = CheckContext['property'];
+
+/**
+ * The check's `property` within `bounds`. While shrinking, an error that decides nothing (such as a rate limit) counts as a pass, so it
+ * cannot replace the counterexample that was found.
+ */
+export function boundedProperty(
+  t: Pick<CheckContext, 'property' | 'note' | 'signal'>,
+  { shrinkMs, tryMs = () => Number.POSITIVE_INFINITY, least = 1, examplesAtOnce = 0, describeLeftOut }: PropertyBounds,
+): Property {
+  return async (arbitrary, predicate, options = {}) => {
+    const examples = examplesAtOnce === 0 ? [] : (options.examples ?? []).map(([value]) => value);
+    const each = predicate as (value: unknown) => Promise<void>;
+    const { passed, failure } = await trySeveral(t.signal, examples, each, examplesAtOnce);
+    const startedAt = performance.now();
+    let tried = 0;
+    let leftOut = 0;
+    let failedAt: number | undefined;
+    const isLeftOut = (value: unknown): boolean => {
+      const now = performance.now();
+      if (failedAt !== undefined) return now - failedAt > shrinkMs;
+      if (examples.includes(value)) return false;
+      const late = tried >= least && now - startedAt > tryMs();
+      if (late) leftOut += 1;
+      else tried += 1;
+      return late;
+    };
+    const bounded: typeof predicate = async (value) => {
+      if (isLeftOut(value) || passed.has(value)) return;
+      try {
+        await predicate(value);
+      } catch (error) {
+        const decides = findingOf(error) !== undefined;
+        if (!decides && failedAt !== undefined) return;
+        if (decides) failedAt ??= performance.now();
+        throw error;
+      }
+    };
+    await t.property(arbitrary, bounded, options);
+    if (leftOut > 0) t.note(describeLeftOut(tried, tried + leftOut));
+    // It failed beside others, and not by itself.
+    if (failure !== undefined) throw failure;
+  };
+}
+
+export const AT_ONCE = 8;
+
+/** Runs `body` for all of `items`, eight at a time. One that fails runs once more by itself, so that a finding shows its requests alone. */
+export async function eachAtOnce<T>(
+  { signal }: Pick<CheckContext, 'signal'>,
+  items: readonly T[],
+  body: (item: T) => Promise<void>,
+): Promise<void> {
+  const { passed, failure } = await trySeveral(signal, items, body, AT_ONCE);
+  for (const item of items) if (!passed.has(item)) await body(item);
+  if (failure !== undefined) throw failure;
+}
+
+interface Tried {
+  passed: ReadonlySet<unknown>;
+  /** The first that says something against the target. */
+  failure: unknown;
+}
+
+/** Stops after the first batch in which one fails. Throws an error that decides nothing, such as a rate limit. */
+async function trySeveral<T>(
+  signal: AbortSignal,
+  items: readonly T[],
+  body: (item: T) => Promise<void>,
+  atOnce: number,
+): Promise<Tried> {
+  const passed = new Set<unknown>();
+  for (let at = 0; at < items.length; at += atOnce) {
+    signal.throwIfAborted();
+    const batch = items.slice(at, at + atOnce);
+    const results = await Promise.allSettled(batch.map(body));
+    for (const [index, { status }] of results.entries()) if (status === 'fulfilled') passed.add(batch[index]);
+    const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    const failure = errors.find((error) => findingOf(error) !== undefined);
+    if (failure !== undefined) return { passed, failure };
+    if (errors.length > 0) throw errors[0];
+  }
+  return { passed, failure: undefined };
 }
 
 /** The commands of a model as a reader follows them, without the coordinates that fast-check writes behind them. */

@@ -5,6 +5,7 @@ import type { Recorder } from '../client/recorder.ts';
 import { distinct, inWords } from './observed.ts';
 import { findingOf, runProperty } from './property.ts';
 import { scriptOf } from './script.ts';
+import type { Session } from './session.ts';
 import type { Check, CheckContext, CheckResult, Observed, Outcome, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, show, Violation } from './violation.ts';
 
@@ -14,6 +15,8 @@ export interface CheckRun<Context> {
   /** Builds what the check is given. `signal` aborts as soon as the check is over, for whatever reason. */
   context(signal: AbortSignal): Context | Promise<Context>;
   recorder: Recorder;
+  /** Of the target: one for all of its checks. */
+  session: Session;
   /** Seed of the whole run. */
   seed: number;
   /** Multiplier of the runs of every property. */
@@ -131,7 +134,7 @@ function toolsFor<Context>(
   signal: AbortSignal,
   reconsider: Reconsider,
 ): CheckContext {
-  const { recorder, runs, replay } = run;
+  const { recorder, session, runs, replay } = run;
   const seed = replay?.seed ?? seedOf(run.seed, run.check.id);
   const shown = (actual: unknown, limit: number): string => show(actual, limit, recorder.redactor);
   return {
@@ -153,6 +156,8 @@ function toolsFor<Context>(
     },
     property: propertyFor(recorder, { seed, runs, signal, reconsider }, replay?.path),
     replayPath: replay?.replay_path,
+    session,
+    lenient: run.check.requirement.level !== 'MUST',
     seed,
     signal,
     remainingMs: () => Math.max(0, (run.deadline ?? Number.POSITIVE_INFINITY) - performance.now()),

@@ -3,6 +3,7 @@ import { NoAnswer, Unreachable } from '../client/errors.ts';
 import { Recorder } from '../client/recorder.ts';
 import { requirement } from './define.ts';
 import { runCheck } from './run-check.ts';
+import { Session } from './session.ts';
 import { define, one, outcome, run } from './testing/checks.ts';
 import type { Check, CheckContext, CheckResult } from './types.ts';
 import { Blocked } from './violation.ts';
@@ -84,6 +85,7 @@ describe('outcomes', () => {
       check,
       context: () => ({}),
       recorder: new Recorder(),
+      session: new Session(),
       seed: 1,
       runs: 1,
       signal: new AbortController().signal,

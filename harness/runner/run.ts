@@ -11,6 +11,7 @@ import type { Plan, Planned } from './plan.ts';
 import { presentableReport } from './presentable.ts';
 import { type Replay, runCheck, whyOver } from './run-check.ts';
 import { schedule } from './schedule.ts';
+import { Session } from './session.ts';
 import { exitCode, type ReplayOptions, ran, replayCommand, summarise } from './summary.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription } from './types.ts';
 import { RunOver } from './violation.ts';
@@ -147,6 +148,7 @@ async function runChecks<Context>(
 ): Promise<CheckResult[]> {
   const { plan, unreachable, maxTimeMs = MAX_TIME_MS } = options;
   using end = new EndOfRun(options);
+  const session = new Session();
   const results = new Map<string, CheckResult>();
   const settle = (result: CheckResult): CheckResult => {
     results.set(result.id, result);
@@ -164,7 +166,12 @@ async function runChecks<Context>(
     const { seed, runs = options.plan.runs, replays = [] } = options;
     const replay = replays.find((each) => each.check === check.id);
     const result = await runCheck({
-      ...{ check, recorder, seed, runs, signal: end.signal },
+      check,
+      recorder,
+      session,
+      seed,
+      runs,
+      signal: end.signal,
       context: (signal) => options.context(recorder, signal),
       limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
       deadline: started + maxTimeMs,

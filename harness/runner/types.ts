@@ -1,6 +1,7 @@
 /** What a check is, what it is given, and what a run of checks yields. No requirement is known here. */
 import type { Mark, Recorded } from '../client/recorder.ts';
 import type { Capability } from '../contract/capabilities.ts';
+import type { Session } from './session.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
 
@@ -143,6 +144,10 @@ export interface CheckContext {
     predicate: (value: T) => Promise<void>,
     options?: PropertyOptions<NoInfer<T>>,
   ): Promise<void>;
+  /** What is known of the target, shared by all checks of it. */
+  readonly session: Session;
+  /** The requirement is no MUST: a wait in vain shortens no wait of one. */
+  readonly lenient: boolean;
   /** Seed of this check: the same for the same `--seed` and check id, whatever else runs. */
   readonly seed: number;
   /** Aborts when the run is interrupted or the check exceeds its time. */

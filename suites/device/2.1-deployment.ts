@@ -2,11 +2,8 @@
 import fc from 'fast-check';
 import { deploymentFields } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { expectDeployment } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
-import { sameJson } from './support/events.ts';
-import { paceOf } from './support/pace.ts';
-import { CURRENT_SHOWN, SERVED } from './support/premises.ts';
+import { CURRENT_SHOWN, check, type Device, SERVED } from './support/check.ts';
+import { expectDeployment, sameJson } from './support/events.ts';
 import {
   CURRENT,
   currentDeployment,
@@ -132,7 +129,7 @@ const currentCheck = check(
   current,
   { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: [shapeDrivenCheck.id] },
   async (t: Device) => {
-    for (let round = 0; round < paceOf(t).rounds(3); round += 1) {
+    for (let round = 0; round < t.session.rounds(3); round += 1) {
       const deployed = await t.control.deploy({ description: `Muster round ${round}` });
       const body = await currentDeployment(t);
       t.must(body?.['id'] === deployed.id, {

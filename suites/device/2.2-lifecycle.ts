@@ -2,13 +2,18 @@
 import { pollWithin } from '../../harness/common/waiting.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, recordTimeout, timeoutMs } from './support/check.ts';
+import {
+  type Awaited,
+  CURRENT_SHOWN,
+  check,
+  type Device,
+  recordSuccess,
+  recordTimeout,
+  timeoutMs,
+} from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
 import { ignoreRefusal } from './support/drive.ts';
-import { paceOf } from './support/pace.ts';
-import { CURRENT_SHOWN } from './support/premises.ts';
 import { currentDeployment } from './support/requests.ts';
-import type { Wait } from './support/waits.ts';
 
 const failed = requirement({
   id: 'device.deployment.failed',
@@ -125,7 +130,7 @@ async function activeState(t: Device, id: string): Promise<string | undefined> {
 }
 
 interface Happening {
-  wait?: Wait;
+  wait?: Awaited;
   /** Milliseconds. Default: by what the target has shown of such waits. */
   within?: number;
 }
@@ -140,7 +145,7 @@ async function happens(
   const times = { timeoutMs: within ?? timeoutMs(t, wait), firstPauseMs: 5, growth: 2, longestPauseMs: 100 };
   const started = performance.now();
   const found = await pollWithin(what, async () => (await happened()) || undefined, { ...times, signal: t.signal });
-  if (found === true) paceOf(t).waits.succeeded(wait, performance.now() - started);
+  if (found === true) recordSuccess(t, wait, performance.now() - started);
   else if (within === undefined) recordTimeout(t, wait);
   return found ?? false;
 }

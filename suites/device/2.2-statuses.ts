@@ -2,13 +2,11 @@
 import fc from 'fast-check';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../harness/contract/enums.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { expectMergedStatus } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
+import { CURRENT_SHOWN, check, type Device, STREAM } from './support/check.ts';
 import { ignoreRefusal } from './support/drive.ts';
-import { parseObject } from './support/events.ts';
-import { CURRENT_SHOWN, STREAM } from './support/premises.ts';
+import { expectMergedStatus, parseObject } from './support/events.ts';
+import { sampleRetained } from './support/replays.ts';
 import { currentDeployment, isObject } from './support/requests.ts';
-import { sampleRetained } from './support/retained.ts';
 import { withStreams } from './support/streams.ts';
 
 const merge = requirement({

@@ -1,10 +1,9 @@
 /** Section 4.1: malformed cursors, cursors beyond the newest event, and streams without a cursor. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, LIVE, STREAM } from './support/check.ts';
 import { publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { showIds } from './support/events.ts';
-import { LIVE, STREAM } from './support/premises.ts';
 import { mediaType } from './support/requests.ts';
 import { describeAnswer, type Streams, withStreams } from './support/streams.ts';
 

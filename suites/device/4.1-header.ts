@@ -2,11 +2,10 @@
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, REPLAY } from './support/check.ts';
 import { publish, readUpTo } from './support/drive.ts';
-import { REPLAY } from './support/premises.ts';
-import { cursorIn, laterThan, record } from './support/recording.ts';
+import { expectSameEvents } from './support/events.ts';
+import { cursorIn, laterThan, record } from './support/replays.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
 export const header = requirement({

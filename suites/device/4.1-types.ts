@@ -3,13 +3,10 @@ import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, LIVE } from './support/check.ts';
 import { type Published, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, eventsOf, type SeenEvent, showIds } from './support/events.ts';
-import { paceOf } from './support/pace.ts';
-import { LIVE } from './support/premises.ts';
-import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
+import { distinct, eventsOf, expectSameEvents, type SeenEvent, showIds } from './support/events.ts';
+import { describeOpen, quietMs, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 export const types = requirement({
   id: 'device.events.types',
@@ -208,7 +205,7 @@ const typesNearCheck = check(
       const filtered = await streams.try({ after: cursor, types: near });
       if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
       await readUpTo(live, await publish(t, 1));
-      await filtered.idle(paceOf(t).quietMs(QUIET_MS), { within: 1000, for: 'what a filter lets through' });
+      await filtered.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'what a filter lets through' });
       expectOnlyTypes(t, eventsOf(t, filtered), near, describeOpen({ after: cursor, types: near }));
       // Beside a type that is sent, its last event shows that all before it would have come.
       for (const type of known) {

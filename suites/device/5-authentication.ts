@@ -7,17 +7,22 @@ import { discoveryFile } from '../../harness/contract/discovery.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
-import { problemsOf } from './support/assertions.ts';
-import { check, type Device, waitFor } from './support/check.ts';
+import { check, type Device, inTime, PREFIX, STREAM } from './support/check.ts';
+import { problemsOf } from './support/events.ts';
 import {
   anyWrongHeader,
+  CURRENT,
   changedTokens,
   headersWithoutToken,
+  isDeployment,
+  isServed,
+  mediaType,
+  objectOf,
   otherCase,
+  request,
+  summary,
   usesBothCases,
-} from './support/odd-requests.ts';
-import { PREFIX, STREAM } from './support/premises.ts';
-import { CURRENT, isDeployment, isServed, mediaType, objectOf, request, summary } from './support/requests.ts';
+} from './support/requests.ts';
 import { describeAnswer, withStreams } from './support/streams.ts';
 
 const noToken = requirement({
@@ -172,7 +177,7 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
 /** Status of the answer to a request with this header; undefined when there was none, which is a refusal too. */
 async function statusFor(t: Device, path: string, authorization: string | undefined): Promise<number | undefined> {
   try {
-    const opened = await waitFor(t, 'stream', (timeoutMs) => clientWith(t, authorization).open({ path, timeoutMs }));
+    const opened = await inTime(t, 'stream', (timeoutMs) => clientWith(t, authorization).open({ path, timeoutMs }));
     opened.abort();
     return opened.status;
   } catch (error) {

@@ -9,8 +9,7 @@ import { HttpClient } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
 import { UnixConnection } from '../../harness/targets/transports/unix.ts';
-import { check, type Device } from './support/check.ts';
-import { STREAM } from './support/premises.ts';
+import { check, type Device, STREAM } from './support/check.ts';
 import { withStreams } from './support/streams.ts';
 
 const permissions = requirement({

@@ -3,8 +3,7 @@ import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import type { Requirement } from '../../harness/runner/types.ts';
-import { expectDeployedPayload, expectEnvelope, expectEventFrame, expectTypeForm } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
+import { check, DEPLOYMENT_EVENTS, type Device, EVENTS, RETAINED, SERVED, STREAM } from './support/check.ts';
 import {
   ignoreRefusal,
   isDeployedEvent,
@@ -16,11 +15,17 @@ import {
   readWhatComes,
   subscribeAtKnownCursor,
 } from './support/drive.ts';
-import { carriesNoEvent, parseObject, type SeenEvent } from './support/events.ts';
-import { paceOf } from './support/pace.ts';
-import { DEPLOYMENT_EVENTS, EVENTS, RETAINED, SERVED, STREAM } from './support/premises.ts';
+import {
+  carriesNoEvent,
+  expectDeployedPayload,
+  expectEnvelope,
+  expectEventFrame,
+  expectTypeForm,
+  parseObject,
+  type SeenEvent,
+} from './support/events.ts';
+import { requireRetained, sampleRetained } from './support/replays.ts';
 import { mediaType } from './support/requests.ts';
-import { requireRetained, sampleRetained } from './support/retained.ts';
 import { describeAnswer, type Subscription, withStreams } from './support/streams.ts';
 
 const contentType = requirement({
@@ -140,7 +145,7 @@ const payloadCheck = check(
   (t: Device) =>
     withStreams(t, async (streams) => {
       const { live } = await subscribeAtKnownCursor(t, streams);
-      for (let round = 0; round < paceOf(t).rounds(3); round += 1) {
+      for (let round = 0; round < t.session.rounds(3); round += 1) {
         const made = await t.control.deploy();
         const seen = await readUpToDeployed(live, made);
         const { activity_status } = expectDescribed(t, made, seen);

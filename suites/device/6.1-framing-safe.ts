@@ -3,11 +3,10 @@ import fc from 'fast-check';
 import type { Deployment } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../../harness/runner/property.ts';
-import { expectEnvelope, expectEventFrame } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
+import { check, DEPLOYMENT_EVENTS, type Device } from './support/check.ts';
 import { configFile } from './support/disk.ts';
 import { ignoreRefusal, payloadOf, readUpToDeployed, subscribeAtKnownCursor } from './support/drive.ts';
-import { DEPLOYMENT_EVENTS } from './support/premises.ts';
+import { expectEnvelope, expectEventFrame } from './support/events.ts';
 import { currentDeployment } from './support/requests.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 

@@ -3,7 +3,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Device } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readWhatComes, subscribeAtKnownCursor } from './support/drive.ts';
 import { eventsOf, type SeenEvent, sameEnvelope } from './support/events.ts';
-import { requireRetained } from './support/retained.ts';
+import { requireRetained } from './support/replays.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 
 const monotonic = requirement({

@@ -2,10 +2,9 @@
 import { type ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, timeoutMs, waitFor } from './support/check.ts';
+import { check, type Device, inTime, LIVE, timeoutMs } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, parseObject, type SeenEvent, sameEnvelope } from './support/events.ts';
-import { LIVE } from './support/premises.ts';
 import { withStreams } from './support/streams.ts';
 
 const client = requirement({
@@ -70,7 +69,7 @@ async function expectReceived(t: Device, source: EventSourceClient, event: SeenE
     message.lastEventId === String(event.id) &&
     message.type === event.type &&
     sameEnvelope(parseObject(message.data), event.envelope);
-  const received = waitFor(t, 'event', (within) => source.until(isSame, { within, for: what }));
+  const received = inTime(t, 'event', (within) => source.until(isSame, { within, for: what }));
   await received.catch((error: unknown) => {
     if (!(error instanceof StreamTimeout)) throw error;
     t.must(false, {

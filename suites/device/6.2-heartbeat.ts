@@ -2,13 +2,11 @@
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, restart } from './support/check.ts';
+import { check, type Device, restart, STREAM } from './support/check.ts';
 import { publish } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
 import { awaitHeartbeats, expectCursorKept, expectOpenWhileIdle, heartbeatsOf } from './support/heartbeats.ts';
-import { paceOf } from './support/pace.ts';
-import { STREAM } from './support/premises.ts';
-import { sampleRetained } from './support/retained.ts';
+import { sampleRetained } from './support/replays.ts';
 import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 const heartbeat = requirement({
@@ -77,7 +75,7 @@ const heartbeatRestartCheck = check(
   { aspect: 'restart', needs: ['restart'], sharing: 'disruptive', slow: true, premises: [heartbeat.id] },
   (t: Device) =>
     withStreams(t, async (streams) => {
-      if (t.heartbeatSeconds > SHORT_SECONDS && !paceOf(t).isSlow('publish', 'deployment'))
+      if (t.heartbeatSeconds > SHORT_SECONDS && !t.session.isSlow('publish', 'deployment'))
         return t.notApplicable(`no other check can run for the ${t.heartbeatSeconds} s that it takes`);
       const http = await restart(t);
       streams.use(http);

@@ -1,7 +1,6 @@
 /** Section 6.2, rule 5: the event log on the device, and its compaction. */
 import { requirement } from '../../harness/runner/define.ts';
-import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, LIVE, RETAINED } from './support/check.ts';
 import { diskUse, type LogLine, readLog, storesEvent } from './support/disk.ts';
 import {
   compact,
@@ -13,10 +12,8 @@ import {
   readUpTo,
   subscribeAtKnownCursor,
 } from './support/drive.ts';
-import { eventsOf, type SeenEvent, showIds } from './support/events.ts';
-import { paceOf } from './support/pace.ts';
-import { LIVE, RETAINED } from './support/premises.ts';
-import { requireRetained } from './support/retained.ts';
+import { eventsOf, expectSameEvents, type SeenEvent, showIds } from './support/events.ts';
+import { requireRetained } from './support/replays.ts';
 import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 const jsonl = requirement({
@@ -123,7 +120,7 @@ async function expectKeptOverRestart(t: Device, streams: Streams, live: Subscrip
 
 async function expectDeliveryDuringCompaction(t: Device, live: Subscription): Promise<void> {
   const portion = eventBudget(t, 8);
-  const rounds = paceOf(t).rounds(10);
+  const rounds = t.session.rounds(10);
   for (let round = 0; round < rounds; round += 1) {
     const [batch] = await Promise.all([publish(t, portion), compact(t)]);
     await readUpTo(live, batch);
@@ -149,7 +146,7 @@ const boundedCheck = check(
   async (t: Device) => {
     const { retention } = t.info;
     if (retention === undefined) return t.notApplicable('control names no retention limit');
-    const isSlow = paceOf(t).isSlow('publish');
+    const isSlow = t.session.isSlow('publish');
     await publishUnread(t, isSlow ? eventBudget(t, 5) : Math.min(retention, 1000));
     const { logBytes, mean } = await measureLines(t);
     if (mean === 0) t.blocked('the event log holds nothing, though events have been published');

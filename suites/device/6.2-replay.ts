@@ -1,14 +1,11 @@
 /** Section 6.2, rule 2, and section 4.1: replay after a cursor. */
 import type { EventStream } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, EVENTS, REPLAY } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { eventsOf, showIds } from './support/events.ts';
-import { paceOf } from './support/pace.ts';
-import { EVENTS, REPLAY } from './support/premises.ts';
-import { cursorIn, firstLiveEvent, laterThan, type Recording, record, recordAfresh } from './support/recording.ts';
-import { describeOpen, withStreams } from './support/streams.ts';
+import { eventsOf, expectSameEvents, showIds } from './support/events.ts';
+import { cursorIn, firstLiveEvent, laterThan, type Recording, record, recordAfresh } from './support/replays.ts';
+import { describeOpen, quietMs, withStreams } from './support/streams.ts';
 
 const describeAfter = (cursor: bigint): string => `after=${cursor}`;
 
@@ -53,7 +50,7 @@ const exclusiveFutureCheck = check(
       const newest = all.at(-1)?.id ?? cursor;
       const replayFrom = async (beyond: bigint): Promise<void> => {
         const stream = await streams.try({ after: beyond });
-        await stream.idle(paceOf(t).quietMs(QUIET_MS), { within: 1000, for: 'the end of a replay' });
+        await stream.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'the end of a replay' });
         if (stream.status !== 200) t.note(`a cursor beyond the newest event gets ${stream.status}`);
         expectNothingReplayed(t, stream, newest, beyond);
       };
@@ -176,7 +173,7 @@ const liveCheck = check(
       await readUpTo(replay, published);
       // Whether one is lost between replay and live is a requirement of its own.
       await firstLiveEvent(t, replay);
-      for (let round = 0; round < paceOf(t).rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
+      for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
     }),
 );
 

@@ -3,15 +3,12 @@ import fc from 'fast-check';
 import type { HttpClient } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { AgentEnded, ControlError } from '../../harness/targets/control/control.ts';
-import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device, restart } from './support/check.ts';
+import { CURRENT_SHOWN, check, type Device, LIVE, restart } from './support/check.ts';
 import { appendTo, lastLine } from './support/disk.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, type SeenEvent, showIds } from './support/events.ts';
-import { paceOf } from './support/pace.ts';
-import { CURRENT_SHOWN, LIVE } from './support/premises.ts';
+import { distinct, expectSameEvents, type SeenEvent, showIds } from './support/events.ts';
+import { earliestServedIn, expectStretchReplayed, fillLog } from './support/replays.ts';
 import { CURRENT, objectOf } from './support/requests.ts';
-import { earliestServedIn, expectStretchReplayed, fillLog } from './support/retained.ts';
 import { describeOpen, type Streams, withStreams } from './support/streams.ts';
 
 const survives = requirement({
@@ -32,7 +29,7 @@ const survivesCheck = check(
       await publishEveryEventKind(t);
       await readUpTo(live, await publish(t, eventBudget(t, 10)));
       let before = distinct(live.events);
-      for (let round = 0; round < paceOf(t).rounds(2); round += 1) {
+      for (let round = 0; round < t.session.rounds(2); round += 1) {
         const http = await restart(t);
         const { events, first } = await publishAndReplay(t, streams, http, cursor, 3);
         expectContinuedIds(t, first, before);

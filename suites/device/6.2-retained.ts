@@ -4,12 +4,9 @@ import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '.
 import { afterWins, header } from './4.1-header.ts';
 import { types } from './4.1-types.ts';
 import { complete, exclusive, expectNothingReplayed, QUIET_MS } from './6.2-replay.ts';
-import { expectSameEvents, expectSameIds } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
-import { distinct, eventsOf, type SeenEvent } from './support/events.ts';
-import { RETAINED, RETAINED_REPLAY } from './support/premises.ts';
-import { laterThan } from './support/recording.ts';
-import { sampleRetained } from './support/retained.ts';
+import { check, type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
+import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent } from './support/events.ts';
+import { laterThan, sampleRetained } from './support/replays.ts';
 import { describeAnswer, describeOpen, type Streams, Subscription, withStreams } from './support/streams.ts';
 
 const completeRetainedCheck = check(

@@ -1,12 +1,9 @@
 /** Section 6.2, rules 1 and 2: no event is lost between replay and live, or between one connection and the next. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
-import { eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, type SeenEvent } from './support/events.ts';
-import { paceOf } from './support/pace.ts';
-import { LIVE } from './support/premises.ts';
+import { check, type Device, LIVE } from './support/check.ts';
+import { asMany, eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
 import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 export const seam = requirement({
@@ -39,6 +36,8 @@ const seamCheck = check(
 /** Each stream replays more than the one before it: on a slow device that would take ever longer. */
 const OPENING_MS = 3000;
 const MOST_STREAMS = 24;
+/** Milliseconds that several streams may take which are read one after the other. */
+const STREAMS_MS = 6000;
 
 /** Events go on being published while streams are opened, so that each changes from replay to live at another moment. */
 async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint): Promise<Subscription[]> {
@@ -56,7 +55,7 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
   publisher.catch(() => {});
   try {
     const started = performance.now();
-    const most = paceOf(t).streams(MOST_STREAMS, rest);
+    const most = asMany(MOST_STREAMS, t.session.typicalMs('event') * rest, STREAMS_MS);
     for (let round = 0; round < most && rest > 0 && performance.now() - started < OPENING_MS; round += 1) {
       const one = await streams.openAnother(round % 2 === 0 ? { after: cursor } : { lastEventId: cursor });
       if (one === undefined) break;

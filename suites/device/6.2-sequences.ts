@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { complete } from './6.2-replay.ts';
 import { type LogModel, type LogReality, logCommands } from './models/event-log.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, LIVE } from './support/check.ts';
 import { eventBudget, subscribeAtKnownCursor } from './support/drive.ts';
-import { LIVE } from './support/premises.ts';
 import { withStreams } from './support/streams.ts';
 
 const sequencesCheck = check(

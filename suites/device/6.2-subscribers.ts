@@ -1,13 +1,11 @@
 /** Section 6: several subscribers at once, one of which may not keep up. */
 import { requirement } from '../../harness/runner/define.ts';
+import { Fact } from '../../harness/runner/session.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, LIVE } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, type SeenEvent } from './support/events.ts';
-import { paceOf } from './support/pace.ts';
-import { LIVE } from './support/premises.ts';
-import { firstLiveEvent, laterThan } from './support/recording.ts';
+import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
+import { firstLiveEvent, laterThan } from './support/replays.ts';
 import { type Streams, type Subscription, withStreams } from './support/streams.ts';
 
 const concurrent = requirement({
@@ -73,14 +71,14 @@ const slowReaderCheck = check(slowReader, { needs: ['drive'], sharing: 'exclusiv
     const { cursor, live } = await subscribeAtKnownCursor(t, streams);
     await streams.open({ after: cursor, paused: true });
     await overfillBuffers(t, live).catch((error: unknown) => {
-      if (error instanceof Violation) delaying.add(t.info);
+      if (error instanceof Violation) t.session.set(DELAYING, true);
       throw error;
     });
   }),
 );
 
-/** Targets on which a subscriber that stops reading delays others. */
-const delaying = new WeakSet<Device['info']>();
+/** A subscriber that stops reading delays others. */
+const DELAYING = new Fact(() => false);
 
 const MOST_EVENTS = 16_000;
 /** It would take minutes to fill the buffers where each event takes a second. */
@@ -92,7 +90,7 @@ async function overfillBuffers(t: Device, live: Subscription): Promise<void> {
   const started = performance.now();
   let bytes = 0;
   for (let published = 0; bytes < t.transport.bufferBytes && published < MOST_EVENTS; published += portion) {
-    if (paceOf(t).isSlow('publish') && performance.now() - started > FILLING_MS) {
+    if (t.session.isSlow('publish') && performance.now() - started > FILLING_MS) {
       const wanted = `of the ${t.transport.bufferBytes} bytes that buffers may hold`;
       return t.note(`events are published slowly: ${published} of them, ${bytes} ${wanted}, and no more`);
     }
@@ -116,7 +114,7 @@ const slowReaderCompleteCheck = check(
   (t: Device) =>
     withStreams(t, async (streams) => {
       const delays = `the slow reader delays others, which ${slowReader.id} reports`;
-      if (delaying.has(t.info)) t.notApplicable(delays);
+      if (t.session.get(DELAYING)) t.notApplicable(delays);
       const { cursor, live } = await subscribeAtKnownCursor(t, streams);
       const slow = await streams.open({ after: cursor, paused: true });
       await overfillBuffers(t, live).catch((error: unknown) => {

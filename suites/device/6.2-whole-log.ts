@@ -2,11 +2,9 @@
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { complete } from './6.2-replay.ts';
 import { seam } from './6.2-seam.ts';
-import { check, type Device } from './support/check.ts';
+import { check, type Device, LIVE } from './support/check.ts';
 import { eventBudget, publish } from './support/drive.ts';
-import { paceOf } from './support/pace.ts';
-import { LIVE } from './support/premises.ts';
-import { expectReplay, expectStretchReplayed, extendStretch, fillLog } from './support/retained.ts';
+import { expectReplay, expectStretchReplayed, extendStretch, fillLog } from './support/replays.ts';
 import { describeOpen, withStreams } from './support/streams.ts';
 
 const TOO_SOON = 'the log is compacted as soon as it is filled';
@@ -35,7 +33,7 @@ const seamWholeCheck = check(
       const { cursor } = stretch;
       const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
       // With a cursor given by each of both ways.
-      const rounds = Math.max(2, paceOf(t).rounds(SEAM_STREAMS));
+      const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
       for (let round = 0; round < rounds; round += 1) {
         const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
         const publishing = publishOneByOne(t, portion);

@@ -1,7 +1,7 @@
 /** Section 6.3: when the events of a deployment are emitted. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device } from './support/check.ts';
+import { check, DEPLOYMENT_EVENTS, type Device } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile, sameText } from './support/disk.ts';
 import {
   deploy,
@@ -12,7 +12,6 @@ import {
   readUpTo,
   subscribeAtKnownCursor,
 } from './support/drive.ts';
-import { DEPLOYMENT_EVENTS } from './support/premises.ts';
 import { type Subscription, withStreams } from './support/streams.ts';
 
 const writtenFirst = requirement({

@@ -3,10 +3,9 @@ import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { types } from './4.1-types.ts';
-import { expectSameEvents } from './support/assertions.ts';
-import { check, type Device, restart, waitFor } from './support/check.ts';
+import { check, type Device, inTime, LASTING, restart, STREAM } from './support/check.ts';
 import { compactAway, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { LASTING, STREAM } from './support/premises.ts';
+import { expectSameEvents } from './support/events.ts';
 import { mediaType } from './support/requests.ts';
 import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
 
@@ -82,7 +81,7 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
     expected,
     actual: await describeAnswer(t, stream),
   });
-  const ending = waitFor(t, 'answer', (within) =>
+  const ending = inTime(t, 'answer', (within) =>
     stream.rest({ within, atMost: ENDLESS * t.patienceMs, for: 'the end of the 410' }),
   );
   const body = await ending.catch((error: Error) => {

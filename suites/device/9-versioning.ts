@@ -3,8 +3,7 @@ import type { HttpResponse } from '../../harness/client/http.ts';
 import type { EventStream } from '../../harness/client/sse.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { check, type Device } from './support/check.ts';
-import { STREAM } from './support/premises.ts';
+import { check, type Device, STREAM } from './support/check.ts';
 import { CURRENT, isDeployment, mediaType, objectOf, request } from './support/requests.ts';
 import { type Streams, withStreams } from './support/streams.ts';
 

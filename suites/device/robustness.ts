@@ -3,13 +3,19 @@ import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import { exchange, type RawExchange, type RawOptions } from '../../harness/client/raw.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, recordTimeout, timeoutMs, waitFor } from './support/check.ts';
-import { noServerError, type OddRequest, oddRequests, rejected, wholeRequest } from './support/odd-requests.ts';
-import { paceOf } from './support/pace.ts';
-import { STREAM } from './support/premises.ts';
-import { CURRENT, isServed } from './support/requests.ts';
+import { check, type Device, inTime, recordSuccess, recordTimeout, STREAM, timeoutMs } from './support/check.ts';
+import {
+  CURRENT,
+  isServed,
+  noServerError,
+  type OddRequest,
+  OPEN_STREAMS,
+  oddRequests,
+  rejected,
+  retryWhileThrottled,
+  wholeRequest,
+} from './support/requests.ts';
 import { withStreams } from './support/streams.ts';
-import { openStreamsOf, retryWhileThrottled } from './support/throttling.ts';
 
 const robust = requirement({
   id: 'device.robust.requests',
@@ -48,7 +54,7 @@ async function send(
     const last = result.responses.at(-1);
     return { result, status: last?.status ?? 0, headers: last?.headers ?? {} };
   };
-  const open = openStreamsOf(t);
+  const open = t.session.get(OPEN_STREAMS);
   return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay })).result;
 }
 
@@ -58,12 +64,11 @@ async function rawExchange(
   parts: readonly (string | Buffer)[],
   options: Omit<RawOptions, 'within'> = {},
 ): Promise<RawExchange> {
-  const { waits } = paceOf(t);
   const within = timeoutMs(t, 'odd');
   const started = performance.now();
   const result = await exchange(t.http, parts, { within, ...options });
   if (result.end === 'timeout') recordTimeout(t, 'odd');
-  else waits.succeeded('odd', performance.now() - started);
+  else recordSuccess(t, 'odd', performance.now() - started);
   return result;
 }
 
@@ -89,7 +94,7 @@ function expectHandled(t: Device, odd: OddRequest, { responses, end, rest }: Raw
 
 async function expectNextServed(t: Device, after: string): Promise<void> {
   const next = await retryWhileThrottled(t, () =>
-    waitFor(t, 'answer', (timeoutMs) => t.http.get(CURRENT, { timeoutMs })),
+    inTime(t, 'answer', (timeoutMs) => t.http.get(CURRENT, { timeoutMs })),
   ).catch((error: unknown) => {
     if (error instanceof NoAnswer) return error.message;
     throw error;

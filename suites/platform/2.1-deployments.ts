@@ -2,10 +2,9 @@
 import { deployment as deploymentShape } from '../../harness/contract/deployment.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
-import { inVersion } from './support/context.ts';
-import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus } from './support/deployments.ts';
+import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus } from './support/create.ts';
 import type { Item } from './support/lists.ts';
-import { ok, send } from './support/requests.ts';
+import { inVersion, ok, send } from './support/requests.ts';
 
 const shape = requirement({
   id: 'platform.deployment.shape',

@@ -2,7 +2,7 @@
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { eachAtOnce } from './support/bounded-property.ts';
+import { eachAtOnce } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import {
   COLLECTIONS,
@@ -14,7 +14,7 @@ import {
   type Item,
   servedCollections,
 } from './support/lists.ts';
-import { collectionWith } from './support/paging.ts';
+import { collectionWith } from './support/pages.ts';
 import { isJson, summary } from './support/requests.ts';
 
 const envelope = requirement({

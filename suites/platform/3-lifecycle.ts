@@ -4,10 +4,15 @@ import { requirement } from '../../harness/runner/define.ts';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { type DeploymentModel, type DeploymentReality, deploymentCommands, REPLACEMENT } from './models/deployments.ts';
 import { check, type Platform } from './support/check.ts';
-import { createDevice } from './support/create.ts';
-import { actOn, createArchivedDeployment, createDeployment } from './support/deployments.ts';
+import {
+  actOn,
+  createArchivedDeployment,
+  createDeployment,
+  createDevice,
+  createReleaseFixture,
+  createReleaseFixtures,
+} from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
-import { createReleaseFixture, createReleaseFixtures } from './support/releases.ts';
 import { refused } from './support/requests.ts';
 
 const options = { needs: ['write'], writes: true, sharing: 'exclusive' } as const;

@@ -1,8 +1,7 @@
 /** Section 4.2: whether a ping is refused if its body is wrong or its device does not exist. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { codePoint } from '../../harness/runner/property.ts';
-import { eachAtOnce } from './support/bounded-property.ts';
+import { codePoint, eachAtOnce } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import { describePing, MILLISECOND_NANOS, ping, requirePing } from './support/ping.ts';
 import { describeRequest, refused, serverError, summary } from './support/requests.ts';

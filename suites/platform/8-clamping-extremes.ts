@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
+import { type Collection, getList, getPage, pageFrom, servedCollections } from './support/lists.ts';
 import {
   anyHuge,
   anyHugeNegative,
@@ -13,8 +14,7 @@ import {
   mustClampOffsetTo0,
   mustKeepLimitInRange,
   shortened,
-} from './support/clamping.ts';
-import { type Collection, getList, getPage, pageFrom, servedCollections } from './support/lists.ts';
+} from './support/pages.ts';
 import { ok, refused, serverError, summary } from './support/requests.ts';
 
 const anySize = requirement({

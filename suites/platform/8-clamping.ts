@@ -2,11 +2,16 @@
 import fc from 'fast-check';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { eachAtOnce } from './support/bounded-property.ts';
+import { eachAtOnce } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
-import { MAXIMUM, mustClampLimitTo100, mustClampOffsetTo0, mustKeepLimitInRange } from './support/clamping.ts';
 import { type Collection, getPage, ids, servedCollections } from './support/lists.ts';
-import { collectionWith } from './support/paging.ts';
+import {
+  collectionWith,
+  MAXIMUM,
+  mustClampLimitTo100,
+  mustClampOffsetTo0,
+  mustKeepLimitInRange,
+} from './support/pages.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 
 interface Asked {

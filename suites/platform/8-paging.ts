@@ -4,7 +4,7 @@ import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { type Collection, getList, getPage, ids, pageFrom, servedCollections } from './support/lists.ts';
-import { anyLimit, collectionsToPage, describePage, type PageRequest } from './support/paging.ts';
+import { anyLimit, collectionsToPage, describePage, type PageRequest } from './support/pages.ts';
 import { refused } from './support/requests.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 

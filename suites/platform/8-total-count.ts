@@ -1,7 +1,7 @@
 /** Section 8, rule 4: whether `total_count` is there exactly when it is asked for, and is right. */
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
-import { eachAtOnce } from './support/bounded-property.ts';
+import { eachAtOnce } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import {
   type Collection,
@@ -12,7 +12,7 @@ import {
   pageFrom,
   servedCollections,
 } from './support/lists.ts';
-import { COUNTED_BY_PAGES, countItems, itemCount, type PageRequest } from './support/paging.ts';
+import { COUNTED_BY_PAGES, countItems, itemCount, type PageRequest } from './support/pages.ts';
 import { ok, refused } from './support/requests.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 

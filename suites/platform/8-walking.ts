@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
-import { sweepLimits } from './support/limit-sweep.ts';
 import { type Collection, describeList, getPage, ids } from './support/lists.ts';
 import {
   anyLimit,
@@ -10,9 +9,11 @@ import {
   collectionsToPage,
   countItems,
   describePage,
+  firstDifference,
+  mustWalkInSameOrder,
   type PageRequest,
-} from './support/paging.ts';
-import { firstDifference, mustWalkInSameOrder } from './support/same-walk.ts';
+  sweepLimits,
+} from './support/pages.ts';
 import { type Observation, sortedContents, whileUnchanged } from './support/unchanged.ts';
 
 interface Walk {

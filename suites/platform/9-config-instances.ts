@@ -4,11 +4,9 @@ import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Blocked, NotApplicable } from '../../harness/runner/violation.ts';
 import { check, type Platform } from './support/check.ts';
-import { inVersion } from './support/context.ts';
-import { createConfigType, createdItem, uniqueName } from './support/create.ts';
+import { createConfigType, createdItem, createSchema, uniqueName } from './support/create.ts';
 import { readItem } from './support/lists.ts';
-import { createSchema } from './support/releases.ts';
-import { ok, refused, send, summary } from './support/requests.ts';
+import { inVersion, ok, refused, send, summary } from './support/requests.ts';
 
 const yaml = requirement({
   id: 'platform.config-instance.yaml',

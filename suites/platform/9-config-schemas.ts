@@ -2,11 +2,9 @@
 import { codenamesBefore } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
-import { inVersion } from './support/context.ts';
-import { createConfigType, createdItem, uniqueName } from './support/create.ts';
+import { createConfigType, createdItem, createSchema, schemaBody, uniqueName } from './support/create.ts';
 import { type Item, readItem, SEARCHED_AT_MOST, walk } from './support/lists.ts';
-import { createSchema, schemaBody } from './support/releases.ts';
-import { send, summary } from './support/requests.ts';
+import { inVersion, send, summary } from './support/requests.ts';
 
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 

@@ -1,10 +1,9 @@
 /** Section 9, migration rule 2: whether the slug of a config type is immutable. */
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
-import { inVersion } from './support/context.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
-import { describeRequest, ok, refused, send, summary } from './support/requests.ts';
+import { describeRequest, inVersion, ok, refused, send, summary } from './support/requests.ts';
 
 const slug = requirement({
   id: 'platform.config-type.slug',

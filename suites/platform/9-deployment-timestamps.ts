@@ -1,18 +1,18 @@
 /** Section 9, 2026-08-17.everglades: whether deployments report when they were queued, deployed and archived. */
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
-import { inVersion } from './support/context.ts';
-import { inOrder, TIMINGS, type Timing, timestampOf, timestampsOf } from './support/deployment-timings.ts';
 import {
   actOn,
   archiveMade,
   createArchivedDeployment,
   createDeployment,
+  createReleaseFixtures,
   listOrCreateDeployments,
   tryDeployment,
-} from './support/deployments.ts';
+} from './support/create.ts';
+import { inOrder, TIMINGS, type Timing, timestampOf, timestampsOf } from './support/deployment-timings.ts';
 import { type Item, readItem } from './support/lists.ts';
-import { createReleaseFixtures } from './support/releases.ts';
+import { inVersion } from './support/requests.ts';
 
 const timestamps = requirement({
   id: 'platform.deployment.timestamps',

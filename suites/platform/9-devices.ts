@@ -7,11 +7,9 @@ import {
 } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
-import { inVersion } from './support/context.ts';
-import { createDevice, mayWrite } from './support/create.ts';
-import { LISTED_AT_MOST } from './support/deployments.ts';
+import { createDevice, LISTED_AT_MOST, mayWrite } from './support/create.ts';
 import { getList, getPage, type Item, pageFrom, readItem, servedCollections, walk } from './support/lists.ts';
-import { refused } from './support/requests.ts';
+import { inVersion, refused } from './support/requests.ts';
 
 const expand = requirement({
   id: 'platform.device.expand',

@@ -5,10 +5,9 @@ import { describeCommands } from '../../harness/runner/property.ts';
 import { findGroupRequests, type GroupRequests } from './models/group-requests.ts';
 import { CIRCLE, type GroupModel, type GroupReality, groupCommands } from './models/groups.ts';
 import { check, type Platform } from './support/check.ts';
-import { inVersion } from './support/context.ts';
 import { create, createDevice, createdItem, uniqueName } from './support/create.ts';
 import { readItem } from './support/lists.ts';
-import { describeRequest, ok, refused, send, summary } from './support/requests.ts';
+import { describeRequest, inVersion, ok, refused, send, summary } from './support/requests.ts';
 
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 

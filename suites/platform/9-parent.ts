@@ -3,12 +3,18 @@
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
-import { inVersion } from './support/context.ts';
-import { createDevice, createdItem } from './support/create.ts';
-import { actOn, LISTED_AT_MOST, postDeployment, tryDeployment } from './support/deployments.ts';
+import {
+  actOn,
+  createDevice,
+  createdItem,
+  createReleaseFixtures,
+  LISTED_AT_MOST,
+  postDeployment,
+  type ReleaseFixture,
+  tryDeployment,
+} from './support/create.ts';
 import { type Item, ids, readItem, walk } from './support/lists.ts';
-import { createReleaseFixtures, type ReleaseFixture } from './support/releases.ts';
-import { ok, summary } from './support/requests.ts';
+import { inVersion, ok, summary } from './support/requests.ts';
 
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 

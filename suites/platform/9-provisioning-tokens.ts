@@ -1,12 +1,12 @@
 /** Section 9, 2026-05-06.rainier: whether the platform issues provisioning tokens. */
-import type { Endpoint, HttpResponse } from '../../harness/client/http.ts';
+import type { HttpResponse } from '../../harness/client/http.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
+import { Fact } from '../../harness/runner/session.ts';
 import { check, type Platform } from './support/check.ts';
-import { inVersion } from './support/context.ts';
 import { requireEndpoint } from './support/create.ts';
-import { ok, refused, send, summary } from './support/requests.ts';
+import { inVersion, ok, refused, send, summary } from './support/requests.ts';
 
 const token = requirement({
   id: 'platform.provisioning-token',
@@ -22,7 +22,7 @@ const issuedChecks = codenamesFrom('rainier').map((codename) =>
     { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },
     async (t: Platform) => {
       const versioned = inVersion(t, codename);
-      const isFirst = !issuedTokens.has(t.http.endpoint);
+      const isFirst = t.session.get(ISSUED_TOKENS).size === 0;
       await mustIssueToken(versioned);
       if (isFirst) await mustIssueToken(versioned);
     },
@@ -33,7 +33,7 @@ const beforeCheck = check(
   token,
   { needs: ['write', 'rainier', 'tetons'], writes: true, sharing: 'exclusive', aspect: 'tetons' },
   async (t: Platform) => {
-    if (!issuedTokens.has(t.http.endpoint)) await mustIssueToken(inVersion(t, 'rainier'));
+    if (t.session.get(ISSUED_TOKENS).size === 0) await mustIssueToken(inVersion(t, 'rainier'));
     const response = await postToken(inVersion(t, 'tetons'));
     // Only a SHOULD: rainier introduced the endpoint, but what older versions answer is not stated.
     t.should(!ok(response), {
@@ -46,11 +46,8 @@ const beforeCheck = check(
 const PATH = '/provisioning_tokens';
 const SERVICE_UNAVAILABLE = 503;
 
-/**
- * The tokens that were issued in this run, by connection: all clients of one run share the `endpoint` object. How many tokens a
- * platform issues is not shown, so a run asks for few.
- */
-const issuedTokens = new WeakMap<Endpoint, Set<string>>();
+/** The tokens that were issued in this run. How many a platform issues is not shown, so a run asks for few. */
+const ISSUED_TOKENS = new Fact(() => new Set<string>());
 
 async function postToken(t: Platform): Promise<HttpResponse> {
   const response = await send(t, { method: 'POST', path: PATH, body: {} });
@@ -70,8 +67,7 @@ async function mustIssueToken(t: Platform): Promise<void> {
   const { token, expires_at: expiry } = (response.json ?? {}) as { token?: unknown; expires_at?: unknown };
   t.must(typeof token === 'string' && token !== '', { expected: 'a token that is not empty', actual: typeof token });
   shouldExpireInFuture(t, response, expiry);
-  const issued = issuedTokens.get(t.http.endpoint) ?? new Set();
-  issuedTokens.set(t.http.endpoint, issued);
+  const issued = t.session.get(ISSUED_TOKENS);
   t.must(!issued.has(token), { expected: 'a new token each time', actual: 'the same token twice' });
   issued.add(token);
 }

@@ -9,9 +9,8 @@ import {
 } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
-import { speaking } from './support/context.ts';
 import { COLLECTIONS, getList, servedCollections } from './support/lists.ts';
-import { refused, serverError, summary } from './support/requests.ts';
+import { refused, serverError, speaking, summary } from './support/requests.ts';
 
 const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { eachAtOnce } from './support/bounded-property.ts';
+import { eachAtOnce } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { getPage, servedCollections } from './support/lists.ts';

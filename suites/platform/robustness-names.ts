@@ -1,6 +1,6 @@
 /** Section 4.2, by the conventions of JSON: whether names in any script are kept. */
 import { requirement } from '../../harness/runner/define.ts';
-import { eachAtOnce } from './support/bounded-property.ts';
+import { eachAtOnce } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, createdItem, uniqueName } from './support/create.ts';
 import { type Collection, readItem } from './support/lists.ts';

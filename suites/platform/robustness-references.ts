@@ -4,12 +4,18 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
-import { speaksAtLeast } from './support/context.ts';
-import { createDevice, createdItem, uniqueName } from './support/create.ts';
-import { archiveMade, tryDeployment } from './support/deployments.ts';
+import {
+  archiveMade,
+  createDevice,
+  createdItem,
+  createReleaseFixture,
+  type ReleaseFixture,
+  schemaBody,
+  tryDeployment,
+  uniqueName,
+} from './support/create.ts';
 import { type Item, SEARCHED_AT_MOST, servedCollections, walk } from './support/lists.ts';
-import { createReleaseFixture, type ReleaseFixture, schemaBody } from './support/releases.ts';
-import { describeRequest, refused, send, summary } from './support/requests.ts';
+import { describeRequest, refused, send, speaksAtLeast, summary } from './support/requests.ts';
 
 const unknownIds = requirement({
   id: 'platform.robust.references',

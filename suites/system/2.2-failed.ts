@@ -1,10 +1,20 @@
 /** Section 2.2, `failed`: whether a deployment that cannot be applied ends archived and leaves nothing on the device. */
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, eventually, type System } from './support/check.ts';
-import { EventFollower } from './support/event-follower.ts';
-import { type Item, platformSide, readItem, uniqueName } from './support/platform-side.ts';
-import { canReadFiles, type RollOut, readConfigFile, rollOut, statuses } from './support/roll-out.ts';
+import { uniqueName } from '../platform/support/create.ts';
+import { type Item, readItem } from '../platform/support/lists.ts';
+import {
+  canReadFiles,
+  check,
+  EventFollower,
+  eventually,
+  platformSide,
+  type RollOut,
+  readConfigFile,
+  rollOut,
+  type System,
+  statuses,
+} from './support/check.ts';
 
 /** No file system accepts a name of more than 255 bytes. */
 const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;

@@ -1,10 +1,17 @@
 /** Section 2.2, `queued`: whether a deployment for an offline device waits for it and arrives once. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type System } from './support/check.ts';
-import { EventFollower } from './support/event-follower.ts';
-import { whileOffline } from './support/offline.ts';
-import { platformSide, readItem } from './support/platform-side.ts';
-import { rollOut, statuses, untilActivity, untilCurrent } from './support/roll-out.ts';
+import { readItem } from '../platform/support/lists.ts';
+import {
+  check,
+  EventFollower,
+  platformSide,
+  rollOut,
+  type System,
+  statuses,
+  untilActivity,
+  untilCurrent,
+  whileOffline,
+} from './support/check.ts';
 
 const options = { needs: ['write'], writes: true, sharing: 'disruptive', premises: ['system.deploy'] } as const;
 

@@ -3,10 +3,15 @@ import fc from 'fast-check';
 import { requirement } from '../../harness/runner/define.ts';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { type OutageModel, outageCommands } from './models/outages.ts';
-import { check, type System } from './support/check.ts';
-import { EventFollower } from './support/event-follower.ts';
-import { onlineAfterwards } from './support/offline.ts';
-import { rollOut, untilActivity, untilCurrent } from './support/roll-out.ts';
+import {
+  check,
+  EventFollower,
+  onlineAfterwards,
+  rollOut,
+  type System,
+  untilActivity,
+  untilCurrent,
+} from './support/check.ts';
 
 const agreement = requirement({
   id: 'system.soak',

@@ -1,17 +1,11 @@
 /** Section 4.2: whether a ping on the platform reaches the device. */
+
+import type { HttpResponse } from '../../harness/client/http.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, type System } from './support/check.ts';
-import { whileOffline } from './support/offline.ts';
-import {
-  blockIfForbidden,
-  type HttpResponse,
-  ping,
-  pingCode,
-  platformSide,
-  SECOND_NANOS,
-  summary,
-} from './support/platform-side.ts';
+import { blockIfForbidden, ping, pingCode, SECOND_NANOS } from '../platform/support/ping.ts';
+import { summary } from '../platform/support/requests.ts';
+import { check, platformSide, type System, whileOffline } from './support/check.ts';
 
 const reachesDevice = requirement({
   id: 'system.ping',

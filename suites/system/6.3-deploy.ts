@@ -1,16 +1,18 @@
 /** Section 6.3: whether a deployment made on the platform arrives on the device, and replaces the one before it. */
 import { requirement } from '../../harness/runner/define.ts';
-import { check, eventually, type System } from './support/check.ts';
-import { EventFollower } from './support/event-follower.ts';
 import {
   canReadFiles,
+  check,
+  EventFollower,
+  eventually,
   mustHaveConfigFile,
   readConfigFile,
   rollOut,
+  type System,
   statuses,
   untilActivity,
   untilCurrent,
-} from './support/roll-out.ts';
+} from './support/check.ts';
 
 const arrives = requirement({
   id: 'system.deploy',

@@ -2,8 +2,9 @@
 import { Patience } from '../../../harness/common/patience.ts';
 import { Changes } from '../../../harness/common/waiting.ts';
 import type { ClientJob } from '../../../harness/contract/client.ts';
+import { Fact } from '../../../harness/runner/session.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
-import type { ClientEars, ClientRun, StartClient } from '../../../harness/targets/opened.ts';
+import type { ClientEars, ClientRun } from '../../../harness/targets/opened.ts';
 import type { Client } from './context.ts';
 import { type Heard, heardIn } from './heard.ts';
 import type { Asked } from './stage.ts';
@@ -23,7 +24,7 @@ const TOLD_SILENCE_MS = 1000;
 const MOST_RECORDED = 8;
 
 /** Jobs with which a client has asked for something, and those with which it never did: further situations show no more of those. */
-const known = new WeakMap<StartClient, Map<ClientJob, 'active' | 'silent'>>();
+const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
 export abstract class Situation implements AsyncDisposable {
   readonly timeline: Timeline;
@@ -50,7 +51,7 @@ export abstract class Situation implements AsyncDisposable {
 
   /** Whether this client has asked for nothing at all with this job, in the whole time that an earlier situation gave it. */
   static isSilent(t: Client, job: ClientJob): boolean {
-    return known.get(t.start)?.get(job) === 'silent';
+    return t.session.get(ACTIVITY).get(job) === 'silent';
   }
 
   /** `folder`: the one that the variables name paths in. */
@@ -84,7 +85,7 @@ export abstract class Situation implements AsyncDisposable {
 
   /** Keeps a request. False when there are too many. */
   protected keep(asked: Asked): boolean {
-    this.#note('active');
+    this.t.session.get(ACTIVITY).set(this.#job, 'active');
     if (this.asked.length === 0) this.#startMs = performance.now() - this.#startedAt;
     if (this.asked.length >= MOST_KEPT) return false;
     this.asked.push(asked);
@@ -93,12 +94,8 @@ export abstract class Situation implements AsyncDisposable {
 
   /** To be called when the client has asked for nothing in all its time. */
   protected neverAsked(): void {
-    if (known.get(this.t.start)?.get(this.#job) !== 'active') this.#note('silent');
-  }
-
-  #note(what: 'active' | 'silent'): void {
-    const jobs = known.get(this.t.start) ?? new Map<ClientJob, typeof what>();
-    known.set(this.t.start, jobs.set(this.#job, what));
+    const activity = this.t.session.get(ACTIVITY);
+    if (activity.get(this.#job) !== 'active') activity.set(this.#job, 'silent');
   }
 
   /** Wakes the checks that wait for a change. */

@@ -6,12 +6,11 @@
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
-import { expectSameEvents } from '../support/assertions.ts';
 import { type Device, relocate } from '../support/check.ts';
 import { compact, type Published, publish, readUpTo } from '../support/drive.ts';
-import type { SeenEvent } from '../support/events.ts';
+import { expectSameEvents, type SeenEvent } from '../support/events.ts';
+import { isThrottled } from '../support/requests.ts';
 import { describeOpen, type Streams, type Subscription } from '../support/streams.ts';
-import { isThrottled } from '../support/throttling.ts';
 
 export interface LogModel {
   /** The event after which the run began. */
@@ -223,7 +222,7 @@ async function connectClient(
   const options = byHeader ? { lastEventId: cursor } : { after: cursor };
   const stream = await real.streams.try(options);
   // The device may serve no more streams beside those of the other clients.
-  if (isThrottled(stream.status) && model.clients.length > 0) return stream.close();
+  if (isThrottled(stream) && model.clients.length > 0) return stream.close();
   const due = fate(model, cursor);
   const allowed = due === 'either' ? [200, 410] : due === 'served' ? [200] : [410];
   t.must(allowed.includes(stream.status), {

@@ -1,45 +1,57 @@
-/** How a device check is declared, what it is given, how long it waits for something that should happen at once, and how it restarts the agent. */
+/**
+ * How a device check is declared, what it is given, how long it waits for something that should happen at once, and what driving the
+ * agent costs. At the end, the premises on which checks rest.
+ */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { StreamTimeout } from '../../../harness/client/sse.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
-import { boundedProperty } from '../../../harness/runner/bounded-property.ts';
 import { checks } from '../../../harness/runner/define.ts';
+import { boundedProperty } from '../../../harness/runner/property.ts';
+import { Fact, type Measure, TELLING_BATCH } from '../../../harness/runner/session.ts';
 import type { Capability, CheckContext } from '../../../harness/runner/types.ts';
+import type { Control, ControlCall } from '../../../harness/targets/control/control.ts';
+import { layered } from '../../../harness/targets/control/layers.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
-import { pacedControl, paceOf } from './pace.ts';
-import type { Wait } from './waits.ts';
 
 export type Device = DeviceContext & CheckContext;
 
 /** As much of it as an assertion needs. */
 export type Assertions = Pick<CheckContext, 'must'>;
 
-/** Checks whose finding is a warning, by their signal: every copy of a check's context has the same one. */
-const lenient = new WeakSet<AbortSignal>();
+/**
+ * What a check waits for: an answer, the head of a stream, the next event of a stream, a replay that goes on, the end of a stream, a
+ * state that a deployment is to reach, files that are to go with it, the event of a deployment, or an answer to a request that no
+ * careful client sends.
+ */
+export type Awaited = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
 
 /** Milliseconds to wait for something of that kind, by what the target has shown of it so far. */
-export const timeoutMs = (t: Device, wait: Wait): number =>
-  paceOf(t).waits.within(wait, t.patienceMs, lenient.has(t.signal));
+export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: Awaited): number =>
+  session.waits.device.within(kind, patienceMs, lenient);
+
+/** Something of that kind came after so many milliseconds. */
+export const recordSuccess = ({ session }: Device, kind: Awaited, ms: number): void =>
+  session.waits.device.succeeded(kind, ms);
 
 /** Something of that kind did not come in time. The check has failed, and later waits for it are short, in other checks as well. */
-export const recordTimeout = (t: Device, wait: Wait): void => paceOf(t).waits.timedOut(wait, lenient.has(t.signal));
+export const recordTimeout = ({ session, lenient }: Device, kind: Awaited): void =>
+  session.waits.device.timedOut(kind, lenient);
 
 /** Waits for something of that kind, and remembers how long it took. `attempt` throws when it does not come within the milliseconds. */
-export async function waitFor<T>(t: Device, wait: Wait, attempt: (within: number) => Promise<T>): Promise<T> {
-  const within = timeoutMs(t, wait);
+export async function inTime<T>(t: Device, kind: Awaited, attempt: (within: number) => Promise<T>): Promise<T> {
+  const within = timeoutMs(t, kind);
   const started = performance.now();
   try {
     const result = await attempt(within);
     const ms = performance.now() - started;
-    const pace = paceOf(t);
-    pace.waits.succeeded(wait, ms);
-    if (wait === 'answer' || wait === 'stream') pace.took('answer', ms);
+    recordSuccess(t, kind, ms);
+    if (kind === 'answer' || kind === 'stream') t.session.took('answer', ms);
     return result;
   } catch (error) {
     const isLate = error instanceof NoAnswer || error instanceof StreamTimeout;
     // A connection that is closed at once shows nothing about waiting.
-    if (isLate && !t.signal.aborted && performance.now() - started >= within) recordTimeout(t, wait);
+    if (isLate && !t.signal.aborted && performance.now() - started >= within) recordTimeout(t, kind);
     throw error;
   }
 }
@@ -78,11 +90,10 @@ const declare = checks<DeviceContext>();
 export const check: typeof declare = (requirement, options, run) =>
   declare(requirement, options, async (given) => {
     const t = { ...given, capabilities: usable(given), control: pacedControl(given), property: boundedBy(given) };
-    if (requirement.level !== 'MUST') lenient.add(t.signal);
     const useless = options.needs?.find((name) => given.capabilities.has(name) && !t.capabilities.has(name));
     if (useless !== undefined)
       given.notApplicable(`the capability "${useless}" is declared, but control does not give its ${PATHS[useless]}`);
-    if (options.sharing === 'exclusive') await paceOf(t).quiet();
+    if (options.sharing === 'exclusive') await t.session.quiet();
     await relocate(t);
     await run(t);
   });
@@ -94,11 +105,12 @@ const TRY_MS = 15_000;
 const TRY_SLOW_MS = 3000;
 
 /** A few inputs show something too, and a slow target would take minutes for all of them. */
-function boundedBy(t: Device): Device['property'] {
-  const tryMs = (): number => (paceOf(t).isSlow() ? TRY_SLOW_MS : TRY_MS);
-  const onLeftOut = (tried: number): void => t.note(`the target is slow: ${tried} inputs were tried, and no more`);
-  return boundedProperty(t.property, { shrinkMs: SHRINK_MS, tryMs, onLeftOut });
-}
+const boundedBy = (t: Device): Device['property'] =>
+  boundedProperty(t, {
+    shrinkMs: SHRINK_MS,
+    tryMs: () => (t.session.isSlow() ? TRY_SLOW_MS : TRY_MS),
+    describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
+  });
 
 /** The optional member of control's information without which a capability is of no use. */
 const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
@@ -110,3 +122,100 @@ const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> 
       return path === undefined || info[path] !== undefined;
     }),
   );
+
+interface LogState {
+  /** The last event that control published, unless the log was compacted or the agent stopped since: a cursor that is certainly served. */
+  knownCursor: bigint | undefined;
+  /** How often the log was compacted or the agent stopped. */
+  changes: number;
+}
+export const LOG_STATE = new Fact<LogState>(() => ({ knownCursor: undefined, changes: 0 }));
+
+/** The log is compacted, or the agent stopped: nobody knows what is left. */
+export function logMayDiffer({ session }: Pick<Device, 'session'>): void {
+  session.set(LOG_STATE, { knownCursor: undefined, changes: session.get(LOG_STATE).changes + 1 });
+}
+
+type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked'>;
+
+/** The control of a check, which measures how long everything takes, and refuses at once what can no longer be had in this run. */
+export function pacedControl(t: Driven): Control {
+  const { control, session, remainingMs, blocked } = t;
+  let stopping = 0;
+  const afford = (what: Measure, count = 1): void => {
+    const reason = session.whyTooMuch(what, count, remainingMs());
+    if (reason !== undefined) blocked(reason);
+  };
+  const timed = async <T>(what: Measure, count: number, call: () => Promise<T>): Promise<T> => {
+    afford(what, count);
+    const started = performance.now();
+    const result = await call();
+    session.took(what, (performance.now() - started) / Math.max(1, count), count);
+    return result;
+  };
+  const publishAll = (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> =>
+    timed('publish', count, () => control.publish(count, signal));
+  // Two events may have waited for a busy machine: a small batch tells before a large one is refused.
+  const publish = async (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> => {
+    const isTold = count <= TELLING_BATCH || session.knowsBatches;
+    const isSplit = !isTold && session.whyTooMuch('publish', count, remainingMs()) !== undefined;
+    const { first_id } = isSplit ? await publishAll(TELLING_BATCH, signal) : { first_id: undefined };
+    const rest = await publishAll(isSplit ? count - TELLING_BATCH : count, signal);
+    session.get(LOG_STATE).knownCursor = BigInt(rest.last_id);
+    return { first_id: first_id ?? rest.first_id, last_id: rest.last_id };
+  };
+  const restarting = async (call: ControlCall, signal: AbortSignal | undefined): Promise<undefined> => {
+    const started = performance.now();
+    await control.call(call, signal);
+    const ms = performance.now() - started;
+    if (call.name === 'stop') stopping = ms;
+    else session.took('restart', stopping + ms);
+  };
+  return layered(control, {
+    call: (call, signal) => {
+      if (call.name === 'deploy') return timed('deployment', 1, () => control.call(call, signal));
+      if (call.name === 'publish') return publish(call.count, signal);
+      if (call.name === 'stop') afford('restart');
+      if (call.name === 'compact' || call.name === 'stop') logMayDiffer(t);
+      return call.name === 'stop' || call.name === 'start' ? restarting(call, signal) : undefined;
+    },
+  });
+}
+
+/*
+ * The plainest checks that show what others need, so that one bug is found once. Each stands for those that it rests on itself. They are
+ * quick, and fail for nothing but what they are about: one that follows replays does not fail for what is lost on live streams.
+ */
+
+/** Paths are found below the version prefix. */
+export const PREFIX = ['device.version.prefix'];
+
+/** The device answers at all, with the credentials of its transport. */
+export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
+
+/** A stream opens, and another one after it. */
+export const STREAM = ['device.events.content-type'];
+
+/** Retained events can be read, each with an id of its own; without control. */
+export const RETAINED = ['device.events.monotonic.retained'];
+
+/** The same, and their replays are compared with each other. */
+export const RETAINED_REPLAY = ['device.events.replay.exclusive.retained'];
+
+/** Events can be read, each with an id of its own. */
+export const EVENTS = ['device.events.monotonic'];
+
+/** Every event after a cursor is replayed, and no other. */
+export const REPLAY = ['device.events.replay.exclusive'];
+
+/** The same for either cursor, and no live event is lost after it. */
+export const LIVE = ['device.events.replay.seam'];
+
+/** The same also after a restart: one that loses the log spoils what comes after it. */
+export const LASTING = [...LIVE, 'device.log.restart'];
+
+/** As `LIVE`, and the events of a deployment name it as section 2.4 says. */
+export const DEPLOYMENT_EVENTS = [...LIVE, 'device.events.envelope', 'device.events.type-form'];
+
+/** What is deployed is shown as the current deployment. */
+export const CURRENT_SHOWN = ['device.deployment.current'];

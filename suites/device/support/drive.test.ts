@@ -6,6 +6,7 @@ import { Recorder } from '../../../harness/client/recorder.ts';
 import { Redactor } from '../../../harness/client/redact.ts';
 import { requirement } from '../../../harness/runner/define.ts';
 import { runCheck } from '../../../harness/runner/run-check.ts';
+import { Session } from '../../../harness/runner/session.ts';
 import type { CheckResult } from '../../../harness/runner/types.ts';
 import { noControl } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
@@ -64,7 +65,7 @@ async function readTwo(target: Awaited<ReturnType<typeof startDevice>>): Promise
     }),
   );
   const context = (over: AbortSignal) => target.context(recorder, over);
-  return runCheck({ check: one, context, recorder, seed: 1, runs: 1, signal, limitMs: 60_000 });
+  return runCheck({ check: one, context, recorder, session: new Session(), seed: 1, runs: 1, signal, limitMs: 60_000 });
 }
 
 it('an event after which a later one has come is lost', async () => {

@@ -3,12 +3,10 @@ import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/deployment.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import { ControlRefused } from '../../../harness/targets/control/control.ts';
-import { type Device, recordTimeout, relocate } from './check.ts';
+import { type Device, LOG_STATE, recordTimeout, relocate } from './check.ts';
 import { carriesNoEvent, type SeenEvent } from './events.ts';
-import { paceOf } from './pace.ts';
 import { isObject } from './requests.ts';
-import type { Streams, Subscription } from './streams.ts';
-import type { Question } from './subscription.ts';
+import type { Question, Streams, Subscription } from './streams.ts';
 
 export interface Published {
   first: bigint;
@@ -20,7 +18,7 @@ export interface Published {
 
 /** Publishes events, to be read on a stream: blocks the check at once when there is no time left for that. */
 export async function publish(t: Device, count: number): Promise<Published> {
-  const reason = paceOf(t).whyTooMuch('event', count, t.remainingMs());
+  const reason = t.session.whyTooMuch('event', count, t.remainingMs());
   if (reason !== undefined) t.blocked(reason);
   return publishUnread(t, count);
 }
@@ -39,8 +37,7 @@ export async function subscribeAtKnownCursor(
   t: Device,
   streams: Streams,
 ): Promise<{ cursor: bigint; live: Subscription }> {
-  const pace = paceOf(t);
-  const known = pace.isSlow('publish') ? pace.knownCursor : undefined;
+  const known = t.session.isSlow('publish') ? t.session.get(LOG_STATE).knownCursor : undefined;
   const last = known ?? (await publish(t, 1)).last;
   return { cursor: last, live: await streams.open({ after: last }) };
 }
@@ -109,7 +106,7 @@ function measurePace(t: Device, { first, last, at }: Published, came: readonly S
   const batch = came.filter(({ id }) => id >= first && id <= last);
   const from = Math.max(at, batch.at(0)?.frame.at ?? 0);
   const until = batch.at(-1)?.frame.at ?? 0;
-  if (batch.length > 1 && until > from) paceOf(t).took('event', (until - from) / (batch.length - 1));
+  if (batch.length > 1 && until > from) t.session.took('event', (until - from) / (batch.length - 1));
 }
 
 /**
@@ -132,11 +129,19 @@ export async function readWhatComes(
 const ASSUMED_RETENTION = 200;
 /** A check may run beside events of other origin, and they count against the same limit. */
 const SHARE_OF_RETENTION = 1 / 4;
+/** Milliseconds that one batch of events may take. */
+const BATCH_MS = 1500;
 
 /** As many of the `wanted` events as come soon, and as a check may publish without the log being compacted meanwhile. At least 1. */
 export function eventBudget(t: Device, wanted: number): number {
-  return Math.max(1, Math.min(wanted, mostEvents(t), paceOf(t).batch(wanted)));
+  const { session } = t;
+  const eachMs = Math.max(session.typicalMs('event'), session.isSlow('publish') ? session.typicalMs('publish') : 0);
+  return Math.max(1, Math.min(wanted, mostEvents(t), asMany(wanted, eachMs, BATCH_MS)));
 }
+
+/** How many of the `wanted` take no longer than `withinMs` together. At least 2, since one alone shows no order. */
+export const asMany = (wanted: number, eachMs: number, withinMs: number): number =>
+  eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
 
 /** As many events as may be published after one without that one being compacted away. */
 export const mostEvents = ({ info }: Device): number =>
@@ -170,7 +175,7 @@ export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean
  * device that takes seconds for each gets the published ones alone.
  */
 export async function publishEveryEventKind(t: Device): Promise<Published> {
-  if (paceOf(t).isSlow('event', 'deployment')) return publish(t, 2);
+  if (t.session.isSlow('event', 'deployment')) return publish(t, 2);
   const { first } = await publish(t, 1);
   const one = await t.control.deploy();
   const other = await t.control.deploy();
@@ -217,7 +222,7 @@ export async function compactAway(t: Device, streams: Streams): Promise<Compacte
   const { retention } = t.info;
   const most = retention === undefined ? MOST_EVENTS : TIMES_THE_LIMIT * retention;
   const enough = (retention ?? FIRST_BATCH_WITHOUT_LIMIT) + 1;
-  let batch = paceOf(t).isSlow('publish') ? 0 : enough;
+  let batch = t.session.isSlow('publish') ? 0 : enough;
   for (let published = 0; published < most; batch = Math.max(enough, 2 * batch)) {
     const filling = batch === 0 ? undefined : await publishUnread(t, batch);
     published += batch;

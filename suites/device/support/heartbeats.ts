@@ -3,7 +3,6 @@ import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Device } from './check.ts';
 import { DECIMAL, parseObject, showFrame } from './events.ts';
-import { paceOf } from './pace.ts';
 import { CURRENT } from './requests.ts';
 import type { Subscription } from './streams.ts';
 
@@ -162,10 +161,10 @@ class HeartbeatWatch {
 
   /** A device that is driven slowly is driven for minutes. */
   #askForQuiet(): void {
-    const pace = paceOf(this.#t);
-    if (this.#isQuiet || !pace.isSlow('publish', 'deployment')) return;
+    const { session } = this.#t;
+    if (this.#isQuiet || !session.isSlow('publish', 'deployment')) return;
     this.#isQuiet = true;
-    pace.askForQuiet(this.#over.promise);
+    session.askForQuiet(this.#over.promise);
   }
 
   /** Milliseconds without a comment that are allowed: more where the machine or the target is slow. */

@@ -6,11 +6,12 @@ import { Recorder } from '../../../harness/client/recorder.ts';
 import { Redactor } from '../../../harness/client/redact.ts';
 import { requirement } from '../../../harness/runner/define.ts';
 import { runCheck } from '../../../harness/runner/run-check.ts';
+import { Session } from '../../../harness/runner/session.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
 import { check, type Device } from './check.ts';
+import { OPEN_STREAMS } from './requests.ts';
 import { withStreams } from './streams.ts';
-import { openStreamsOf } from './throttling.ts';
 
 /** A device that serves so many streams at once and throttles the others without a Retry-After. */
 async function startDevice(capacity: number) {
@@ -45,12 +46,17 @@ async function startDevice(capacity: number) {
 
 const any = requirement({ id: 'device.any', level: 'MUST', section: '6', since: '2026-11-21', text: 'Anything.' });
 
+/** Of each target. */
+const sessions = new Map<OpenDeviceTarget, Session>();
+
 function run(target: OpenDeviceTarget, body: (t: Device) => Promise<unknown>) {
+  const session = sessions.get(target) ?? new Session();
+  sessions.set(target, session);
   const { signal } = new AbortController();
   const recorder = new Recorder(new Redactor());
   const context = target.context(recorder, signal);
   const one = check(any, {}, async (t: Device) => void (await body(t)));
-  return runCheck({ check: one, context: () => context, recorder, seed: 1, runs: 1, signal, limitMs: 60_000 });
+  return runCheck({ check: one, context: () => context, recorder, session, seed: 1, runs: 1, signal, limitMs: 60_000 });
 }
 
 describe('a check that is throttled', () => {
@@ -91,7 +97,7 @@ describe('a check that is throttled', () => {
       withStreams(t, async (streams) => {
         await streams.open();
         for (const { target } of [one, other])
-          await run(target, async (beside) => counts.push(openStreamsOf(beside).count));
+          await run(target, async (beside) => counts.push(beside.session.get(OPEN_STREAMS).count));
       }),
     );
     expect(counts).toEqual([1, 0]);

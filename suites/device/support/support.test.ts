@@ -1,16 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
+import type { Assertions } from './check.ts';
+import { type LogLine, storesEvent } from './disk.ts';
 import {
+  distinct,
   expectEnvelope,
   expectEventFrame,
   expectMergedStatus,
   expectSameEvents,
   expectTypeForm,
-} from './assertions.ts';
-import type { Assertions } from './check.ts';
-import { type LogLine, storesEvent } from './disk.ts';
-import { distinct, integerIn, readEvent, type SeenEvent, sameJson } from './events.ts';
+  integerIn,
+  readEvent,
+  type SeenEvent,
+  sameJson,
+} from './events.ts';
 
 const t: Assertions = {
   must(holds, { expected, actual }): asserts holds {

@@ -5,12 +5,16 @@
 
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
-import type { Platform } from '../support/context.ts';
-import { createdItem } from '../support/create.ts';
-import { actOn, mergedStatus, postDeployment, type Target } from '../support/deployments.ts';
+import {
+  actOn,
+  createdItem,
+  mergedStatus,
+  postDeployment,
+  type ReleaseFixture,
+  type Target,
+} from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
-import type { ReleaseFixture } from '../support/releases.ts';
-import { describeRequest, serverError, summary } from '../support/requests.ts';
+import { describeRequest, type Platform, serverError, summary } from '../support/requests.ts';
 
 export interface DeploymentModel {
   /** Each deployment as it was last read, in the order of creation. */

@@ -2,10 +2,10 @@
  * How this platform renames and moves groups. The specification shows neither the paths nor the fields, so the usual ones are tried
  * once, on groups created for that, before the model runs.
  */
-import type { Platform } from '../support/context.ts';
+
 import { create, uniqueName } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
-import { NOT_SERVED, ok, send } from '../support/requests.ts';
+import { NOT_SERVED, ok, type Platform, send } from '../support/requests.ts';
 
 export interface Group {
   id: string;

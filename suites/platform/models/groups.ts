@@ -2,10 +2,9 @@
 
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
-import type { Platform } from '../support/context.ts';
 import { createdItem, uniqueName } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
-import { describeRequest, ok, refused, send, summary } from '../support/requests.ts';
+import { describeRequest, ok, type Platform, refused, send, summary } from '../support/requests.ts';
 import type { Group, GroupRequests } from './group-requests.ts';
 
 export interface GroupModel {

@@ -1,31 +1,50 @@
-/** How a check of this suite is declared, and what it is given. */
+/** How a check of this suite is declared. */
 import { checks } from '../../../harness/runner/define.ts';
+import { AT_ONCE, boundedProperty, type PropertyBounds } from '../../../harness/runner/property.ts';
+import type { Check } from '../../../harness/runner/types.ts';
 import type { PlatformContext } from '../../../harness/targets/opened.ts';
-import { boundedProperty } from './bounded-property.ts';
-import { archiveMade } from './deployments.ts';
+import { archiveMade } from './create.ts';
+import { CheckState, type Platform } from './requests.ts';
 import { blockIfUndecided } from './unchanged.ts';
 
-export type { Platform } from './context.ts';
+export type { Platform } from './requests.ts';
 
 const declare = checks<PlatformContext>();
-type Declare = typeof declare;
 
 /** The check that at least one collection answers with a list: where none does, no other check means anything. */
 export const ANY_LIST = 'platform.list.envelope.any';
+
+/** So many random values are tried however slow the platform is. */
+const LEAST_RANDOM = 2;
+
+/** No random value is tried after `randomMs`, but for the first ones; no smaller counterexample is looked for after `shrinkMs`. */
+export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBounds => ({
+  shrinkMs,
+  tryMs: () => randomMs,
+  least: LEAST_RANDOM,
+  examplesAtOnce: AT_ONCE,
+  describeLeftOut: (tried, all) => `answers are slow: ${tried} of ${all} random values were tried`,
+});
+const BOUNDS = propertyBounds(5000, 10_000);
 
 /**
  * Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it archive. A check that
  * was never decided because others kept writing ends as blocked.
  */
-export const check: Declare = (requirement, options, run) => {
+export function check(
+  requirement: Parameters<typeof declare>[0],
+  options: Parameters<typeof declare>[1],
+  run: (t: Platform) => Promise<void>,
+): Check<PlatformContext> {
   const isFirst = `${requirement.id}.${options.aspect}` === ANY_LIST;
   const premises = isFirst ? [] : [ANY_LIST, ...(options.premises ?? [])];
-  return declare(requirement, { ...options, premises }, async (t) => {
+  return declare(requirement, { ...options, premises }, async (given) => {
+    const t: Platform = { ...given, state: new CheckState(), property: boundedProperty(given, BOUNDS) };
     try {
-      await run({ ...t, property: boundedProperty(t) });
+      await run(t);
     } finally {
       await archiveMade(t);
     }
     blockIfUndecided(t);
   });
-};
+}

@@ -1,10 +1,10 @@
 /** Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that reads it. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
-import type { Endpoint, HttpClient, HttpResponse } from '../../../harness/client/http.ts';
+import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
-import type { Platform } from './context.ts';
-import { ok, send, summary } from './requests.ts';
+import { Fact } from '../../../harness/runner/session.ts';
+import { ok, type Platform, send, summary } from './requests.ts';
 
 /** Section 1 names the resources and section 4.2 the path of one of them; the other paths follow its form. */
 export const COLLECTIONS = [
@@ -28,8 +28,8 @@ export type ListQuery = Record<string, string | number | readonly string[]> | st
 
 type Collections = [Collection, ...Collection[]];
 
-/** By connection, since all clients of one run share the `endpoint` object, and by headers: another version may serve others. */
-const served = new WeakMap<Endpoint, Map<string, Collections>>();
+/** By headers: another version may serve others. */
+const SERVED = new Fact(() => new Map<string, Collections>());
 
 /**
  * The collections that answer with a list, which also proves that the platform accepts the key; found out once in a run. Fails the
@@ -37,8 +37,7 @@ const served = new WeakMap<Endpoint, Map<string, Collections>>();
  * `platform.list.envelope` should fail because of it.
  */
 export async function servedCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
-  const known = served.get(http.endpoint) ?? new Map<string, Collections>();
-  served.set(http.endpoint, known);
+  const known = t.session.get(SERVED);
   const headers = JSON.stringify(http.headers);
   const found = known.get(headers) ?? (await findCollections(t, http));
   known.set(headers, found);

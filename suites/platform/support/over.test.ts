@@ -3,11 +3,10 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HttpClient } from '../../../harness/client/http.ts';
+import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import type { Platform } from './context.ts';
-import { archiveMade, postDeployment } from './deployments.ts';
-import type { ReleaseFixture } from './releases.ts';
-import { send } from './requests.ts';
+import { archiveMade, postDeployment, type ReleaseFixture } from './create.ts';
+import { CheckState, type Platform, send } from './requests.ts';
 import { whileUnchanged } from './unchanged.ts';
 
 const closing: (() => unknown)[] = [];
@@ -32,7 +31,12 @@ async function started(answer: RequestListener): Promise<{ t: Platform; end(): v
     () => http.close(),
   );
   const t = {
-    ...{ http, signal: over.signal, patienceMs: 5000, note: () => {} },
+    http,
+    session: new Session(),
+    state: new CheckState(),
+    signal: over.signal,
+    patienceMs: 5000,
+    note: () => {},
     must: (holds: unknown) => expect(holds).toBe(true),
     blocked: (reason: string) => {
       throw new Blocked(reason);

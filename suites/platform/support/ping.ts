@@ -1,11 +1,10 @@
 /** Devices to ping, and the ping itself. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
-import { shortened } from './clamping.ts';
-import type { Platform } from './context.ts';
 import { createDevice, mayWrite } from './create.ts';
 import { envelopeProblems, getList, type Page, SEARCHED_AT_MOST, walk } from './lists.ts';
-import { describeRequest, NOT_SERVED, ok, send, summary } from './requests.ts';
+import { shortened } from './pages.ts';
+import { describeRequest, NOT_SERVED, ok, type Platform, send, summary } from './requests.ts';
 
 /** Durations in the unit of `timeout_nanos`. */
 export const SECOND_NANOS = 1_000_000_000;

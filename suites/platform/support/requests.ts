@@ -1,13 +1,48 @@
-/** Requests that are repeated while the platform answers 429, and answers as a finding shows them. */
+/** What every check of this suite is given; its requests, which are repeated while the platform answers 429; answers in findings. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
-import type { Endpoint, HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
+import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
+import { type RetryHeaders, retryAfterMs } from '../../../harness/common/retry-after.ts';
+import { backoffMs } from '../../../harness/common/waiting.ts';
+import {
+  atLeast,
+  isPlatformVersion,
+  type SupportedCodename,
+  versionNamed,
+} from '../../../harness/contract/versions.ts';
+import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
+import type { CheckContext } from '../../../harness/runner/types.ts';
 import { show } from '../../../harness/runner/violation.ts';
-import type { Platform } from './context.ts';
-import { kindOfRequest, paceOf } from './pace.ts';
-import { gateOf } from './throttling.ts';
+import type { PlatformContext } from '../../../harness/targets/opened.ts';
 
-/** The specification shows no rate limit. A platform that answers 429 for longer than this refuses the request. */
-const LONGEST_THROTTLING_MS = 60_000;
+/** What one check keeps of itself, however often its context is copied. */
+export class CheckState {
+  /** Ids of the deployments that it has made and not archived yet. */
+  readonly made = new Set<string>();
+  /** Collections that changed during every attempt. They get one attempt from then on, to save minutes on a busy platform. */
+  readonly changing = new Set<string>();
+  /** Those of them that keep their items but list them in another order each time. */
+  readonly unordered = new Set<string>();
+  /** Observations that agreed with their requirement, and those that others kept from being decided. */
+  agreed = 0;
+  undecided = 0;
+}
+
+export type Platform = PlatformContext & CheckContext & { readonly state: CheckState };
+
+/** A client of the same platform that asks for another API version. */
+export function speaking(t: Platform, version: string): HttpClient {
+  return t.http.with({ headers: { ...t.http.headers, [t.versionHeader]: version } });
+}
+
+/** The same platform in one API version, whichever version the run speaks. */
+export const inVersion = (t: Platform, codename: SupportedCodename): Platform => ({
+  ...t,
+  http: speaking(t, versionNamed(codename)),
+  apiVersion: versionNamed(codename),
+});
+
+export const speaksAtLeast = (t: Platform, codename: SupportedCodename): boolean =>
+  isPlatformVersion(t.apiVersion) && atLeast(t.apiVersion, codename);
 
 export interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
   /** What the platform may take for it on top of what any answer may take, milliseconds. */
@@ -16,22 +51,30 @@ export interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
   lateMs?: number;
 }
 
+const LONGEST_PAUSE_MS = 10_000;
+/** Pauses where the platform names none. */
+const UNNAMED_PAUSE = { firstMs: 100, longestMs: 3200 };
+
+/** As long as the headers of a 429 ask for, within limits. */
+export function pauseMs(headers: RetryHeaders, attempt: number): number {
+  const pause = retryAfterMs(headers) ?? backoffMs(UNNAMED_PAUSE, attempt);
+  return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+}
+
 /** Sends the request again, after a pause, for as long as the answer is 429. Blocks the check after a minute of that. */
 export async function send(t: Platform, request: PlatformRequest, http: HttpClient = t.http): Promise<HttpResponse> {
+  const { method = 'GET', path } = request;
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
-  const gate = gateOf(http.endpoint, request.path);
-  const until = performance.now() + LONGEST_THROTTLING_MS;
-  for (let attempt = 0; ; attempt += 1) {
-    await gate.pass(t.signal);
-    const response = await sendOnce(t, whole, http);
-    if (response.status !== 429) {
-      recordWrite(http.endpoint, request, response);
-      return response;
-    }
-    if (performance.now() > until) break;
-    gate.close(response.headers, attempt);
-  }
-  return t.blocked(`the platform kept answering 429 to ${request.method ?? 'GET'} ${request.path} for a minute`);
+  const response = await retryThrottled(() => sendOnce(t, whole, http), {
+    // All checks pause together; some platforms allow one ping of a device at a time.
+    gate: t.session.gate(path.endsWith('/ping') ? path : ''),
+    signal: t.signal,
+    isThrottled: ({ status }) => status === 429,
+    pauseMs: ({ headers }, attempt) => pauseMs(headers, attempt),
+  });
+  if (response.status === 429) t.blocked(`the platform kept answering 429 to ${method} ${path} for a minute`);
+  if (method !== 'GET' && ok(response)) t.session.get(SUCCESSFUL_WRITES).add(kindOfRequest(method, path));
+  return response;
 }
 
 /** Sends the request, whatever the answer. Waits less for a kind of request that the platform has left unanswered before. */
@@ -41,18 +84,31 @@ export async function sendOnce(
   http: HttpClient = t.http,
 ): Promise<HttpResponse> {
   const { takesMs = 0, lateMs = t.patienceMs, ...rest } = request;
-  const pace = paceOf(http.endpoint);
+  const waits = t.session.waits.platform;
   const kind = kindOfRequest(request.method ?? 'GET', request.path);
-  const timeoutMs = takesMs + pace.waitMs(kind, lateMs);
+  const timeoutMs = takesMs + waits.within(kind, lateMs);
   try {
     const response = await http.request({ ...rest, timeoutMs });
-    pace.answered(kind, Math.max(0, response.durationMs - takesMs));
+    const { durationMs } = response;
+    waits.succeeded(kind, Math.max(0, durationMs - takesMs));
+    if (takesMs === 0) t.session.took('answer', durationMs);
     return response;
   } catch (error) {
-    if (error instanceof NoAnswerInTime) pace.timedOut(kind);
+    if (error instanceof NoAnswerInTime) waits.timedOut(kind);
     throw error;
   }
 }
+
+/** `POST /devices/dvc_1/ping` → `POST /devices/{id}/ping`. */
+export const kindOfRequest = (method: string, path: string): string =>
+  `${method} ${path.replace(/^(\/[^/?]+)\/[^/?]+/, '$1/{id}')}`;
+
+/** Kinds of write that succeeded. */
+const SUCCESSFUL_WRITES = new Fact(() => new Set<string>());
+
+/** Whether this run has seen a write of this kind succeed. If so, a later 403 does not mean that the key lacks a scope. */
+export const hasSucceeded = ({ session }: Platform, method: string, path: string): boolean =>
+  session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
 /** Status and body of an answer, shortened, for a finding. */
 export const summary = (response: HttpResponse): string =>
@@ -75,16 +131,3 @@ export const isJson = (response: HttpResponse): boolean =>
 
 /** The platform has nothing at this path, or not with this method. */
 export const NOT_SERVED: readonly number[] = [404, 405, 501];
-
-/** Kinds of write that succeeded, by connection: all clients of one run share the `endpoint` object. */
-const successfulWrites = new WeakMap<Endpoint, Set<string>>();
-
-function recordWrite(endpoint: Endpoint, { method = 'GET', path }: HttpRequest, response: HttpResponse): void {
-  if (method === 'GET' || !ok(response)) return;
-  const kinds = successfulWrites.get(endpoint) ?? new Set();
-  successfulWrites.set(endpoint, kinds.add(kindOfRequest(method, path)));
-}
-
-/** Whether this run has seen a write of this kind succeed. If so, a later 403 does not mean that the key lacks a scope. */
-export const hasSucceeded = (endpoint: Endpoint, method: string, path: string): boolean =>
-  successfulWrites.get(endpoint)?.has(kindOfRequest(method, path)) ?? false;

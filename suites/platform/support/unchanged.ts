@@ -1,8 +1,8 @@
 /** Other clients may write while a check reads. What their writes may have caused must not count as a fault of the platform. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
-import type { Platform } from './context.ts';
 import { getPage, type Item } from './lists.ts';
+import type { Platform } from './requests.ts';
 
 export interface Disagreement {
   expected: string;
@@ -19,23 +19,6 @@ const SUSPICIOUS_CHANGES = 3;
 /** A write and its undoing between two reads leave no trace; that hardly ever happens twice. */
 const DISAGREEMENTS_TO_FAIL = 2;
 
-interface Tally {
-  /** Collections that changed during every attempt. They get one attempt from then on, to save minutes on a busy platform. */
-  changing: Set<string>;
-  /** Those of them that keep their items but list them in another order each time. */
-  unordered: Set<string>;
-  agreed: number;
-  undecided: number;
-}
-/** Keyed by the check's `note` function, the only identity that survives copies of the context. */
-const tallies = new WeakMap<Platform['note'], Tally>();
-
-function tallyOf(t: Pick<Platform, 'note'>): Tally {
-  const tally = tallies.get(t.note) ?? { changing: new Set(), unordered: new Set(), agreed: 0, undecided: 0 };
-  tallies.set(t.note, tally);
-  return tally;
-}
-
 /**
  * Repeats an observation until it agrees with the requirement. Fails the check when it disagrees twice although nothing changed. When
  * something changed every time, or the platform gives another order with every read, notes that nothing was decided about
@@ -47,7 +30,7 @@ export async function whileUnchanged(
   observe: () => Promise<Observation>,
   { decidesOrder = false }: { decidesOrder?: boolean } = {},
 ): Promise<void> {
-  const tally = tallyOf(t);
+  const tally = t.state;
   let disagreements = 0;
   const attempts = tally.changing.has(collection) ? 1 : ATTEMPTS;
   for (let attempt = 0; attempt < (disagreements > 0 ? ATTEMPTS : attempts); attempt += 1) {
@@ -84,8 +67,8 @@ export async function whileUnchanged(
 }
 
 /** Blocks a check that observed something, but never while nothing changed. */
-export function blockIfUndecided(t: Pick<Platform, 'note' | 'blocked'>): void {
-  const { agreed, undecided, changing, unordered } = tallyOf(t);
+export function blockIfUndecided(t: Platform): void {
+  const { agreed, undecided, changing, unordered } = t.state;
   if (agreed > 0 || undecided === 0) return;
   if (unordered.size > 0) t.blocked(reorderedReason([...unordered].join(', ')));
   t.blocked(`other clients wrote to ${[...changing].join(', ')} during every read`);

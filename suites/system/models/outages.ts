@@ -3,9 +3,7 @@
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
-import type { System } from '../support/check.ts';
-import type { EventFollower } from '../support/event-follower.ts';
-import { type RollOut, rollOut } from '../support/roll-out.ts';
+import { type EventFollower, type RollOut, rollOut, type System } from '../support/check.ts';
 
 export interface OutageModel {
   online: boolean;

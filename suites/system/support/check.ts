@@ -1,24 +1,51 @@
-/** What every check of this suite is given, how a check is declared, and how it waits for an effect. */
+/**
+ * What every check of this suite is given, how a check is declared, how it waits for an effect, and what it follows: a deployment from
+ * the platform to the device, the events of the device, and a device that is offline.
+ */
 
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { NoAnswer, Unreachable } from '../../../harness/client/errors.ts';
+import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { checks } from '../../../harness/runner/define.ts';
-import type { CheckContext } from '../../../harness/runner/types.ts';
+import { boundedProperty } from '../../../harness/runner/property.ts';
+import type { Check, CheckContext } from '../../../harness/runner/types.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
-import { archiveMade, boundedProperty, type Pace, paces, platformSide } from './platform-side.ts';
+import { propertyBounds } from '../../platform/support/check.ts';
+import {
+  actOn,
+  archiveMade,
+  createdItem,
+  createReleaseFixture,
+  type ReleaseFixture,
+  type ReleaseOptions,
+  tryDeployment,
+} from '../../platform/support/create.ts';
+import { type Item, readItem } from '../../platform/support/lists.ts';
+import { CheckState, ok, type Platform, summary } from '../../platform/support/requests.ts';
 
-export type System = SystemContext & CheckContext;
+/** The platform of this system, as the checks of the platform suite see it. */
+export const platformSide = (t: System): Platform => ({ ...t, ...t.platform });
+
+export type System = SystemContext & CheckContext & { readonly state: CheckState };
 
 const declare = checks<SystemContext>();
-type Declare = typeof declare;
 
 /** Soak runs take longer than requests, and a smaller counterexample costs a wait for what never comes. */
-const SOAK = { randomMs: 30_000, shrinkMs: 500 };
+const SOAK = propertyBounds(30_000, 500);
 
 /** Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it archive. */
-export const check: Declare = (requirement, options, run) =>
-  declare(requirement, options, async (t) => {
+export const check = (
+  requirement: Parameters<typeof declare>[0],
+  options: Parameters<typeof declare>[1],
+  run: (t: System) => Promise<void>,
+): Check<SystemContext> =>
+  declare(requirement, options, async (given) => {
+    const t: System = { ...given, state: new CheckState(), property: boundedProperty(given, SOAK) };
     try {
-      await run({ ...t, property: boundedProperty(t, SOAK) });
+      await run(t);
     } finally {
       await archiveMade(platformSide(t));
     }
@@ -26,10 +53,6 @@ export const check: Declare = (requirement, options, run) =>
 
 /** An effect travels from the platform to the device and back, which takes longer than one answer. */
 const EFFECT_TIMEOUT_FACTOR = 4;
-
-/** How long effects take, and which ones never came. */
-/** One deployment that is not archived is followed by others, though most of them are. */
-const effectPaceOf = paces({ timesSlowest: 2, forgives: false });
 
 /** A wait for one kind of effect: long, until such an effect has failed to come. */
 export interface EffectWait {
@@ -40,14 +63,14 @@ export interface EffectWait {
 }
 
 /** `kind`: what is waited for, whichever deployment it concerns. */
-export function waitForEffect(t: SystemContext, kind: string): EffectWait {
-  const pace: Pace = effectPaceOf(t.platform.http.endpoint);
+export function effectWait(t: System, kind: string): EffectWait {
+  const waits = t.session.waits.effect;
   const longest = EFFECT_TIMEOUT_FACTOR * Math.max(t.platform.patienceMs, t.device.patienceMs);
   const started = performance.now();
   return {
-    timeoutMs: pace.waitMs(kind, longest),
-    came: () => pace.answered(kind, performance.now() - started),
-    neverCame: () => pace.timedOut(kind),
+    timeoutMs: waits.within(kind, longest),
+    came: () => waits.succeeded(kind, performance.now() - started),
+    neverCame: () => waits.timedOut(kind),
   };
 }
 
@@ -60,7 +83,7 @@ const kindOf = (expected: string): string =>
 
 /** Waits until `look` finds something. Fails the check, and shows what was seen last, if the time is up. */
 export async function eventually<T>(t: System, expected: string, look: () => Promise<Look<T>>): Promise<T> {
-  const wait = waitForEffect(t, kindOf(expected));
+  const wait = effectWait(t, kindOf(expected));
   const { timeoutMs } = wait;
   let seen: unknown;
   const result = await pollWithin(
@@ -77,4 +100,221 @@ export async function eventually<T>(t: System, expected: string, look: () => Pro
   t.must(result !== undefined, { expected: `${expected}, within ${timeoutMs / 1000} s`, actual: seen });
   wait.came();
   return result.found;
+}
+
+// The device without a connection to the platform, for as long as a check needs that.
+
+/**
+ * Runs `body`, and connects the device again however it ends. What `body` throws matters more than trouble with the connection, which
+ * blocks the check otherwise.
+ */
+export async function onlineAfterwards(t: System, body: () => Promise<void>): Promise<void> {
+  try {
+    await body();
+  } catch (error) {
+    await t.online().catch(() => {});
+    throw error;
+  }
+  await t.online();
+}
+
+/** Runs `body` while the device is offline, or has been. */
+export async function whileOffline(t: System, body: () => Promise<void>): Promise<void> {
+  await t.offline();
+  await onlineAfterwards(t, body);
+}
+
+// A new deployment for the device under test, and how each of the two sides shows it.
+
+/** A deployment that is the target of the device, and what it was made of. */
+export interface RollOut {
+  id: string;
+  deployment: Item;
+  fixture: ReleaseFixture;
+}
+
+/** Creates a deployment and makes it the target of the device. Blocks the check if the platform refuses. */
+export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<RollOut> {
+  const platform = platformSide(t);
+  const fixture = await createReleaseFixture(platform, options);
+  const { deployment, answers } = await tryDeployment(platform, [fixture], t.deviceId);
+  if (deployment === undefined) return t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
+  const { id } = deployment;
+  if (deployment['target_status'] === 'deployed') return { id, deployment, fixture };
+  const response = await actOn(platform, id, 'deploy');
+  if (!ok(response)) t.blocked(`set-up: POST /deployments/${id}/deploy answered ${summary(response)}`);
+  return { id, deployment: createdItem(response) ?? deployment, fixture };
+}
+
+/** Waits until the platform shows the deployment with that activity. */
+export function untilActivity(t: System, id: string, activity: string): Promise<Item> {
+  return eventually(t, `${id} to be ${activity} on the platform`, async () => {
+    const item = await readItem(platformSide(t), 'deployments', id);
+    return item['activity_status'] === activity ? { found: item } : { seen: statuses(item) };
+  });
+}
+
+/** Waits until the device shows the deployment as its current one, and deployed. */
+export function untilCurrent(t: System, id: string): Promise<Item> {
+  return eventually(t, `${id} to be the current deployment on the device, and deployed`, async () => {
+    const response = await t.device.http.get('/deployments/current');
+    const item = (response.json ?? {}) as Item;
+    return item.id === id && item['activity_status'] === 'deployed' ? { found: item } : { seen: summary(response) };
+  });
+}
+
+/** The four statuses of a deployment, for a finding. */
+export const statuses = (item: Item): string =>
+  `status ${item['status']}, activity ${item['activity_status']}, error ${item['error_status']}, target ${item['target_status']}`;
+
+/** Whether the files of the device can be read. */
+export const canReadFiles = (t: System): boolean =>
+  t.device.capabilities.has('files') && t.device.info.config_root !== undefined;
+
+/** The config file on the device; `undefined` if it is not there. Blocks the check if files cannot be read. */
+export async function readConfigFile(t: System, { fixture }: RollOut): Promise<string | undefined> {
+  const root = t.device.info.config_root;
+  if (root === undefined || !canReadFiles(t)) t.blocked('the control API names no config_root');
+  return (await t.device.files.read(join(root, fixture.filepath)))?.toString('utf8');
+}
+
+/** The file holds the same JSON as the config instance; the specification does not say how it is laid out. */
+export async function mustHaveConfigFile(t: System, rolledOut: RollOut): Promise<void> {
+  const { filepath, content } = rolledOut.fixture;
+  const file = await readConfigFile(t, rolledOut);
+  t.must(isDeepStrictEqual(parse(file), parse(content)), {
+    expected: `${filepath} on the device with the content of the config instance: ${content}`,
+    actual: file ?? 'no such file',
+  });
+}
+
+function parse(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+// Follows the device's event stream over any number of connections, as a client does that reconnects with its cursor.
+
+export interface DeviceEvent {
+  id: number;
+  type: string;
+  data: Readonly<Record<string, unknown>>;
+}
+
+const RECONNECT_PAUSE_MS = 100;
+const EVENTS_SHOWN = 5;
+
+/** Reads events until one that a check waits for has come, and counts them. */
+export class EventFollower implements AsyncDisposable {
+  /** Every event once, by its id. */
+  readonly #events = new Map<number, DeviceEvent>();
+  readonly #t: System;
+  #stream: EventStream | undefined;
+  #cursor: number | undefined;
+
+  private constructor(t: System) {
+    this.#t = t;
+  }
+
+  /** Resolves when the stream is open, so that it misses no later event. Blocks the check if the device refuses. */
+  static async open(t: System): Promise<EventFollower> {
+    const follower = new EventFollower(t);
+    follower.#stream = await follower.#connect();
+    return follower;
+  }
+
+  /** Waits for the event of that type about that deployment. Fails the check if it does not come in time. */
+  async until(type: string, deploymentId: string): Promise<DeviceEvent> {
+    const wait = effectWait(this.#t, type);
+    const deadline = performance.now() + wait.timeoutMs;
+    for (;;) {
+      const [found] = this.#of(type, deploymentId);
+      if (found !== undefined) {
+        wait.came();
+        return found;
+      }
+      const within = deadline - performance.now();
+      if (within <= 0) {
+        wait.neverCame();
+        await this.#fail(type, deploymentId, wait.timeoutMs);
+      }
+      await this.#read(within, `${type} of ${deploymentId}`);
+    }
+  }
+
+  /** Number of events of that type about that deployment, each id counted once. */
+  count(type: string, deploymentId: string): number {
+    return this.#of(type, deploymentId).length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stream?.close();
+  }
+
+  #of(type: string, deploymentId: string): DeviceEvent[] {
+    return [...this.#events.values()].filter(
+      (event) => event.type === type && event.data['deployment_id'] === deploymentId,
+    );
+  }
+
+  /** Shows the deployment on the platform too, which tells which side is at fault. */
+  async #fail(type: string, deploymentId: string, timeoutMs: number): Promise<never> {
+    const t: System = this.#t;
+    const last = [...this.#events.values()].slice(-EVENTS_SHOWN).map(describe);
+    const item = await readItem(platformSide(t), 'deployments', deploymentId);
+    t.must(false, {
+      expected: `${type} of ${deploymentId} on the device's event stream within ${timeoutMs / 1000} s`,
+      actual: `no such event; on the platform: ${statuses(item)}; ${last.length === 0 ? 'no other events' : `last events: ${last.join(', ')}`}`,
+    });
+  }
+
+  async #read(within: number, what: string): Promise<void> {
+    try {
+      this.#stream ??= await this.#connect();
+      const frame = await this.#stream.next({ within, for: what });
+      const event = eventIn(frame.data ?? '');
+      if (event === undefined) return;
+      this.#cursor = Math.max(event.id, this.#cursor ?? event.id);
+      if (!this.#events.has(event.id)) this.#events.set(event.id, event);
+    } catch (error) {
+      if (error instanceof StreamTimeout) return;
+      if (!isDisconnected(error)) throw error;
+      await this.#drop();
+      await sleep(RECONNECT_PAUSE_MS, undefined, { signal: this.#t.signal });
+    }
+  }
+
+  async #connect(): Promise<EventStream> {
+    const stream = await openEvents(this.#t.device.http, this.#cursor === undefined ? {} : { after: this.#cursor });
+    if (stream.status === 200) return stream;
+    const body = stream.head();
+    await stream.close();
+    return this.#t.blocked(`the device answered ${stream.status} to GET /events: ${body.slice(0, 200)}`);
+  }
+
+  async #drop(): Promise<void> {
+    const stream = this.#stream;
+    this.#stream = undefined;
+    await stream?.close();
+  }
+}
+
+/** A device that is restarting or offline is no fault here: the follower connects again. */
+const isDisconnected = (error: unknown): boolean =>
+  error instanceof StreamEnded || error instanceof Unreachable || error instanceof NoAnswer;
+
+const describe = ({ id, type, data }: DeviceEvent): string => `${id} ${type} ${String(data['deployment_id'] ?? '')}`;
+
+function eventIn(text: string): DeviceEvent | undefined {
+  try {
+    const { id, type, data } = JSON.parse(text) as Partial<DeviceEvent>;
+    if (typeof id !== 'number' || typeof type !== 'string' || typeof data !== 'object' || data === null)
+      return undefined;
+    return { id, type, data };
+  } catch {
+    return undefined;
+  }
 }

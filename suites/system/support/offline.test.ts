@@ -1,8 +1,7 @@
 /** What is thrown when the device was offline. */
 import { describe, expect, it } from 'vitest';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
-import type { System } from './check.ts';
-import { whileOffline } from './offline.ts';
+import { type System, whileOffline } from './check.ts';
 
 const violation = new Violation({ expected: 'queued', actual: 'deployed' });
 

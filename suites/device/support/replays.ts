@@ -1,9 +1,19 @@
 /** Replays of what a log retains: the sample that even a black box shows, and a long stretch that a check published before. */
+
+import fc from 'fast-check';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
-import { expectSameEvents } from './assertions.ts';
-import { type Device, waitFor } from './check.ts';
-import { eventBudget, publish, subscribeAtKnownCursor } from './drive.ts';
-import { readEvent, type SeenEvent } from './events.ts';
+import { Fact } from '../../../harness/runner/session.ts';
+import { type Device, inTime, LOG_STATE } from './check.ts';
+import {
+  eventBudget,
+  mostEvents,
+  type Published,
+  publish,
+  publishEveryEventKind,
+  readUpTo,
+  subscribeAtKnownCursor,
+} from './drive.ts';
+import { distinct, expectSameEvents, readEvent, type SeenEvent } from './events.ts';
 import { describeOpen, type Streams, Subscription } from './streams.ts';
 
 /** Silence that ends the sample. Only what came is checked: nothing follows from what did not come. */
@@ -20,8 +30,7 @@ interface Extent {
   frames: number;
 }
 
-/** `info` is one object for all checks of a target. */
-const extents = new WeakMap<Device['info'], Extent>();
+const EXTENT = new Fact<Extent | undefined>(() => undefined);
 
 /** The replay from the earliest cursor that is served. Ends the check as not applicable when there is none, or it is empty. */
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
@@ -30,7 +39,7 @@ export async function requireRetained(t: Device, streams: Streams): Promise<Subs
 
 /** The same; undefined when no cursor is served, or nothing is retained. */
 export async function sampleRetained(t: Device, streams: Streams): Promise<Subscription | undefined> {
-  const known = extents.get(t.info);
+  const known = t.session.get(EXTENT);
   const cursor = await earliestServed(streams, known?.earliest);
   if (cursor === undefined) return undefined;
   const stream = await streams.try({ after: cursor, cutAfterBytes: SAMPLE_BYTES });
@@ -39,7 +48,7 @@ export async function sampleRetained(t: Device, streams: Streams): Promise<Subsc
   await stream.idle(quietMs, { within: Math.min(SAMPLE_MS, t.patienceMs), for: 'the end of the replay' });
   const frames = stream.frames.length;
   if (frames === 0) return undefined;
-  extents.set(t.info, { earliest: cursor, frames });
+  t.session.set(EXTENT, { earliest: cursor, frames });
   return new Subscription(t, stream);
 }
 
@@ -206,9 +215,7 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
     const before = events.length;
     try {
       for (;;) {
-        const frame = await waitFor(t, 'replay', (within) =>
-          stream.next({ within, for: 'the next event of a replay' }),
-        );
+        const frame = await inTime(t, 'replay', (within) => stream.next({ within, for: 'the next event of a replay' }));
         const event = readEvent(t, frame);
         if (event === undefined) continue;
         events.push(event);
@@ -223,5 +230,98 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
     } finally {
       await stream.close();
     }
+  }
+}
+
+// A stretch of the log that a check has just filled, as a replay shows it: what other replays are compared with.
+
+export interface Recording {
+  /** Everything after the cursor. */
+  all: SeenEvent[];
+  cursor: bigint;
+  published: Published;
+}
+
+/** The last recording of a slow target. */
+interface Kept {
+  recording: Recording;
+  at: number;
+  /** That many changes of the log were before it. */
+  changes: number;
+}
+
+const LAST_RECORDING = new Fact<Kept | undefined>(() => undefined);
+/** Milliseconds: whatever an agent does with old events, it does not do it at once. */
+const KEPT_MS = 60_000;
+
+/**
+ * Fills a stretch of the log and reads it back. Where each event takes a while, checks share a stretch that is certainly retained. What a
+ * live stream loses or changes does not matter here.
+ */
+export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
+  const { session } = t;
+  const kept = session.isSlow('publish') ? session.get(LAST_RECORDING) : undefined;
+  if (kept !== undefined && isFresh(t, kept)) return kept.recording;
+  const recording = await recordAfresh(t, streams, count);
+  session.set(LAST_RECORDING, { recording, at: performance.now(), changes: session.get(LOG_STATE).changes });
+  return recording;
+}
+
+/** Whether neither a compaction nor a restart came since, and too few events for the device to compact by itself. */
+function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
+  const { knownCursor: newest, changes: now } = t.session.get(LOG_STATE);
+  if (newest === undefined || now !== changes || performance.now() - at > KEPT_MS) return false;
+  return newest - recording.cursor < BigInt(mostEvents(t));
+}
+
+/** The same, and nothing but what others cause has come since. */
+export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
+  const { last: cursor } = await publish(t, 1);
+  // Deployments change while their events stay as they were sent.
+  await publishEveryEventKind(t);
+  const published = await publish(t, eventBudget(t, count));
+  const replay = await streams.open({ after: cursor });
+  const all = laterThan(cursor, await readUpTo(replay, published));
+  await replay.close();
+  return { all, cursor, published };
+}
+
+/** Whether a replay repeats its cursor is a requirement of its own. */
+export const laterThan = (cursor: bigint, events: readonly SeenEvent[]): SeenEvent[] =>
+  distinct(events).filter(({ id }) => id > cursor);
+
+/**
+ * Any id in the stretch, up to the last but one. Ids need not be contiguous, and whether a number between two of them is a valid
+ * cursor is not stated.
+ */
+export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
+  fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
+
+/** Milliseconds that an event may take before another is published: each is twice the last. */
+const PAUSES_MS = [200, 400, 800, 1600];
+
+/**
+ * Publishes until an event has come on each stream, and gives the newest that was waited for: from then on they are live. Those that
+ * were lost before are for the check of the seam between replay and live to find.
+ */
+export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subscription[]): Promise<bigint> {
+  const counted = subscriptions.map(({ stream }) => ({ stream, frames: stream.frames.length }));
+  const { first } = await publish(t, 1);
+  for (const within of PAUSES_MS) {
+    const came = await Promise.all(counted.map(({ stream, frames }) => growsWithin(stream, frames, within)));
+    if (came.every(Boolean)) break;
+    await publish(t, 1);
+  }
+  const read = await Promise.all(subscriptions.map((each) => each.reach(first, `a live event, from ${first} on`)));
+  return read.map((events) => events.at(-1)?.id ?? first).toSorted((a, b) => Number(b - a))[0] ?? first;
+}
+
+/** Whether another frame comes within the milliseconds. */
+async function growsWithin(stream: EventStream, frames: number, within: number): Promise<boolean> {
+  try {
+    return await stream.activity({ frames, comments: Number.POSITIVE_INFINITY }, { within, for: 'a live event' });
+  } catch (error) {
+    if (error instanceof StreamTimeout || error instanceof StreamEnded) return false;
+    throw error;
   }
 }

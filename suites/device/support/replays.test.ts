@@ -6,13 +6,13 @@ import { Recorder } from '../../../harness/client/recorder.ts';
 import { Redactor } from '../../../harness/client/redact.ts';
 import { requirement } from '../../../harness/runner/define.ts';
 import { runCheck } from '../../../harness/runner/run-check.ts';
+import { Session } from '../../../harness/runner/session.ts';
 import { noControl } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
-import { check, type Device } from './check.ts';
+import { check, type Device, logMayDiffer } from './check.ts';
 import { publish } from './drive.ts';
-import { paceOf } from './pace.ts';
-import { record } from './recording.ts';
+import { record } from './replays.ts';
 import { withStreams } from './streams.ts';
 
 const frame = (id: number): string =>
@@ -48,7 +48,16 @@ async function onDevice(work: (t: Device, published: () => number) => Promise<vo
   const one = check(any, { needs: ['drive'] }, (t: Device) => work(t, () => newest));
   const context = (over: AbortSignal) => target.context(recorder, over);
   const { signal } = new AbortController();
-  const result = await runCheck({ check: one, context, recorder, seed: 1, runs: 1, signal, limitMs: 60_000 });
+  const result = await runCheck({
+    check: one,
+    context,
+    recorder,
+    session: new Session(),
+    seed: 1,
+    runs: 1,
+    signal,
+    limitMs: 60_000,
+  });
   expect(result).toMatchObject({ outcome: 'pass' });
 }
 
@@ -56,8 +65,8 @@ it('is shared on a slow target until something may have removed it', () =>
   onDevice((t, published) =>
     withStreams(t, async (streams) => {
       const slow = (): void => {
-        for (let round = 0; round < 5; round += 1) paceOf(t).took('publish', 200);
-        paceOf(t).took('deployment', 2000);
+        for (let round = 0; round < 5; round += 1) t.session.took('publish', 200);
+        t.session.took('deployment', 2000);
       };
       slow();
       const first = await record(t, streams, 3);
@@ -71,7 +80,7 @@ it('is shared on a slow target until something may have removed it', () =>
       const second = await record(t, streams, 3);
       expect(second.cursor).toBeGreaterThan(first.cursor);
       // Nobody knows what a compaction or a restart has left.
-      paceOf(t).logMayDiffer();
+      logMayDiffer(t);
       await publish(t, 1);
       slow();
       expect((await record(t, streams, 3)).cursor).toBeGreaterThan(second.cursor);

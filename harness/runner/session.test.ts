@@ -1,0 +1,202 @@
+/** What one run learns of its target: how long to wait, how much to ask for, and when to pause. */
+import { describe, expect, it } from 'vitest';
+import { Fact, Gate, retryThrottled, Session, WAIT_POLICIES, Waits } from './session.ts';
+
+const PATIENCE = 10_000;
+const { signal } = new AbortController();
+
+/** A session whose clock stands still until it is set. */
+function sessionAt() {
+  const clock = { ms: 0 };
+  return { clock, session: new Session(() => clock.ms) };
+}
+
+describe('a fact', () => {
+  it('is new in each session, and stays in its own', () => {
+    const tokens = new Fact(() => new Set<string>());
+    const [one, other] = [new Session(), new Session()];
+    one.get(tokens).add('a');
+    expect([one.get(tokens).size, other.get(tokens).size]).toEqual([1, 0]);
+    other.set(tokens, new Set(['b', 'c']));
+    expect([one.get(tokens).size, other.get(tokens).size]).toEqual([1, 2]);
+  });
+});
+
+describe('a wait for a device', () => {
+  const started = () => new Waits(WAIT_POLICIES.device);
+
+  it('is as long as the patience asks, until the target has shown how quick it is', () => {
+    const waits = started();
+    expect([waits.within('event', PATIENCE), waits.within('files', PATIENCE)]).toEqual([PATIENCE, PATIENCE / 2]);
+    for (const kind of ['event', 'deployed']) for (let count = 0; count < 10; count += 1) waits.succeeded(kind, 20);
+    expect(waits.within('event', PATIENCE)).toBe(PATIENCE / 2);
+    expect(waits.within('deployed', PATIENCE)).toBe(PATIENCE);
+    expect(waits.within('answer', PATIENCE)).toBe(PATIENCE);
+  });
+
+  it('is short once one of its kind was in vain, and longer where a success took longer', () => {
+    const waits = started();
+    waits.timedOut('event');
+    expect([waits.within('event', PATIENCE), waits.within('event', 300)]).toEqual([1000, 150]);
+    expect(waits.within('stream', PATIENCE)).toBe(PATIENCE);
+    waits.succeeded('event', 900);
+    expect(waits.within('event', PATIENCE)).toBe(4500);
+    // A slow target is never cut off.
+    waits.succeeded('event', 4000);
+    expect(waits.within('event', PATIENCE)).toBe(12_000);
+  });
+
+  it('of a MUST is not shortened by a SHOULD', () => {
+    const waits = started();
+    waits.timedOut('stream', true);
+    expect([waits.within('stream', PATIENCE), waits.within('stream', PATIENCE, true)]).toEqual([PATIENCE, 1000]);
+    waits.timedOut('stream');
+    expect(waits.within('stream', PATIENCE)).toBe(1000);
+  });
+});
+
+describe('a wait for', () => {
+  it('an answer of a platform is never below five times the slowest of any kind, and forgives', () => {
+    const waits = new Waits(WAIT_POLICIES.platform);
+    waits.timedOut('POST /ping');
+    expect([waits.within('POST /ping', PATIENCE), waits.within('GET /devices', PATIENCE)]).toEqual([1000, PATIENCE]);
+    waits.succeeded('GET /devices', 1500);
+    expect([waits.within('POST /ping', PATIENCE), waits.within('POST /ping', 5000)]).toEqual([7500, 5000]);
+    waits.succeeded('POST /ping', 20);
+    expect(waits.within('POST /ping', PATIENCE)).toBe(PATIENCE);
+  });
+
+  it('an effect is twice the slowest, and one that came forgives none', () => {
+    const waits = new Waits(WAIT_POLICIES.effect);
+    waits.timedOut('archived');
+    waits.succeeded('archived', 2000);
+    expect(waits.within('archived', PATIENCE)).toBe(4000);
+  });
+
+  it('a call of control is cut off after one that was late, until one is answered', () => {
+    const waits = new Waits(WAIT_POLICIES.control);
+    expect(waits.within('deploy', Number.POSITIVE_INFINITY)).toBe(Number.POSITIVE_INFINITY);
+    waits.timedOut('deploy');
+    waits.timedOut('deploy');
+    expect([waits.within('deploy', Number.POSITIVE_INFINITY), waits.inVain('deploy')]).toEqual([6000, 2]);
+    waits.succeeded('deploy', 1);
+    expect([waits.within('deploy', Number.POSITIVE_INFINITY), waits.inVain('deploy')]).toEqual([
+      Number.POSITIVE_INFINITY,
+      0,
+    ]);
+  });
+});
+
+describe('what a target takes', () => {
+  it('is nothing to mind where nothing is known, and where it is quick', () => {
+    const { session } = sessionAt();
+    expect([session.rounds(3), session.isSlow()]).toEqual([3, false]);
+    session.took('event', 2);
+    expect([session.rounds(3), session.isSlow()]).toEqual([3, false]);
+    expect(session.whyTooMuch('event', 2000, Number.POSITIVE_INFINITY)).toBeUndefined();
+  });
+
+  it('is slow only where every one of the last few was', () => {
+    const { session } = sessionAt();
+    for (const ms of [3, 4000, 5]) session.took('answer', ms);
+    expect(session.isSlow()).toBe(false);
+    for (let count = 0; count < 5; count += 1) session.took('answer', 300);
+    expect([session.isSlow(), session.isSlow('event'), session.rounds(3)]).toEqual([true, false, 1]);
+  });
+
+  it('is known of an agent that publishes at once after a pause, and once a second otherwise', () => {
+    const { session } = sessionAt();
+    for (const ms of [100, 1000, 100, 100, 100, 100, 100, 100]) session.took('publish', ms);
+    expect(session.isSlow('publish')).toBe(false);
+    for (const ms of [900, 100, 100, 100, 100, 100]) session.took('publish', ms);
+    expect([session.isSlow('publish'), session.typicalMs('publish')]).toEqual([true, 900]);
+    // The agent may be right and quick: what control takes its time for gets the whole of the run.
+    expect(session.whyTooMuch('publish', 300, 600_000)).toBeUndefined();
+    expect(session.whyTooMuch('publish', 2001, 600_000)).toContain('and 600 s of --max-time are left');
+  });
+
+  it('matters when the run is late', () => {
+    const { clock, session } = sessionAt();
+    clock.ms = 90_000;
+    expect([session.isSlow(), session.isSlow('event'), session.rounds(3)]).toEqual([true, false, 1]);
+  });
+
+  it('says at once, with the arithmetic, what cannot be had any more', () => {
+    const { clock, session } = sessionAt();
+    session.took('event', 1000);
+    expect(session.whyTooMuch('event', 2000, 600_000)).toBe(
+      'not decided: 2,000 events at 1 s each take 2000 s, and 150 s of the 150 s that a slow target gets, a quarter of --max-time, are left',
+    );
+    expect(session.whyTooMuch('event', 5, 600_000)).toBeUndefined();
+    clock.ms = 149_000;
+    expect(session.whyTooMuch('event', 5, 451_000)).toBe(
+      'not decided: 5 events at 1 s each take 5 s, and 1 s of the 150 s that a slow target gets, a quarter of --max-time, are left',
+    );
+  });
+});
+
+it('checks that drive wait for those that watch an idle stream', async () => {
+  const session = new Session();
+  await session.quiet();
+  const watch = Promise.withResolvers<void>();
+  session.askForQuiet(watch.promise);
+  let began = false;
+  const driving = session.quiet().then(() => {
+    began = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(began).toBe(false);
+  watch.resolve();
+  await driving;
+});
+
+describe('a gate', () => {
+  it('is shared by its name, and delays requests while it is closed, and none before or after', async () => {
+    const session = new Session();
+    expect(session.gate('a')).toBe(session.gate('a'));
+    expect([session.gate('b'), new Session().gate('a')]).not.toContain(session.gate('a'));
+    const gate = session.gate();
+    await gate.pass(signal);
+    const closed = performance.now();
+    gate.close(100);
+    await Promise.all([gate.pass(signal), gate.pass(signal)]);
+    expect(performance.now() - closed).toBeGreaterThanOrEqual(100);
+  });
+
+  it('stops waiting when the run is interrupted', async () => {
+    const gate = new Gate();
+    gate.close(10_000);
+    const run = new AbortController();
+    const waiting = gate.pass(run.signal);
+    run.abort();
+    await expect(waiting).rejects.toThrow('aborted');
+  });
+});
+
+describe('a request that is throttled', () => {
+  const sending = async (statuses: number[], pauseMs: (answer: number, attempt: number) => number | undefined) => {
+    const discarded: number[] = [];
+    const left = [...statuses];
+    const answer = await retryThrottled(async () => left.shift() ?? 200, {
+      signal,
+      isThrottled: (status) => status === 429,
+      pauseMs,
+      discard: async (refused) => void discarded.push(refused),
+    });
+    return { answer, discarded };
+  };
+
+  it('is sent until it is not, and each answer but the last is given up', async () => {
+    const attempts: number[] = [];
+    const pause = (_: number, attempt: number) => {
+      attempts.push(attempt);
+      return 1;
+    };
+    expect(await sending([429, 429, 200], pause)).toEqual({ answer: 200, discarded: [429, 429] });
+    expect(attempts).toEqual([0, 1]);
+  });
+
+  it('is given back where another attempt is of no use', async () => {
+    expect(await sending([429, 200], () => undefined)).toEqual({ answer: 429, discarded: [] });
+  });
+});
