@@ -12,10 +12,10 @@ import type { Demands } from '../runner/coverage.ts';
 import { makePlan, type PlanOptions } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Report, Suite } from '../runner/types.ts';
+import { type DeviceTargetOptions, PATIENCE_MS, type PlatformTargetOptions } from '../targets/fields.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import { openPlatformTarget } from '../targets/open-platform.ts';
 import type { DeviceContext, OpenedTarget, PlatformContext } from '../targets/opened.ts';
-import { type DeviceTargetOptions, PATIENCE_MS, type PlatformTargetOptions } from '../targets/options.ts';
 import { LONGEST_PATIENCE_SECONDS } from './check-options.ts';
 import { VERSION } from './version.ts';
 

@@ -5,10 +5,9 @@ import { defined } from '../common/defined.ts';
 import { UsageError } from '../common/usage.ts';
 import { whyNot } from '../common/user-files.ts';
 import type { TargetDescription } from '../runner/types.ts';
-import type { TargetFile } from './file-schema.ts';
+import { identityFields, mergedFields, type TargetFile, type TargetOptions } from './fields.ts';
 import { sha256 } from './launch/executable.ts';
 import type { Ran } from './launch/started.ts';
-import type { TargetOptions } from './options.ts';
 
 type Identity = Pick<
   TargetDescription,
@@ -16,10 +15,12 @@ type Identity = Pick<
 >;
 
 /** Name, version and artifact as they were given, and the digest of what Muster itself ran. Throws UsageError. */
-export function identityOf(options: TargetOptions, file: Partial<TargetFile>, ran: Ran | undefined): Identity {
-  const name = options.name ?? file.name;
-  const version = options.version ?? file.version;
-  const artifact = options.artifact ?? file.artifact;
+export function identityOf(
+  options: Pick<TargetOptions, 'name' | 'version' | 'artifact'>,
+  file: Partial<TargetFile>,
+  ran: Ran | undefined,
+): Identity {
+  const { name, version, artifact } = mergedFields(identityFields, options, file);
   const digest = digestOf(artifact);
   return {
     ...defined({ name, version }),

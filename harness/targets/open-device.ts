@@ -13,7 +13,7 @@ import { type Control, ControlError, noControl, withDeclared } from './control/c
 import { ControlledAgent } from './control/controlled-agent.ts';
 import { CONTROL_TOKEN, HttpControl } from './control/http-control.ts';
 import { canFill, combinedControl, processControl, withCompaction, withFilling } from './control/layers.ts';
-import { type DeviceSettings, deviceSettings } from './device-settings.ts';
+import { type DeviceTargetOptions, PATIENCE_MS } from './fields.ts';
 import { hostFiles } from './files/host-files.ts';
 import { withReadablePaths } from './files/named-paths.ts';
 import { FIRST_ANSWER_PATIENCES, whySilent } from './first-answer.ts';
@@ -22,7 +22,7 @@ import { startCommand } from './launch/command.ts';
 import { startDeviceImage } from './launch/image.ts';
 import { type Started, tryStart } from './launch/started.ts';
 import { type OpenDeviceTarget, opening } from './opened.ts';
-import { type DeviceTargetOptions, isCapability, PATIENCE_MS } from './options.ts';
+import { type DeviceSettings, deviceSettings, isCapability } from './settings.ts';
 import { type Connection, whyUnreachable } from './transports/transport.ts';
 import { NOWHERE, url } from './transports/url.ts';
 

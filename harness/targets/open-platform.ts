@@ -1,27 +1,18 @@
 /** From options to a Platform API that can be checked: what it has is found out by reading it. */
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
-import { UsageError } from '../common/usage.ts';
-import type { Capability } from '../contract/capabilities.ts';
-import {
-  codenameOf,
-  DIALECT_NAMES,
-  NEWEST_VERSION,
-  SUPPORTED_VERSIONS,
-  type SupportedVersion,
-} from '../contract/versions.ts';
+import { codenameOf, SUPPORTED_VERSIONS, type SupportedVersion } from '../contract/versions.ts';
 import type { TargetDescription } from '../runner/types.ts';
-import type { TargetFile } from './file-schema.ts';
+import { PATIENCE_MS, type PlatformTargetOptions } from './fields.ts';
 import { FIRST_ANSWER_PATIENCES, whySilent } from './first-answer.ts';
 import { concludeIdentity, identityOf } from './identity.ts';
 import { startCommand } from './launch/command.ts';
 import { startOnPort } from './launch/image.ts';
 import { type Started, startOptions, tryStart } from './launch/started.ts';
 import { type OpenPlatformTarget, opening } from './opened.ts';
-import { declaredCapabilities, PATIENCE_MS, type PlatformTargetOptions } from './options.ts';
-import { loadTargetFile } from './target-file.ts';
+import { type PlatformSettings, platformSettings } from './settings.ts';
 import { whyUnreachable } from './transports/transport.ts';
-import { NOWHERE, readCa, url, webAddress, withSystemAuthorities } from './transports/url.ts';
+import { NOWHERE, url, webAddress, withSystemAuthorities } from './transports/url.ts';
 
 const DEFAULT_PORT = 8080;
 /** `{base_url}` contains this segment (specification section 9). */
@@ -85,60 +76,9 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   });
 }
 
-type PlatformSettings = ReturnType<typeof platformSettings>;
-
 /** What names a platform that did not start, and so has never said where it serves. */
 function startedBy({ command, image }: PlatformSettings): string {
-  return command ?? (typeof image === 'string' ? image : image?.name) ?? 'nowhere';
-}
-
-/** What the options and the target file together say; options win. Throws UsageError. */
-function platformSettings(options: PlatformTargetOptions) {
-  const { redactor } = options;
-  const env = options.env ?? process.env;
-  const loaded = options.target === undefined ? undefined : loadTargetFile(options.target, env, redactor);
-  const { file, folder }: { file: Partial<TargetFile>; folder?: string } = loaded ?? { file: {} };
-  const platform = file.platform ?? {};
-  const apiKey = options.apiKey ?? platform.api_key ?? env['MUSTER_API_KEY'];
-  const limitedKey = options.limitedKey ?? platform.limited_key ?? env['MUSTER_LIMITED_KEY'];
-  if (apiKey === undefined || apiKey === '') {
-    throw new UsageError('--api-key: missing; give it, or set MUSTER_API_KEY');
-  }
-  redactor.add(apiKey, 'MUSTER_API_KEY');
-  redactor.add(limitedKey, 'MUSTER_LIMITED_KEY');
-  const dialect = options.dialect ?? platform.dialect ?? 'spec';
-  const readOnly = options.readOnly === true || platform.read_only === true;
-  const caFile = options.ca ?? platform.ca;
-  const address = options.url ?? platform.url;
-  const command = options.command ?? platform.command;
-  const image = options.image ?? platform.image;
-  if (address === undefined && command === undefined && image === undefined) {
-    throw new UsageError('which platform? Give one of --url URL, --image IMAGE, --command LINE or --target FILE');
-  }
-  if (address !== undefined) webAddress('--url', address);
-  return {
-    ...{ file, apiKey, limitedKey, dialect, readOnly, caFile, address, command, image },
-    ca: readCa(caFile),
-    cwd: options.command === undefined ? (platform.cwd ?? folder) : undefined,
-    ...DIALECT_NAMES[dialect],
-    apiVersion: options.apiVersion ?? platform.api_version ?? NEWEST_VERSION,
-    onlineDevice: options.onlineDevice ?? platform.online_device,
-    offlineDevice: options.offlineDevice ?? platform.offline_device,
-    startSeconds: platform.start_seconds,
-    capabilities: capabilitiesBeforeProbing(options, file, { limitedKey, readOnly }),
-  };
-}
-
-function capabilitiesBeforeProbing(
-  options: PlatformTargetOptions,
-  file: Partial<TargetFile>,
-  { limitedKey, readOnly }: { limitedKey: string | undefined; readOnly: boolean },
-): Set<Capability> {
-  const capabilities = declaredCapabilities('platform', options, file);
-  if (limitedKey !== undefined) capabilities.add('limited-key');
-  if (readOnly) capabilities.delete('write');
-  else capabilities.add('write').add('seed-data');
-  return capabilities;
+  return command ?? image?.name ?? 'nowhere';
 }
 
 /** Starts the platform by its command or from its image; undefined when it is expected to run already. */
@@ -150,8 +90,7 @@ function start(settings: PlatformSettings, options: PlatformTargetOptions): Prom
     return startCommand({ ...common, line: command, cwd, at });
   }
   if (image === undefined) return undefined;
-  const named = typeof image === 'string' ? { name: image } : image;
-  return startOnPort(common, named, options.port ?? named.port ?? DEFAULT_PORT);
+  return startOnPort(common, image, image.port ?? DEFAULT_PORT);
 }
 
 function clientOf(settings: PlatformSettings, started: Started | undefined, recorder: Recorder): HttpClient {

@@ -1,28 +1,15 @@
 /** Reads a target file: `extends` merged, `${NAME}` filled in, paths made absolute, secrets made known, mistakes reported by position. */
 import { existsSync } from 'node:fs';
-import { dirname, isAbsolute, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
 import type { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
-import { type TargetFile, targetFileOf } from './file-schema.ts';
-import { fieldsOf, TRANSPORTS } from './transports/index.ts';
+import { type Field, filedFields, type TargetFile, targetFileOf } from './fields.ts';
+import { TRANSPORTS } from './transports/index.ts';
 import type { Transport } from './transports/transport.ts';
 
 type Json = Record<string, unknown>;
-
-/** Fields that hold a path, relative to the file that names it. */
-const pathsIn = (transports: readonly Transport[]): string[] => [
-  ...fieldsWith(transports, 'isPath'),
-  ...['artifact', 'device.ca', 'device.cwd', 'platform.ca', 'platform.cwd'],
-  ...['control.event_log', 'control.config_root'],
-];
-const secretsIn = (transports: readonly Transport[]): string[] => [
-  ...fieldsWith(transports, 'variable'),
-  ...['platform.api_key', 'platform.limited_key'],
-];
-const fieldsWith = (transports: readonly Transport[], property: 'isPath' | 'variable'): string[] =>
-  Object.entries(fieldsOf(transports)).flatMap(([name, field]) => (field[property] ? [`device.${name}`] : []));
 
 /** A target file with everything that it extends. */
 export interface LoadedTarget {
@@ -41,7 +28,7 @@ export function loadTargetFile(
   const full = resolve(path);
   const files: Parsed[] = [];
   const targetFile = targetFileOf(transports);
-  const merged = read(full, { env, redactor, files, paths: pathsIn(transports) }, []);
+  const merged = read(full, { env, redactor, files, fields: filedFields(transports) }, []);
   const [problem] = targetFile.problems(merged);
   if (problem !== undefined) {
     const known = problem.message.includes('not known') ? knownBeside(problem.path, targetFile.schema) : [];
@@ -50,7 +37,10 @@ export function loadTargetFile(
       `--target ${positionOf(problem.path, files)}: ${problem.path || '/'} ${problem.message}${accepted}`,
     );
   }
-  for (const field of secretsIn(transports)) redactor.add(at(merged, field));
+  for (const { path, field } of filedFields(transports)) {
+    const value = valueAt(merged, path);
+    if (field.variable !== undefined && typeof value === 'string') redactor.add(value);
+  }
   return { file: merged as TargetFile, folder: dirname(full) };
 }
 
@@ -59,8 +49,7 @@ interface Reading {
   redactor: Redactor;
   /** Receives every file that is read; the last one wins over the others. */
   files: Parsed[];
-  /** Fields that hold a path. */
-  paths: readonly string[];
+  fields: readonly { path: string[]; field: Field }[];
 }
 
 function read(file: string, reading: Reading, chain: string[]): Json {
@@ -79,7 +68,7 @@ function read(file: string, reading: Reading, chain: string[]): Json {
   if (!isMap(document.contents))
     throw new UsageError(`--target ${file}: must be a map (name, device, platform, control)`);
   const filled = fill(document.toJS() as Json, reading.env, reading.redactor, file) as Json;
-  const own = absolute(filled, dirname(file), reading.paths);
+  const own = absolute(filled, dirname(file), reading.fields);
   const { extends: bases, ...rest } = own;
   const list = bases === undefined ? [] : [bases].flat();
   const below = list.map((base) => read(resolve(dirname(file), String(base)), reading, [...chain, file]));
@@ -110,22 +99,15 @@ function fill(value: unknown, env: Record<string, string | undefined>, redactor:
   });
 }
 
-function absolute(value: Json, folder: string, paths: readonly string[]): Json {
+/** With the paths, which are relative to the folder of the file, made absolute. */
+function absolute(value: Json, folder: string, fields: Reading['fields']): Json {
   const copy = structuredClone(value);
-  for (const path of paths) {
-    const [first = '', second] = path.split('.');
-    const holder = second === undefined ? copy : copy[first];
-    const key = second ?? first;
-    if (holder === null || typeof holder !== 'object') continue;
-    const field = (holder as Json)[key];
-    if (typeof field === 'string') (holder as Json)[key] = resolve(folder, field);
-  }
-  const control = copy['control'];
-  if (control !== null && typeof control === 'object' && 'http' in control) {
-    const { http } = control;
-    if (typeof http === 'string' && !/^(\d+|https?:.*)$/.test(http) && !isAbsolute(http)) {
-      (control as Json)['http'] = resolve(folder, http);
-    }
+  for (const { path, field } of fields) {
+    const holder = valueAt(copy, path.slice(0, -1));
+    const name = path.at(-1) ?? '';
+    const text = isJson(holder) ? holder[name] : undefined;
+    if (!isJson(holder) || typeof text !== 'string') continue;
+    if (typeof field.isPath === 'function' ? field.isPath(text) : field.isPath) holder[name] = resolve(folder, text);
   }
   return copy;
 }
@@ -142,10 +124,8 @@ function merge(under: Json, over: Json): Json {
 
 const isJson = (value: unknown): value is Json => value !== null && typeof value === 'object' && !Array.isArray(value);
 
-function at(value: Json, path: string): string | undefined {
-  const found = path.split('.').reduce<unknown>((inner, key) => (isJson(inner) ? inner[key] : undefined), value);
-  return typeof found === 'string' ? found : undefined;
-}
+const valueAt = (value: Json, path: readonly string[]): unknown =>
+  path.reduce<unknown>((inner, key) => (isJson(inner) ? inner[key] : undefined), value);
 
 /** A YAML file that was read. */
 interface Parsed {

@@ -22,10 +22,10 @@ import { createReporters } from '../../reports/create.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { Report, Suite } from '../../runner/types.ts';
+import { PATIENCE_MS } from '../../targets/fields.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import type { OpenedTarget } from '../../targets/opened.ts';
-import { PATIENCE_MS } from '../../targets/options.ts';
 import { VERSION } from '../version.ts';
 
 export { PreflightError } from '../../../simulators/fleet/run/readiness.ts';

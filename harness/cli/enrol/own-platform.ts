@@ -17,12 +17,11 @@ import { type Control, ControlError } from '../../targets/control/control.ts';
 import { PlatformClient } from '../../targets/control/platform-client.ts';
 import { PlatformControl } from '../../targets/control/platform-control.ts';
 import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
-import type { TargetFile } from '../../targets/file-schema.ts';
+import type { DeviceTargetOptions, TargetFile } from '../../targets/fields.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import { openSystemTarget } from '../../targets/open-system.ts';
 import type { OpenDeviceTarget, OpenedTarget, SystemContext } from '../../targets/opened.ts';
-import type { DeviceTargetOptions } from '../../targets/options.ts';
 import type { Opening } from '../check-options.ts';
 import type { OptionsOf } from '../options.ts';
 import {

@@ -3,7 +3,8 @@ import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../client/redact.ts';
 import { UsageError } from '../../common/usage.ts';
 import { DIALECT_NAMES } from '../../contract/versions.ts';
-import { type ClientTargetOptions, openClientTarget } from './open-client.ts';
+import type { ClientTargetOptions } from '../fields.ts';
+import { openClientTarget } from './open-client.ts';
 
 const open = (command: string, more: Partial<ClientTargetOptions> = {}) =>
   openClientTarget({ command, redactor: new Redactor(), ...more });

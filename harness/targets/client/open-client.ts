@@ -7,40 +7,21 @@ import { UsageError } from '../../common/usage.ts';
 import { Changes } from '../../common/waiting.ts';
 import { CLIENT_JOBS, CLIENT_PLACES, CLIENT_VARIABLES, DEVICE_JOBS } from '../../contract/client.ts';
 import { type ClientDescription, clientDescription } from '../../contract/client-lines.ts';
-import { DIALECT_NAMES, type Dialect } from '../../contract/versions.ts';
+import { DIALECT_NAMES } from '../../contract/versions.ts';
 import type { Capability, TargetDescription } from '../../runner/types.ts';
+import { type ClientTargetOptions, PATIENCE_MS } from '../fields.ts';
 import { concludeIdentity, identityOf } from '../identity.ts';
 import { measureExecutable } from '../launch/executable.ts';
 import { labelOf } from '../launch/process-group.ts';
 import { type Ran, StartFailed } from '../launch/started.ts';
 import { type ClientContext, type ClientRun, type OpenedTarget, opening, type StartClient } from '../opened.ts';
-import { declaredCapabilities, PATIENCE_MS, type TargetOptions } from '../options.ts';
+import { declaredCapabilities } from '../settings.ts';
 import { findClientImage, startClientProcess } from './client-run.ts';
 
 // What a client says of itself, when it is asked with MUSTER_JOB=describe.
 
 /** An interpreter on a busy machine takes its time. */
 const START_MS = 60_000;
-
-/** `command`: the shell line that starts the client; or `image`: the name of the container image that is one. */
-export type ClientTargetOptions = Pick<
-  TargetOptions,
-  | 'command'
-  | 'capability'
-  | 'artifact'
-  | 'name'
-  | 'version'
-  | 'redactor'
-  | 'env'
-  | 'startMs'
-  | 'patienceMs'
-  | 'notify'
-  | 'signal'
-> & {
-  image?: string;
-  /** Header names that the client is to use on a Platform API. Default: those of the specification. */
-  dialect?: Dialect;
-};
 
 /** How the client is started, before anything is known of it. */
 interface Way {

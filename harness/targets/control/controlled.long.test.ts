@@ -13,9 +13,9 @@ import { checks, requirement, suite } from '../../runner/define.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { CheckContext, CheckResult, Level } from '../../runner/types.ts';
+import type { DeviceTargetOptions } from '../fields.ts';
 import { openDeviceTarget } from '../open-device.ts';
 import type { DeviceContext } from '../opened.ts';
-import type { DeviceTargetOptions } from '../options.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-controlled-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,7 +2,7 @@
 import { defined } from '../../common/defined.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import { acceptsControl } from '../control/http-control.ts';
-import { addressesIn, fieldsOf, fieldValues } from '../transports/index.ts';
+import { addressesIn, fieldsOf } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 import { measureExecutable } from './executable.ts';
 import { labelOf, ProcessGroup } from './process-group.ts';
@@ -124,7 +124,7 @@ function announced(group: ProcessGroup, transports: readonly Transport[]): Ready
     const field = group.ready[name];
     if (typeof field === 'string' || typeof field === 'number') text[name] = String(field);
   }
-  const [at] = addressesIn(fieldValues(text, transports), transports);
+  const [at] = addressesIn(text, transports);
   const { control } = text;
   return { at, ...defined({ control }) };
 }

@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
 import { acceptsControl } from '../control/http-control.ts';
-import type { ImageOptions } from '../options.ts';
+import type { ImageOptions } from '../fields.ts';
 import { accepts } from '../transports/transport.ts';
 import { unix } from '../transports/unix.ts';
 import { url } from '../transports/url.ts';

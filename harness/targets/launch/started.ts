@@ -1,8 +1,8 @@
 /** A target that Muster starts itself, by a command or from an image: its options, why one could not be started, and what it wrote. */
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
+import type { TargetOptions } from '../fields.ts';
 import type { TargetFiles } from '../files/target-files.ts';
-import type { TargetOptions } from '../options.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 
 const START_MS = 60_000;

@@ -13,7 +13,7 @@ import { Redactor } from '../../client/redact.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
-import { targetFileOf } from '../file-schema.ts';
+import { targetFileOf } from '../fields.ts';
 import { openDeviceTarget } from '../open-device.ts';
 import { TRANSPORTS } from './index.ts';
 import { accepts, type Connection, type Transport } from './transport.ts';

@@ -14,26 +14,12 @@ export type TransportFieldName = NamesOf<(typeof TRANSPORTS)[number]>;
 export type TransportFields = { [Name in TransportFieldName]?: string };
 
 /** All fields of the transports, by name. */
-export const fieldsOf = (transports: readonly Transport[]): Record<string, TransportField> =>
+export const fieldsOf = (transports: readonly Transport[]): Record<TransportFieldName, TransportField> =>
   Object.assign({}, ...transports.map(({ fields }) => fields));
 
-/** The values that `source` has for the fields of the transports; anything else in it is left out. */
-export function fieldValues(source: object, transports: readonly Transport[]): Record<string, string> {
-  const fields = fieldsOf(transports);
-  return Object.fromEntries(
-    Object.entries(source).filter((entry): entry is [string, string] => {
-      const [name, value] = entry as [string, unknown];
-      return Object.hasOwn(fields, name) && typeof value === 'string';
-    }),
-  );
-}
-
-/** Every address that the fields name, in the order of the transports. */
-export const addressesIn = (
-  fields: Readonly<Record<string, string>>,
-  transports: readonly Transport[],
-): TransportAddress[] =>
+/** Every address that `source` has fields for, in the order of the transports; anything else in it is left out. */
+export const addressesIn = (source: object, transports: readonly Transport[]): TransportAddress[] =>
   transports.flatMap((transport) => {
-    const address = fields[transport.addressField];
-    return address === undefined ? [] : [{ transport, address }];
+    const { [transport.addressField]: address } = source as Record<string, unknown>;
+    return typeof address === 'string' ? [{ transport, address }] : [];
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../client/redact.ts';
-import { addressesIn, fieldValues, TRANSPORTS } from './index.ts';
+import { addressesIn, TRANSPORTS } from './index.ts';
 import { loopback } from './loopback.ts';
 import { unix } from './unix.ts';
 import { url } from './url.ts';
@@ -29,9 +29,8 @@ describe('the list of transports', () => {
   });
 
   it('finds every address, and nothing else', () => {
-    const values = fieldValues({ url: 'http://x', token: 't', socket: 's', port: 7, constructor: 'no' }, TRANSPORTS);
-    expect(values).toEqual({ url: 'http://x', token: 't', socket: 's' });
-    expect(addressesIn(values, TRANSPORTS)).toEqual([
+    const source = { url: 'http://x', token: 't', socket: 's', discovery: 7 };
+    expect(addressesIn(source, TRANSPORTS)).toEqual([
       { transport: unix, address: 's' },
       { transport: url, address: 'http://x' },
     ]);

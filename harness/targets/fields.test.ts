@@ -1,0 +1,106 @@
+/** The table of fields: what follows from a row, and which of an option, a target file and the environment wins. */
+import Type from 'typebox';
+import { expect, test } from 'vitest';
+import {
+  deviceTarget,
+  deviceTargetOptions,
+  optionsFor,
+  ownPlatform,
+  refuseOwnPlatform,
+} from '../cli/target-options.ts';
+import { Redactor } from '../client/redact.ts';
+import { controlFields, type Fields, filedFields, mergedFields } from './fields.ts';
+import { TRANSPORTS } from './transports/index.ts';
+
+const rows = {
+  bridgeHost: { help: 'Host', description: 'Its host', variable: 'MUSTER_BRIDGE' },
+  hops: { option: 'bridge-hops', file: 'hop_count', type: Type.Integer({ minimum: 1, maximum: 9 }), help: 'Hops' },
+  loud: { type: Type.Boolean(), help: 'Loud', defaultText: 'quiet' },
+  ways: { type: Type.Array(Type.String()), help: 'Ways', conflicts: 'loud' },
+  kind: { type: Type.Enum(['a', 'b']), given: Type.String(), help: 'Kind' },
+  side: { type: Type.Enum(['l', 'r']), help: 'Side' },
+  inFile: { option: false, description: 'Only there' },
+  typed: { file: false, help: 'Only typed' },
+} as const satisfies Fields;
+
+test('a row is an option: its name, type, range, choices and secret', () => {
+  const group = 'Target';
+  expect(optionsFor(rows)).toEqual({
+    'bridge-host': { type: 'string', describe: 'Host', group, secret: 'MUSTER_BRIDGE' },
+    'bridge-hops': { type: 'number', describe: 'Hops', group, range: { whole: true, from: 1, to: 9 } },
+    loud: { type: 'boolean', describe: 'Loud', group, defaultText: 'quiet' },
+    ways: { type: 'string', array: true, describe: 'Ways', group, conflicts: 'loud' },
+    kind: { type: 'string', describe: 'Kind', group },
+    side: { type: 'string', choices: ['l', 'r'], describe: 'Side', group },
+    typed: { type: 'string', describe: 'Only typed', group },
+  });
+});
+
+test.each([
+  ['an option wins over the file', { hops: 2 }, { hop_count: 3 }, {}, { hops: 2 }],
+  ['the file over the environment', {}, { bridge_host: 'f' }, { MUSTER_BRIDGE: 'e' }, { bridgeHost: 'f' }],
+  ['the environment over nothing', {}, {}, { MUSTER_BRIDGE: 'e', HOPS: '4' }, { bridgeHost: 'e' }],
+  ['an empty option is one', { bridgeHost: '' }, { bridge_host: 'f' }, {}, { bridgeHost: '' }],
+  ['a flag is set by either', { loud: false }, { loud: true }, {}, { loud: true }],
+  ['a flag that is not set says nothing', { loud: false }, { loud: false }, {}, {}],
+  ['what only a file says is no option', { inFile: 'o' }, { in_file: 'f' }, {}, { inFile: 'f' }],
+  ['what no file says', { typed: 'o' }, { typed: 'f' }, {}, { typed: 'o' }],
+  ['a name of the other place is unknown', { 'bridge-hops': 1 }, { hops: 3, typed: 'f' }, {}, {}],
+  ['what every object has is no value', Object.create({ hops: 1 }), Object.create({ hop_count: 1 }), {}, {}],
+])('%s', (_, options, file, env, merged) => {
+  expect(mergedFields(rows, options, file, env)).toEqual(merged);
+});
+
+test('which fields of a target file are paths, and which are secrets', () => {
+  const namesOf = (which: 'isPath' | 'variable') =>
+    filedFields(TRANSPORTS).flatMap(({ path, field }) => (field[which] === undefined ? [] : [path.join('.')]));
+  expect(namesOf('variable')).toEqual(['device.token', 'platform.api_key', 'platform.limited_key']);
+  expect(namesOf('isPath')).toEqual([
+    ...['artifact', 'device.socket', 'device.discovery', 'device.cwd', 'device.ca'],
+    ...['control.http', 'control.event_log', 'control.config_root', 'platform.cwd', 'platform.ca'],
+  ]);
+  const { isPath } = controlFields.control;
+  expect(['c.sock', 'http.sock', '8080x', '/c.sock', '8080', 'http://x', 'https://x'].filter(isPath)).toEqual([
+    ...['c.sock', 'http.sock', '8080x'],
+  ]);
+});
+
+const opening = { redactor: new Redactor(), signal: AbortSignal.abort(), patienceMs: 1, notify: () => {} };
+const args = { 'platform-tls': false };
+
+test('arguments of the command line become options, a secret that is not given from the environment', () => {
+  process.env['MUSTER_TOKEN'] = 'from-env';
+  try {
+    const target = deviceTarget({ ...args, url: 'http://x', 'target-version': '1', capability: ['drive'] }, opening);
+    expect(target).toEqual({ url: 'http://x', token: 'from-env', version: '1', capability: ['drive'], ...opening });
+    expect(deviceTarget({ ...args, token: 'typed' }, opening).token).toBe('typed');
+  } finally {
+    delete process.env['MUSTER_TOKEN'];
+  }
+  expect(deviceTarget(args, opening)).toEqual(opening);
+});
+
+test.each<[object, object | undefined, object]>([
+  [{}, undefined, {}],
+  [
+    { 'platform-port': 1, 'mqtt-port': 2, dialect: 'miru', 'platform-tls': true },
+    undefined,
+    { port: 1, mqttPort: 2, dialect: 'miru', tls: true },
+  ],
+  [
+    { 'mqtt-port': 2 },
+    { mqtt_port: 3, port: 4, tls: true, sync_path: '/s' },
+    { port: 4, mqttPort: 2, tls: true, syncPath: '/s' },
+  ],
+])("the platform of Muster's own by %j and the file %j", (given, platform, own) => {
+  expect(ownPlatform({ ...args, ...given }, { control: { platform: { ...platform } } })).toEqual(own);
+});
+
+test("an option of Muster's own platform is refused beside another, but for the dialect there", () => {
+  const refused = (given: object) => () => refuseOwnPlatform({ ...args, ...given }, 'leave out', ['dialect']);
+  expect(refused({ dialect: 'spec' })).not.toThrow();
+  for (const name of ['platform-port', 'mqtt-port', 'platform-tls'])
+    expect(refused({ [name]: true })).toThrow(`--${name}: is about Muster's own platform; leave out`);
+  expect(() => refuseOwnPlatform({ ...args, dialect: 'spec' }, 'x')).toThrow('--dialect');
+  expect(Object.keys(deviceTargetOptions).slice(-4)).toEqual(['dialect', 'platform-port', 'mqtt-port', 'platform-tls']);
+});

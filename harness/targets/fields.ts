@@ -1,0 +1,392 @@
+/**
+ * What is known of a target, declared once: a row a field. From the rows follow the shape of a target file, the options of
+ * `muster check` (`cli/target-options.ts`), the options of the functions that open a target, and which of these wins.
+ */
+import { isAbsolute } from 'node:path';
+import Type, { type Static, type TOptional, type TSchema, type TString } from 'typebox';
+import type { HttpClient } from '../client/http.ts';
+import type { Redactor } from '../client/redact.ts';
+import { CAPABILITIES } from '../contract/capabilities.ts';
+import { oneOf, shape } from '../contract/shape.ts';
+import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
+import type { Control } from './control/control.ts';
+import { fieldsOf, TRANSPORTS, type TransportFields } from './transports/index.ts';
+import type { Transport } from './transports/transport.ts';
+
+export interface Field {
+  /** Shape of its value. Default: a text that is not empty. */
+  readonly type?: TSchema;
+  /** Shape of its value as an option, where a target file has it in another one. */
+  readonly given?: TSchema;
+  /** Help of the option of the command line, which it has none without. */
+  readonly help?: string;
+  /** What the help shows as its default. */
+  readonly defaultText?: string;
+  /** The option that excludes it. */
+  readonly conflicts?: string;
+  /** Description in the schema of target files. */
+  readonly description?: string;
+  /** Name on the command line where it is not that of the row, with dashes; `false` for what only a target file says. */
+  readonly option?: string | false;
+  /** Name in a target file where it is not that of the row, with underscores; `false` for what no target file says. */
+  readonly file?: string | false;
+  /** Holds a path, which is relative to the target file that names it. */
+  readonly isPath?: boolean | ((value: string) => boolean);
+  /** Holds a secret, which the command line takes from this environment variable too. */
+  readonly variable?: string;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+const TEXT = Type.String({ minLength: 1 });
+const PORT = Type.Integer({ minimum: 1, maximum: 65_535 });
+const SECONDS = Type.Number({ exclusiveMinimum: 0, maximum: 86_400 });
+const FLAG = Type.Boolean();
+const CLOSED = { additionalProperties: false };
+
+const image = Type.Object(
+  {
+    name: Type.String({ minLength: 1, description: 'Image reference, e.g. registry.example/agent:1.3' }),
+    ...optional({
+      socket: {
+        description:
+          'Path of the agent’s socket inside the container; its folder is mounted. Default /run/muster/agent.sock',
+      },
+      control: { description: 'Path of a control socket inside the container, in the same folder' },
+      port: { type: PORT, description: 'Port to map, instead of a socket' },
+      args: { type: Type.Array(Type.String()), description: 'Arguments in place of the image’s own' },
+      env: { type: Type.Record(Type.String(), Type.String()) },
+      user: { description: 'User (uid:gid) inside the container; `host` is the user who runs Muster' },
+    }),
+  },
+  CLOSED,
+);
+
+/** How an image is started. Paths are inside the container. */
+export type ImageOptions = Omit<Static<typeof image>, 'args'> & { args?: readonly string[] };
+
+/** How a target is started, and who is trusted to be it. */
+export const startFields = {
+  command: {
+    help: 'Shell command that starts the target',
+    description: 'Shell line that starts it; it is ended with all its children',
+  },
+  cwd: {
+    option: false,
+    description: 'Folder in which the command runs. Default: the folder of this file',
+    isPath: true,
+  },
+  image: { type: Type.Union([Type.String({ minLength: 1 }), image]), help: 'Container image of the target' },
+  startSeconds: { option: false, type: SECONDS, description: 'Seconds within which it must serve' },
+  port: { file: false, type: PORT, help: 'Port that the image listens on' },
+  target: { file: false, help: 'Target file (YAML)' },
+  ca: {
+    help: 'Certificate authorities to trust (PEM)',
+    description: 'PEM file of certificate authorities to trust besides the system’s',
+    isPath: true,
+  },
+} as const satisfies Fields;
+
+/** What the implementation under test is, and what it can do. */
+export const identityFields = {
+  artifact: {
+    help: 'File that you name as the implementation; a certificate has its SHA-256',
+    description: 'File that you name as the implementation under test; a certificate has its SHA-256',
+    isPath: true,
+  },
+  name: {
+    help: 'Name of the implementation under test',
+    description: 'Name of the implementation under test, as a certificate shows it',
+  },
+  version: {
+    option: 'target-version',
+    help: 'Version of the implementation under test',
+    description: 'Version of the implementation under test',
+  },
+  capability: {
+    file: 'capabilities',
+    type: Type.Array(oneOf(CAPABILITIES)),
+    given: Type.Array(TEXT),
+    help: 'Declare a capability',
+    description: 'Declared beside those that are detected',
+  },
+} as const satisfies Fields;
+
+/** The control API of a device. */
+export const controlFields = {
+  control: {
+    file: 'http',
+    help: 'Control API that drives the agent: URL, port or socket (with --image, a path in it), or the word platform',
+    description: 'Address of a control API: URL, port or socket path',
+    isPath: (address: string) => !/^(\d+|https?:.*)$/.test(address) && !isAbsolute(address),
+  },
+  controlToken: {
+    file: false,
+    help: 'File with the token of that API; or the token in MUSTER_CONTROL_TOKEN',
+  },
+} as const satisfies Fields;
+
+/** What drives a device in place of a control API, and what that would declare. */
+const commandFields = {
+  drive: {
+    description:
+      'Shell line; $MUSTER_ACTION is deploy, remove or publish, the request is on stdin, the answer on stdout',
+  },
+  compact: { description: 'Shell line that compacts the event log and prints {"earliest_id","latest_id"}' },
+  compactRestarts: { type: FLAG, description: '`compact` restarts the agent, so that its event streams end' },
+  fill: {
+    description:
+      'Shell line, run while the agent is stopped, that fills its event log: the next event makes it compact',
+  },
+  stop: { description: 'Shell line that stops the agent; $MUSTER_SIGNAL is SIGTERM or SIGKILL' },
+  start: { description: 'Shell line that starts the agent and ends when it serves' },
+  retention: { type: Type.Integer({ minimum: 1 }), description: 'Events the log keeps at most' },
+  heartbeatSeconds: { type: SECONDS },
+  eventLog: { description: 'Path of the JSONL event log', isPath: true },
+  configRoot: { description: 'Folder below which config files are written', isPath: true },
+} as const satisfies Fields;
+
+/** What the platform of Muster's own is like, that an agent enrols in. */
+export const ownPlatformFields = {
+  dialect: { type: oneOf(DIALECTS), help: 'Header names' },
+  port: {
+    option: 'platform-port',
+    type: PORT,
+    help: "Port of Muster's platform that the agent enrols in",
+    description: 'Port of the platform. Default: a free one',
+    defaultText: 'a free one',
+  },
+  mqttPort: {
+    type: PORT,
+    help: 'Port of its broker',
+    description: 'Port of its broker. Default: a free one',
+    defaultText: 'a free one',
+  },
+  tls: {
+    option: 'platform-tls',
+    type: FLAG,
+    help: 'Both over TLS; {ca} in the command and MUSTER_CA_FILE name the authority',
+    description: 'Both over TLS, by an authority made for the run: {ca}, $MUSTER_CA_FILE',
+  },
+  syncPath: {
+    option: false,
+    type: Type.String({ pattern: '^/' }),
+    description: 'Path of the Device API that, posted to, makes the agent ask the platform at once',
+  },
+} as const satisfies Fields;
+
+/** How a Platform API is reached. */
+export const platformFields = {
+  url: { help: 'Base URL ({base_url} of the specification)', description: '{base_url}' },
+  apiKey: {
+    help: 'API key; or MUSTER_API_KEY in the environment',
+    description: 'API key; `$` and a name in braces takes it from the environment',
+    variable: 'MUSTER_API_KEY',
+  },
+  limitedKey: {
+    help: 'A key without devices:read; or MUSTER_LIMITED_KEY',
+    description: 'API key without devices:read',
+    variable: 'MUSTER_LIMITED_KEY',
+  },
+  dialect: { type: oneOf(DIALECTS), help: 'Header names' },
+  apiVersion: {
+    type: oneOf(SUPPORTED_VERSIONS),
+    given: TEXT,
+    help: 'API version to use',
+    defaultText: 'the newest',
+  },
+  onlineDevice: {
+    help: 'Id of a device that answers pings',
+    description: 'Id of a device that answers a ping',
+  },
+  offlineDevice: {
+    help: 'Id of a device that does not answer pings',
+    description: 'Id of a device that does not answer a ping',
+  },
+  readOnly: { type: FLAG, description: 'Never write to this platform' },
+} as const satisfies Fields;
+
+/** The platform that a device is enrolled in already; no target file names it. */
+export const systemFields = {
+  platform: { help: 'Base URL of a platform that the agent is enrolled in' },
+  apiKey: platformFields.apiKey,
+  deviceId: { help: "The platform's id of the agent's device" },
+  dialect: platformFields.dialect,
+  apiVersion: platformFields.apiVersion,
+} as const satisfies Fields;
+
+/** A client runs once a situation, so that there is no address of it, and no target file. */
+export const clientFields = {
+  command: { help: 'Shell command that starts the client, once a situation', conflicts: 'image' },
+  image: { help: 'Container image of the client, started once a situation' },
+  ...identityFields,
+  capability: {
+    ...identityFields.capability,
+    help: 'What the client can do, if it does not describe itself, e.g. follow,url or list',
+  },
+  dialect: { type: oneOf(DIALECTS), help: 'Header names that the client sends to a Platform API' },
+} as const satisfies Fields;
+
+type Words<S, Joint extends string> = S extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `${Joint}${Lowercase<First>}`}${Words<Rest, Joint>}`
+  : S;
+/** Name of the option of a field on the command line; never of one that is no such option. */
+export type OptionName<Name, F> = F extends { help: string }
+  ? F extends { option: infer Option extends string }
+    ? Option
+    : Words<Name, '-'>
+  : never;
+type FileName<Name, F> = F extends { file: false }
+  ? never
+  : F extends { file: infer InFile extends string }
+    ? InFile
+    : Words<Name, '_'>;
+type InFile<F> = F extends { type: infer T extends TSchema } ? T : TString;
+/** A field's value as an option. */
+export type Value<F> = F extends { given: infer T extends TSchema } ? Readonly<Static<T>> : Static<InFile<F>>;
+
+/** The values of fields by the names of their rows, wherever they come from. */
+export type Values<T extends Fields> = { [Name in keyof T]?: Value<T[Name]> };
+/** The fields that are options of the functions that open a target. */
+type Options<T extends Fields> = {
+  [Name in keyof T as T[Name] extends { option: false } ? never : Name]?: Value<T[Name]>;
+};
+
+export function optionName(name: string, { option }: Field): string {
+  return option || words(name, '-');
+}
+
+function fileName(name: string, { file }: Field): string {
+  return file || words(name, '_');
+}
+
+function words(name: string, joint: string): string {
+  return name.replace(/[A-Z]/g, (letter) => joint + letter.toLowerCase());
+}
+
+/**
+ * An option wins over the target file, and both over the environment. A flag that is not set says nothing, so that it is set where
+ * either sets it.
+ */
+export function mergedFields<T extends Fields>(
+  fields: T,
+  options: object,
+  file: object = {},
+  env: Readonly<Record<string, string | undefined>> = {},
+): Values<T> {
+  const entries = Object.entries<Field>(fields).map(([name, field]) => {
+    const option = field.option === false ? undefined : saidOf(options, name);
+    const filed = field.file === false ? undefined : saidOf(file, fileName(name, field));
+    return [name, option ?? filed ?? (field.variable === undefined ? undefined : env[field.variable])];
+  });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Values<T>;
+}
+
+function saidOf(holder: object, name: string): unknown {
+  const value = Object.hasOwn(holder, name) ? (holder as Record<string, unknown>)[name] : undefined;
+  return value === false ? undefined : value;
+}
+
+type Shapes<T extends Fields> = { [Name in keyof T as FileName<Name, T[Name]>]: TOptional<InFile<T[Name]>> };
+
+/** The fields that a target file may have, by the names that they have there. */
+function optional<T extends Fields>(fields: T): Shapes<T> {
+  const entries = Object.entries<Field>(fields).filter(([, { file }]) => file !== false);
+  const shapes = entries.map(([name, field]) => {
+    const { type = TEXT, description } = field;
+    return [fileName(name, field), Type.Optional(description === undefined ? type : { ...type, description })];
+  });
+  return Object.fromEntries(shapes) as Shapes<T>;
+}
+
+/** The shape of a target file whose device may be reached by these transports. Published as `fixtures/schemas/target.schema.json`. */
+export function targetFileOf(transports: readonly Transport[]) {
+  const { name, version, artifact, capabilities } = optional(identityFields);
+  const ownPlatform = Type.Object(optional(ownPlatformFields), {
+    ...CLOSED,
+    description: 'What the platform is like that the agent enrols in with --control platform',
+  });
+  const control = { ...optional(controlFields), ...optional(commandFields), platform: Type.Optional(ownPlatform) };
+  return shape(
+    'target file',
+    Type.Object(
+      {
+        $schema: Type.Optional(Type.String()),
+        extends: Type.Optional(
+          Type.Union([Type.String(), Type.Array(Type.String())], {
+            description: 'Other target files, relative to this one; the fields of this file win over theirs',
+          }),
+        ),
+        name,
+        version,
+        artifact,
+        device: Type.Optional(Type.Object({ ...optional(fieldsOf(transports)), ...optional(startFields) }, CLOSED)),
+        control: Type.Optional(Type.Object(control, CLOSED)),
+        platform: Type.Optional(Type.Object({ ...optional(platformFields), ...optional(startFields) }, CLOSED)),
+        capabilities,
+      },
+      {
+        ...CLOSED,
+        title: 'Muster target',
+        description: 'The implementation under test: how it is reached and how it is driven',
+      },
+    ),
+  );
+}
+
+/** The shape of a target file, with Muster's own transports. */
+export const targetFile = targetFileOf(TRANSPORTS);
+export type TargetFile = Static<typeof targetFile.schema>;
+
+/** Every field of a target file, below the names that lead to it. */
+export const filedFields = (transports: readonly Transport[]): { path: string[]; field: Field }[] =>
+  Object.entries({
+    '': identityFields,
+    device: { ...fieldsOf(transports), ...startFields },
+    control: { ...controlFields, ...commandFields },
+    'control.platform': ownPlatformFields,
+    platform: { ...platformFields, ...startFields },
+  } satisfies Record<string, Fields>).flatMap(([part, fields]) =>
+    Object.entries<Field>(fields)
+      .filter(([, { file }]) => file !== false)
+      .map(([name, field]) => ({ path: [...part.split('.').filter(Boolean), fileName(name, field)], field })),
+  );
+
+/** Default of `patienceMs`. */
+export const PATIENCE_MS = 10_000;
+
+/** Options that every target shares. What the others leave open is taken from the target file. */
+export interface TargetOptions extends Options<typeof startFields>, Options<typeof identityFields> {
+  redactor: Redactor;
+  /** Environment of commands and of `${NAME}` in a target file. Default: this process's. */
+  env?: Record<string, string | undefined>;
+  /** Milliseconds within which a started target must serve. Default 60 000. */
+  startMs?: number;
+  /** Milliseconds a check waits for something that should happen at once. Default 10 000. */
+  patienceMs?: number;
+  /** Milliseconds that the very first answer may take. Default: three times `patienceMs`. */
+  firstAnswerMs?: number;
+  /** Called with a sentence about what is being waited for. */
+  notify?(text: string): void;
+  signal?: AbortSignal;
+}
+
+/**
+ * The fields of the transports (`socket`, `discovery`, `url`; `token` with `url`) say where the device is. `controlToken` is what a
+ * control API over HTTP is sent as `Authorization: Bearer TOKEN`; default: MUSTER_CONTROL_TOKEN of `env`, or nothing.
+ */
+export interface DeviceTargetOptions extends TargetOptions, TransportFields, Options<typeof controlFields> {
+  /** Makes a control, once the device answers (`--control platform`); what it lacks comes from the others. Throws ControlError. */
+  attach?(device: HttpClient): Promise<Control>;
+  /** Paths that `{name}` in the command stands for, beside its own places. */
+  placeholders?: Readonly<Record<string, string>>;
+  /** Default: all that Muster has. */
+  transports?: readonly Transport[];
+}
+
+/** Options that name a Platform API. Default of the keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
+export interface PlatformTargetOptions extends TargetOptions, Options<typeof platformFields> {}
+
+/** Options that name a client. */
+export type ClientTargetOptions = Options<typeof clientFields> &
+  Pick<TargetOptions, 'redactor' | 'env' | 'startMs' | 'patienceMs' | 'notify' | 'signal'>;
