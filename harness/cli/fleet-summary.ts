@@ -2,10 +2,9 @@
 
 import { join, relative } from 'node:path';
 import process from 'node:process';
+import { costLine } from '../../simulators/fleet/measure/costs.ts';
 import { ROLLOUT_LEGS } from '../../simulators/fleet/report/plots.ts';
-import { reachOf } from '../../simulators/fleet/report/reach.ts';
 import { thresholdValue } from '../../simulators/fleet/report/report.ts';
-import { costLine } from '../../simulators/fleet/result/costs.ts';
 import {
   exitCode,
   type FleetOutcome,
@@ -13,6 +12,7 @@ import {
   isJudged,
   measuredNothing,
   outcomeOf,
+  reachOf,
 } from '../../simulators/fleet/result/result.ts';
 import { OutputError } from '../../simulators/fleet/result/shards.ts';
 import type { Verdict } from '../../simulators/fleet/result/verdict.ts';

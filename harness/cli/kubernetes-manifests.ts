@@ -1,8 +1,7 @@
 /** The manifests of a fleet run on a cluster: an Indexed Job whose pods are the shards, and a Job that merges their results. */
 
 import { Document } from 'yaml';
-import { sensibleWorkers } from '../../simulators/fleet/run/preflight.ts';
-import { memoryOf, robotCost } from '../../simulators/fleet/run/robot-cost.ts';
+import { memoryOf, robotCost, sensibleWorkers } from '../../simulators/fleet/run/capacity.ts';
 import type { Scenario } from '../../simulators/fleet/scenario/scenario.ts';
 
 /** What the pod of a shard asks of its node, from what a robot costs; quantities as Kubernetes writes them. */

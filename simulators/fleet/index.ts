@@ -17,7 +17,7 @@ import type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
 import type { FleetResult, Violation } from './result/result.ts';
 import { ByHand } from './run/by-hand.ts';
 import { Fleet } from './run/fleet.ts';
-import { resultOf } from './run/outcome.ts';
+import { resultOf } from './run/outputs.ts';
 import type { Scenario, UplinkKind } from './scenario/scenario.ts';
 
 /** Options of `startFleet`. Durations are texts such as `500ms`, `30s` or `5m`. */
@@ -246,5 +246,5 @@ export type { RolloutRow } from './host/host.ts';
 export type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
 export { startEmbeddedPlatform } from './processes/embedded-platform.ts';
 export { Fleet } from './run/fleet.ts';
-export type { PhaseReport } from './run/fleet-record.ts';
-export type { FleetOptions } from './run/options.ts';
+export type { FleetOptions } from './run/plan.ts';
+export type { PhaseReport } from './run/record.ts';

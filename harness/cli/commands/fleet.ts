@@ -4,9 +4,10 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import type { PlatformAddress } from '../../../simulators/fleet/index.ts';
-import { announcedRun, NoRunError } from '../../../simulators/fleet/result/run-id.ts';
 import {
   ALIVE_FILE,
+  announcedRun,
+  NoRunError,
   OutputError,
   RESULT_FILE,
   shardFolder,
@@ -95,7 +96,7 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal): Promise<Pla
 }
 
 async function awaitedRun(args: FleetArguments, startWithinMs: number, signal: AbortSignal): Promise<string> {
-  const { createFolders } = await import('../../../simulators/fleet/run/readiness.ts');
+  const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
   // A volume that this pod cannot write to is one that `muster merge` cannot announce on either: the wait would be for nothing.
   createFolders({ out, stateDir: resolve(args.state) });

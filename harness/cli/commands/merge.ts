@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import { MergeError } from '../../../simulators/fleet/result/merge.ts';
 import { ResultError } from '../../../simulators/fleet/result/shards.ts';
-import { mergeShards, NoShardLeft } from '../../../simulators/fleet/run/outputs.ts';
+import { mergeShards, NoShardLeft } from '../../../simulators/fleet/run/shards.ts';
 import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';

@@ -28,7 +28,7 @@ import { openPlatformTarget } from '../../targets/open-platform.ts';
 import type { OpenedTarget } from '../../targets/opened.ts';
 import { VERSION } from '../version.ts';
 
-export { PreflightError } from '../../../simulators/fleet/run/readiness.ts';
+export { PreflightError } from '../../../simulators/fleet/run/ready.ts';
 
 /** Key pairs of a real agent take seconds each to make; the demo's own platform accepts these. */
 const DEMO_KEY_BITS = 1024;

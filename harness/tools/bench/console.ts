@@ -8,7 +8,7 @@ import { Feed } from '../../../simulators/console/feed.ts';
 import type { FleetDocument, Second } from '../../../simulators/console/page/fleet/document.ts';
 import { openBrowser } from '../../../simulators/console/testing/browser.ts';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
-import { mapRollouts } from '../../../simulators/fleet/result/rollout-map.ts';
+import { mapRollouts } from '../../../simulators/fleet/result/result.ts';
 import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
 import { benchConsoleCost } from './console-cost.ts';
 import { atMost, type Figure, inScratch, median, ofFloor } from './figure.ts';

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { type CostPart, costParts } from '../../../simulators/fleet/result/costs.ts';
+import { type CostPart, costParts } from '../../../simulators/fleet/measure/costs.ts';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 
 /** The command as it is shipped, to be run with this Node. */

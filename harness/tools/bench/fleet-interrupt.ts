@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { baseDirFor } from '../../../simulators/fleet/run/preflight.ts';
+import { baseDirFor } from '../../../simulators/fleet/run/capacity.ts';
 import { type Figure, inScratch, KIB } from './figure.ts';
 import { untilOnline } from './fleet-command.ts';
 

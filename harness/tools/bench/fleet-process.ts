@@ -10,7 +10,7 @@ import { random } from '../../../simulators/common/random.ts';
 import { histogram, recordMs, type Summary, summary } from '../../../simulators/fleet/measure/metrics.ts';
 import { SaturationSampler } from '../../../simulators/fleet/measure/saturation.ts';
 import { WORKER_FLAGS } from '../../../simulators/fleet/processes/process-host.ts';
-import { baseDirFor } from '../../../simulators/fleet/run/preflight.ts';
+import { baseDirFor } from '../../../simulators/fleet/run/capacity.ts';
 import { atRate, ranks } from '../../../simulators/fleet/schedule/plan.ts';
 import { monotonicMs, runSchedule } from '../../../simulators/fleet/schedule/scheduler.ts';
 import { KIB, settledMemory } from './figure.ts';

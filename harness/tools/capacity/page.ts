@@ -1,7 +1,7 @@
 /** The page on capacity: what a million robots need, computed from measured costs, the limits of Linux and the agent's own habits. */
 import { BEAT_SECONDS } from '../../../simulators/device/uplink/mqtt.ts';
 import { POLL_INTERVAL } from '../../../simulators/device/uplink/time.ts';
-import { robotCost } from '../../../simulators/fleet/run/robot-cost.ts';
+import { robotCost } from '../../../simulators/fleet/run/capacity.ts';
 import type { Cost, Costs } from './costs.ts';
 import { type Advice, type StormOutcome, storm } from './storm.ts';
 

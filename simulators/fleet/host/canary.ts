@@ -1,34 +1,43 @@
 /**
- * One robot that starts ahead of its fleet. A failure that would keep every other robot away too ends the canary at once: a refusal,
- * or an address where nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does not.
+ * One robot that starts ahead of its fleet, so that a failure of all robots shows within seconds, with the option that mends it. A failure
+ * that would keep every other robot away too ends the canary at once: a refusal, or an address where nobody or the wrong server listens.
+ * A failure that may pass (a slow, restarting or throttling platform) does not.
  */
 import { ApiError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
-import { masked, type PlatformAddress } from '../platform/client.ts';
-import { isPassing, isPermanent as isPermanentFailure, PlatformFailure } from '../platform/failure.ts';
+import {
+  isPassing,
+  isPermanent as isPermanentFailure,
+  masked,
+  type PlatformAddress,
+  PlatformFailure,
+} from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
 import { type Deadlines, monotonicMs } from '../schedule/scheduler.ts';
-import type { CanaryOutcome, CanaryStep } from './host.ts';
+import type { CanaryOutcome, HostConfig } from './host.ts';
 
 const TIMEOUT_MS = 10_000;
 /** A single refused connection may be a restart of the server. */
-const ATTEMPTS = 2;
+const PERMANENT_FAILURES = 2;
+/** The smallest key that a platform accepts unless it says otherwise. */
+const USUAL_KEY_BITS = 2048;
+
 /** Decides from the failures of one robot whether others would come online. */
 export class Canary {
-  readonly #platform: PlatformAddress | undefined;
+  readonly #config: Pick<HostConfig, 'platform' | 'keyBits'>;
   readonly #fatal = Promise.withResolvers<Error>();
   #permanentFailures = 0;
   #last: Error | undefined;
 
-  constructor(platform: PlatformAddress | undefined) {
-    this.#platform = platform;
+  constructor(config: Pick<HostConfig, 'platform' | 'keyBits'>) {
+    this.#config = config;
   }
 
   /** Call when an attempt failed that will be retried. */
   failed(error: Error): void {
     this.#last = error;
     if (isPermanent(error)) this.#permanentFailures += 1;
-    if (this.#permanentFailures >= ATTEMPTS) this.#fatal.resolve(error);
+    if (this.#permanentFailures >= PERMANENT_FAILURES) this.#fatal.resolve(error);
   }
 
   /** `started` settles when the robot is online or refused. Never rejects. */
@@ -44,25 +53,60 @@ export class Canary {
         deadline.promise,
       ]);
       if (ended === 'online' || robot.state === 'online') return { end: 'online' };
-      if (ended === undefined) return this.#outcome('slow', this.#last);
-      return this.#outcome(mayPass(ended) ? 'slow' : 'fatal', ended);
+      if (ended === undefined || mayPass(ended)) return this.#slow(robot.name, ended ?? this.#last);
+      return this.#fatalOutcome(robot.name, ended);
     } finally {
       deadline.finish();
     }
   }
 
-  #outcome(end: 'fatal' | 'slow', error: Error | undefined): CanaryOutcome {
-    if (error === undefined) return { end };
-    const status = error instanceof ApiError || error instanceof PlatformFailure ? error.status : 0;
-    const message = masked(error.message, this.#platform);
-    return { end, step: stepOf(error), message, ...(status > 0 && { status }) };
+  #slow(name: string, error: Error | undefined): CanaryOutcome {
+    const why = error === undefined ? '' : `: ${masked(error.message, this.#config.platform)}`;
+    const remedy = error instanceof BrokerError ? `; ${BROKER_REMEDY}` : '';
+    return { end: 'slow', message: `the canary ${name} is not online yet${why}${remedy}; the fleet starts anyway` };
+  }
+
+  #fatalOutcome(name: string, error: Error): CanaryOutcome {
+    const step = stepOf(error);
+    const remedy = remedyFor(step, error, this.#config);
+    const message = masked(error.message, this.#config.platform);
+    return {
+      end: step === 'provisioning' ? 'refused' : 'fatal',
+      message: `the canary ${name} did not come online, and no other robot would: ${message}${remedy === undefined ? '' : `; ${remedy}`}`,
+    };
   }
 }
 
-function stepOf(error: Error): CanaryStep {
+/** What failed: the provisioning token of the Platform API, the request to provision, the broker, or another request. */
+type Step = 'token' | 'provisioning' | 'broker' | 'agent API';
+
+function stepOf(error: Error): Step {
   if (error instanceof BrokerError) return 'broker';
   if (error instanceof PlatformFailure) return 'token';
   return error.message.includes('/devices/provision') ? 'provisioning' : 'agent API';
+}
+
+const BROKER_REMEDY =
+  '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it is ready)';
+
+function remedyFor(
+  step: Step,
+  error: Error,
+  { keyBits, platform }: Pick<HostConfig, 'platform' | 'keyBits'>,
+): string | undefined {
+  switch (step) {
+    case 'broker':
+      return BROKER_REMEDY;
+    case 'token':
+      return 'the API key provisions the robots and needs the scope for provisioning tokens';
+    case 'provisioning':
+      if (!(error instanceof ApiError) || error.status === 404)
+        return `--agent-url sets the base URL of /agent/v1 (now ${(platform as PlatformAddress).agentUrl})`;
+      if (keyBits >= USUAL_KEY_BITS) return undefined;
+      return `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform --min-key-bits ${keyBits}\` accepts the short ones)`;
+    case 'agent API':
+      return undefined;
+  }
 }
 
 /** Of a set-up call alone: the agent's own requests are sent again by the agent. */

@@ -1,13 +1,70 @@
 /** What the coordinator asks of a host of robots, in this process or in a worker process. Everything here travels as JSON. */
+
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import type { PlatformAddress, ReleaseFixture } from '../platform/client.ts';
-import type { Disturbance } from '../result/disturbances.ts';
 import type { Violation } from '../result/result.ts';
+import type { Disturbance } from '../result/verdict.ts';
 import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';
 import type { ActionKind } from '../schedule/plan.ts';
-import type { StateChanges } from './states.ts';
+
+// The state of each robot of a host as a letter, for somebody who looks on.
+
+/** How a robot stands with the newest roll-out to it. */
+export type RolloutState = 'pending' | 'reached' | 'missed';
+
+const LETTERS: Readonly<Record<RobotState, string>> = {
+  waiting: '.',
+  connecting: 'c',
+  online: 'o',
+  'cut off': 'x',
+  down: 'd',
+  stopped: 's',
+  refused: 'r',
+};
+const ROLLOUT_LETTERS: Readonly<Record<RolloutState, string>> = { pending: 'p', reached: 'u', missed: 'm' };
+
+/** The letter of a robot: one that is online shows how it stands with its roll-out. */
+export const letterOf = (state: RobotState, rollout: RolloutState | undefined): string =>
+  state === 'online' && rollout !== undefined ? ROLLOUT_LETTERS[rollout] : LETTERS[state];
+
+/** The letters that have changed: of the robot `at[i]`, the letter `text[i]`. */
+export interface StateChanges {
+  at: number[];
+  text: string;
+}
+
+const EVERY_MS = 250;
+
+/** Tells the changes four times a second, until disposed. */
+export class StateWatch implements Disposable {
+  readonly #told = new Map<number, string>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(
+    members: () => readonly number[],
+    letter: (robot: number) => string,
+    tell: (changes: StateChanges) => void,
+  ) {
+    this.#timer = setInterval(() => {
+      const at: number[] = [];
+      let text = '';
+      for (const robot of members()) {
+        const now = letter(robot);
+        if (this.#told.get(robot) === now) continue;
+        this.#told.set(robot, now);
+        at.push(robot);
+        text += now;
+      }
+      if (at.length > 0) tell({ at, text });
+    }, EVERY_MS).unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
 
 /** `orderly`: robots end in order. `abandon`: at once, for an interrupt. */
 export type StopMode = 'orderly' | 'abandon';
@@ -34,6 +91,21 @@ export interface Host {
   /** Ends every robot. */
   stop(how: StopMode): Promise<void>;
 }
+
+/** The calls that cross to a worker process. */
+export const HOST_CALLS = [
+  'runCanary',
+  'prepare',
+  'runPhase',
+  'soFar',
+  'grow',
+  'finish',
+  'cursors',
+  'snapshot',
+  'memory',
+  'stop',
+] as const satisfies (keyof Host)[];
+export type HostCall = (typeof HOST_CALLS)[number];
 
 export interface HostConfig {
   /** Shown in results, e.g. `worker 2`. */
@@ -80,6 +152,15 @@ export interface HostEvents {
   /** The states of robots that have changed, of a fleet that is watched. */
   onStates(changes: StateChanges): void;
 }
+
+/** What crosses back from a worker process. */
+export const HOST_NOTICES = [
+  'onTick',
+  'onKeys',
+  'onViolation',
+  'onDisturbance',
+  'onStates',
+] as const satisfies (keyof HostEvents)[];
 
 /** Sent about once a second. */
 export interface HostTick {
@@ -154,14 +235,11 @@ export interface TracedAction {
   at_ms: number;
 }
 
-/** The step that failed: the provisioning token of the Platform API, the request to provision, the broker, or another request. */
-export type CanaryStep = 'token' | 'provisioning' | 'broker' | 'agent API';
-
-export interface CanaryOutcome {
-  /** `fatal`: no other robot would come online. `slow`: it was not online in time, but nothing refused it. */
-  end: 'online' | 'fatal' | 'slow';
-  step?: CanaryStep;
-  message?: string;
-  /** HTTP status of a refusal. */
-  status?: number;
-}
+/** How a robot fared that started ahead of all others. `message` is for people. */
+export type CanaryOutcome =
+  | { end: 'online' }
+  /**
+   * `slow`: it was not online in time, but nothing refused it. `refused`: the platform does not take it, which may concern it alone, e.g.
+   * a name that is taken. `fatal`: no other robot would come online.
+   */
+  | { end: 'slow' | 'refused' | 'fatal'; message: string };

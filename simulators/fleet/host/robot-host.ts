@@ -1,13 +1,14 @@
 /** A host of robots in this process: carries out the phases of a scenario and measures. */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { poll } from '../../../harness/common/waiting.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
-import { masked, type PlatformClient } from '../platform/client.ts';
-import type { DisturbanceKind } from '../result/disturbances.ts';
+import { masked, PlatformClient } from '../platform/client.ts';
+import type { DisturbanceKind } from '../result/verdict.ts';
 import { ensureKeys, type KeyStore } from '../robot/keys.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { type FleetUplinks, fleetUplinks } from '../robot/uplinks.ts';
@@ -15,20 +16,59 @@ import { type ActionStream, scheduleMs, streamsOf } from '../schedule/plan.ts';
 import { Deadlines, runSchedule } from '../schedule/scheduler.ts';
 import { Actions } from './actions.ts';
 import { Canary } from './canary.ts';
-import { clientOf } from './client.ts';
-import { defectsOf } from './defects.ts';
-import { removeFilesOf } from './files.ts';
-import type {
-  CanaryOutcome,
-  Host,
-  HostConfig,
-  HostEvents,
-  LateRollout,
-  PhaseOutcome,
-  PhaseRequest,
-  StopMode,
+import {
+  type CanaryOutcome,
+  type Host,
+  type HostConfig,
+  type HostEvents,
+  type LateRollout,
+  letterOf,
+  type PhaseOutcome,
+  type PhaseRequest,
+  StateWatch,
+  type StopMode,
 } from './host.ts';
-import { letterOf, StateWatch } from './states.ts';
+
+// The client with which a host sends the requests of a scenario.
+
+/** A client that records its connections in `metrics`; undefined without a platform. */
+export function clientOf({ platform, connections }: HostConfig, metrics: Metrics): PlatformClient | undefined {
+  if (platform === undefined) return undefined;
+  return new PlatformClient({
+    ...platform,
+    connections,
+    onOpened: (ms) => metrics.current.time('http.connect.ms', ms),
+    onCrowded: () => metrics.current.count('http.crowded'),
+  });
+}
+
+// Defects that are planted in robots of a fleet.
+
+/** Imported on demand, because the defects are many and rarely used. */
+export async function defectsOf({ members, defects }: HostConfig): Promise<Map<number, DeviceDefect>> {
+  const wanted = members.filter((robot) => defects[robot] !== undefined);
+  if (wanted.length === 0) return new Map();
+  const { deviceDefect } = await import('../../defects/device/index.ts');
+  return new Map(wanted.map((robot) => [robot, deviceDefect(defects[robot] ?? '')]));
+}
+
+// The files of a host.
+
+/** Removes them, and the folders above that are empty then. The last host of a fleet so removes the fleet's folder. */
+export function removeFilesOf({ robotsDir, socketsDir, keep }: HostConfig): void {
+  for (const own of keep ? [socketsDir] : [robotsDir, socketsDir]) {
+    rmSync(own, { recursive: true, force: true, maxRetries: 3 });
+    for (const above of [dirname(own), dirname(dirname(own))]) removeIfEmpty(above);
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Another host still has files there, or has already removed it.
+  }
+}
 
 const TICK_MS = 1000;
 /** Time for subscribers to catch up at the end of a run. */
@@ -70,7 +110,7 @@ export class RobotHost implements Host {
     const measuring = this.#metrics.measuring;
     this.#metrics.measuring = false;
     const robot = this.#robotOf(index);
-    const canary = new Canary(this.#config.platform);
+    const canary = new Canary(this.#config);
     this.#canary = canary;
     try {
       return await canary.outcomeOf(robot, actions.start(robot), this.#deadlines);

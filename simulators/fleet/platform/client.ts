@@ -1,13 +1,95 @@
 /** Where the platform of a fleet is, and the fleet's requests to it: releases, deployments, pings, list pages, provisioning tokens. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { printable } from '../../../harness/common/terminal.ts';
+import { backoffMs } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
-import { PlatformFailure } from './failure.ts';
-import { type SetUpOptions, sendUntilTaken } from './set-up.ts';
+
+// How a platform fails a fleet, and whether the same request may succeed later.
+
+/** The platform gave no usable 2xx answer. The message does not contain the API key. */
+export class PlatformFailure extends Error {
+  override name = 'PlatformFailure';
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+  /** Milliseconds that the platform asks to wait; undefined when it does not say. */
+  readonly retryAfterMs: number | undefined;
+  constructor(status: number, message: string, options?: ErrorOptions & { retryAfterMs?: number | undefined }) {
+    super(message, options);
+    this.status = status;
+    this.retryAfterMs = options?.retryAfterMs;
+  }
+}
+
+const PASSING = new Set([408, 425, 429]);
+/** What a platform does not implement now, it will not a minute later. */
+const LASTING = new Set([501, 505]);
+
+/** Whether a busy, throttling or restarting platform answers so. 0: it did not answer. */
+export const isPassing = (status: number): boolean =>
+  status === 0 || PASSING.has(status) || (status >= 500 && !LASTING.has(status));
+
+/** Nobody listens, or the certificate names somebody else: waiting changes nothing. */
+const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;
+
+/** Whether the address or the trust behind an error is wrong, as far as one attempt can tell. */
+export function isPermanent(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const each: unknown[] = at instanceof AggregateError ? at.errors : [at];
+    if (each.some((one) => PERMANENT.test(String((one as NodeJS.ErrnoException).code)))) return true;
+  }
+  return false;
+}
+
+// Calls that prepare a run are sent again while the platform is busy: no figure depends on them, and without them the whole run would be
+// lost. What a scenario measures is never sent again.
+
+/** Jitter, so that shards that were refused together do not come back together. */
+const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
+/** For one call with all its attempts. */
+const LIMIT_MS = 60_000;
+
+export interface SetUpOptions {
+  /** Ends the wait; the call then rejects with its reason. */
+  signal: AbortSignal;
+  /** Milliseconds for all attempts. Default 60 000. */
+  limitMs?: number;
+  random?: () => number;
+}
+
+/**
+ * Sends until the platform takes it. `send` gets the number of the attempt, from 0. Rejects with the PlatformFailure of the last
+ * attempt: at once for one that stays, and when the next attempt would come after the limit.
+ */
+export async function sendUntilTaken<T>(
+  send: (attempt: number) => Promise<T>,
+  { signal, limitMs = LIMIT_MS, random = Math.random }: SetUpOptions,
+): Promise<T> {
+  const began = performance.now();
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await send(attempt);
+    } catch (error) {
+      if (!(error instanceof PlatformFailure) || !isPassing(error.status) || isPermanent(error)) throw error;
+      const pause = backoffMs(BACKOFF, attempt, random) + Math.max(0, error.retryAfterMs ?? 0);
+      if (performance.now() - began + pause > limitMs) throw gaveUp(error, attempt + 1, limitMs);
+      await sleep(pause, undefined, { signal }).catch(() => {});
+      signal.throwIfAborted();
+    }
+  }
+}
+
+function gaveUp(error: PlatformFailure, attempts: number, limitMs: number): PlatformFailure {
+  const { status, message, retryAfterMs = 0 } = error;
+  const asked = retryAfterMs > 0 ? `, and it asks to wait ${Math.ceil(retryAfterMs / 1000)} s` : '';
+  const words = `${message}; sent ${attempts === 1 ? 'once' : `${attempts} times`} within ${limitMs / 1000} s${asked}`;
+  return new PlatformFailure(status, words, { cause: error, retryAfterMs });
+}
 
 /** The API key travels over the channel between processes, never in arguments or the environment. */
 export interface PlatformAddress {

@@ -6,10 +6,10 @@ import type { RobotHost } from '../host/robot-host.ts';
 import { MemoryKills } from '../measure/cgroup.ts';
 import type { Snapshot } from '../measure/metrics.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
-import { ProcessHost, WorkerDied } from './process-host.ts';
+import { startWorker, WorkerDied, type WorkerHost } from './process-host.ts';
 
 interface Entry {
-  host: Host;
+  host: Host | WorkerHost;
   config: HostConfig;
 }
 
@@ -70,7 +70,7 @@ export class Hosts {
 
   /** Of the worker processes that there are now. */
   get pids(): number[] {
-    return [...this.#entries.values()].flatMap(({ host }) => (host instanceof ProcessHost ? (host.pid ?? []) : []));
+    return [...this.#entries.values()].flatMap(({ host }) => ('pid' in host ? (host.pid ?? []) : []));
   }
 
   /** Calls every host; resolves with the answers. Rejects with NoHostLeft when all of them died or failed. */
@@ -118,7 +118,7 @@ export class Hosts {
    */
   async replace(name: string, downMs: number): Promise<boolean> {
     const entry = this.#entries.get(name);
-    if (entry === undefined || !(entry.host instanceof ProcessHost)) return false;
+    if (entry === undefined || !('kill' in entry.host)) return false;
     try {
       const [snapshot, cursors] = await Promise.all([entry.host.snapshot(), entry.host.cursors()]);
       this.pastSnapshots.push(snapshot);
@@ -152,7 +152,7 @@ export class Hosts {
     mkdirSync(config.robotsDir, { recursive: true, mode: 0o700 });
     const events = this.#options.eventsOf(config);
     const { silentMs } = this.#options;
-    const host = this.#RobotHost ? new this.#RobotHost(config, events) : new ProcessHost(config, events, silentMs);
+    const host = this.#RobotHost ? new this.#RobotHost(config, events) : startWorker(config, events, silentMs);
     this.#entries.set(config.name, { host, config });
     return host;
   }

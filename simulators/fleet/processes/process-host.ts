@@ -2,17 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { Patience } from '../../../harness/common/patience.ts';
-import type {
-  CanaryOutcome,
-  Host,
-  HostConfig,
-  HostEvents,
-  LateRollout,
-  PhaseOutcome,
-  PhaseRequest,
-  StopMode,
-} from '../host/host.ts';
-import type { Snapshot } from '../measure/metrics.ts';
+import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostEvents, type StopMode } from '../host/host.ts';
 
 /** Modules of this folder are sources here and compiled in the published package. */
 const moduleUrl = (name: string): URL =>
@@ -41,11 +31,10 @@ export function whenExited(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
-export type HostMethod = 'configure' | Exclude<keyof Host, 'name'>;
-
+/** A question to a worker, with a number of its own. */
 export interface Call {
   call: number;
-  method: HostMethod;
+  method: HostCall | 'configure';
   args: unknown[];
 }
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
@@ -87,7 +76,7 @@ class HostChannel {
     child.on('exit', (code, signal) => this.#end(signal === null ? `exit code ${code}` : signal, signal ?? undefined));
   }
 
-  call(method: HostMethod, args: unknown[]): Promise<unknown> {
+  call(method: Call['method'], args: unknown[]): Promise<unknown> {
     if (this.#died !== undefined) return Promise.reject(this.#died);
     this.#calls += 1;
     const call: Call = { call: this.#calls, method, args };
@@ -132,87 +121,42 @@ const STOP_TIMEOUT_MS = 60_000;
  */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
-/** The coordinator's end of a worker process. */
-export class ProcessHost implements Host {
-  readonly name: string;
-  readonly #child: ChildProcess;
-  readonly #channel: HostChannel;
-  readonly #ready: Promise<unknown>;
-
-  /** `silentMs`: a worker that gives no sign of life for so long is killed, and has died. Default 60 000. */
-  constructor(config: HostConfig, events: HostEvents, silentMs = SILENT_MS) {
-    this.name = config.name;
-    this.#child = startProcess('worker', WORKER_FLAGS);
-    this.#channel = new HostChannel(this.#child, config.name, events, silentMs);
-    this.#ready = this.#channel.call('configure', [config]);
-    this.#ready.catch(() => {}); // The first call rejects with it.
-  }
-
+/** A host in a worker process. */
+export interface WorkerHost extends Host {
   /** Of its process; undefined when that could not be started. */
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
+  readonly pid: number | undefined;
+  /** Ends the process like a loss of power, without any message to others. */
+  kill(): Promise<void>;
+}
 
-  runCanary(robot: number): Promise<CanaryOutcome> {
-    return this.#call('runCanary', robot);
-  }
-
-  prepare(): Promise<void> {
-    return this.#call('prepare');
-  }
-
-  runPhase(request: PhaseRequest): Promise<PhaseOutcome> {
-    return this.#call('runPhase', request);
-  }
-
-  soFar(): Promise<PhaseOutcome | undefined> {
-    return this.#call('soFar');
-  }
-
-  grow(members: number[], robots: number): Promise<void> {
-    return this.#call('grow', members, robots);
-  }
-
-  finish(): Promise<LateRollout[]> {
-    return this.#call('finish');
-  }
-
-  cursors(): Promise<Record<number, number>> {
-    return this.#call('cursors');
-  }
-
-  snapshot(): Promise<Snapshot> {
-    return this.#call('snapshot');
-  }
-
-  memory(): Promise<number> {
-    return this.#call('memory');
-  }
-
-  async stop(how: StopMode): Promise<void> {
+/** Starts a worker process. `silentMs`: one that gives no sign of life for so long is killed, and has died. Default 60 000. */
+export function startWorker(config: HostConfig, events: HostEvents, silentMs = SILENT_MS): WorkerHost {
+  const child = startProcess('worker', WORKER_FLAGS);
+  const channel = new HostChannel(child, config.name, events, silentMs);
+  const ready = channel.call('configure', [config]);
+  ready.catch(() => {}); // The first call rejects with it.
+  const ask = async (method: HostCall, args: unknown[]): Promise<unknown> => {
+    await ready;
+    return await channel.call(method, args);
+  };
+  const calls = Object.fromEntries(
+    HOST_CALLS.map((method) => [method, (...args: unknown[]) => ask(method, args)]),
+  ) as unknown as Pick<Host, HostCall>;
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await whenExited(child);
+  };
+  const stop = async (how: StopMode): Promise<void> => {
     // The fleet removes the files of the robots, and the kernel the rest.
-    if (how === 'abandon') return this.kill();
-    const late = setTimeout(() => this.#child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    if (how === 'abandon') return kill();
+    const late = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     try {
-      await this.#call('stop', how).catch(() => {}); // A worker that died has stopped.
-      if (this.#child.connected) this.#child.disconnect();
-      await whenExited(this.#child);
+      await calls.stop(how).catch(() => {}); // A worker that died has stopped.
+      if (child.connected) child.disconnect();
+      await whenExited(child);
     } finally {
       clearTimeout(late);
     }
-  }
-
-  /** Ends the process like a loss of power, without any message to others. */
-  async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await whenExited(this.#child);
-  }
-
-  async #call<M extends Exclude<keyof Host, 'name'>>(
-    method: M,
-    ...args: Parameters<Host[M]>
-  ): Promise<Awaited<ReturnType<Host[M]>>> {
-    await this.#ready;
-    return (await this.#channel.call(method, args)) as Awaited<ReturnType<Host[M]>>;
-  }
+  };
+  return { ...calls, name: config.name, pid: child.pid, kill, stop };
 }

@@ -1,19 +1,73 @@
 /**
- * Draws a chart as a figure that needs no script: lines as SVG, which takes any width, and labels as text at percentages of it.
- * With the page's script it shows the values under the pointer.
+ * Draws lines or cells as a figure that needs no script: SVG that takes any width, and labels as text at percentages of it. With the
+ * page's script it shows the values under the pointer.
  */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
-import type { Axis, Band, Plot, Unit } from './plots.ts';
+
+/** `percentile`: positions are `-log10(1 - share)`, so that each further nine has the same room. */
+export type Unit = 'ms' | 's' | '%' | 'number' | 'percentile';
+
+export interface Axis {
+  unit: Unit;
+  from: number;
+  to: number;
+  ticks: number[];
+  /** Logarithmic. */
+  log?: true;
+}
+
+/** A stretch of the x axis. */
+export interface Band {
+  name: string;
+  from: number;
+  to: number;
+  /** Whether the metrics include it. */
+  measured: boolean;
+  /** What a person did beside the scenario. */
+  byHand?: boolean;
+}
+
+export interface Series {
+  name: string;
+  values: (number | null)[];
+  /** Drawn as what went wrong. */
+  tone?: 'late';
+}
+
+interface Figure {
+  title: string;
+  /** What it shows, in a sentence; also for those who cannot see it. */
+  about: string;
+  x: Axis;
+  y: Axis;
+  bands: Band[];
+}
+
+/** Lines over an axis. */
+export interface Plot extends Figure {
+  id: string;
+  /** Values on the x axis, ascending. */
+  at: number[];
+  series: Series[];
+}
+
+/** Cells in columns and rows, coloured by kind. */
+export interface CellPlot extends Figure {
+  columns: number;
+  rows: number;
+  cells: { column: number; row: number; kind: string }[];
+  legend: { kind: string; words: string }[];
+}
 
 /** Units of the drawing on both axes. */
 const SIZE = 1000;
 /** A line breaks when more values than this are missing in a row. */
-const SPANNED = 3;
+const GAP_VALUES = 3;
 /** Colours of lines; more lines have the same again, dashed. */
-const COLOURS = 10;
+const LINE_COLOURS = 10;
 /** Rows of the table of values. */
-const ROWS = 12;
+const TABLE_ROWS = 12;
 
 /** Where a value lies on an axis: 0 to 1. */
 export function place({ from, to, log }: Axis, value: number): number {
@@ -22,7 +76,7 @@ export function place({ from, to, log }: Axis, value: number): number {
 }
 
 /** A value with its unit. */
-export function written(unit: Unit, value: number): string {
+export function valueText(unit: Unit, value: number): string {
   switch (unit) {
     case 'ms':
       return readableDuration(value);
@@ -37,29 +91,47 @@ export function written(unit: Unit, value: number): string {
   }
 }
 
-/** The figure of a chart. */
+/** The figure of lines. */
 export function chart(plot: Plot): Markup {
   const { id, title, about, x, y, at, series, bands } = plot;
   const lines = series.map(
     ({ values, tone }, index) => html`<path class="${colour(index, tone)}" d="${path(at, values, x, y)}"/>`,
   );
   const label = `${title}. ${about}`;
-  return html`<figure class="chart" data-chart="${id}"><figcaption><b>${title}</b> <span>${about}</span></figcaption>
-<div class="frame">${bandLabels(x, bands)}<div class="area"><svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" role="img" aria-label="${label}">${bandShapes(x, bands)}${grid(x, y)}${lines}</svg>
-${labels(x, y)}</div></div>
+  const drawing = html`<svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" role="img" aria-label="${label}">${bandShapes(x, bands)}${grid(x, y)}${lines}</svg>`;
+  return html`<figure class="chart" data-chart="${id}">${captioned(plot, drawing)}
 ${series.length < 2 ? NOTHING : html`<ul class="legend">${series.map(({ name, tone }, index) => html`<li><i class="${colour(index, tone)}"></i>${name}</li>`)}</ul>`}
 ${valuesTable(plot)}</figure>
 `;
 }
 
-export const colour = (index: number, tone?: string): string =>
-  tone ?? `c${index % COLOURS}${index >= COLOURS ? ' dashed' : ''}`;
+/** The figure of cells. */
+export function cellChart(plot: CellPlot): Markup {
+  const { title, about, x, y, columns, rows, cells, legend } = plot;
+  const paths = new Map<string, string>();
+  for (const { column, row, kind } of cells) {
+    paths.set(kind, `${paths.get(kind) ?? ''}M${column} ${row}h1v1h-1z`);
+  }
+  const drawing = html`<svg viewBox="0 0 ${columns} ${rows}" preserveAspectRatio="none" role="img" aria-label="${title}. ${about}" shape-rendering="crispEdges">${[...paths].map(([kind, d]) => html`<path class="cell ${kind}" d="${d}"/>`)}</svg>
+<svg class="lines" viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" aria-hidden="true">${grid(x, y)}</svg>`;
+  return html`<figure class="chart map" data-map>${captioned(plot, drawing)}
+<ul class="legend">${legend.map(({ kind, words }) => html`<li><i class="cell ${kind}"></i>${words}</li>`)}</ul></figure>
+`;
+}
+
+const captioned = ({ title, about, x, y, bands }: Figure, drawing: Markup): Markup =>
+  html`<figcaption><b>${title}</b> <span>${about}</span></figcaption>
+<div class="frame">${bandLabels(x, bands)}<div class="area">${drawing}
+${labels(x, y)}</div></div>`;
+
+const colour = (index: number, tone?: string): string =>
+  tone ?? `c${index % LINE_COLOURS}${index >= LINE_COLOURS ? ' dashed' : ''}`;
 
 const units = (share: number): number => Math.round(share * SIZE * 10) / 10;
 
 function path(at: readonly number[], values: readonly (number | null)[], x: Axis, y: Axis): string {
   let text = '';
-  let missing = SPANNED + 1;
+  let missing = GAP_VALUES + 1;
   values.forEach((value, index) => {
     if (value === null) {
       missing += 1;
@@ -67,14 +139,14 @@ function path(at: readonly number[], values: readonly (number | null)[], x: Axis
     }
     const point = `${units(place(x, at[index] ?? 0))} ${units(1 - place(y, value))}`;
     // A point of its own would not be seen: each stretch begins with a dash.
-    text += missing > SPANNED ? `M${point}h1` : `L${point}`;
+    text += missing > GAP_VALUES ? `M${point}h1` : `L${point}`;
     missing = 0;
   });
   return text;
 }
 
 /** Lines across the drawing. */
-export function grid(x: Axis, y: Axis): Markup {
+function grid(x: Axis, y: Axis): Markup {
   const across = y.ticks.map((tick) => `M0 ${units(1 - place(y, tick))}H${SIZE}`);
   const down = x.ticks.map((tick) => `M${units(place(x, tick))} 0V${SIZE}`);
   return html`<path class="grid" d="${[...across, ...down].join('')}"/>`;
@@ -83,12 +155,12 @@ export function grid(x: Axis, y: Axis): Markup {
 const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%`;
 
 /** Text beside the drawing. On a narrow screen every other label of the x axis is left out. */
-export function labels(x: Axis, y: Axis): Markup {
-  return html`<div class="y" aria-hidden="true">${y.ticks.map((tick) => html`<span style="top:${percent(1 - place(y, tick))}">${written(y.unit, tick)}</span>`)}</div>
-<div class="x" aria-hidden="true">${x.ticks.map((tick, index) => html`<span ${index % 2 === 1 ? html`class="odd" ` : NOTHING}style="left:${percent(place(x, tick))}">${written(x.unit, tick)}</span>`)}</div>`;
+function labels(x: Axis, y: Axis): Markup {
+  return html`<div class="y" aria-hidden="true">${y.ticks.map((tick) => html`<span style="top:${percent(1 - place(y, tick))}">${valueText(y.unit, tick)}</span>`)}</div>
+<div class="x" aria-hidden="true">${x.ticks.map((tick, index) => html`<span ${index % 2 === 1 ? html`class="odd" ` : NOTHING}style="left:${percent(place(x, tick))}">${valueText(x.unit, tick)}</span>`)}</div>`;
 }
 
-export const bandShapes = (x: Axis, bands: readonly Band[]): Markup[] =>
+const bandShapes = (x: Axis, bands: readonly Band[]): Markup[] =>
   bands.map(({ from, to, measured, byHand }, index) => {
     const [left, right] = [place(x, from), place(x, to)];
     const kind = byHand === true ? ' by-hand' : `${index % 2 === 1 ? ' even' : ''}${measured ? '' : ' warm-up'}`;
@@ -96,7 +168,7 @@ export const bandShapes = (x: Axis, bands: readonly Band[]): Markup[] =>
   });
 
 /** The names of stretches above the drawing; what was done by hand has rows of its own, since it overlaps. */
-export function bandLabels(x: Axis, bands: readonly Band[]): Markup {
+function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   if (bands.length === 0) return NOTHING;
   const label = ({ name, from, to, measured, byHand }: Band): Markup => {
     const [left, right] = [place(x, from), place(x, to)];
@@ -110,24 +182,22 @@ export function bandLabels(x: Axis, bands: readonly Band[]): Markup {
           : `left:${percent(left)};max-width:${percent(1 - left)}`;
     return html`<span title="${words}" style="${at}">${words}</span>`;
   };
-  const row = (kind: string, of: readonly Band[]): Markup =>
-    html`<div class="bands${kind}" aria-hidden="true">${of.map(label)}</div>`;
+  const row = (kind: string, inRow: readonly Band[]): Markup =>
+    html`<div class="bands${kind}" aria-hidden="true">${inRow.map(label)}</div>`;
+  const phases = bands.filter(({ byHand }) => byHand !== true);
   const hands = bands.filter(({ byHand }) => byHand === true);
-  return html`${row(
-    '',
-    bands.filter(({ byHand }) => byHand !== true),
-  )}${hands.map((band) => row(' by-hand', [band]))}`;
+  return html`${row('', phases)}${hands.map((band) => row(' by-hand', [band]))}`;
 }
 
 /** A few of the values, for those who want numbers or cannot see the drawing. */
 function valuesTable({ title, x, y, at, series }: Plot): Markup {
-  const step = Math.max(1, Math.ceil(at.length / ROWS));
+  const step = Math.max(1, Math.ceil(at.length / TABLE_ROWS));
   const rows = at.flatMap((value, index) =>
     index % step === 0 || index === at.length - 1 ? [[value, index] as const] : [],
   );
   const cell = (value: number | null | undefined): Markup =>
-    html`<td class="n">${value === null || value === undefined ? '–' : written(y.unit, value)}</td>`;
-  return html`<details class="values"><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values: ${title}"><table class="data"><thead><tr><th scope="col">at</th>${series.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead><tbody>${rows.map(([value, index]) => html`<tr><th scope="row">${written(x.unit, value)}</th>${series.map(({ values }) => cell(values[index]))}</tr>`)}</tbody></table></div></details>`;
+    html`<td class="n">${value === null || value === undefined ? '–' : valueText(y.unit, value)}</td>`;
+  return html`<details class="values"><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values: ${title}"><table class="data"><thead><tr><th scope="col">at</th>${series.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead><tbody>${rows.map(([value, index]) => html`<tr><th scope="row">${valueText(x.unit, value)}</th>${series.map(({ values }) => cell(values[index]))}</tr>`)}</tbody></table></div></details>`;
 }
 
 /** What the page's script needs to show values under the pointer: positions from 0 to 1. */
@@ -136,7 +206,7 @@ export function chartData({ id, x, y, at, series }: Plot): object {
   return {
     id,
     at: at.map((value) => Number(place(x, value).toFixed(4))),
-    labels: at.map((value) => written(x.unit, value)),
+    labels: at.map((value) => valueText(x.unit, value)),
     unit: y.unit,
     lines: series.map(({ name, values, tone }, index) => ({
       name,

@@ -3,8 +3,8 @@
 import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { http } from '../../../harness/common/node-http.ts';
+import { costParts, type RunCosts } from '../measure/costs.ts';
 import { COUNTERS, DURATIONS, type Summary } from '../measure/metrics.ts';
-import { costParts, type RunCosts } from '../result/costs.ts';
 import type { Tick } from '../result/result.ts';
 import { parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
 

@@ -1,51 +1,10 @@
 /** The charts of a fleet report as data. */
+
 import { decades, ticks } from '../../../harness/common/axis.ts';
+import { readableDuration } from '../../../harness/common/durations.ts';
 import { decode, percentileMs } from '../measure/metrics.ts';
-import type { FleetResult, Tick } from '../result/result.ts';
-import { metricName, phaseName, rateName } from './names.ts';
-
-/** `percentile`: positions are `-log10(1 - share)`, so that each further nine has the same room. */
-export type Unit = 'ms' | 's' | '%' | 'number' | 'percentile';
-
-export interface Axis {
-  unit: Unit;
-  from: number;
-  to: number;
-  ticks: number[];
-  /** Logarithmic. */
-  log?: true;
-}
-
-/** A stretch of the x axis. */
-export interface Band {
-  name: string;
-  from: number;
-  to: number;
-  /** Whether the metrics include it. */
-  measured: boolean;
-  /** What a person did beside the scenario. */
-  byHand?: boolean;
-}
-
-export interface Series {
-  name: string;
-  values: (number | null)[];
-  /** Drawn as what went wrong. */
-  tone?: 'late';
-}
-
-export interface Plot {
-  id: string;
-  title: string;
-  /** What it shows, in a sentence; also for those who cannot see it. */
-  about: string;
-  x: Axis;
-  y: Axis;
-  /** Values on the x axis, ascending. */
-  at: number[];
-  series: Series[];
-  bands: Band[];
-}
+import { type Cell, cellsOf, type FleetResult, type Reach, type Tick } from '../result/result.ts';
+import type { Axis, Band, CellPlot, Plot, Series, Unit } from './chart.ts';
 
 /** The legs of a roll-out in the order in which they happen. */
 export const ROLLOUT_LEGS = ['command', 'sync', 'write', 'event', 'report'] as const;
@@ -199,4 +158,190 @@ function upTo(unit: Unit, series: readonly Series[]): Axis {
   const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const marks = ticks(0, most * 1.05, 4);
   return { unit, from: 0, to: Math.max(most * 1.05, marks.at(-1) ?? 0), ticks: marks };
+}
+
+const STEPS = [...Array.from({ length: 100 }, (_, percent) => percent), 99.5, 99.9, 100];
+
+/** The share of attempts that had arrived by each time after the POST. It ends where the roll-out ended, not at 100 %. */
+export function reachPlot(result: FleetResult, reach: Reach): Plot {
+  const { histograms, phases } = result;
+  const inTime = curve(histograms['rollout.ms'], reach.inTime / reach.attempts, 0);
+  const late = curve(histograms['rollout.late.ms'], reach.late / reach.attempts, reach.inTime / reach.attempts);
+  const limits = phases.flatMap(({ within_ms }) => within_ms ?? []);
+  const end = 1.04 * ([...inTime, ...late].reduce((latest, [ms]) => Math.max(latest, ms), 0) || Math.max(1, ...limits));
+  const at = [...new Set([0, ...inTime.map(([ms]) => ms), ...late.map(([ms]) => ms), end])].sort((a, b) => a - b);
+  const series = [{ name: 'arrived in time', values: at.map((ms) => shareAt(inTime, ms)) }];
+  const firstLate = late[0]?.[0];
+  return {
+    id: 'reach',
+    title: 'Share of roll-outs that had arrived',
+    about: sentence(result, reach),
+    x: { unit: 'ms', from: 0, to: end, ticks: ticks(0, end, 8) },
+    y: { unit: '%', from: 0, to: 100, ticks: [0, 25, 50, 75, 100] },
+    at,
+    series:
+      firstLate === undefined
+        ? series
+        : [
+            ...series,
+            {
+              name: 'with those that came late',
+              tone: 'late',
+              values: at.map((ms) => (ms < firstLate ? null : shareAt(late, ms))),
+            },
+          ],
+    bands: [],
+  };
+}
+
+/** Pairs of a time and the share (%) that had arrived by then, ascending, from `base` on. */
+function curve(encoded: string | undefined, share: number, base: number): [ms: number, percent: number][] {
+  if (encoded === undefined || share === 0) return [];
+  const from = decode(encoded);
+  return STEPS.map((percent) => [percentileMs(from, percent), 100 * base + percent * share]);
+}
+
+/** The last share reached by that time; 0 before the first. */
+const shareAt = (points: readonly [number, number][], ms: number): number =>
+  points.findLast(([at]) => at <= ms)?.[1] ?? points[0]?.[1] ?? 0;
+
+function sentence({ histograms }: FleetResult, reach: Reach): string {
+  const encoded = histograms['rollout.ms'];
+  const half =
+    encoded === undefined || reach.inTime * 2 < reach.attempts
+      ? 'Less than half had in time.'
+      : `Half had after ${readableDuration(percentileMs(decode(encoded), (50 * reach.attempts) / reach.inTime))}.`;
+  return `By time after the POST, of all ${reach.attempts.toLocaleString('en')} attempts. ${half} It ends at ${percentText(reach.inTime, reach.attempts)}${reach.late > 0 ? `, and at ${percentText(reach.inTime + reach.late, reach.attempts)} with those that came late` : ''}.`;
+}
+
+/** A share that is 100 % only when it is all of them. */
+export function percentText(part: number, of: number): string {
+  const percent = of === 0 ? 0 : (100 * part) / of;
+  if (part < of && percent > 99.99) return '99.99 %';
+  if (part > 0 && percent < 0.01) return '0.01 %';
+  return `${Number(percent.toFixed(percent > 99 || percent < 1 ? 2 : 1))} %`;
+}
+
+// Roll-outs by robot and time: what was slow, late or lost stands out.
+
+/** Shades from fast to slow. */
+const SHADES = 6;
+
+const MISSED_WORDS = { late: 'arrived late', lost: 'never arrived', pending: 'not known' };
+
+/** Undefined when there was no roll-out. */
+export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
+  const { rollouts, fleet_robots: robots } = result;
+  if (rollouts === undefined || rollouts.map.cells.length === 0) return undefined;
+  const { bands: rows, column_ms: columnMs } = rollouts.map;
+  const cells = cellsOf(rollouts.map);
+  const ends = shadeEnds(cells);
+  const { first, columns } = drawnColumns(cells);
+  const [from, to] = [(first * columnMs) / 1000, ((first + columns) * columnMs) / 1000];
+  const drawn = cells.map((cell) => ({ column: cell.column - first, row: cell.band, kind: kindOf(cell, ends) }));
+  const wrong = cells.filter(({ late, lost }) => late + lost > 0).length;
+  const perRow = Math.ceil(robots / rows);
+  const inView = phaseBands(result).filter((band) => band.to > from && band.from < to);
+  const shades = ends.map((end, step) => ({ kind: `h${step}`, words: `up to ${readableDuration(end)}` }));
+  const others = Object.entries(MISSED_WORDS).map(([kind, words]) => ({ kind, words }));
+  return {
+    title: 'Roll-outs by robot and time',
+    about: `Each row is ${perRow === 1 ? 'a robot' : `${perRow} robots`}, each column ${readableDuration(columnMs)} in which POSTs were sent; the colour is the slowest arrival. ${wrong === 0 ? 'No cell has a robot that missed its roll-out.' : `${wrong} of ${cells.length} cells have a robot that missed its roll-out.`}`,
+    x: { unit: 's', from, to, ticks: ticks(from, to, 8) },
+    y: { unit: 'number', from: robots, to: 0, ticks: ticks(0, robots, 4) },
+    bands: inView.map((band) => ({ ...band, from: Math.max(band.from, from), to: Math.min(band.to, to) })),
+    columns,
+    rows,
+    cells: drawn,
+    legend: [...shades, ...others.filter(({ kind }) => drawn.some((cell) => cell.kind === kind))],
+  };
+}
+
+/** What the page's script needs to show the cell under the pointer. */
+export function rolloutMapData({ rollouts, fleet_robots: robots }: FleetResult): object | undefined {
+  if (rollouts === undefined || rollouts.map.cells.length === 0) return undefined;
+  const { bands, column_ms: columnMs, cells } = rollouts.map;
+  const { columns, first } = drawnColumns(cellsOf(rollouts.map));
+  return { columns, first, bands, columnMs, robots, cells };
+}
+
+function drawnColumns(cells: readonly Cell[]): { first: number; columns: number } {
+  const used = cells.map(({ column }) => column);
+  const first = Math.min(...used);
+  return { first, columns: Math.max(...used) - first + 1 };
+}
+
+/** Ends of shades in milliseconds, ascending: evenly on a logarithmic scale, to two digits. */
+function shadeEnds(cells: readonly Cell[]): number[] {
+  const times = cells.flatMap(({ slowestMs }) => (slowestMs > 0 ? [slowestMs] : []));
+  if (times.length === 0) return [];
+  const [low, high] = [Math.min(...times), Math.max(...times)];
+  const ends = Array.from({ length: SHADES }, (_, step) => low * (high / low) ** ((step + 1) / SHADES));
+  return [...new Set(ends.map((end, step) => (step === SHADES - 1 ? high : Number(end.toPrecision(2)))))].sort(
+    (a, b) => a - b,
+  );
+}
+
+function kindOf({ slowestMs, late, lost }: Cell, ends: readonly number[]): string {
+  if (lost > 0) return 'lost';
+  if (late > 0) return 'late';
+  const shade = ends.findIndex((end) => slowestMs <= end);
+  return shade < 0 ? 'pending' : `h${shade}`;
+}
+
+// What the figures of a fleet are called where people read them.
+
+const METRICS: Readonly<Record<string, string>> = {
+  'rollout.ms': 'roll-out, POST to event read',
+  'rollout.late.ms': 'roll-out that came late',
+  'rollout.command.ms': 'POST to start of sync',
+  'rollout.sync.ms': 'sync until content is here',
+  'rollout.write.ms': 'content to files in place',
+  'rollout.event.ms': 'files in place to event read',
+  'rollout.report.ms': 'event read to platform knows',
+  'ping.ms': 'ping through the platform, from when it was due',
+  'ping.target.ms': 'ping through the platform, from when it was sent',
+  'http.ms': 'request to the Platform API, from when it was due',
+  'http.target.ms': 'request to the Platform API, from when it was sent',
+  'http.connect.ms': 'new connection to the Platform API',
+  'sync.ms': 'sync of a robot',
+  'sse.delivery.ms': 'event from log to client',
+  'start.ms': 'start of a robot',
+  'connect.ms': 'connect to the platform',
+  'reconnect.ms': 'back online after a fault',
+  'subscriber.reconnect.ms': 'client back on its stream',
+  'schedule.lateness.ms': 'lateness of the generator, due to sent',
+  'schedule.burst.ms': 'all at once: until each was sent',
+};
+
+const RATES: Readonly<Record<string, string>> = {
+  'sse.events': 'events read',
+  rollout: 'roll-outs posted',
+  'rollout.missed': 'roll-outs missed',
+  'rollout.errors': 'roll-outs failed',
+  ping: 'pings',
+  'ping.errors': 'pings failed',
+  http: 'requests',
+  'http.errors': 'requests failed',
+  'list.errors': 'lists failed',
+  'sync.errors': 'syncs failed',
+  'connect.errors': 'connects failed',
+};
+
+const PHASES: Readonly<Record<string, string>> = {
+  rollout: 'roll-out',
+  'kill-worker': 'kill a worker',
+  'clock-skew': 'clock skew',
+};
+
+export function metricName(name: string): string {
+  return METRICS[name] ?? name;
+}
+
+function rateName(name: string): string {
+  return RATES[name] ?? name;
+}
+
+function phaseName(name: string): string {
+  return PHASES[name] ?? name;
 }

@@ -14,7 +14,7 @@ import {
   seriousFindings,
 } from '../../../harness/common/testing/browser.ts';
 import type { FleetResult } from '../result/result.ts';
-import { resultOf } from '../run/outcome.ts';
+import { resultOf } from '../run/outputs.ts';
 import { useFleets } from '../run/testing/fleets.ts';
 import { reportHtml } from './report.ts';
 

@@ -1,21 +1,136 @@
 /** The report of a fleet run: one HTML file that loads nothing, and can be read without its script. */
+
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING, PALETTE, trusted } from '../../../harness/common/html.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
+import { mebibytes } from '../measure/cgroup.ts';
+import { costParts, kibibytes, type RunCosts } from '../measure/costs.ts';
 import { decode, percentileMs } from '../measure/metrics.ts';
-import { kibibytes } from '../result/costs.ts';
-import { type FleetOutcome, type FleetResult, isJudged, measuredNothing, outcomeOf } from '../result/result.ts';
+import {
+  type FleetOutcome,
+  type FleetResult,
+  isJudged,
+  measuredNothing,
+  outcomeOf,
+  type Reach,
+  reachOf,
+} from '../result/result.ts';
 import { parseThreshold, percentileName } from '../result/thresholds.ts';
-import { chart, chartData } from './chart.ts';
-import { costPart } from './cost-part.ts';
-import { heatMapData } from './heat-map.ts';
-import { metricName } from './names.ts';
-import { type Plot, percentilePlot, timePlots } from './plots.ts';
-import { reachOf, reachPlot } from './reach.ts';
-import { PAGE_SCRIPT } from './report-script.ts';
-import { PAGE_STYLE } from './report-style.ts';
-import { rolloutPart } from './rollout-part.ts';
-import { tableOf } from './table.ts';
+import { cellChart, chart, chartData, type Plot } from './chart.ts';
+import {
+  metricName,
+  percentilePlot,
+  percentText,
+  ROLLOUT_LEGS,
+  reachPlot,
+  rolloutMapData,
+  rolloutMapPlot,
+  timePlots,
+} from './plots.ts';
+import { PAGE_SCRIPT, PAGE_STYLE } from './report-page.ts';
+
+// A table of the report.
+
+/** A table wider than the page scrolls by itself. A column whose name ends in # has numbers. */
+export function tableOf(label: string, columns: readonly string[], rows: readonly Markup[]): Markup {
+  if (rows.length === 0) return NOTHING;
+  const head = columns.map(
+    (name) => html`<th scope="col"${name.endsWith('#') ? html` class="n"` : NOTHING}>${name.replace(/#$/, '')}</th>`,
+  );
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="data"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div>`;
+}
+
+// What the processes of a run took, as a table: memory and processor by what they are for, and of one robot.
+
+const COST_PART_COLUMNS = [
+  'process',
+  'number#',
+  'memory, peak#',
+  'at the end#',
+  'processor#',
+  'of one robot, whole#',
+  'one more#',
+];
+
+const KINDS: Record<RunCosts['memory'], string> = {
+  PSS: 'Memory is PSS: what processes share counts once.',
+  RSS: 'Memory is RSS: what processes share counts in each of them.',
+};
+
+export function costPart(costs: RunCosts | undefined): Markup {
+  if (costs === undefined) return NOTHING;
+  const rows = costParts(costs).map(([name, part]) => {
+    const cells = [
+      part.processes.toLocaleString('en'),
+      mebibytes(part.peak_bytes),
+      mebibytes(part.end_bytes),
+      `${part.cpu_seconds.toFixed(1)} s`,
+      each(part.robot_whole_bytes),
+      each(part.robot_marginal_bytes),
+    ];
+    const kind = name === 'whole' ? html` class="sum"` : NOTHING;
+    return html`<tr${kind}><th scope="row">${name}</th>${cells.map((cell) => html`<td class="n">${cell}</td>`)}</tr>`;
+  });
+  return html`${tableOf('Processes', COST_PART_COLUMNS, rows)}<p class="soft">${KINDS[costs.memory]} <i>Whole</i> is all memory at the peak over ${costs.robots.toLocaleString('en')} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
+}
+
+const each = (bytes: number | null): string => (bytes === null ? '–' : kibibytes(bytes));
+
+// The part of the report that is about roll-outs: how far they came, which robots missed them, and where the time went.
+
+/** More rows than this are behind a summary. */
+const AT_ONCE = 12;
+
+export function rolloutPart(result: FleetResult, reach: Plot | undefined): Markup {
+  const of = reachOf(result);
+  if (of === undefined) return NOTHING;
+  const map = rolloutMapPlot(result);
+  return html`<h2 id="rollout">Roll-out</h2>${shares(of)}${reach === undefined ? NOTHING : chart(reach)}${map === undefined ? NOTHING : cellChart(map)}${missedTable(result, of)}${legs(result)}`;
+}
+
+/** In time, late, lost and under way as one bar. */
+function shares({ attempts, inTime, late, lost, pending, split }: Reach): Markup {
+  const parts = [
+    { name: 'in-time', number: inTime, words: 'arrived in time' },
+    { name: 'late', number: late, words: 'arrived late' },
+    { name: 'lost', number: lost, words: split ? 'never arrived' : 'missed' },
+    { name: 'pending', number: pending, words: 'under way when the run ended' },
+  ].filter(({ number, name }) => number > 0 || name === 'in-time');
+  const words = parts.map(({ number, words: what }) => `${percentText(number, attempts)} ${what}`).join(', ');
+  return html`<div class="shares"><div class="split" role="img" aria-label="Of ${count(attempts)} roll-outs: ${words}">${parts.map(({ name, number }) => html`<i class="${name}" style="flex:${number}"></i>`)}</div>
+<ul>${parts.map(({ name, number, words: what }) => html`<li><i class="${name}"></i><b>${percentText(number, attempts)}</b> <span>${count(number)} of ${count(attempts)} ${what}</span></li>`)}</ul></div>`;
+}
+
+function missedTable({ missed, rollouts, counters }: FleetResult, { split }: Reach): Markup {
+  const all = counters['rollout.missed'] ?? missed.length;
+  const listed = rollouts?.missed ?? missed.map((name) => ({ name, posted_ms: undefined, late_ms: undefined }));
+  if (listed.length === 0) return NOTHING;
+  const rows = listed.map(
+    ({ name, posted_ms, late_ms }) =>
+      html`<tr><th scope="row">${name}</th><td class="n">${posted_ms === undefined ? '–' : readableDuration(posted_ms)}</td>${late_ms === undefined ? html`<td>missed</td>` : late_ms === null ? html`<td class="lost">never</td>` : html`<td class="late">late, after ${readableDuration(late_ms)}</td>`}</tr>`,
+  );
+  const more = all > listed.length ? ` (the first ${listed.length} of ${count(all)})` : ` (${listed.length})`;
+  const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Robots that missed their roll-out"><table class="data"><thead><tr><th scope="col">robot</th><th scope="col" class="n">POST at</th><th scope="col">${split ? 'its event was read' : 'outcome'}</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+  return html`<details ${rows.length <= AT_ONCE ? html`open` : NOTHING}><summary><h3>Robots that missed their roll-out${more}</h3></summary>${table}</details>`;
+}
+
+/** The legs of a roll-out, as bars to p50 and to p99 on one scale. */
+function legs({ histograms }: FleetResult): Markup {
+  const rows = ['rollout.ms', ...ROLLOUT_LEGS.map((leg) => `rollout.${leg}.ms`)].flatMap((name) => {
+    const encoded = histograms[name];
+    if (encoded === undefined) return [];
+    const from = decode(encoded);
+    return [{ name, at: [50, 95, 99].map((percent) => percentileMs(from, percent)) as [number, number, number] }];
+  });
+  if (rows.length < 2) return NOTHING;
+  const longest = Math.max(...rows.map(({ at: [, , p99] }) => p99), Number.MIN_VALUE);
+  const width = (ms: number): string => `${((100 * ms) / longest).toFixed(2)}%`;
+  const body = rows.map(
+    ({ name, at: [p50, p95, p99] }) =>
+      html`<tr><th scope="row">${metricName(name)}</th><td class="n">${readableDuration(p50)}</td><td class="n">${readableDuration(p95)}</td><td class="n">${readableDuration(p99)}</td><td class="bars"><i style="width:${width(p99)}"></i><i class="half" style="width:${width(p50)}"></i></td></tr>`,
+  );
+  return html`<h3>Where the time went</h3><div class="scroll" tabindex="0" role="region" aria-label="Where the time went"><table class="data"><thead><tr><th scope="col">step</th><th scope="col" class="n">p50</th><th scope="col" class="n">p95</th><th scope="col" class="n">p99</th><th scope="col">strong: up to p50, faint: up to p99</th></tr></thead><tbody>${body}</tbody></table></div>`;
+}
 
 /** Name of the report in the folder of a run. */
 export const REPORT_FILE = 'report.html';
@@ -56,7 +171,7 @@ const count = (value: number): string => value.toLocaleString('en');
 const charts = (plots: readonly Plot[]): Markup => html`${plots.map(chart)}`;
 
 function data(result: FleetResult, plots: readonly Plot[]): Markup {
-  const shown = { charts: plots.map(chartData), map: heatMapData(result) };
+  const shown = { charts: plots.map(chartData), map: rolloutMapData(result) };
   return trusted(printableJson(shown).replaceAll('<', '\\u003c'));
 }
 

@@ -1,8 +1,8 @@
 /** One result from the shards of a fleet run: histograms added exactly, thresholds evaluated over all of it. */
+
+import { mergeCosts } from '../measure/costs.ts';
 import { mergeSnapshots, summariesOf } from '../measure/metrics.ts';
-import { mergeCosts } from './costs.ts';
-import { type FleetResult, outcomeOf, type Tick } from './result.ts';
-import { mergeMaps } from './rollout-map.ts';
+import { type FleetResult, mergeMaps, outcomeOf, type Tick } from './result.ts';
 import { evaluate, parseThreshold, percentilesOf } from './thresholds.ts';
 import { worst } from './verdict.ts';
 

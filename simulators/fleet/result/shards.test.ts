@@ -2,7 +2,17 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findShards, ResultError, type WatchOptions, watchShards, writeAlive, writeResult } from './shards.ts';
+import {
+  announcedRun,
+  announceRun,
+  findShards,
+  NoRunError,
+  ResultError,
+  type WatchOptions,
+  watchShards,
+  writeAlive,
+  writeResult,
+} from './shards.ts';
 import { resultWith } from './testing/result.ts';
 
 let dir: string;
@@ -99,4 +109,20 @@ describe('watching for shards', () => {
     });
     expect(parts).toHaveLength(0);
   });
+});
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'muster-run-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+const signal = new AbortController().signal;
+
+it('is taken from an announcement while that is renewed', async () => {
+  using _ = announceRun(dir, 'monday');
+  expect(await announcedRun(dir, 60_000, signal)).toBe('monday');
+});
+
+it('is not taken from an announcement that nobody renews', async () => {
+  writeFileSync(join(dir, 'run.json'), JSON.stringify({ run_id: 'dead', beat: 7 }));
+  await expect(announcedRun(dir, 300, signal)).rejects.toThrow(NoRunError);
 });

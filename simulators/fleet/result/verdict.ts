@@ -1,4 +1,5 @@
 /** Grades a run: did the load generator keep up, or do the figures measure the generator itself? */
+
 import type { Summary } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 
@@ -137,4 +138,38 @@ const percent = (value: number): string => `${Math.round(value * 100)} %`;
 
 export function worst(verdicts: readonly Verdict[]): Verdict {
   return VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
+}
+
+// What came between robots and platform without the scenario's doing. Figures that it touched are those of a disturbed platform.
+
+/** Counters of such troubles, and what each counts. */
+const DISTURBANCES = {
+  'uplink.lost': 'connections of robots to the broker were lost',
+  'connect.errors': 'attempts of robots to come online failed',
+  'request.retries': 'requests of robots met a network error and were sent again',
+  'sync.errors': 'syncs of robots failed',
+} as const;
+
+export type DisturbanceKind = keyof typeof DISTURBANCES;
+
+/** The first trouble of its kind on a host. */
+export interface Disturbance {
+  kind: DisturbanceKind;
+  message: string;
+}
+
+/** A reason for each kind of trouble. None makes a run worse than suspect: the load was as planned. */
+export function gradeDisturbances(
+  counters: Readonly<Record<string, number>>,
+  examples: ReadonlyMap<DisturbanceKind, string>,
+): { verdict: Verdict; reasons: string[] } {
+  const reasons = Object.entries(DISTURBANCES).flatMap(([kind, what]) => {
+    const times = counters[kind] ?? 0;
+    const example = examples.get(kind as DisturbanceKind);
+    if (times === 0) return [];
+    return [
+      `not by the scenario: ${times.toLocaleString('en')} ${what}${example === undefined ? '' : `, the first with: ${example}`}`,
+    ];
+  });
+  return { verdict: reasons.length > 0 ? 'suspect' : 'valid', reasons };
 }

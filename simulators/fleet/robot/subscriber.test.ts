@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type SseFrame, SseReader } from './sse-reader.ts';
-import { StreamCheck, Subscriber } from './subscriber.ts';
+import { type SseFrame, SseReader, StreamCheck, Subscriber } from './subscriber.ts';
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;

@@ -2,6 +2,7 @@
  * The uplinks of all robots in a process: the same code as a single device's, but observed, and able to be cut and restored. They share
  * HTTP connections and a provisioning token, renewed before it expires.
  */
+
 import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../../device/ports.ts';
@@ -9,7 +10,9 @@ import { createUplink, type UplinkFactory, type UplinkIdentity } from '../../dev
 import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Scenario } from '../scenario/scenario.ts';
-import { UPLINK_CONNECTIONS } from './shared-connections.ts';
+
+/** HTTP connections to the platform that the robots of a worker share. */
+export const UPLINK_CONNECTIONS = 64;
 
 /** Provisioning tokens live five minutes. */
 const RENEW_MS = 120_000;
@@ -198,4 +201,11 @@ export class RobotUplink implements Uplink {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
+}
+
+/** A promise whose rejection may go unhandled. */
+export function pending(): PromiseWithResolvers<void> {
+  const created = Promise.withResolvers<void>();
+  created.promise.catch(() => {});
+  return created;
 }

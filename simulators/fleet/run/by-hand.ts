@@ -1,9 +1,8 @@
 /** What a person does to a running fleet, beside its scenario. All of it is in the result, as done by hand. */
 import type { Phase } from '../scenario/scenario.ts';
+import { isInMemory, machineLimits, preflight, robotCost } from './capacity.ts';
 import type { Fleet } from './fleet.ts';
-import type { PhaseReport } from './fleet-record.ts';
-import { isInMemory, machineLimits, preflight } from './preflight.ts';
-import { robotCost } from './robot-cost.ts';
+import type { PhaseReport } from './record.ts';
 
 /** Something that is under way. */
 export interface UnderWay {

@@ -8,12 +8,9 @@ import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/scheduler.ts';
-import { runCanary } from './canary.ts';
-import { FleetLayout } from './fleet-layout.ts';
-import { FleetRecord, type Measured, type PhaseReport } from './fleet-record.ts';
-import type { FleetOptions } from './options.ts';
-import { baseDirFor, createWorkdir } from './preflight.ts';
-import { robotCost } from './robot-cost.ts';
+import { baseDirFor, createWorkdir, robotCost } from './capacity.ts';
+import { FleetLayout, type FleetOptions } from './plan.ts';
+import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
 /** Between the decision to begin a phase and its start, so that every host is ready. */
 const LEAD_MS = 50;
@@ -71,10 +68,25 @@ export class Fleet implements AsyncDisposable {
 
   /** Call before `prepare`. Resolves with why the fleet must not start, or undefined. Adds to `warnings` what is merely slow. */
   async runCanary(warnings: string[]): Promise<string | undefined> {
-    const { platform, scenario, keyBits, defects = {} } = this.options;
+    const { platform, scenario, defects = {} } = this.options;
     if (platform === undefined || (scenario.uplink ?? 'agent') === 'none') return undefined;
-    const nameOf = (robot: number): string => this.layout.robotName(robot);
-    return await runCanary(this.#hosts, { platform, keyBits, defects, nameOf, warnings });
+    const { host, members } = await this.#hosts.first();
+    const sound = members.filter((robot) => defects[robot] === undefined);
+    // A second canary, because the first may be refused for a reason that concerns it alone.
+    const candidates = [...new Set([sound.at(0), sound.at(-1)])].filter((robot) => robot !== undefined);
+    let failure: string | undefined;
+    for (const robot of candidates) {
+      // `prepare` reports a host that dies here.
+      const outcome = await host.runCanary(robot).catch(() => undefined);
+      if (outcome === undefined || outcome.end === 'online') return undefined;
+      if (outcome.end === 'slow') {
+        warnings.push(outcome.message);
+        return undefined;
+      }
+      failure ??= outcome.message;
+      if (outcome.end === 'fatal') break;
+    }
+    return failure;
   }
 
   /** Generates keys and prepares the hosts. */

@@ -1,41 +1,189 @@
 /** Writes the files of a run, and of shards that are merged. */
-import {
-  closeSync,
-  existsSync,
-  ftruncateSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { join, resolve } from 'node:path';
+
+import { closeSync, ftruncateSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { whyNot } from '../../../harness/common/user-files.ts';
 import type { RolloutRow } from '../host/host.ts';
+import type { RunCosts } from '../measure/costs.ts';
 import { REPORT_FILE, reportHtml } from '../report/report.ts';
-import { MergeError, mergeResults } from '../result/merge.ts';
-import type { FleetResult } from '../result/result.ts';
-import { announceRun } from '../result/run-id.ts';
+import { type FleetResult, outcomeOf } from '../result/result.ts';
 import {
   ALIVE_FILE,
-  type Collected,
   FAILED_FILE,
-  findShards,
   OutputError,
   RESULT_FILE,
-  readResult,
-  reasonsOf,
-  type WatchOptions,
-  watchShards,
   writeAlive,
   writeFileIn,
   writeResult,
 } from '../result/shards.ts';
-import type { Shard } from './options.ts';
-import { PreflightError } from './readiness.ts';
+import { evaluate, parseThreshold, percentilesOf, type ThresholdResult } from '../result/thresholds.ts';
+import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
+import type { Fleet } from './fleet.ts';
+import type { RunOptions, Shard } from './plan.ts';
+import { PreflightError } from './ready.ts';
+import type { FleetRecord, Measured } from './record.ts';
+
+// Puts together the result of a run from its options, its record and its measurements.
+
+/** The parts of a `Fleet` that go into its result. */
+export interface FleetFacts extends Pick<Fleet, 'robots' | 'record'> {
+  layout: Pick<Fleet['layout'], 'robotName'>;
+}
+
+/** How a run went, beside what its fleet knows. */
+export interface RunFacts {
+  /** ISO 8601. */
+  startedAt: string;
+  workers: number;
+  interrupted: boolean;
+  /** What there is to say of the files of the run. */
+  notes: readonly string[];
+  /** What its processes took; undefined where the system does not say. */
+  costs?: RunCosts | undefined;
+}
+
+/** The options that a result tells of. */
+type ToldOptions = Pick<
+  RunOptions,
+  'scenario' | 'platform' | 'version' | 'robots' | 'seed' | 'shard' | 'identity' | 'keyBits' | 'thresholds' | 'defects'
+>;
+
+export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Measured, run: RunFacts): FleetResult {
+  const { scenario, platform } = options;
+  const { robots, record } = fleet;
+  const whyNotStarted = record.notStarted > 0 ? record.errors.find((error) => error.startsWith(START)) : undefined;
+  const incomplete = incompleteReasons(fleet, run, whyNotStarted);
+  const { metrics, counters, histograms, measured_seconds: measuredSeconds } = measured;
+  const decisive = {
+    shard: options.shard ?? null,
+    complete: incomplete.length === 0,
+    verdict: measured.verdict,
+    violations: record.violations,
+    thresholds: evaluatedThresholds(options, {
+      metrics,
+      counters,
+      percentile: percentilesOf(histograms),
+      measuredSeconds,
+    }),
+  };
+  return {
+    outcome: outcomeOf(decisive),
+    muster: options.version,
+    scenario: scenario.name,
+    started_at: run.startedAt,
+    ...(options.identity !== undefined && { run_id: options.identity.runId }),
+    ...(options.identity?.jobId !== undefined && { job_id: options.identity.jobId }),
+    ...(record.phasesAt !== undefined && { phases_at: record.phasesAt }),
+    ...(record.phasesBeginMs !== undefined && { phases_begin_ms: Math.round(record.phasesBeginMs) }),
+    duration_ms: Math.round(record.elapsedMs),
+    robots,
+    fleet_robots: Math.max(options.robots, robots),
+    workers: run.workers,
+    seed: options.seed,
+    uplink: scenario.uplink ?? 'agent',
+    key_bits: options.keyBits,
+    platform: typeof platform === 'object' ? platform.url : (platform ?? 'none'),
+    incomplete_reasons: incomplete,
+    start_ms: record.startMs,
+    rss_bytes_per_robot: Math.round(record.rssBytesPerRobot),
+    ...(run.costs !== undefined && { costs: run.costs }),
+    ...measured,
+    ...decisive,
+    missed: record.missed,
+    rollouts: record.rollouts(Math.max(options.robots, robots)),
+    phases: [...record.phases, ...record.byHand].map((phase) => ({
+      do: phase.do,
+      started_ms: Math.round(phase.startedMs),
+      duration_ms: Math.round(phase.durationMs),
+      measured: phase.measured,
+      actions: phase.actions,
+      ...(phase.withinMs !== undefined && { within_ms: phase.withinMs }),
+      ...(phase.interrupted === true && { interrupted: true }),
+      ...(phase.note !== undefined && { by_hand: phase.note }),
+    })),
+    series: record.progress.series,
+    notes: [
+      ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
+      ...byHandNotes(record),
+      ...notesOn(options, fleet, counters),
+      ...run.notes,
+    ],
+  };
+}
+
+/** The beginning of the error of a robot that did not come online. */
+const START = 'start of ';
+
+function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNotStarted: string | undefined): string[] {
+  const reasons = [...record.incomplete];
+  if (run.interrupted) {
+    const { trouble, series } = record.progress;
+    const online = series.at(-1)?.robots['online'] ?? 0;
+    reasons.push('the run was interrupted');
+    if (trouble !== undefined)
+      reasons.push(`${count(robots - online)} of ${count(robots)} robots were not online: ${trouble}`);
+  }
+  if (record.notStarted > 0) {
+    const example = whyNotStarted === undefined ? '' : `: ${whyNotStarted.slice(START.length)}`;
+    reasons.push(`${count(record.notStarted)} of ${count(robots)} robots did not come online${example}`);
+  }
+  return reasons;
+}
+
+function byHandNotes({ byHand, pauses, elapsedMs }: FleetRecord): string[] {
+  const after = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+  return [
+    ...byHand.map(({ startedMs, note = '' }) => `By hand, after ${after(startedMs)}: ${note}.`),
+    ...pauses.map(({ fromMs, untilMs }) => {
+      return `By hand, after ${after(fromMs)}: the scenario was paused until ${after(untilMs ?? elapsedMs)}.`;
+    }),
+  ];
+}
+
+function notesOn(
+  { platform, scenario, keyBits, defects = {} }: ToldOptions,
+  { layout }: FleetFacts,
+  counters: Measured['counters'],
+): string[] {
+  const notes: string[] = [];
+  if ((counters['uplink.crowded'] ?? 0) > 0) {
+    notes.push(
+      `Requests of robots waited for one of the ${UPLINK_CONNECTIONS} connections that the robots of a worker share (counter uplink.crowded), and the sync times include that; use more --workers, or --shard.`,
+    );
+  }
+  if (platform === 'embedded') {
+    notes.push(
+      "The platform is Muster's own and runs on the same machine, with a lower priority than the robots: latencies include its waits for a processor.",
+    );
+  }
+  if ((scenario.uplink ?? 'agent') === 'agent' && keyBits < 2048) {
+    notes.push(
+      `Robots used ${keyBits}-bit keys: signing cost less than with the 2048 bits that platforms usually ask for.`,
+    );
+  }
+  for (const [robot, defect] of Object.entries(defects)) {
+    notes.push(`${layout.robotName(Number(robot))} has a planted defect: ${defect}.`);
+  }
+  return notes;
+}
+
+const count = (value: number): string => value.toLocaleString('en');
+
+/** What the run must meet, compared with what was measured. */
+export const evaluatedThresholds = (
+  options: Pick<RunOptions, 'scenario' | 'thresholds'>,
+  measured: Parameters<typeof evaluate>[1],
+): ThresholdResult[] => thresholdsOf(options).map((expr) => evaluate(parseThreshold(expr), measured));
+
+/** A roll-out that does not arrive fails a run, unless the scenario says how many may be missed. */
+function thresholdsOf({ scenario, thresholds }: Pick<RunOptions, 'scenario' | 'thresholds'>): string[] {
+  const wanted = [...(scenario.thresholds ?? []), ...thresholds];
+  const measuresRollouts = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
+  if (measuresRollouts && !wanted.some((expr) => parseThreshold(expr).metric === 'rollout.missed')) {
+    wanted.push('rollout.missed.count==0');
+  }
+  return [...new Set(wanted.map((expr) => parseThreshold(expr).expr))];
+}
 
 const SIGN_MS = 2000;
 
@@ -125,118 +273,4 @@ export class Outputs implements Disposable {
     if (this.#signing !== undefined) rmSync(join(this.#out, ALIVE_FILE), { force: true });
     closeSync(this.#rollouts);
   }
-}
-
-export interface MergeShardsOptions {
-  /** Folders of shards, or folders that contain them. */
-  dirs: readonly string[];
-  /** Number of shards. Default: the number that the shards name. */
-  expect?: number | undefined;
-  /** Waits for shards that still run. Default: merges what is there. */
-  watch?: Pick<WatchOptions, 'expect' | 'deadAfterMs' | 'timeoutMs' | 'signal' | 'onProgress'> | undefined;
-  /** Thresholds beside those of the shards. */
-  thresholds: readonly string[];
-  /** Folder of the merged result. Default: the first of `dirs`, or `apart` when that is a shard's own. */
-  out?: string | undefined;
-  apart: string;
-  /** Only shards of this run, which lie in a folder of that name in each of `dirs`. */
-  runId?: string | undefined;
-  /** Called before anything is written. */
-  onResult?(result: FleetResult): void;
-}
-
-const LOOK_EVERY_MS = 1000;
-
-/**
- * Resolves with the merged result and its folder. Rejects with MergeError or ResultError when the shards cannot be merged, with NoShardLeft
- * when none has a result, and with OutputError when the result cannot be written.
- */
-export async function mergeShards(options: MergeShardsOptions): Promise<{ result: FleetResult; out: string }> {
-  const { expect, watch, thresholds, apart, runId } = options;
-  const dirs = runId === undefined ? options.dirs : options.dirs.map((dir) => join(dir, runId));
-  const wanted = options.out === undefined ? [dirs[0] ?? '.', apart] : [options.out];
-  const out = folderApart(dirs, wanted);
-  if (watch !== undefined) checkBeforeWait(out, runId);
-  const { parts, dead } = watch === undefined ? leftByShards(dirs) : await awaited(options, watch, dirs);
-  if (parts.length === 0) throw nothingIn(options, dirs, dead);
-  const result = mergeResults(parts, { dead, thresholds, ...(expect !== undefined && { expect }) });
-  // A shard may have begun to write there while others were awaited.
-  folderApart(dirs, [out]);
-  options.onResult?.(result);
-  writeOutputs(out, result);
-  return { result, out };
-}
-
-/** Announces the run, if it has an id, while it waits. */
-async function awaited(
-  { dirs: given, runId }: MergeShardsOptions,
-  watch: NonNullable<MergeShardsOptions['watch']>,
-  dirs: readonly string[],
-): Promise<Collected> {
-  using _ = runId === undefined ? undefined : announceRun(given[0] ?? '.', runId);
-  return await watchShards({ ...watch, dirs, everyMs: LOOK_EVERY_MS });
-}
-
-/** Before hours of waiting. Throws MergeError. */
-function checkBeforeWait(out: string, runId: string | undefined): void {
-  const file = join(out, RESULT_FILE);
-  if (runId !== undefined && existsSync(file) && readResult(file).run_id === runId) {
-    throw new MergeError(
-      `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge without --watch`,
-    );
-  }
-  try {
-    mkdirSync(out, { recursive: true });
-    rmdirSync(mkdtempSync(join(out, '.muster-')));
-  } catch (error) {
-    throw new MergeError(`--out: cannot write to ${out} (${whyNot(error)}); accepted: a writable folder`);
-  }
-}
-
-/** Every shard ended without a result. The message gives their reasons. */
-export class NoShardLeft extends Error {
-  override name = 'NoShardLeft';
-}
-
-function nothingIn(
-  { dirs: given, runId, watch }: MergeShardsOptions,
-  dirs: readonly string[],
-  dead: Collected['dead'],
-): Error {
-  const reasons = [...dead].map(([index, reason]) => `shard ${index}: ${reason}`);
-  if (reasons.length > 0) return new NoShardLeft(`no shard left a result: ${reasons.join('; ')}`);
-  const runs = runId === undefined ? [] : given.flatMap(foldersOf).filter((name) => name !== 'state');
-  const there = runs.length === 0 ? '' : `; there are runs ${runs.join(', ')}`;
-  const problem = `${dirs.join(', ')}: there is no result.json of a shard${there}`;
-  return watch === undefined ? new MergeError(problem) : new NoShardLeft(problem);
-}
-
-const foldersOf = (dir: string): string[] =>
-  existsSync(dir)
-    ? readdirSync(dir, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map(({ name }) => name)
-    : [];
-
-/** The first of the wanted folders that is not a shard's own, because that result would be replaced. */
-function folderApart(dirs: readonly string[], wanted: readonly string[]): string {
-  const { parts, alive, failed } = findShards(dirs);
-  const shards = new Set([...parts, ...alive, ...failed].map(({ name }) => canonical(name)));
-  const out = wanted.map((folder) => resolve(folder)).find((folder) => !shards.has(canonical(folder)));
-  if (out !== undefined) return out;
-  throw new MergeError(
-    `--out: ${wanted.at(-1)} is the folder of a shard, whose result would be replaced; accepted: any other folder`,
-  );
-}
-
-/** The name of a folder without links. */
-const canonical = (folder: string): string => (existsSync(folder) ? realpathSync(folder) : folder);
-
-/** The results that are there now. A shard without a result counts as dead. */
-function leftByShards(dirs: readonly string[]): Collected {
-  const { parts, alive, failed } = findShards(dirs);
-  const why = ({ name, sign }: (typeof alive)[number]): string =>
-    `${name} has a sign of life but no result, in phase ${sign.phase}`;
-  const silent = alive.map((shard) => [shard.sign.shard.index, why(shard)] as const);
-  return { parts, dead: new Map([...reasonsOf(failed), ...silent]) };
 }

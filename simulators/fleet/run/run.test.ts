@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parseScenario } from '../scenario/scenario-file.ts';
-import type { RunOptions } from './options.ts';
+import type { RunOptions } from './plan.ts';
 import { PreflightError, runFleet } from './run.ts';
 import { runOptionsIn } from './testing/options.ts';
 

@@ -2,23 +2,16 @@
 
 import process from 'node:process';
 import type { FleetConsole } from '../console/fleet-console.ts';
-import type { PlatformAddress } from '../platform/client.ts';
-import { PlatformFailure } from '../platform/failure.ts';
+import { CostSampler, type CostSources, type RunProcess } from '../measure/costs.ts';
+import { type PlatformAddress, PlatformFailure } from '../platform/client.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
 import type { Exposed } from '../report/exposition.ts';
-import { LiveView } from '../report/live.ts';
+import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
-import { membersOf } from '../schedule/plan.ts';
+import { membersOf, scheduleMs } from '../schedule/plan.ts';
 import { ByHand } from './by-hand.ts';
-import { CostSampler, type CostSources, type RunProcess } from './cost-sampler.ts';
-import { Fleet } from './fleet.ts';
-import type { FleetRecord, Measured } from './fleet-record.ts';
-import { lockFolders } from './locks.ts';
-import type { RunOptions } from './options.ts';
-import { resultOf } from './outcome.ts';
-import { Outputs } from './outputs.ts';
 import {
   baseDirFor,
   capacityLine,
@@ -26,15 +19,59 @@ import {
   machineLimits,
   memoryLine,
   preflight,
+  robotCost,
   sensibleWorkers,
-} from './preflight.ts';
-import { createFolders, PreflightError, reachPlatform, serveMetrics } from './readiness.ts';
-import { robotCost } from './robot-cost.ts';
-import { claimShard, othersReady, StartTimeout } from './shard-start.ts';
-import { exposedOf, liveState } from './shown.ts';
+} from './capacity.ts';
+import { Fleet } from './fleet.ts';
+import { evaluatedThresholds, Outputs, resultOf } from './outputs.ts';
+import type { RunOptions } from './plan.ts';
+import { createFolders, lockFolders, PreflightError, reachPlatform, serveMetrics } from './ready.ts';
+import type { FleetRecord, Measured } from './record.ts';
+import { claimShard, othersReady, StartTimeout } from './shards.ts';
 
-export type { RunOptions } from './options.ts';
-export { PreflightError, UnreachableError } from './readiness.ts';
+// What a run shows of itself while it goes on.
+
+/** For Prometheus. `record`: none before the fleet is made. */
+export function exposedOf(
+  options: RunOptions,
+  record: FleetRecord | undefined,
+  keys: Exposed['keys'],
+  tick: Tick | undefined,
+  costs: Exposed['costs'],
+): Exposed {
+  const standing = record?.standing ?? NOTHING_MEASURED;
+  const thresholds = evaluatedThresholds(options, standing);
+  return { ...standing, tick, robots: keys.wanted, phase: record?.phase ?? 'starting', keys, thresholds, costs };
+}
+
+const NOTHING_MEASURED: FleetRecord['standing'] = {
+  metrics: {},
+  counters: {},
+  percentile: () => undefined,
+  measuredSeconds: 0,
+};
+
+/** For the lines and pages that people watch. */
+export function liveState({ record }: Fleet, options: RunOptions, tick: Tick): LiveState {
+  const { scenario } = options;
+  const number = Math.min(record.phases.length, scenario.phases.length - 1);
+  const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
+  const errors = Object.entries(record.progress.counters).filter(([name]) => name.endsWith('.errors'));
+  return {
+    title: scenario.name,
+    tick,
+    phase: { number: number + 1, of: scenario.phases.length, name: scenario.phases[number]?.do ?? '' },
+    elapsedMs: record.elapsedMs,
+    remainingMs: Math.max(0, left - record.phaseElapsedMs),
+    errors: errors.reduce((sum, [, count]) => sum + count, 0),
+    violations: record.violations.length,
+    thresholds: evaluatedThresholds(options, record.standing),
+    trouble: record.progress.trouble,
+  };
+}
+
+export type { RunOptions } from './plan.ts';
+export { PreflightError, UnreachableError } from './ready.ts';
 
 /** Time for the hosts to answer after an interrupt. */
 const LAST_ANSWER_MS = 1000;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../../common/testing/eventually.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { PlatformClient } from '../platform/client.ts';
-import type { FleetOptions } from './options.ts';
+import type { FleetOptions } from './plan.ts';
 import { findGap, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();

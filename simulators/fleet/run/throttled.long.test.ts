@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { simulatePlatform } from '../../platform/index.ts';
 import { exitCode, type FleetResult } from '../result/result.ts';
-import type { RunOptions } from './options.ts';
+import type { RunOptions } from './plan.ts';
 import { runFleet } from './run.ts';
 import { runOptionsIn } from './testing/options.ts';
 

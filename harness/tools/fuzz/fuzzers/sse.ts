@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import { createParser } from 'eventsource-parser';
-import { SseReader } from '../../../../simulators/fleet/robot/sse-reader.ts';
+import { SseReader } from '../../../../simulators/fleet/robot/subscriber.ts';
 import { type SseComment, type SseFrame, SseParser } from '../../../client/sse-parser.ts';
 import { bytesOf, pieces } from '../bytes.ts';
 import { fuzzer, pure } from '../fuzzer.ts';

@@ -8,7 +8,7 @@ import { eventually } from '../../../common/testing/eventually.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../platform/index.ts';
 import { parseScenario } from '../../scenario/scenario-file.ts';
 import { Fleet } from '../fleet.ts';
-import type { FleetOptions } from '../options.ts';
+import type { FleetOptions } from '../plan.ts';
 
 export interface TestFleets {
   readonly platform: SimulatedPlatform;

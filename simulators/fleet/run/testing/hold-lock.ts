@@ -1,6 +1,6 @@
 /** Locks the folders of a fleet until it is killed: `hold-lock.ts OUT STATE`. */
 import process from 'node:process';
-import { lockFolders } from '../locks.ts';
+import { lockFolders } from '../ready.ts';
 
 const [out = '', stateDir = ''] = process.argv.slice(2);
 const held = lockFolders({ out, stateDir, scenario: { name: 'test', phases: [] } });

@@ -1,7 +1,7 @@
 /** Options of a small run whose files lie below one folder. For tests. */
 import { join } from 'node:path';
 import { parseScenario } from '../../scenario/scenario-file.ts';
-import type { RunOptions } from '../options.ts';
+import type { RunOptions } from '../plan.ts';
 
 /** Two robots in this process. `scenario` is YAML without its name. */
 export const runOptionsIn = (root: string, scenario: string, change: Partial<RunOptions> = {}): RunOptions => ({

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, test } from 'vitest';
 import type { HostConfig } from '../host/host.ts';
+import { startEmbeddedPlatform } from './embedded-platform.ts';
 import { Hosts } from './hosts.ts';
 
 it('starts hosts one by one, and no further ones after a stop', async () => {
@@ -46,5 +47,14 @@ it('starts hosts one by one, and no further ones after a stop', async () => {
     expect(hosts.names.length).toBeLessThan(configs.length);
   } finally {
     rmSync(dir, { recursive: true, force: true });
+  }
+});
+
+test('the platform of a fleet leaves the processor to the robots', async () => {
+  const platform = await startEmbeddedPlatform(1);
+  try {
+    expect(getPriority(platform.pid)).toBe(Math.min(getPriority() + 5, 19));
+  } finally {
+    await platform.stop();
   }
 });

@@ -1,4 +1,5 @@
 /** A second fleet in the folders of another. */
+
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
@@ -6,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lockFolders } from './locks.ts';
+import { lockFolders } from './ready.ts';
 
 let root: string;
 beforeEach(() => {

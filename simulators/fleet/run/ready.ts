@@ -1,12 +1,11 @@
 /** What must work before a run begins: its folders, its metrics port, and the platform. */
-import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
+
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { PlatformAddress } from '../platform/client.ts';
-import { PlatformClient } from '../platform/client.ts';
-import { PlatformFailure } from '../platform/failure.ts';
-import { sendUntilTaken } from '../platform/set-up.ts';
+import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/device-directory.ts';
+import { type PlatformAddress, PlatformClient, PlatformFailure, sendUntilTaken } from '../platform/client.ts';
 import type { Exposed, Exposition } from '../report/exposition.ts';
-import type { RunOptions } from './options.ts';
+import type { RunOptions, Shard } from './plan.ts';
 
 /** The machine is too small, or an option cannot be used. The message says what to change. */
 export class PreflightError extends Error {
@@ -77,5 +76,66 @@ export async function serveMetrics(
     const { code, message } = error as NodeJS.ErrnoException;
     const option = code === 'EADDRINUSE' || code === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
     throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${code ?? message}); 0 takes any free port`);
+  }
+}
+
+// One fleet at a time for a folder of results, and for the keys of the same robots. Shards of one fleet share the folder of keys.
+
+/** Locks the folders of a run until disposed. Throws PreflightError that names the option and the process that uses its folder. */
+export function lockFolders({
+  out,
+  stateDir,
+  scenario,
+  shard,
+  namePrefix = 'robot',
+}: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>): Disposable {
+  const results = locked('out', out, () => lockDirectory(out));
+  let keys: Lock | undefined;
+  try {
+    const own = shard ?? { index: 1, count: 1 };
+    // Robots without an uplink have no keys.
+    if (scenario.uplink !== 'none') keys = locked('state', stateDir, () => lockKeys(stateDir, namePrefix, own));
+  } catch (error) {
+    results.release();
+    throw error;
+  }
+  return {
+    [Symbol.dispose]: () => {
+      keys?.release();
+      results.release();
+    },
+  };
+}
+
+/** Robots are told apart by prefix and index, and shards of the same number have different robots. */
+function lockKeys(dir: string, prefix: string, { index, count }: Shard): Lock {
+  const nameOf = (of: Shard): string => `lock-${prefix}-${of.index}-of-${of.count}`;
+  const own = lockDirectory(dir, nameOf({ index, count }));
+  try {
+    for (const name of readdirSync(dir)) {
+      const [, prefixThere, other] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
+      // To take another's lock shows that its owner is dead.
+      if (prefixThere === prefix && Number(other) !== count) lockDirectory(dir, name).release();
+    }
+  } catch (error) {
+    own.release();
+    throw error;
+  }
+  return own;
+}
+
+function locked(option: string, folder: string, lock: () => Lock): Lock {
+  try {
+    return lock();
+  } catch (error) {
+    if (error instanceof DirectoryInUseError) {
+      throw new PreflightError(
+        `--${option}: ${folder} is in use by another fleet (process ${error.pid}); accepted: a folder of its own for each`,
+      );
+    }
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new PreflightError(
+      `--${option}: cannot write to ${folder} (${code ?? message}); accepted: a writable folder`,
+    );
   }
 }

@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { PlatformClient } from './client.ts';
-import { PlatformFailure } from './failure.ts';
-import { sendUntilTaken } from './set-up.ts';
+import { PlatformClient, PlatformFailure, sendUntilTaken } from './client.ts';
 
 interface Answer {
   status: number;

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { exitCode, outcomeOf } from '../result/result.ts';
-import { FleetRecord } from './fleet-record.ts';
-import type { RunOptions } from './options.ts';
-import { resultOf } from './outcome.ts';
+import { resultOf } from './outputs.ts';
+import type { RunOptions } from './plan.ts';
+import { FleetRecord } from './record.ts';
 
 const REFUSED = 'no connection to the MQTT broker at mqtt://broker:1883: connect ECONNREFUSED';
 const options: RunOptions = {

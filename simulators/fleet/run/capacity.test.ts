@@ -1,16 +1,17 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-
 import {
   capacityLine,
   isInMemory,
   type Limits,
   machineLimits,
   memoryLine,
+  memoryOf,
   preflight,
+  type RobotCost,
+  robotCost,
   sensibleWorkers,
-} from './preflight.ts';
-import { memoryOf, type RobotCost, robotCost } from './robot-cost.ts';
+} from './capacity.ts';
 
 const cost: RobotCost = {
   descriptors: 4,

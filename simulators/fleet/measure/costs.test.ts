@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { fromPs, usageOf } from '../measure/processes.ts';
-import { CostSampler, growth, type RunProcess } from './cost-sampler.ts';
+import { CostSampler, fromPs, growth, type RunProcess, usageOf } from './costs.ts';
 
 const MIB = 2 ** 20;
 const HELD = `
