@@ -1,4 +1,5 @@
 /** What a target can be made or trusted to do. A check names what it needs; without it the check is not applicable. */
+import { CLIENT_JOBS, type ClientJob, JOB_TABLE } from './client.ts';
 import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './versions.ts';
 
 /**
@@ -25,13 +26,8 @@ const PLATFORM_CAPABILITIES = {
   'offline-device': 'a device that does not answer is known (--offline-device)',
 } as const;
 
-/** Capabilities of a client, as it describes itself. */
+/** Capabilities of a client, as it describes itself, besides the jobs that it knows. */
 const CLIENT_CAPABILITIES = {
-  follow: 'the client follows the event stream of a Device API (job follow)',
-  current: 'the client asks a Device API for the current deployment (job current)',
-  list: 'the client lists a collection of a Platform API (job list)',
-  ping: 'the client pings a device through a Platform API (job ping)',
-  deploy: 'the client creates a deployment on a Platform API (job deploy)',
   url: 'the client reaches a Device API by a URL',
   socket: 'the client reaches a Device API on a unix socket',
   discovery: 'the client reaches a Device API on loopback TCP, by a discovery file',
@@ -42,6 +38,7 @@ const CLIENT_CAPABILITIES = {
 export type Capability =
   | keyof typeof DEVICE_CAPABILITIES
   | keyof typeof PLATFORM_CAPABILITIES
+  | ClientJob
   | keyof typeof CLIENT_CAPABILITIES
   | SupportedCodename;
 
@@ -49,7 +46,7 @@ export type Capability =
 export const CAPABILITIES_OF: Readonly<Record<'device' | 'platform' | 'client', readonly Capability[]>> = {
   device: Object.keys(DEVICE_CAPABILITIES) as Capability[],
   platform: [...(Object.keys(PLATFORM_CAPABILITIES) as Capability[]), ...SUPPORTED_CODENAMES],
-  client: Object.keys(CLIENT_CAPABILITIES) as Capability[],
+  client: [...CLIENT_JOBS, ...(Object.keys(CLIENT_CAPABILITIES) as Capability[])],
 };
 
 export const CAPABILITIES: readonly Capability[] = [
@@ -62,6 +59,7 @@ export const CAPABILITIES: readonly Capability[] = [
 export const CAPABILITY_MEANINGS = {
   ...DEVICE_CAPABILITIES,
   ...PLATFORM_CAPABILITIES,
+  ...Object.fromEntries(CLIENT_JOBS.map((job) => [job, `the client ${JOB_TABLE[job].means} (job ${job})`])),
   ...CLIENT_CAPABILITIES,
   ...Object.fromEntries(SUPPORTED_CODENAMES.map((name) => [name, `the platform accepts ${versionNamed(name)}`])),
 } as Readonly<Record<Capability, string>>;

@@ -1,4 +1,5 @@
 /** Decisions of the reference client. A defect or a variant replaces some of them. */
+import type { CallJob, ClientValues } from '../../harness/contract/client.ts';
 
 /** A block of the stream, as its fields say. */
 export interface Block {
@@ -105,12 +106,9 @@ export interface Answer {
   text: string;
 }
 
-/** What a job asks for. */
-export type Purpose = 'page' | 'ping' | 'deploy' | 'current';
-
 /** Why a request may have to be sent again. */
 export interface Refused {
-  purpose: Purpose;
+  job: CallJob;
   /** Undefined when no whole answer came. */
   status: number | undefined;
   /** Requests before this one, from 0. */
@@ -133,12 +131,12 @@ export interface Access {
   version: string;
 }
 
-/** The jobs that end by themselves: current, list, ping and deploy. */
+/** The jobs that end by themselves. */
 export interface CallBehaviour {
   /** Headers of each request to a platform. */
-  access(access: Access, purpose: Purpose): Record<string, string>;
+  access(access: Access, job: CallJob): Record<string, string>;
   /** Path and query of a request. */
-  address(path: string, access: Access, purpose: Purpose): string;
+  address(path: string, access: Access, job: CallJob): string;
   /** Connections are kept for the next request. */
   keepsAlive: boolean;
   /** Headers of the request to another address, to which an answer leads; undefined to stay. */
@@ -148,7 +146,7 @@ export interface CallBehaviour {
   /** Milliseconds until the next attempt; undefined to give up. */
   retry(why: Refused): number | undefined;
   /** The value of an answer. Throws for one that has none. */
-  value(answer: Answer, purpose: Purpose): unknown;
+  value(answer: Answer, job: CallJob): unknown;
   /** What is told of what was thrown. `access` is what it was called with. */
   failed(error: unknown, access: Access): Told;
   /** Written to standard error before anything else. */
@@ -163,16 +161,31 @@ export interface CallBehaviour {
   next(got: Page, asked: PageAsked): readonly PageAsked[];
   /** What is printed of a page. `seen` has the ids that were printed before. */
   items(page: Page, seen: ReadonlySet<unknown>): readonly unknown[];
-  /** Headers and body of a ping. `wanted`: nanoseconds that the caller asks for. Throws where it refuses them. */
-  ping(wanted: number | undefined): { headers: Record<string, string>; body: Record<string, unknown> };
-  /** What is printed of the answer. */
-  pong(value: Readonly<Record<string, unknown>>): Record<string, unknown>;
-  /** Body of a deployment. */
-  deployment(device: string, release: string): Record<string, unknown>;
-  /** Deployments that are created for one call. */
-  deployments: number;
-  /** What is printed of a deployment. */
+}
+
+/** Jobs of one request and one line; a list has pages. */
+export type PlainJob = Exclude<CallJob, 'list'>;
+
+export interface JobBehaviour {
+  /** Requests that are sent for one call. */
+  requests: number;
+  /** Headers of a request, beside those of every one. */
+  headers: Readonly<Record<string, string>>;
+  /** Body of a request. `wanted`: what the caller asks for. Throws where it refuses that. */
+  body(wanted: ClientValues): Record<string, unknown> | undefined;
+  /** Members of the line that is printed of an answer. */
   shown(value: Readonly<Record<string, unknown>>): Record<string, unknown>;
+}
+
+/** An answer that is no result. */
+export class CallFailed extends Error {
+  override name = 'CallFailed';
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 export interface ClientBehaviour {
@@ -180,4 +193,8 @@ export interface ClientBehaviour {
   stream(): StreamBehaviour;
   follow: FollowBehaviour;
   calls: CallBehaviour;
+  jobs: Readonly<Record<PlainJob, JobBehaviour>>;
 }
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,16 +1,24 @@
-/** The jobs that end by themselves: `current` of a Device API, and `list`, `ping` and `deploy` of a Platform API. */
+/** The jobs that end by themselves, on either API. */
 import { readFileSync } from 'node:fs';
-import type { Agent } from 'node:http';
+import type { Agent, IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { http } from '../../harness/common/node-http.ts';
 import { retryAfterMs } from '../../harness/common/retry-after.ts';
+import { type CallJob, type ClientValues, filledIn, jobOf } from '../../harness/contract/client.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
-import type { Access, ClientBehaviour, Page, PageAsked, Purpose } from './behaviour.ts';
-import { type Outgoing, type Received, send } from './http.ts';
-import { CallFailed, isObject } from './reference-call.ts';
+import {
+  type Access,
+  type Answer,
+  CallFailed,
+  type ClientBehaviour,
+  isObject,
+  type Page,
+  type PageAsked,
+  type PlainJob,
+} from './behaviour.ts';
 
 export interface CallsOptions {
-  job: 'current' | 'list' | 'ping' | 'deploy';
+  job: CallJob;
   /** Base of the Device API, or of the Platform API. */
   url?: string | undefined;
   /** Path of a unix socket, or of a discovery file, to reach the Device API on. */
@@ -18,11 +26,7 @@ export interface CallsOptions {
   discovery?: string | undefined;
   access: Access;
   /** What the caller asks for. */
-  collection: string;
-  limit?: number | undefined;
-  device: string;
-  release: string;
-  pingNanos?: number | undefined;
+  wanted: ClientValues;
   behaviour: ClientBehaviour;
   signal: AbortSignal;
   print(line: string): void;
@@ -37,7 +41,7 @@ export async function makeCall(options: CallsOptions): Promise<number> {
   if (greeting !== '') complain(greeting);
   using caller = new Caller(options);
   try {
-    await caller[options.job]();
+    await caller.run();
     return 0;
   } catch (error) {
     const { lines, complaint, code } = behaviour.calls.failed(error, access);
@@ -47,49 +51,35 @@ export async function makeCall(options: CallsOptions): Promise<number> {
   }
 }
 
-/** What a request is sent with beside its address. */
-interface Contents {
-  headers: Readonly<Record<string, string>>;
-  body?: Readonly<Record<string, unknown>>;
-  /** Nanoseconds that the platform was told to wait. */
-  nanos?: number;
-}
-
 class Caller implements Disposable {
   readonly #options: CallsOptions;
-  readonly #agent: Agent | false;
+  readonly #connections: Agent | false;
 
   constructor(options: CallsOptions) {
     this.#options = options;
-    this.#agent = options.behaviour.calls.keepsAlive && new http.Agent({ keepAlive: true });
+    this.#connections = options.behaviour.calls.keepsAlive && new http.Agent({ keepAlive: true });
   }
 
   [Symbol.dispose](): void {
-    if (this.#agent !== false) this.#agent.destroy();
+    if (this.#connections !== false) this.#connections.destroy();
   }
 
-  async current(): Promise<void> {
-    const { behaviour, discovery, url = '', socket } = this.#options;
-    const place = discovery && behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
-    if (discovery !== undefined && !place) throw new CallFailed('the discovery file says nothing');
-    const base = place ? `http://127.0.0.1:${place.port}${DEVICE_API_PREFIX}` : url;
-    const headers = behaviour.follow.credentials(place ? place.token : undefined);
-    const outgoing: Outgoing = {
-      ...{ method: 'GET', headers, body: undefined, socket },
-      url: new URL(`${base}/deployments/current`),
-    };
-    this.#show(await this.#exchange(outgoing, 'current'));
+  async run(): Promise<void> {
+    const { job } = this.#options;
+    if (job === 'list') await this.#list();
+    else await this.#call(job);
   }
 
-  async list(): Promise<void> {
-    const { behaviour, limit, print } = this.#options;
+  async #list(): Promise<void> {
+    const { behaviour, wanted } = this.#options;
     const seen = new Set<unknown>();
+    const limit = wanted.limit === undefined ? undefined : Number(wanted.limit);
     let due: readonly PageAsked[] = [{ limit: behaviour.calls.limit(limit), offset: 0 }];
     for (;;) {
       const got = await Promise.all(due.map((asked) => this.#page(asked)));
       for (const page of got) {
         for (const item of behaviour.calls.items(page, seen)) {
-          print(JSON.stringify({ saw: 'item', item }));
+          this.#print({ item });
           if (isObject(item)) seen.add(item['id']);
         }
       }
@@ -100,55 +90,57 @@ class Caller implements Disposable {
   }
 
   async #page(asked: PageAsked): Promise<Page> {
-    const { behaviour, collection } = this.#options;
-    const query = new URLSearchParams(behaviour.calls.query(asked));
-    return behaviour.calls.page(await this.#ask('GET', `/${collection}?${query}`, 'page', { headers: {} }));
+    const { calls } = this.#options.behaviour;
+    return calls.page(await this.#ask(`?${new URLSearchParams(calls.query(asked))}`, {}, undefined));
   }
 
-  async ping(): Promise<void> {
-    const { behaviour, device, pingNanos, print } = this.#options;
-    const { headers, body } = behaviour.calls.ping(pingNanos);
-    const nanos = Number(body['timeout_nanos'] ?? 0) || 0;
-    const value = await this.#ask('POST', `/devices/${device}/ping`, 'ping', { headers, body, nanos });
-    print(JSON.stringify({ saw: 'pong', ...behaviour.calls.pong(isObject(value) ? value : {}) }));
+  async #call(job: PlainJob): Promise<void> {
+    const { behaviour, wanted } = this.#options;
+    const { requests, headers, body: bodyOf, shown } = behaviour.jobs[job];
+    const body = bodyOf(wanted);
+    let value: unknown;
+    for (let count = 0; count < requests; count += 1) value = await this.#ask('', headers, body);
+    this.#print(shown(isObject(value) ? value : {}));
   }
 
-  async deploy(): Promise<void> {
-    const { behaviour, device, release } = this.#options;
-    const contents = {
-      headers: { 'Content-Type': 'application/json' },
-      body: behaviour.calls.deployment(device, release),
-    };
-    let created: unknown;
-    for (let count = 0; count < behaviour.calls.deployments; count += 1)
-      created = await this.#ask('POST', '/deployments', 'deploy', contents);
-    this.#show(created);
+  #print(members: Record<string, unknown>): void {
+    const { job, print } = this.#options;
+    print(JSON.stringify({ saw: jobOf(job).claim.saw, ...members }));
   }
 
-  #show(value: unknown): void {
-    const { behaviour, print } = this.#options;
-    const deployment = behaviour.calls.shown(isObject(value) ? value : {});
-    print(JSON.stringify({ saw: 'deployment', deployment }));
+  #ask(query: string, own: Outgoing['headers'], contents: Record<string, unknown> | undefined): Promise<unknown> {
+    const { behaviour, job, wanted, url = '', socket, access } = this.#options;
+    const { api, request } = jobOf(job);
+    const { method } = request;
+    const path = `${filledIn(request.path, wanted)}${query}`;
+    const body = contents === undefined ? undefined : JSON.stringify(contents);
+    const nanos = Number(contents?.['timeout_nanos'] ?? 0) || 0;
+    if (api === 'device') {
+      const { base, token } = this.#agent();
+      const headers = { ...own, ...behaviour.follow.credentials(token) };
+      return this.#exchange({ method, url: new URL(`${base}${path}`), headers, body, socket }, nanos);
+    }
+    const headers = { ...own, ...behaviour.calls.access(access, job) };
+    const address = new URL(`${url}${behaviour.calls.address(path, access, job)}`);
+    return this.#exchange({ method, url: address, headers, body, socket: undefined }, nanos);
   }
 
-  #ask(method: Outgoing['method'], path: string, purpose: Purpose, contents: Contents): Promise<unknown> {
-    const { behaviour, url = '', access } = this.#options;
-    const outgoing: Outgoing = {
-      ...{ method, socket: undefined },
-      url: new URL(`${url}${behaviour.calls.address(path, access, purpose)}`),
-      headers: { ...contents.headers, ...behaviour.calls.access(access, purpose) },
-      body: contents.body === undefined ? undefined : JSON.stringify(contents.body),
-    };
-    return this.#exchange(outgoing, purpose, contents.nanos);
+  /** Where the Device API is. */
+  #agent(): { base: string; token: string | undefined } {
+    const { behaviour, discovery, url = '' } = this.#options;
+    if (discovery === undefined) return { base: url, token: undefined };
+    const place = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
+    if (!place) throw new CallFailed('the discovery file says nothing');
+    return { base: `http://127.0.0.1:${place.port}${DEVICE_API_PREFIX}`, token: place.token };
   }
 
-  async #exchange(outgoing: Outgoing, purpose: Purpose, nanos?: number): Promise<unknown> {
-    const { behaviour, signal } = this.#options;
+  async #exchange(outgoing: Outgoing, nanos: number): Promise<unknown> {
+    const { behaviour, job, signal } = this.#options;
     for (let attempt = 0; ; attempt += 1) {
       const received = await this.#send(outgoing, nanos);
       signal.throwIfAborted();
       const why = {
-        purpose,
+        job,
         status: received?.status,
         attempt,
         retryAfterMs: received && retryAfterMs(received.headers),
@@ -156,19 +148,61 @@ class Caller implements Disposable {
       const waitMs = behaviour.calls.retry(why);
       if (waitMs === undefined) {
         if (received === undefined) throw new CallFailed('no answer came');
-        return behaviour.calls.value(received, purpose);
+        return behaviour.calls.value(received, job);
       }
       await delay(waitMs, undefined, { signal });
     }
   }
 
-  async #send(outgoing: Outgoing, nanos: number | undefined): Promise<Received | undefined> {
+  async #send(outgoing: Outgoing, nanos: number): Promise<Received | undefined> {
     const { behaviour, signal } = this.#options;
-    const how = { withinMs: behaviour.calls.answerMs(nanos), signal, agent: this.#agent };
+    const how = { withinMs: behaviour.calls.answerMs(nanos), signal, agent: this.#connections };
     const received = await send(outgoing, how);
     const elsewhere = received?.headers.location;
     const headers = behaviour.calls.redirected(outgoing.headers);
     if (elsewhere === undefined || headers === undefined) return received;
     return send({ ...outgoing, url: new URL(elsewhere, outgoing.url), headers }, how);
   }
+}
+
+/** One request. */
+interface Outgoing {
+  method: 'GET' | 'POST';
+  /** Address with its path and query; over a socket its host means nothing. */
+  url: URL;
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+  /** Path of a unix socket to reach it on. */
+  socket: string | undefined;
+}
+
+type Received = Answer & { headers: IncomingHttpHeaders };
+
+/** Resolves with undefined when no whole answer comes within `withinMs`. */
+function send(
+  { method, url, headers, body, socket }: Outgoing,
+  { withinMs, signal, agent }: { withinMs: number; signal: AbortSignal; agent: Agent | false },
+): Promise<Received | undefined> {
+  return new Promise((resolve) => {
+    const place = socket === undefined ? { host: url.hostname, port: url.port } : { socketPath: socket };
+    const path = `${url.pathname}${url.search}`;
+    const opening = http.request({ ...place, method, path, headers, signal, agent });
+    const timer = setTimeout(() => opening.destroy(), withinMs);
+    const settle = (received?: Received): void => {
+      clearTimeout(timer);
+      resolve(received);
+    };
+    opening.on('error', () => settle());
+    opening.once('response', (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => void pieces.push(piece));
+      response.once('error', () => settle());
+      response.once('end', () => {
+        const { statusCode: status = 0, headers: received, complete } = response;
+        settle(complete ? { status, headers: received, text: Buffer.concat(pieces).toString('utf8') } : undefined);
+      });
+      response.once('close', () => settle());
+    });
+    opening.end(body);
+  });
 }

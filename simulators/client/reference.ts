@@ -3,8 +3,22 @@
 import { StringDecoder } from 'node:string_decoder';
 import { defined } from '../../harness/common/defined.ts';
 import { backoffMs } from '../../harness/common/waiting.ts';
-import type { Block, ClientBehaviour, Envelope, FollowBehaviour, Place, StreamBehaviour } from './behaviour.ts';
-import { calls, isObject } from './reference-call.ts';
+import { CALL_JOBS, filledIn, jobOf } from '../../harness/contract/client.ts';
+import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
+import {
+  type Block,
+  type CallBehaviour,
+  CallFailed,
+  type ClientBehaviour,
+  type Envelope,
+  type FollowBehaviour,
+  isObject,
+  type JobBehaviour,
+  type Page,
+  type Place,
+  type PlainJob,
+  type StreamBehaviour,
+} from './behaviour.ts';
 
 /** Splits at LF, CR LF and CR, wherever the text is torn. A line that comes in many pieces is looked at once. */
 export function lineSplitter(): (text: string) => string[] {
@@ -104,4 +118,94 @@ const follow: FollowBehaviour = {
   reads: (contentType) => contentType.startsWith('text/event-stream'),
 };
 
-export const referenceBehaviour: ClientBehaviour = { stream, follow, calls };
+const PAGE = 50;
+const PING_NANOS = 2_000_000_000;
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const PLAIN_JOBS = CALL_JOBS.filter((job): job is PlainJob => job !== 'list');
+/** What an answer may take beyond the time in which a device answers. */
+const ANSWER_MS = 20_000;
+const ATTEMPTS = 3;
+/** Too many requests, service unavailable. */
+const BUSY = [429, 503];
+
+const isPage = (value: unknown): value is Page & Record<string, unknown> =>
+  isObject(value) &&
+  Array.isArray(value['data']) &&
+  value['data'].every(isObject) &&
+  typeof value['has_more'] === 'boolean' &&
+  Number.isInteger(value['limit']) &&
+  Number.isInteger(value['offset']);
+
+/** Members of a JSON object, or a failure that names the status. */
+export function objectOf(text: string, status: number): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {
+    // Told below, as anything else that is no object.
+  }
+  throw new CallFailed('the answer is no JSON object', status);
+}
+
+const calls: CallBehaviour = {
+  access: ({ key, version }) => ({ 'X-API-Key': key, 'Service-Version': version }),
+  address: (path) => path,
+  keepsAlive: false,
+  redirected: () => undefined,
+  answerMs: (nanos = 0) => ANSWER_MS + nanos / 1e6,
+  retry: ({ job, status, attempt, retryAfterMs }) => {
+    const again = status === undefined ? jobOf(job).request.isOnce !== true : BUSY.includes(status);
+    if (!again || attempt >= ATTEMPTS) return undefined;
+    return Math.max(retryAfterMs ?? 0, backoffMs(RETRY, attempt, Math.random));
+  },
+  value: ({ status, text }) => {
+    if (status < 200 || status > 299) throw new CallFailed(`the server answered ${status}`, status);
+    return objectOf(text, status);
+  },
+  failed: (error) => {
+    const message = error instanceof Error ? error.message : String(error);
+    const status = error instanceof CallFailed && error.status !== undefined ? { status: error.status } : {};
+    return { lines: [{ saw: 'error', message, ...status }], complaint: message, code: 1 };
+  },
+  greeting: () => '',
+  limit: (wanted) => wanted ?? PAGE,
+  query: ({ limit, offset }) => ({ ...(limit === undefined ? {} : { limit: String(limit) }), offset: String(offset) }),
+  page: (value) => {
+    if (isPage(value)) return value;
+    throw new CallFailed('the answer is no page of a list');
+  },
+  next: ({ limit, offset, has_more }) => (has_more ? [{ limit, offset: offset + limit }] : []),
+  items: ({ data }) => data,
+};
+
+/** The request and the line that the contract says of a job. */
+function plainJob(job: PlainJob): JobBehaviour {
+  const { request, claim } = jobOf(job);
+  const { body } = request;
+  const members = Object.keys(claim).filter((name) => name !== 'saw');
+  const [only = ''] = members;
+  return {
+    requests: 1,
+    headers: body === undefined ? {} : JSON_TYPE,
+    body: (wanted) =>
+      body && Object.fromEntries(Object.entries(body).map(([name, value]) => [name, filledIn(value, wanted)])),
+    shown: (value) =>
+      members.length === 1
+        ? { [only]: value }
+        : defined(Object.fromEntries(members.map((name) => [name, value[name]]))),
+  };
+}
+
+const jobs = {
+  ...(Object.fromEntries(PLAIN_JOBS.map((job) => [job, plainJob(job)])) as Record<PlainJob, JobBehaviour>),
+  ping: {
+    ...plainJob('ping'),
+    headers: JSON_TYPE,
+    body: ({ pingNanos = PING_NANOS }) => ({
+      timeout_nanos: Math.min(Number(pingNanos), PING_TIMEOUT_MAXIMUM_NANOS),
+    }),
+    shown: ({ code, round_trip_nanos }) => ({ code: String(code), ...defined({ round_trip_nanos }) }),
+  },
+} satisfies ClientBehaviour['jobs'];
+
+export const referenceBehaviour: ClientBehaviour = { stream, follow, calls, jobs };

@@ -1,5 +1,11 @@
 /** The client from its environment: the job, where the server is, and what the caller asks for. */
-import { CLIENT_JOBS, CLIENT_PLACES, CLIENT_VARIABLES } from '../../harness/contract/client.ts';
+import {
+  CLIENT_JOBS,
+  CLIENT_PLACES,
+  CLIENT_VARIABLES,
+  type ClientValues,
+  jobOf,
+} from '../../harness/contract/client.ts';
 import type { ClientBehaviour } from './behaviour.ts';
 import { makeCall } from './calls.ts';
 import { follow } from './follow.ts';
@@ -19,36 +25,24 @@ export interface RunOptions {
 
 /** Resolves with the exit code. Rejects with what made it break down. */
 export async function runClient({ variables, ...how }: RunOptions): Promise<number> {
-  const value = (name: keyof typeof CLIENT_VARIABLES): string | undefined => variables[CLIENT_VARIABLES[name]];
-  const device = { socket: value('socket'), discovery: value('discovery') };
-  const job = value('job');
-  switch (job) {
-    case 'describe':
-      how.print(JSON.stringify({ jobs: CLIENT_JOBS, reaches: CLIENT_PLACES, deduplicates: true, heartbeat: true }));
-      return 0;
-    case 'follow': {
-      const heartbeatSeconds = Number(value('heartbeatSeconds') ?? USUAL_HEARTBEAT_SECONDS);
-      await follow({ ...how, ...device, url: value('deviceUrl'), heartbeatSeconds });
-      return 0;
-    }
-    case 'current':
-    case 'list':
-    case 'ping':
-    case 'deploy':
-      return await makeCall({
-        ...{ ...how, ...device, job },
-        url: value(job === 'current' ? 'deviceUrl' : 'platformUrl'),
-        access: { key: value('platformKey') ?? '', version: value('platformVersion') ?? '' },
-        collection: value('collection') ?? '',
-        limit: numberIn(value('limit')),
-        device: value('device') ?? '',
-        release: value('release') ?? '',
-        pingNanos: numberIn(value('pingNanos')),
-      });
-    default:
-      how.complain(`MUSTER_JOB=${job}: known are describe and ${CLIENT_JOBS.join(', ')}`);
-      return USAGE;
+  const names = Object.entries(CLIENT_VARIABLES);
+  const wanted: ClientValues = Object.fromEntries(names.map(([name, variable]) => [name, variables[variable]]));
+  const { socket, discovery, deviceUrl, platformUrl, platformKey = '', platformVersion = '' } = wanted;
+  if (wanted.job === 'describe') {
+    how.print(JSON.stringify({ jobs: CLIENT_JOBS, reaches: CLIENT_PLACES, deduplicates: true, heartbeat: true }));
+    return 0;
   }
+  const job = CLIENT_JOBS.find((each) => each === wanted.job);
+  if (job === undefined) {
+    how.complain(`MUSTER_JOB=${wanted.job}: known are describe and ${CLIENT_JOBS.join(', ')}`);
+    return USAGE;
+  }
+  if (job === 'follow') {
+    const heartbeatSeconds = Number(wanted.heartbeatSeconds ?? USUAL_HEARTBEAT_SECONDS);
+    await follow({ ...how, socket, discovery, url: deviceUrl, heartbeatSeconds });
+    return 0;
+  }
+  const url = jobOf(job).api === 'device' ? deviceUrl : platformUrl;
+  const access = { key: platformKey, version: platformVersion };
+  return await makeCall({ ...how, job, url, socket, discovery, access, wanted });
 }
-
-const numberIn = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));

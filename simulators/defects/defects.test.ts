@@ -95,9 +95,9 @@ const decisions = (behaviour: DeviceBehaviour): Record<string, unknown> =>
   );
 
 /** Decisions of the client, likewise. */
-const clientDecisions = ({ stream, follow, calls }: ClientBehaviour): Record<string, unknown> =>
+const clientDecisions = ({ stream, jobs, ...groups }: ClientBehaviour): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries({ stream: stream(), follow, calls }).flatMap(([group, some]) =>
+    Object.entries({ stream: stream(), ...jobs, ...groups }).flatMap(([group, some]) =>
       Object.entries(some).map(([name, decision]) => [`${group}.${name}`, decision]),
     ),
   );

@@ -1,12 +1,13 @@
 /** Section 4.1: how a client asks for the current deployment. */
 import { defined } from '../../harness/common/defined.ts';
 import type { ClientPlace } from '../../harness/contract/client.ts';
+import { DEPLOYMENT } from '../../harness/contract/client.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Answering, Call } from './support/call.ts';
 import { check } from './support/check.ts';
 import type { Client } from './support/context.ts';
-import { about, DEPLOYMENT, errorOf } from './support/platform.ts';
+import { about, errorOf } from './support/platform.ts';
 
 const COMMON = { section: '4.1', since: '2026-11-23' } as const;
 const CURRENT = about('current');

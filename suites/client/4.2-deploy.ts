@@ -1,9 +1,11 @@
 /** Section 4.2: how a client creates a deployment. The specification shows neither its path nor its body, but for `parent_id`. */
+
+import { DEPLOYMENT } from '../../harness/contract/client.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Answering, Call } from './support/call.ts';
 import { check } from './support/check.ts';
 import type { Client } from './support/context.ts';
-import { about, DEPLOYMENT, isDeploy, platform } from './support/platform.ts';
+import { about, IS_ASKED, platform } from './support/platform.ts';
 
 const SINCE = { since: '2026-11-23' } as const;
 const DEPLOY = about('deploy');
@@ -26,7 +28,7 @@ const shownCheck = check(shown, { needs: DEPLOY.needs }, async (t) => {
     expected: `{"saw":"deployment"} once with the id ${DEPLOYMENT.id}, and no error`,
     actual: `${seen.join(', ')}; ${call.outcome}`,
   });
-  const times = call.requests.filter(isDeploy).length;
+  const times = call.requests.filter(IS_ASKED.deploy).length;
   call.must(times === 1, { expected: 'one request that creates a deployment', actual: `${times}` });
 });
 
@@ -42,8 +44,8 @@ const parentCheck = check(parent, DEPLOY, async (t) => {
   await using call: Call = await start(t);
   await call.ended();
   // One that has looked before may know it.
-  const looked = call.requests[0] !== undefined && !isDeploy(call.requests[0]);
-  const body = call.requests.find(isDeploy)?.body ?? '';
+  const looked = call.requests[0] !== undefined && !IS_ASKED.deploy(call.requests[0]);
+  const body = call.requests.find(IS_ASKED.deploy)?.body ?? '';
   call.must(looked || !/"parent_id"\s*:\s*null/.test(body), {
     expected: 'no parent_id, or one that the client has looked up',
     actual: '"parent_id": null',
@@ -65,7 +67,7 @@ const lostCheck = check(lost, DEPLOY, async (t) => {
     else asked.answer(200, DEPLOYMENT);
   });
   await call.ended();
-  const sent = call.requests.filter(isDeploy);
+  const sent = call.requests.filter(IS_ASKED.deploy);
   const keys = new Set(sent.map(({ headers }) => headers['idempotency-key']));
   const marked = keys.size === 1 && !keys.has(undefined) ? ', with one Idempotency-Key' : '';
   const times = sent.length === 1 ? 'once' : `${sent.length} times${marked}`;

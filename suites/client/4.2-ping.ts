@@ -5,7 +5,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { type Answering, Call } from './support/call.ts';
 import { check } from './support/check.ts';
 import type { Client } from './support/context.ts';
-import { about, isPing, platform } from './support/platform.ts';
+import { about, IS_ASKED, platform } from './support/platform.ts';
 import type { Asked } from './support/stage.ts';
 
 const COMMON = { section: '2.5', since: '2026-11-23' } as const;
@@ -59,7 +59,7 @@ const body = requirement({
 const bodyCheck = check(body, PING, async (t) => {
   await using call: Call = await start(t);
   await call.ended();
-  const asked = call.requests.find(isPing);
+  const asked = call.requests.find(IS_ASKED.ping);
   const type = asked?.headers['content-type'] ?? 'none';
   call.must(asked !== undefined && bodyOf(asked) !== undefined && /^application\/json *(;|$)/i.test(type), {
     expected: 'a JSON object, with Content-Type: application/json',
@@ -82,7 +82,7 @@ const timeoutCheck = check(timeout, { ...PING, premises: [...PING.premises, body
 
 /** Whether it must be sent is not shown. */
 function expectNanos(call: Call): void {
-  const wrong = call.requests.filter(isPing).find((asked) => {
+  const wrong = call.requests.filter(IS_ASKED.ping).find((asked) => {
     const nanos = nanosOf(asked);
     if (nanos === undefined) return false;
     return !(Number.isInteger(nanos) && Number(nanos) > 0 && Number(nanos) <= PING_TIMEOUT_MAXIMUM_NANOS);
@@ -104,7 +104,7 @@ const MINUTE_NANOS = 60_000_000_000;
 const longestCheck = check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   await using call: Call = await start(t, undefined, { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) });
   // One that refuses it asks for nothing.
-  await call.until(() => call.requests.find(isPing));
+  await call.until(() => call.requests.find(IS_ASKED.ping));
   if (call.over && call.requests.length === 0 && call.failure !== undefined) return;
   await call.ended();
   expectNanos(call);
@@ -130,7 +130,7 @@ const patienceCheck = check(patience, { ...PING, slow: true }, async (t) => {
     setTimeout(answerLate, lateMs).unref();
   });
   await call.ended();
-  const first = call.requests.find(isPing);
+  const first = call.requests.find(IS_ASKED.ping);
   call.must(call.saw('pong')[0]?.code === 'success' && first?.endedAt !== undefined, {
     expected: `the answer, after ${SHARE * 100} % of the timeout_nanos that it sent (${String(nanosOf(first))})`,
     actual: call.outcome,

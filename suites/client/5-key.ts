@@ -1,8 +1,10 @@
 /** Section 5: the API key of the Platform API. */
+
+import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Call } from './support/call.ts';
 import { check } from './support/check.ts';
-import { about, errorOf, IS_ASKED, itemsFrom, PLATFORM_JOBS, pages, platform } from './support/platform.ts';
+import { about, errorOf, IS_ASKED, itemsFrom, pages, platform } from './support/platform.ts';
 import { type Asked, Stage } from './support/stage.ts';
 
 const SECTION = { section: '5', since: '2026-11-23' } as const;

@@ -1,6 +1,8 @@
 /** Section 7: what a client tells its caller when it is refused, whatever the body. The shape of errors is not shown. */
+
+import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { type Answering, Call, type CallJob } from './support/call.ts';
+import { type Answering, Call } from './support/call.ts';
 import { check } from './support/check.ts';
 import type { Client } from './support/context.ts';
 import { about, errorOf, expectFailure, itemsFrom, pageOf, platform, window } from './support/platform.ts';
@@ -17,21 +19,16 @@ const told = requirement({
   text: 'A client whose request is refused tells an error: by a line, or by an exit code other than 0.',
 });
 const refuse: Answering = (asked) => asked.answer(FORBIDDEN, errorOf('forbidden'));
-const toldChecks = (['list', 'ping', 'deploy', 'current'] as const).map((job: CallJob & keyof typeof REFUSED) =>
+const toldChecks = [...PLATFORM_JOBS, 'current' as const].map((job) =>
   check(told, { ...about(job), aspect: job }, async (t) => {
-    await using call: Call = await Call.start(t, { job, answer: REFUSED[job] });
+    const answer = job === 'current' ? refuse : platform({ [job]: refuse });
+    await using call: Call = await Call.start(t, { job, answer });
     await call.ended();
     expectFailure(call, `${FORBIDDEN}`);
-    const [result] = [...call.saw('pong'), ...call.saw('item'), ...call.saw('deployment')];
+    const [result] = call.results;
     call.must(result === undefined, { expected: 'no result', actual: JSON.stringify(result) });
   }),
 );
-const REFUSED = {
-  list: platform({ list: refuse }),
-  ping: platform({ ping: refuse }),
-  deploy: platform({ deploy: refuse }),
-  current: refuse,
-} as const;
 
 const AFTER_TOLD = { needs: ['list'], premises: [...about('list').premises, `${told.id}.list`] } as const;
 

@@ -8,7 +8,7 @@ import type { Client } from './support/context.ts';
 import {
   about,
   expectItems,
-  isList,
+  IS_ASKED,
   itemsFrom,
   type PagesOptions,
   pageOf,
@@ -65,7 +65,7 @@ const nextCheck = check(next, LIST, async (t) => {
   await using call: Call = await list(t, platform({ list: pages(all) }));
   await call.ended();
   expectItems(call, all);
-  const asked = call.requests.filter(isList).map((each) => window(each));
+  const asked = call.requests.filter(IS_ASKED.list).map((each) => window(each));
   // A page at offset 0 begins a list: a client may look at one item first, or begin again with other pages.
   const seen = new Set(asked.map(({ limit, offset }) => `${limit} ${offset}`));
   const stray = asked.find(({ limit, offset }) => offset > 0 && !seen.has(`${limit} ${offset - limit}`));

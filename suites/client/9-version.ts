@@ -1,11 +1,13 @@
 /** Section 9: the API version that a client names. */
+
+import type { PlatformJob } from '../../harness/contract/client.ts';
 import { END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import type { CheckContext } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';
 import { Call } from './support/call.ts';
 import { check } from './support/check.ts';
-import { about, itemsFrom, type PlatformJob, pages, platform } from './support/platform.ts';
+import { about, itemsFrom, pages, platform } from './support/platform.ts';
 
 const COMMON = { since: '2026-11-23' } as const;
 const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;

@@ -9,7 +9,16 @@ import { runClient as runReference } from '../../../simulators/client/run.ts';
 import { clientDefects, clientVariants } from '../../../simulators/defects/client/index.ts';
 import { clientSuite } from '../../../suites/client/index.ts';
 import { Redactor } from '../../client/redact.ts';
-import { CLIENT_JOBS, CLIENT_VARIABLES, type ClientJob, type ClientPlace } from '../../contract/client.ts';
+import {
+  CALL_JOBS,
+  CLIENT_JOBS,
+  CLIENT_VARIABLES,
+  type ClientJob,
+  type ClientPlace,
+  filledIn,
+  JOB_TABLE,
+  jobOf,
+} from '../../contract/client.ts';
 import { DIALECT_NAMES } from '../../contract/versions.ts';
 import type { Capability, Report } from '../../runner/types.ts';
 import type { ClientEars, ClientRun, StartClient } from '../../targets/opened.ts';
@@ -161,30 +170,18 @@ const NULL_CLIENTS: readonly { name: string; summary: string; run: Run }[] = [
 ];
 
 function claim(print: (line: string) => void): void {
-  for (let id = 1; id < 120; id += 1)
-    print(JSON.stringify({ saw: 'event', id, type: 'deployment.deployed', data: {} }));
-  for (const line of [
-    { saw: 'item', item: { id: 'x' } },
-    { saw: 'pong', code: 'success', round_trip_nanos: 1 },
-  ])
-    print(JSON.stringify(line));
-  for (const line of [{ saw: 'deployment', deployment: { id: 'x' } }, { saw: 'gap' }, { saw: 'end' }])
+  for (let id = 1; id < 120; id += 1) print(JSON.stringify({ ...JOB_TABLE.follow.claim, id }));
+  for (const line of [...CALL_JOBS.map((job) => jobOf(job).claim), { saw: 'gap' }, { saw: 'end' }])
     print(JSON.stringify(line));
 }
 
 /** The barest request of each job. */
 function ask(variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response | undefined> {
-  const { deviceUrl, platformUrl, collection, device } = CLIENT_VARIABLES;
-  const agent = variables[deviceUrl];
-  const base = variables[platformUrl];
-  const [method, url] = {
-    follow: ['GET', `${agent}/events`],
-    current: ['GET', `${agent}/deployments/current`],
-    list: ['GET', `${base}/${variables[collection]}`],
-    ping: ['POST', `${base}/devices/${variables[device]}/ping`],
-    deploy: ['POST', `${base}/deployments`],
-  }[variables[CLIENT_VARIABLES.job] as ClientJob];
-  return fetch(url ?? '', { method: method ?? '', signal }).catch(() => undefined);
+  const job = variables[CLIENT_VARIABLES.job] as ClientJob;
+  const { api, request, given } = jobOf(job);
+  const base = variables[api === 'device' ? CLIENT_VARIABLES.deviceUrl : CLIENT_VARIABLES.platformUrl];
+  const url = `${base}${filledIn(request.path, given)}`;
+  return fetch(url, { method: request.method, signal }).catch(() => undefined);
 }
 
 const until = (signal: AbortSignal): Promise<void> =>

@@ -3,19 +3,17 @@ import { defect, variant } from '../define-client.ts';
 
 export const defects = [
   defect('deploys-twice', 'Creates two deployments for one call.', ['client.deploy.shown'], {
-    calls: { deployments: 2 },
+    jobs: { deploy: { requests: 2 } },
   }),
   defect('parent-null', 'Asserts that the device has no deployment, without a look.', ['client.deploy.parent'], {
-    calls: ({ deployment }) => ({
-      deployment: (device, release) => ({ ...deployment(device, release), parent_id: null }),
-    }),
+    jobs: { deploy: ({ body }) => ({ body: (wanted) => ({ ...body(wanted), parent_id: null }) }) },
   }),
 ];
 
 export const variants = [
   variant('deploys-again', 'Creates a deployment again when no answer came.', {
     calls: ({ retry }) => ({
-      retry: (why) => retry(why.purpose === 'deploy' ? { ...why, purpose: 'page' } : why),
+      retry: (why) => retry(why.job === 'deploy' ? { ...why, job: 'list' } : why),
     }),
   }),
 ];

@@ -4,8 +4,8 @@ import { defect, variant } from '../define-client.ts';
 export const defects = [
   defect('no-key', 'Sends no API key.', ['client.key.sent.list', 'client.key.sent.ping', 'client.key.sent.deploy'], {
     calls: ({ access }) => ({
-      access: (given, purpose) => {
-        const { 'X-API-Key': _, ...headers } = access(given, purpose);
+      access: (given, job) => {
+        const { 'X-API-Key': _, ...headers } = access(given, job);
         return headers;
       },
     }),
@@ -14,8 +14,8 @@ export const defects = [
     let sent = false;
     return {
       calls: ({ access }) => ({
-        access: (given, purpose) => {
-          const { 'X-API-Key': key, ...headers } = access(given, purpose);
+        access: (given, job) => {
+          const { 'X-API-Key': key, ...headers } = access(given, job);
           const first = !sent;
           sent = true;
           return first && key !== undefined ? { ...headers, 'X-API-Key': key } : headers;
@@ -51,8 +51,8 @@ export const defects = [
 export const variants = [
   variant('headers-in-lower-case', 'Writes the names of its headers in lower case.', {
     calls: ({ access }) => ({
-      access: (given, purpose) =>
-        Object.fromEntries(Object.entries(access(given, purpose)).map(([name, value]) => [name.toLowerCase(), value])),
+      access: (given, job) =>
+        Object.fromEntries(Object.entries(access(given, job)).map(([name, value]) => [name.toLowerCase(), value])),
     }),
   }),
   variant('follows-without-key', 'Follows a redirection without its key.', {

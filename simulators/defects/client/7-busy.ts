@@ -31,8 +31,8 @@ export const defects = [
   defect('busy-page-left-out', 'Goes on to the next page when one is refused.', ['client.busy.resumes'], {
     calls: ({ retry, value }) => ({
       retry: (why) => (why.status === 503 ? undefined : retry(why)),
-      value: (answer, purpose) =>
-        answer.status === 503 ? { limit: 50, offset: 50, has_more: true, data: [] } : value(answer, purpose),
+      value: (answer, job) =>
+        answer.status === 503 ? { limit: 50, offset: 50, has_more: true, data: [] } : value(answer, job),
     }),
   }),
 ];

@@ -1,6 +1,6 @@
 /** Clients that hide an error from their caller. */
-import type { Answer, Told } from '../../client/behaviour.ts';
-import { CallFailed, isObject, objectOf } from '../../client/reference-call.ts';
+import { type Answer, CallFailed, isObject, type Told } from '../../client/behaviour.ts';
+import { objectOf } from '../../client/reference.ts';
 import { defect, variant } from '../define-client.ts';
 
 const SILENT: Told = { lines: [], complaint: '', code: 0 };
@@ -26,8 +26,8 @@ export const defects = [
   }),
   defect('error-body-assumed', 'Breaks down at an error that has another body.', ['client.errors.bodies'], {
     calls: ({ value, failed }) => ({
-      value: (answer, purpose) => {
-        if (answer.status < 300) return value(answer, purpose);
+      value: (answer, job) => {
+        if (answer.status < 300) return value(answer, job);
         const { error } = JSON.parse(answer.text);
         throw new CallFailed(error.message.trim(), answer.status);
       },
@@ -37,8 +37,8 @@ export const defects = [
   }),
   defect('status-from-body', 'Takes the status of an error from its body.', ['client.errors.bodies'], {
     calls: ({ value }) => ({
-      value: (answer, purpose) => {
-        if (answer.status < 300) return value(answer, purpose);
+      value: (answer, job) => {
+        if (answer.status < 300) return value(answer, job);
         const body = jsonOf(answer);
         throw new CallFailed('refused', isObject(body) && 'error' in body ? answer.status : 500);
       },
@@ -46,8 +46,8 @@ export const defects = [
   }),
   defect('garbage-as-end', 'Takes what is no page for an empty one.', ['client.errors.garbage'], {
     calls: ({ page, value }) => ({
-      value: (answer, purpose) =>
-        answer.status < 300 && purpose === 'page' ? (jsonOf(answer) ?? EMPTY_PAGE) : value(answer, purpose),
+      value: (answer, job) =>
+        answer.status < 300 && job === 'list' ? (jsonOf(answer) ?? EMPTY_PAGE) : value(answer, job),
       page: (value) => {
         try {
           return page(value);
@@ -91,9 +91,9 @@ export const variants = [
   }),
   variant('errors-with-body', 'Repeats the body of an error.', {
     calls: ({ value }) => ({
-      value: (answer, purpose) => {
+      value: (answer, job) => {
         if (answer.status >= 300) throw new CallFailed(`refused: ${answer.text}`, answer.status);
-        return value(answer, purpose);
+        return value(answer, job);
       },
     }),
   }),

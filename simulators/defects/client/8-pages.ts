@@ -1,6 +1,5 @@
 /** Clients that lose items between pages, or never end. */
-import type { Page, PageAsked } from '../../client/behaviour.ts';
-import { CallFailed } from '../../client/reference-call.ts';
+import { CallFailed, type Page, type PageAsked } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 
 const at = (limit: number | undefined, offset: number): PageAsked => ({ limit, offset });

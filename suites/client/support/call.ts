@@ -3,7 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CLIENT_VARIABLES, type ClientJob, type ClientPlace } from '../../../harness/contract/client.ts';
+import {
+  CALL_JOBS,
+  type CallJob,
+  CLIENT_VARIABLES,
+  type ClientPlace,
+  clientVariables,
+  JOB_TABLE,
+  jobOf,
+} from '../../../harness/contract/client.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Client } from './context.ts';
@@ -14,11 +22,7 @@ import { type Asked, Stage } from './stage.ts';
 
 /** Path of the Platform API's base. */
 export const PLATFORM_BASE = '/beta';
-export const COLLECTION = 'devices';
-export const DEVICE = 'dvc_Xw2Yc8';
-const RELEASE = 'rls_Kq7Lm3';
-
-export type CallJob = Exclude<ClientJob, 'follow'>;
+const RESULTS: ReadonlySet<string> = new Set(CALL_JOBS.map((job) => JOB_TABLE[job].claim.saw));
 
 /** Answers one request of the client. */
 export type Answering = (asked: Asked, call: Call) => void | Promise<void>;
@@ -54,8 +58,9 @@ export class Call extends Situation {
     if (Situation.isSilent(t, job)) throw new Blocked(`the client asked for nothing with the job ${job} before`);
     const call = new Call(t, options);
     try {
-      const reach = job === 'current' ? await call.#openDevice(place) : await call.#openPlatform();
-      call.start({ [CLIENT_VARIABLES.job]: job, ...reach, ...variables }, call.#folder);
+      const { api, given } = jobOf(job);
+      const reach = api === 'device' ? await call.#openDevice(place) : await call.#openPlatform();
+      call.start({ [CLIENT_VARIABLES.job]: job, ...reach, ...clientVariables(given), ...variables }, call.#folder);
       return call;
     } catch (error) {
       await call[Symbol.asyncDispose]();
@@ -65,13 +70,11 @@ export class Call extends Situation {
 
   async #openPlatform(): Promise<Record<string, string>> {
     const stage = await this.#listen();
-    return {
-      [CLIENT_VARIABLES.platformUrl]: `${stage.origin}${PLATFORM_BASE}`,
-      [CLIENT_VARIABLES.platformKey]: this.secret,
-      [CLIENT_VARIABLES.platformVersion]: NEWEST_VERSION,
-      ...(this.#job === 'list' ? { [CLIENT_VARIABLES.collection]: COLLECTION } : { [CLIENT_VARIABLES.device]: DEVICE }),
-      ...(this.#job === 'deploy' ? { [CLIENT_VARIABLES.release]: RELEASE } : {}),
-    };
+    return clientVariables({
+      platformUrl: `${stage.origin}${PLATFORM_BASE}`,
+      platformKey: this.secret,
+      platformVersion: NEWEST_VERSION,
+    });
   }
 
   async #openDevice(place: ClientPlace): Promise<Record<string, string>> {
@@ -125,6 +128,11 @@ export class Call extends Situation {
   /** Lines of one kind. */
   saw<K extends Heard['saw']>(kind: K): Extract<Heard, { saw: K }>[] {
     return this.heard.filter((heard): heard is Extract<Heard, { saw: K }> => heard.saw === kind);
+  }
+
+  /** Lines that give the result of a job. */
+  get results(): Heard[] {
+    return this.heard.filter(({ saw }) => RESULTS.has(saw));
   }
 
   /** How the client, which has ended, told that its job failed. */

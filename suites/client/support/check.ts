@@ -1,5 +1,6 @@
 /** What every check of this suite is given, how a check is declared, and what it rests on. */
 
+import { JOB_TABLE } from '../../../harness/contract/client.ts';
 import type { SentEvent } from '../../../harness/contract/situations/events.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { ClientContext } from '../../../harness/targets/opened.ts';
@@ -12,7 +13,7 @@ export const check = checks<ClientContext>();
 export const FOLLOW = ['follow'] as const;
 
 /** The plainest check: an event that comes whole is dispatched. */
-export const DISPATCH = ['client.stream.dispatch'];
+export const DISPATCH = [JOB_TABLE.follow.plainest];
 
 /** And the client comes back after its stream has ended. */
 export const RECONNECT = [...DISPATCH, 'client.delivery.reconnect'];

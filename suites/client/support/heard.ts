@@ -1,5 +1,5 @@
 /** Reads what a client prints. Ids keep all their digits. */
-import { type ClientLine, clientLine } from '../../../harness/contract/client-lines.ts';
+import { type ClientLine, clientLine } from '../../../harness/contract/client.ts';
 
 /** A line of the contract, with the id of an event as text. */
 export type Heard = { saw: 'event'; id: string; type: string; data: unknown } | Exclude<ClientLine, { saw: 'event' }>;

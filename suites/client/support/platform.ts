@@ -1,12 +1,15 @@
 /** A Platform API as the specification has it, for calls of a client: what it answers where a check says nothing else. */
-import type { Deployment } from '../../../harness/contract/deployment.ts';
+import { type ClientJob, filledIn, jobOf, PLATFORM_JOBS, type PlatformJob } from '../../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { ListEnvelope } from '../../../harness/contract/lists.ts';
-import { type Answering, type Call, COLLECTION, DEVICE, PLATFORM_BASE } from './call.ts';
+import { type Answering, type Call, PLATFORM_BASE } from './call.ts';
 import type { Asked } from './stage.ts';
 
-export const LIST_PATH = `${PLATFORM_BASE}/${COLLECTION}`;
-const PING_PATH = `${PLATFORM_BASE}/devices/${DEVICE}/ping`;
+const pathOf = (job: PlatformJob): string => {
+  const { request, given } = jobOf(job);
+  return `${PLATFORM_BASE}${filledIn(request.path, given)}`;
+};
+export const LIST_PATH = pathOf('list');
 
 export type Item = ListEnvelope['data'][number];
 
@@ -17,26 +20,8 @@ export const itemsFrom = (first: number, count: number): Item[] =>
     name: `robot ${first + index}`,
   }));
 
-export const DEPLOYMENT: Deployment = {
-  object: 'deployment',
-  id: 'dpl_Qa9Ws2',
-  description: 'the second one',
-  status: 'deployed',
-  activity_status: 'deployed',
-  error_status: 'none',
-  target_status: 'deployed',
-  device_id: DEVICE,
-  release_id: 'rls_Kq7Lm3',
-  created_at: '2026-05-06T10:00:00Z',
-};
-
 /** The error body that published implementations answer with. */
 export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
-
-export const isList = ({ method, path }: Asked): boolean => method === 'GET' && path === LIST_PATH;
-export const isPing = ({ method, path }: Asked): boolean => method === 'POST' && path === PING_PATH;
-/** The specification does not show the path by which a deployment is created. */
-export const isDeploy = (asked: Asked): boolean => asked.method === 'POST' && !asked.path.endsWith('/ping');
 
 /** Limit and offset of a request as the platform takes them (section 8). */
 export function window(
@@ -77,41 +62,34 @@ export const pages =
   (asked) =>
     asked.answer(200, pageOf(asked, all, options));
 
+/** Whether a request is that of the job itself, and not what a client may ask besides. */
+function isAskedBy(job: PlatformJob): (asked: Asked) => boolean {
+  const { method, isPathOpen } = jobOf(job).request;
+  if (isPathOpen !== true) return (asked) => asked.method === method && asked.path === pathOf(job);
+  const others = PLATFORM_JOBS.filter((other) => {
+    const { request } = jobOf(other);
+    return request.method === method && request.isPathOpen !== true;
+  });
+  const endings = others.map((other) => pathOf(other).replace(/.*\//, '/'));
+  return (asked) => asked.method === method && !endings.some((ending) => asked.path.endsWith(ending));
+}
+export const IS_ASKED = Object.fromEntries(PLATFORM_JOBS.map((job) => [job, isAskedBy(job)])) as Readonly<
+  Record<PlatformJob, (asked: Asked) => boolean>
+>;
+
 /** Answers as a platform that is well, but for what a check says. */
 export const platform =
-  ({ list = pages(itemsFrom(1, 3)), ping = pong, deploy = deployed }: Answers = {}): Answering =>
+  (answers: Partial<Record<PlatformJob, Answering | undefined>> = {}): Answering =>
   (asked, call) => {
-    if (isList(asked)) return list(asked, call);
-    if (isPing(asked)) return ping(asked, call);
-    if (isDeploy(asked)) return deploy(asked, call);
-    return asked.answer(404, errorOf('not_found'));
+    const job = PLATFORM_JOBS.find((each) => IS_ASKED[each](asked));
+    if (job === undefined) return asked.answer(404, errorOf('not_found'));
+    const { answer } = jobOf(job);
+    const usual = answer === undefined ? pages(itemsFrom(1, 3)) : (): void => asked.answer(200, answer);
+    return (answers[job] ?? usual)(asked, call);
   };
 
-interface Answers {
-  list?: Answering | undefined;
-  ping?: Answering | undefined;
-  deploy?: Answering | undefined;
-}
-
-const pong: Answering = (asked) => asked.answer(200, { code: 'success', round_trip_nanos: 4_200_000 });
-const deployed: Answering = (asked) => asked.answer(200, DEPLOYMENT);
-
-/** Requests of the job itself, without what a client may ask besides. */
-export const IS_ASKED = { list: isList, ping: isPing, deploy: isDeploy } as const;
-export type PlatformJob = keyof typeof IS_ASKED;
-export const PLATFORM_JOBS = Object.keys(IS_ASKED) as PlatformJob[];
-
-/** The plainest check of each job: others mean nothing where it fails. */
-export const PLAINEST = {
-  list: 'client.pages.items',
-  ping: 'client.ping.answer',
-  deploy: 'client.deploy.shown',
-  current: 'client.current.shown',
-} as const;
-
 /** What a check of a job needs, and rests on. */
-export const about = <J extends keyof typeof PLAINEST>(job: J) =>
-  ({ needs: [job], premises: [PLAINEST[job]] }) as const;
+export const about = <J extends ClientJob>(job: J) => ({ needs: [job], premises: [jobOf(job).plainest] }) as const;
 
 /** All items given to the caller once each, in any order, and no error told. */
 export function expectItems(call: Call, all: readonly Item[]): void {
