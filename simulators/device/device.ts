@@ -1,18 +1,10 @@
 /** A simulated device: starts and stops incarnations of its agent, and drives the one that is up. */
-import type {
-  ControlCompacted,
-  ControlDeployment,
-  ControlInfo,
-  ControlLog,
-  ControlPublished,
-  StopSignal,
-} from '../../harness/contract/control.ts';
-import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { ControlInfo, StopSignal } from '../../harness/contract/control.ts';
 import { systemClock } from '../common/clock.ts';
 import { random } from '../common/random.ts';
 import { Agent } from './agent.ts';
 import type { ControlAddress, ControlOption, ControlServer } from './control/server.ts';
-import { ControlError, type ControlTarget, withControlErrors } from './control/target.ts';
+import { type AgentCall, type AgentCalls, ControlError, ControlTarget } from './control/target.ts';
 import { DeviceDirectory, KilledError } from './device-directory.ts';
 import { type Environment, withFaults } from './faults.ts';
 import { disk } from './log/io.ts';
@@ -40,7 +32,7 @@ export interface DeviceStats {
 }
 
 /** A device whose agent can be started, stopped, killed and driven. Dispose of it to end the agent and the control API. */
-export class SimulatedDevice implements ControlTarget, AsyncDisposable {
+export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #env: Environment;
   #identity: Identity | undefined;
@@ -54,6 +46,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
   #stopping: Promise<void> | undefined;
 
   constructor(options: DeviceOptions) {
+    super();
     const settings = settle(options);
     const { seed, faults, clock } = settings;
     this.#settings = settings;
@@ -141,50 +134,8 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     this.#startingAgent = undefined;
   }
 
-  /** Publishes that many events of deployments that come and go; the current one stays. Resolves with the range of ids. */
-  async publish(count: number): Promise<ControlPublished> {
-    const agent = this.#requireAgent();
-    const ids = { first: 0, last: 0 };
-    for (let done = 0; done < count; done += PUBLISH_PORTION) {
-      const drafts = fillerEvents(agent.events.latest, Math.min(PUBLISH_PORTION, count - done), this.#env.clock);
-      const { first, last } = await agent.events.append(drafts);
-      ids.first ||= first;
-      ids.last = last;
-    }
-    return { first_id: ids.first, last_id: ids.last };
-  }
-
-  /** Makes a deployment current, in the state asked for (default: deployed, no error). Throws RangeError for a malformed release id. */
-  async deploy(wanted: ControlDeployment = {}): Promise<Deployment> {
-    const { release_id: release = 'rls_' } = wanted;
-    if (!release.startsWith('rls_'))
-      throw new RangeError(`release_id must begin with rls_, not ${JSON.stringify(release)}`);
-    return this.#requireAgent().deployments.drive(wanted);
-  }
-
-  /** Removes a deployment's files, archives it, publishes `deployment.removed`. */
-  async remove(id: string): Promise<Deployment> {
-    return this.#requireAgent().deployments.remove(id);
-  }
-
-  /** Compacts the log now. */
-  async compact(): Promise<ControlCompacted> {
-    const { events } = this.#requireAgent();
-    await events.compact();
-    return { earliest_id: events.earliest, latest_id: events.latest };
-  }
-
-  /** Cuts every open event stream, as a network does. Resolves with their number. */
-  async cut(): Promise<{ streams: number }> {
-    const { fanOut } = this.#requireAgent().stream;
-    const streams = fanOut.size;
-    fanOut.drop();
-    return { streams };
-  }
-
-  /** Reads all of the event log, and tells what is in it and what of it is damaged. */
-  async log(): Promise<ControlLog> {
-    return await inspect(this.#requireAgent().events, this.#env.io);
+  async call<Name extends AgentCall>(name: Name, given: AgentCalls[Name]['given']) {
+    return CALLS[name](this.#requireAgent(), given, this.#env);
   }
 
   stats(): DeviceStats {
@@ -208,7 +159,7 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
 
   async serveControl(where: ControlOption): Promise<void> {
     const { serveControl } = await import('./control/server.ts');
-    this.#control ??= await asStartError('control', serveControl(withControlErrors(this), where));
+    this.#control ??= await asStartError('control', serveControl(this, where));
   }
 
   /** Ends the agent and the control API. */
@@ -245,6 +196,45 @@ export class SimulatedDevice implements ControlTarget, AsyncDisposable {
     return this.#agent;
   }
 }
+
+type Calls = {
+  [Name in AgentCall]: (
+    agent: Agent,
+    given: AgentCalls[Name]['given'],
+    env: Environment,
+  ) => Promise<AgentCalls[Name]['answer']>;
+};
+
+const CALLS: Calls = {
+  deploy: async ({ deployments }, wanted) => {
+    const { release_id: release = 'rls_' } = wanted;
+    if (!release.startsWith('rls_'))
+      throw new RangeError(`release_id must begin with rls_, not ${JSON.stringify(release)}`);
+    return deployments.drive(wanted);
+  },
+  remove: ({ deployments }, id) => deployments.remove(id),
+  publish: async ({ events }, count, { clock }) => {
+    const ids = { first: 0, last: 0 };
+    for (let done = 0; done < count; done += PUBLISH_PORTION) {
+      const { first, last } = await events.append(
+        fillerEvents(events.latest, Math.min(PUBLISH_PORTION, count - done), clock),
+      );
+      ids.first ||= first;
+      ids.last = last;
+    }
+    return { first_id: ids.first, last_id: ids.last };
+  },
+  compact: async ({ events }) => {
+    await events.compact();
+    return { earliest_id: events.earliest, latest_id: events.latest };
+  },
+  cut: async ({ stream: { fanOut } }) => {
+    const streams = fanOut.size;
+    fanOut.drop();
+    return { streams };
+  },
+  log: ({ events }, _given, { io }) => inspect(events, io),
+};
 
 /** The machine as it is, without faults. */
 const MACHINE: Environment = {

@@ -25,16 +25,53 @@ export class ControlError extends Error {
   }
 }
 
-/** Every method resolves when its effect is visible to clients of the device, and rejects with ControlError. */
-export interface ControlTarget {
-  info(): ControlInfo;
-  deploy(wanted: ControlDeployment): Promise<Deployment>;
-  remove(id: string): Promise<Deployment>;
-  publish(count: number): Promise<ControlPublished>;
-  compact(): Promise<ControlCompacted>;
-  log(): Promise<ControlLog>;
-  stop(signal: StopSignal): Promise<void>;
-  start(): Promise<void>;
+/** What an agent that is up can be asked for, with what it is given and what it answers. */
+export interface AgentCalls {
+  deploy: { given: ControlDeployment; answer: Deployment };
+  remove: { given: string; answer: Deployment };
+  publish: { given: number; answer: ControlPublished };
+  compact: { given: undefined; answer: ControlCompacted };
+  cut: { given: undefined; answer: { streams: number } };
+  log: { given: undefined; answer: ControlLog };
+}
+export type AgentCall = keyof AgentCalls;
+
+/** What the control API drives: a device in this process, or an agent in one of its own. Every call resolves when its effect is visible. */
+export abstract class ControlTarget {
+  abstract info(): ControlInfo;
+  /** Resolves when the agent serves. Does nothing while it is up. */
+  abstract start(): Promise<void>;
+  abstract stop(signal?: StopSignal): Promise<void>;
+  /** Asks the agent that is up; rejects with ControlError (`agent_down`) while none is. */
+  abstract call<Name extends AgentCall>(
+    name: Name,
+    given: AgentCalls[Name]['given'],
+  ): Promise<AgentCalls[Name]['answer']>;
+
+  /** Makes a deployment current, in the state asked for (default: deployed, no error). */
+  deploy(wanted: ControlDeployment = {}): Promise<Deployment> {
+    return this.call('deploy', wanted);
+  }
+  /** Removes a deployment's files, archives it, publishes `deployment.removed`. */
+  remove(id: string): Promise<Deployment> {
+    return this.call('remove', id);
+  }
+  /** Publishes that many events of deployments that come and go; the current one stays. Resolves with the range of ids. */
+  publish(count: number): Promise<ControlPublished> {
+    return this.call('publish', count);
+  }
+  /** Compacts the log now. */
+  compact(): Promise<ControlCompacted> {
+    return this.call('compact', undefined);
+  }
+  /** Cuts every open event stream, as a network does. Resolves with their number. */
+  cut(): Promise<{ streams: number }> {
+    return this.call('cut', undefined);
+  }
+  /** Reads all of the event log, and tells what is in it and what of it is damaged. */
+  log(): Promise<ControlLog> {
+    return this.call('log', undefined);
+  }
 }
 
 /** An error of a device as the status and code that the control API answers. */
@@ -49,25 +86,4 @@ export function controlError(error: unknown): ControlError {
   if (error instanceof EventLogError) return as(503, 'event_log_unavailable');
   if (error instanceof CompactionError) return as(500, 'compaction_failed');
   return as(500, 'internal_error');
-}
-
-/** `target`, whose methods reject with ControlError only. */
-export function withControlErrors(target: ControlTarget): ControlTarget {
-  const translate = async <T>(action: () => T | Promise<T>): Promise<T> => {
-    try {
-      return await action();
-    } catch (error) {
-      throw controlError(error);
-    }
-  };
-  return {
-    info: () => target.info(),
-    deploy: (wanted) => translate(() => target.deploy(wanted)),
-    remove: (id) => translate(() => target.remove(id)),
-    publish: (count) => translate(() => target.publish(count)),
-    compact: () => translate(() => target.compact()),
-    log: () => translate(() => target.log()),
-    stop: (signal) => translate(() => target.stop(signal)),
-    start: () => translate(() => target.start()),
-  };
 }

@@ -32,9 +32,11 @@ process.once('disconnect', () => void end());
 reply({ kind: 'loaded' });
 
 async function begin(settings: ProcessSettings): Promise<void> {
+  let made: SimulatedDevice;
   try {
     const watch = settings.watched === true ? (seen: Seen): void => reply({ kind: 'seen', seen }) : undefined;
-    device = await startDevice(settings, loggerOf(settings), watch);
+    made = await startDevice(settings, loggerOf(settings), watch);
+    device = made;
   } catch (error) {
     const option = optionOf(error);
     const message = error instanceof Error ? error.message : String(error);
@@ -43,8 +45,8 @@ async function begin(settings: ProcessSettings): Promise<void> {
     process.disconnect?.();
     return;
   }
-  process.on('message', (call: Call) => void answer(call));
-  reply({ kind: 'ready', ready: await readyOf(device, stopped.promise) });
+  process.on('message', (call: Call) => void answer(made, call));
+  reply({ kind: 'ready', ready: await readyOf(made, stopped.promise) });
   // A process that is killed has no end at which Node would write the cache.
   flushCompileCache();
 }
@@ -67,30 +69,12 @@ function loggerOf({ logLevel: level }: ProcessSettings): Logger {
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
-async function answer(call: Call): Promise<void> {
+async function answer(to: SimulatedDevice, call: Call): Promise<void> {
   try {
-    reply({ kind: 'result', id: call.id, value: await perform(call) });
+    reply({ kind: 'result', id: call.id, value: await to.call(call.name, call.given) });
   } catch (error) {
     const { status, code, message } = controlError(error);
     reply({ kind: 'error', id: call.id, status, code, message });
-  }
-}
-
-function perform(call: Call): Promise<unknown> {
-  if (!device) throw new Error('asked before it was ready');
-  switch (call.op) {
-    case 'deploy':
-      return device.deploy(call.wanted);
-    case 'remove':
-      return device.remove(call.deployment);
-    case 'publish':
-      return device.publish(call.count);
-    case 'compact':
-      return device.compact();
-    case 'cut':
-      return device.cut();
-    case 'log':
-      return device.log();
   }
 }
 

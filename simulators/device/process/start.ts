@@ -3,9 +3,9 @@
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
-import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Dialect } from '../../../harness/contract/versions.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
+import type { AgentCall } from '../control/target.ts';
 import { dialectBehaviour } from '../dialect.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
 import { type DeviceOptions, type Logger, type PlaceOption, startErrorOf } from '../options.ts';
@@ -48,14 +48,12 @@ export interface UplinkSettings {
   dialect?: Dialect;
 }
 
-/** What a supervisor asks of its agent process. */
-export type Call =
-  | { id: number; op: 'deploy'; wanted: ControlDeployment }
-  | { id: number; op: 'remove'; deployment: string }
-  | { id: number; op: 'publish'; count: number }
-  | { id: number; op: 'compact' }
-  | { id: number; op: 'cut' }
-  | { id: number; op: 'log' };
+/** What a supervisor asks of its agent process: a call with what it is given. */
+export interface Call {
+  id: number;
+  name: AgentCall;
+  given: never;
+}
 
 /** The ready line of a device. */
 export interface Ready {

@@ -4,27 +4,17 @@ import { extname } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type {
-  ControlCompacted,
-  ControlDeployment,
-  ControlInfo,
-  ControlLog,
-  ControlPublished,
-  StopSignal,
-} from '../../../harness/contract/control.ts';
-import type { Deployment } from '../../../harness/contract/deployment.ts';
-import { ControlError, type ControlTarget } from '../control/target.ts';
+import type { ControlInfo, StopSignal } from '../../../harness/contract/control.ts';
+import { type AgentCall, type AgentCalls, ControlError, ControlTarget } from '../control/target.ts';
 import { infoOf } from '../device.ts';
 import { type Logger, StartError, settle } from '../options.ts';
 import type { Seen } from '../seen.ts';
-import type { Call, ProcessSettings, Ready, Reply } from './start.ts';
+import type { ProcessSettings, Ready, Reply } from './start.ts';
 
 /** Keeps the compiled sources, so that types are stripped once and not at every restart. An installed Muster has no types. */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
-
-type Request = Call extends infer C ? (C extends { id: number } ? Omit<C, 'id'> : never) : never;
 
 interface Waiting {
   resolve(value: never): void;
@@ -107,7 +97,7 @@ class Spares implements Disposable {
 }
 
 /** A device whose agent is a child process, so that a kill is a real one. Dispose of it to end the process. */
-export class SupervisedDevice implements ControlTarget, AsyncDisposable {
+export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   #settings: ProcessSettings;
   readonly #stopping: StopOptions;
   /** The agent that serves. */
@@ -121,6 +111,7 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   ready: Ready | undefined;
 
   constructor(settings: ProcessSettings, stopping: StopOptions = {}) {
+    super();
     this.#settings = settings;
     this.#stopping = stopping;
   }
@@ -170,31 +161,6 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
   /** What the next start of the agent changes. */
   configure(settings: Partial<Pick<ProcessSettings, 'defects' | 'variants'>>): void {
     this.#settings = { ...this.#settings, ...settings };
-  }
-
-  deploy(wanted: ControlDeployment): Promise<Deployment> {
-    return this.#call({ op: 'deploy', wanted });
-  }
-
-  remove(deployment: string): Promise<Deployment> {
-    return this.#call({ op: 'remove', deployment });
-  }
-
-  publish(count: number): Promise<ControlPublished> {
-    return this.#call({ op: 'publish', count });
-  }
-
-  compact(): Promise<ControlCompacted> {
-    return this.#call({ op: 'compact' });
-  }
-
-  /** Cuts every open event stream; resolves with their number. */
-  cut(): Promise<{ streams: number }> {
-    return this.#call({ op: 'cut' });
-  }
-
-  log(): Promise<ControlLog> {
-    return this.#call({ op: 'log' });
   }
 
   /** Ends the agent at once, also while it starts; who waits for its start then hears that it did not come. */
@@ -270,13 +236,16 @@ export class SupervisedDevice implements ControlTarget, AsyncDisposable {
     else waiting?.reject(new ControlError(reply.status, reply.code, reply.message));
   }
 
-  async #call<T>(request: Request): Promise<T> {
+  async call<Name extends AgentCall>(
+    name: Name,
+    given: AgentCalls[Name]['given'],
+  ): Promise<AgentCalls[Name]['answer']> {
     const child = this.#child;
     if (!child) throw new ControlError(409, 'agent_down', 'the agent is down; start it first');
     const id = this.#nextCall++;
-    return new Promise<T>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       child.calls.set(id, { resolve, reject });
-      child.process.send({ ...request, id }, (error) => {
+      child.process.send({ id, name, given }, (error) => {
         if (!error || !child.calls.delete(id)) return;
         reject(new ControlError(409, 'agent_down', 'the agent ended before the call', { cause: error }));
       });
