@@ -8,7 +8,7 @@ import { buildImage } from '../../fixtures/container/build.ts';
 import { Redactor } from '../client/redact.ts';
 import type { Report } from '../runner/types.ts';
 import { HttpControl } from '../targets/control/http-control.ts';
-import { startDeviceImage } from '../targets/launch/image.ts';
+import { startDeviceImage } from '../targets/launch/container.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import { TRANSPORTS } from '../targets/transports/index.ts';
 import { check, deviceSuite, openDevice } from './library.ts';

@@ -178,7 +178,7 @@ export interface Recorded {
 }
 
 /** One call that drove the target. */
-export interface Drive {
+export interface DriveStep {
   /** In words, e.g. `POST /events {"count":3}`. */
   what: string;
   /** Shell line that makes the call again; absent where a line cannot. */
@@ -190,7 +190,7 @@ export interface Drive {
 }
 
 /** One thing that a check did: it drove the target, or asked it. */
-export type Step = { readonly drive: Drive } | { readonly exchange: Recorded };
+export type Step = { readonly drive: DriveStep } | { readonly exchange: Recorded };
 
 /** What a recorder holds at one moment. */
 export interface Snapshot {
@@ -258,7 +258,7 @@ export class Recorder {
   }
 
   /** The whole answer to an exchange is there, or what went wrong; or control has answered a drive. */
-  ended(step: Recorded | Drive): void {
+  ended(step: Recorded | DriveStep): void {
     const mark = this.#markOf.get(step);
     if (mark === undefined) return;
     if ('what' in step) this.#timeline.ended(mark);
@@ -284,12 +284,12 @@ export class Recorder {
   }
 
   /** Keeps a call that drives the target, redacted, before it is made. `restarts`: it stops or starts the agent. The object comes back so that its ids can be added. */
-  drove({ what, line, restarts = false }: { what: string; line?: string | undefined; restarts?: boolean }): Drive {
+  drove({ what, line, restarts = false }: { what: string; line?: string | undefined; restarts?: boolean }): DriveStep {
     const clean = line === undefined ? undefined : this.redactor.text(line);
     // A line without its secret does not work.
     const last = this.#exchanges.at(-1);
     const waiting = last !== undefined && last.status === undefined && last.error === undefined;
-    const drive: Drive = {
+    const drive: DriveStep = {
       what: this.body(what),
       ...(clean === undefined || clean !== line ? {} : { line: clean }),
       ...(waiting ? { beside: true } : {}),

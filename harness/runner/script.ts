@@ -2,8 +2,7 @@
  * A POSIX shell script that does what a check did: drives the target and asks it, in the same order. Event ids and deployments differ
  * from run to run, so what control answered is read from its answers and used in what follows.
  */
-
-import type { Drive, Recorded, Step } from '../client/recorder.ts';
+import type { DriveStep, Recorded, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';
 
 /** Ids this far from one that control named are told from it; others have nothing to do with it. */
@@ -69,7 +68,7 @@ const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-
 const OPENED =
   'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
 
-const driving = ({ what }: Drive, line: string, number: number): string[] => [
+const driving = ({ what }: DriveStep, line: string, number: number): string[] => [
   `echo '# ${number}. ${commented(what)}'`,
   `${line} >"$out/${number}"; cat "$out/${number}"; echo`,
 ];
@@ -108,7 +107,7 @@ const commented = (text: string): string =>
     .trimEnd();
 
 /** The ids in an answer that what follows may use. One that no shell word could hold is left alone. */
-const namedBy = ({ ids = {} }: Drive, step: number): Known[] =>
+const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
   Object.entries(ids).flatMap(([field, value]) =>
     /^[A-Za-z0-9_-]+$/.test(value)
       ? [{ variable: `${field.replace(/_?id$/, '') || 'deployment'}${step}`, field, step, value }]

@@ -1,13 +1,110 @@
 /** What is known of the implementation under test: what the tester says of it, and what Muster measured. */
 
-import { basename } from 'node:path';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import process from 'node:process';
 import { defined } from '../common/defined.ts';
 import { UsageError } from '../common/usage.ts';
-import { whyNot } from '../common/user-files.ts';
+import { readInput, whyNot } from '../common/user-files.ts';
 import type { TargetDescription } from '../runner/types.ts';
 import { identityFields, mergedFields, type TargetFile, type TargetOptions } from './fields.ts';
-import { sha256 } from './launch/executable.ts';
 import type { Ran } from './launch/started.ts';
+
+/** These run another program, so their own digest would say nothing of the agent. */
+const RUNNERS =
+  /^(?:(?:ba|da|z|k)?sh|busybox|env|sudo|su|doas|nice|nohup|setsid|stdbuf|time|timeout|taskset|chroot|unshare|nsenter|strace|gdb|valgrind|systemd-run|docker|podman|nerdctl|kubectl|node(?:js)?|deno|bun|npx?|pnpm|yarn|tsx|python[\d.]*|uv|ruby|perl|php|java|dotnet|go|cargo|make|mono|qemu-.*)$/;
+const BUILT_IN =
+  /^(?:\.|:|!|\{|\[|alias|bg|builtin|case|cd|command|echo|eval|exit|export|false|fg|for|function|if|printf|pwd|read|set|source|test|trap|true|ulimit|umask|unset|until|wait|while)$/;
+
+/** Hashes the file that the line executes, before it is started. `changed` hashes it again. */
+export function measureExecutable(line: string, cwd: string | undefined, env: Record<string, string | undefined>): Ran {
+  const found = executableOf(line, cwd, env);
+  if ('problem' in found) return { of: 'executable', problem: found.problem };
+  const { file } = found;
+  const name = basename(file);
+  try {
+    const digest = sha256(file);
+    return { of: 'executable', name, digest, changed: () => whyChanged(file, digest) };
+  } catch (error) {
+    return { of: 'executable', problem: `${name} cannot be read (${whyNot(error)})` };
+  }
+}
+
+function whyChanged(file: string, before: string): string | undefined {
+  const name = basename(file);
+  try {
+    return sha256(file) === before ? undefined : `${name} was changed during the run`;
+  } catch (error) {
+    return `${name} could not be read again after the run (${whyNot(error)})`;
+  }
+}
+
+/** `sha256:…` of a file. Throws Error with the reason. */
+export const sha256 = (file: string): string => `sha256:${createHash('sha256').update(readInput(file)).digest('hex')}`;
+
+/** The file behind the first word of a simple command; of a script, the script itself. */
+export function executableOf(
+  line: string,
+  cwd: string = process.cwd(),
+  env: Record<string, string | undefined> = process.env,
+): { file: string } | { problem: string } {
+  const words = wordsOf(line);
+  if (words === undefined) return { problem: 'the command is more than one simple command' };
+  let [word, ...rest] = words;
+  while (word !== undefined && (/^[A-Za-z_]\w*=/.test(word) || word === 'exec')) {
+    if (word.startsWith('PATH=')) return { problem: 'the command sets PATH' };
+    [word, ...rest] = rest;
+  }
+  if (word === undefined || word === '' || BUILT_IN.test(word)) return { problem: 'the command executes no file' };
+  if (RUNNERS.test(basename(word))) return { problem: `${basename(word)} runs another program` };
+  if (/[$~*?]/.test(word)) return { problem: `the shell decides what ${word} is` };
+  const places = word.includes('/')
+    ? [word]
+    : (env['PATH'] ?? '').split(':').map((folder) => join(folder || '.', word));
+  const file = places.map((place) => resolve(cwd, place)).find(isExecutable);
+  return file === undefined ? { problem: `no executable file ${word} was found` } : { file };
+}
+
+function isExecutable(file: string): boolean {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** One token of a simple command: a redirection, a word in pieces with or without quotes, or space. */
+const TOKEN =
+  /(?<redirection>\d*(?:>>?|<)(?:&\d)?)|(?<word>(?:[^\s'"\\;&|()<>`#]|(?<!^|\s)#|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*")+)|[ \t]+/sy;
+
+/** The words of a simple command, without its redirections; undefined for a list, a pipe, a substitution or several lines. */
+function wordsOf(line: string): string[] | undefined {
+  const text = line.trim();
+  const words: string[] = [];
+  let isTarget = false;
+  for (let at = 0; at < text.length; ) {
+    TOKEN.lastIndex = at;
+    const found = TOKEN.exec(text);
+    if (found === null) return undefined;
+    at = TOKEN.lastIndex;
+    const { word, redirection } = found.groups ?? {};
+    if (redirection !== undefined) isTarget = !redirection.includes('&');
+    if (word === undefined) continue;
+    if (!isTarget) words.push(unquoted(word));
+    isTarget = false;
+  }
+  return words;
+}
+
+const unquoted = (word: string): string =>
+  word.replaceAll(
+    /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)/gs,
+    (_, single?: string, double?: string, escaped?: string) =>
+      single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
+  );
 
 type Identity = Pick<
   TargetDescription,

@@ -5,8 +5,8 @@ import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { type Duplex, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { ProcessGroup } from '../launch/process-group.ts';
-import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/runtime.ts';
+import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/container.ts';
+import { ProcessGroup } from '../launch/process.ts';
 import { lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientEars, ClientRun, ClientSituation } from '../opened.ts';
 

@@ -16,9 +16,8 @@ import {
 import { DIALECT_NAMES } from '../../contract/versions.ts';
 import type { Capability, TargetDescription } from '../../runner/types.ts';
 import { type ClientTargetOptions, PATIENCE_MS } from '../fields.ts';
-import { concludeIdentity, identityOf } from '../identity.ts';
-import { measureExecutable } from '../launch/executable.ts';
-import { labelOf } from '../launch/process-group.ts';
+import { concludeIdentity, identityOf, measureExecutable } from '../identity.ts';
+import { labelOf } from '../launch/process.ts';
 import { type Ran, StartFailed } from '../launch/started.ts';
 import { type ClientContext, type ClientRun, type OpenedTarget, opening, type StartClient } from '../opened.ts';
 import { declaredCapabilities } from '../settings.ts';

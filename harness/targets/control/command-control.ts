@@ -1,9 +1,7 @@
 /** Control by shell lines of a target file, for agents that can be scripted but have no control API. */
-import { spawn } from 'node:child_process';
 import { quote } from '../../client/request-forms.ts';
-import { defined } from '../../common/defined.ts';
 import type { ControlCapability, ControlInfo } from '../../contract/control.ts';
-import { OutputTail } from '../launch/started.ts';
+import { ProcessGroup } from '../launch/process.ts';
 import {
   type Answer,
   answerTo,
@@ -65,7 +63,7 @@ export class CommandControl extends Control {
     const { env, cwd, timeoutMs = LINE_MS } = this.#options;
     const printed = await runControlLine(command, line, {
       // A `start` line may leave the agent behind, which keeps the pipes open; a line that answers is read to its end.
-      end: command === 'drive' || command === 'compact' ? 'close' : 'exit',
+      until: command === 'drive' || command === 'compact' ? 'ended' : 'exited',
       cwd,
       timeoutMs,
       signal,
@@ -117,8 +115,8 @@ export interface LineOptions {
   env: Record<string, string | undefined>;
   cwd: string | undefined;
   stdin: string;
-  /** The event of the shell after which all is said. */
-  end: 'close' | 'exit';
+  /** After which end all is said: that of the shell, or that of everything which holds its output. */
+  until: 'exited' | 'ended';
   /** Milliseconds after which it is killed, with everything that it started. */
   timeoutMs: number;
   /** Kills it too. */
@@ -135,81 +133,32 @@ const MOST_PRINTED_BYTES = 1024 * 1024;
  * time, otherwise ControlError; messages show the end of both outputs.
  */
 export async function runControlLine(name: string, line: string, options: LineOptions): Promise<string> {
-  const { timeoutMs, signal } = options;
+  const { env, cwd, stdin, until, timeoutMs, signal } = options;
   const late = AbortSignal.timeout(timeoutMs);
   const flooded = new AbortController();
-  const ends = [late, flooded.signal, ...(signal === undefined ? [] : [signal])];
-  const ran = await run(line, options, AbortSignal.any(ends), () => flooded.abort());
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const onStdout = (piece: Buffer): void => {
+    bytes += piece.length;
+    if (bytes <= MOST_PRINTED_BYTES) pieces.push(piece);
+    else flooded.abort();
+  };
+  const group = new ProcessGroup(line, env, { cwd, stdin, keptCharacters: SHOWN_CHARACTERS, onStdout });
+  const over = AbortSignal.any([late, flooded.signal, signal].filter((one) => one !== undefined));
+  const kill = (): void => void group.stop('SIGKILL');
+  if (over.aborted) kill();
+  else over.addEventListener('abort', kill, { once: true });
+  await group[until];
+  over.removeEventListener('abort', kill);
+  group.release();
   const what = `control ${name}: \`${line}\``;
-  const wrote = [ran.errors, ran.outTail].map((text) => text.trim()).filter((text) => text !== '');
+  const wrote = [group.stderr, group.stdout].map((text) => text.trim()).filter((text) => text !== '');
   const shown = wrote.length === 0 ? '' : `: ${wrote.join('\n')}`;
   if (flooded.signal.aborted)
     throw new ControlError(`${what} printed more than ${MOST_PRINTED_BYTES / 1024 / 1024} MiB, and was ended`);
   if (late.aborted) throw new ControlLate(`${what} did not end within ${timeoutMs / 1000} s${shown}`);
   if (signal?.aborted === true) throw new ControlError(`${what} was ended with its check`);
-  if (ran.code === 0) return ran.out;
+  if (group.code === 0) return Buffer.concat(pieces).toString('utf8');
   // A line that ends with an exit code has decided that it cannot do this.
-  throw new (ran.code === undefined ? ControlError : ControlRefused)(`${what} ${ran.how}${shown}`);
-}
-
-interface Ran {
-  out: string;
-  /** The end of its standard output, and of its standard error. */
-  outTail: string;
-  errors: string;
-  /** Undefined when it was ended by a signal or could not be started. */
-  code: number | undefined;
-  /** How it ended, in words. */
-  how: string;
-}
-
-/** Runs a shell line in a process group of its own. Resolves however it ends; `over` kills the group. */
-function run(
-  line: string,
-  { env, cwd, stdin, end }: LineOptions,
-  over: AbortSignal,
-  onFlood: () => void,
-): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = spawn('/bin/sh', ['-c', line], {
-      env: env as NodeJS.ProcessEnv,
-      detached: true,
-      ...defined({ cwd }),
-    });
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    const outTail = new OutputTail(SHOWN_CHARACTERS);
-    const errors = new OutputTail(SHOWN_CHARACTERS);
-    child.stdout.on('data', (piece: Buffer) => {
-      outTail.add(piece);
-      bytes += piece.length;
-      if (bytes <= MOST_PRINTED_BYTES) pieces.push(piece);
-      else onFlood();
-    });
-    child.stderr.on('data', (piece: Buffer) => errors.add(piece));
-    child.stdin.on('error', () => {});
-    child.stdin.end(stdin);
-    const kill = (): void => killGroup(child.pid);
-    const ended = (how: string, code?: number): void => {
-      over.removeEventListener('abort', kill);
-      child.stdout.destroy();
-      child.stderr.destroy();
-      resolve({ out: Buffer.concat(pieces).toString('utf8'), outTail: outTail.text, errors: errors.text, code, how });
-    };
-    child.once('error', (error) => ended(`could not be started (${error.message})`));
-    child.once(end, (code: number | null, signal: string | null) =>
-      signal === null ? ended(`ended with exit code ${code}`, code ?? undefined) : ended(`was ended by ${signal}`),
-    );
-    if (over.aborted) kill();
-    else over.addEventListener('abort', kill, { once: true });
-  });
-}
-
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has ended already.
-  }
+  throw new (group.code === undefined ? ControlError : ControlRefused)(`${what} ${group.how}${shown}`);
 }

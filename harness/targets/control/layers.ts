@@ -130,7 +130,7 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
   const compact = async (signal?: AbortSignal): Promise<Exact<ControlCompacted>> => {
     await inner.stop('SIGTERM', signal);
     try {
-      await runControlLine('fill', line, { env, cwd, timeoutMs: FILL_MS, signal, stdin: '', end: 'exit' });
+      await runControlLine('fill', line, { env, cwd, timeoutMs: FILL_MS, signal, stdin: '', until: 'exited' });
     } finally {
       await inner.start(signal);
     }

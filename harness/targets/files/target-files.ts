@@ -1,4 +1,8 @@
 /** The files of the agent under test, which may lie on this machine or in a container. */
+
+import { closeSync, constants, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { ControlInfo } from '../../contract/control.ts';
 import { Blocked } from '../../runner/violation.ts';
 
 /** What lies at a path, after symbolic links. */
@@ -42,3 +46,96 @@ export const isAbsent = (error: unknown): boolean => ABSENT.has(codeOf(error));
 export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].includes(codeOf(error));
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/** This machine's own file system. Synchronous inside, so that little happens between an event and the look at what it announces. */
+export const hostFiles: TargetFiles = {
+  stat: async (path) => attempt(path, () => infoOf(path)),
+  read: async (path) => attempt(path, () => (infoOf(path).kind === 'file' ? readFileSync(path) : undefined)),
+  list: async (folder, { deep = false } = {}) => entriesOf(folder, deep),
+  append: async (path, bytes) => {
+    const done = attempt(path, () => append(path, bytes));
+    if (done === undefined) throw new FilesUnreadable(`there is no file ${path} to write to`);
+  },
+};
+
+function infoOf(path: string): FileInfo {
+  const stats = statSync(path);
+  return { kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other', size: stats.size };
+}
+
+/** An entry that goes away meanwhile is left out. */
+function entriesOf(folder: string, deep: boolean): FileEntry[] {
+  const found = attempt(folder, () => readdirSync(folder, { withFileTypes: true })) ?? [];
+  return found.flatMap((entry): FileEntry[] => {
+    const path = join(folder, entry.name);
+    const info = attempt(path, () => infoOf(path));
+    if (info === undefined) return [];
+    return [{ path, ...info }, ...(deep && entry.isDirectory() ? entriesOf(path, deep) : [])];
+  });
+}
+
+function append(path: string, bytes: Buffer): true {
+  const file = openSync(path, constants.O_WRONLY | constants.O_APPEND);
+  try {
+    writeSync(file, bytes);
+  } finally {
+    closeSync(file);
+  }
+  return true;
+}
+
+/** Undefined when nothing is at the path. */
+function attempt<T>(path: string, work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    if (!isForbidden(error)) throw error;
+    throw new FilesUnreadable(
+      `${path}: this user may not go there, though control names it; run Muster as a user who may`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** What the paths that control names are of use for. */
+const NAMED = [
+  ['log', 'event_log'],
+  ['files', 'config_root'],
+] as const;
+
+/**
+ * What control says, without the capabilities whose path leads nowhere in the container. The log or the folder itself may not be
+ * there before the first deployment, but the folder around it is.
+ */
+export async function withReadablePaths(
+  info: ControlInfo,
+  files: TargetFiles,
+  notify: (text: string) => void,
+): Promise<ControlInfo> {
+  const dropped: string[] = [];
+  for (const [capability, field] of NAMED) {
+    const path = info[field];
+    if (path === undefined) continue;
+    const why = await whyUnreadable(path, files);
+    if (why === undefined) continue;
+    dropped.push(capability, field);
+    notify(`control names ${path} as ${field}, and ${why}: going on without the capability "${capability}"`);
+  }
+  const kept = Object.entries(info).filter(([name]) => !dropped.includes(name));
+  const capabilities = info.capabilities.filter((name) => !dropped.includes(name));
+  return { ...Object.fromEntries(kept), capabilities };
+}
+
+async function whyUnreadable(path: string, files: TargetFiles): Promise<string | undefined> {
+  if (!path.startsWith('/')) return 'that is no absolute path';
+  try {
+    const there = (await files.stat(path)) ?? (await files.stat(dirname(path)));
+    return there === undefined ? 'the container has no such place' : undefined;
+  } catch (error) {
+    if (!(error instanceof FilesUnreadable)) throw error;
+    return error.message;
+  }
+}

@@ -1,14 +1,48 @@
-/** A container that Muster runs: its end is noticed, its log is read when it is asked for, and it is removed at the end. */
-
+/**
+ * Containers that Muster runs: the end of one is noticed, its log is read when it is asked for, and it is removed at the end. With
+ * `--image IMAGE` it has the folder of the agent's socket mounted, or a port mapped.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
-import type { GenericContainer, StartedTestContainer } from 'testcontainers';
+import type { ContainerRuntimeClient, GenericContainer, StartedTestContainer } from 'testcontainers';
 import { defined } from '../../common/defined.ts';
+import { UsageError } from '../../common/usage.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
+import { acceptsControl } from '../control/http-control.ts';
+import type { ImageOptions } from '../fields.ts';
 import { ContainerFiles, type Mount } from '../files/container-files.ts';
 import type { TargetFiles } from '../files/target-files.ts';
-import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from './runtime.ts';
-import { OutputTail, StartFailed, type StartOptions, type Waiting, waitUntil } from './started.ts';
+import { accepts } from '../transports/transport.ts';
+import { unix } from '../transports/unix.ts';
+import { url } from '../transports/url.ts';
+import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting, waitUntil } from './started.ts';
+
+export type Docker = ContainerRuntimeClient['container']['dockerode'];
+export type DockerContainer = ReturnType<Docker['getContainer']>;
+
+/** Throws StartFailed where there is none. `instead`: what can be done without it, in words. */
+export async function containerRuntime(
+  instead: string,
+): Promise<{ testcontainers: typeof import('testcontainers'); client: ContainerRuntimeClient }> {
+  // Loaded when an image is asked for: it is the largest dependency.
+  const testcontainers = await import('testcontainers');
+  const client = await testcontainers.getContainerRuntimeClient().catch((error: unknown) => {
+    throw new StartFailed(
+      `--image needs Docker, and no container runtime answers (${reasonOf(error)}). Start Docker and try \`docker info\`, set DOCKER_HOST, or ${instead}`,
+      { cause: error },
+    );
+  });
+  return { testcontainers, client };
+}
+
+/** `sha256:…` of an image: in its registry when it came from one, otherwise of the image itself. */
+export const digestOfImage = ({ RepoDigests, Id }: { RepoDigests?: string[]; Id: string }): string =>
+  RepoDigests?.[0]?.split('@')[1] ?? Id;
+
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A container to start; `port` is one inside the container. */
 export interface ContainerPlan extends Pick<StartOptions, 'timeoutMs' | 'notify' | 'signal'> {
@@ -59,7 +93,10 @@ export async function runContainer(plan: ContainerPlan): Promise<RunningContaine
   const run = new Run(handle);
   run.follow();
   const waiting: Waiting = {
-    ...{ timeoutMs: plan.timeoutMs, signal: plan.signal, notify: plan.notify, name: plan.image },
+    timeoutMs: plan.timeoutMs,
+    signal: plan.signal,
+    notify: plan.notify,
+    name: plan.image,
     ended: () => run.how(),
     output: () => logOf(handle),
   };
@@ -223,3 +260,95 @@ async function digestOf(docker: Docker, handle: DockerContainer): Promise<string
 }
 
 const hostUser = (): string => `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
+
+/** Where an image is expected to put its socket unless the options name another path. */
+const DEFAULT_SOCKET = '/run/muster/agent.sock';
+
+/** Starts an agent, with its socket or with a mapped port. Throws StartFailed; UsageError for a control in another folder. */
+export const startDeviceImage = (options: StartOptions, image: ImageOptions): Promise<Started> =>
+  image.port === undefined ? startOnSocket(options, image) : startOnPort(options, image, image.port);
+
+/** Starts a target with a mapped port, which changes when the container is started again: so there is no restart. */
+export async function startOnPort(options: StartOptions, image: ImageOptions, port: number): Promise<Started> {
+  const container = await runContainer({ ...planOf(options, image), port });
+  const place = { host: container.host(), port: container.mappedPort() };
+  try {
+    await container.until(`served port ${port}`, () => accepts(place));
+  } catch (error) {
+    await container.remove();
+    throw error;
+  }
+  return {
+    kind: 'image',
+    at: { transport: url, address: `http://${place.host}:${place.port}` },
+    ran: { of: 'image', digest: container.digest },
+    files: container.files,
+    diagnostics: () => container.logs(),
+    close: () => container.remove(),
+  };
+}
+
+async function startOnSocket(options: StartOptions, image: ImageOptions): Promise<Started> {
+  const inside = image.socket ?? DEFAULT_SOCKET;
+  if (image.control !== undefined && dirname(image.control) !== dirname(inside)) {
+    throw new UsageError(`--control ${image.control}: must be in the folder of the image's socket, ${dirname(inside)}`);
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'muster-image-'));
+  const socket = join(folder, basename(inside));
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  let container: RunningContainer;
+  try {
+    container = await runContainer({
+      ...planOf(options, image),
+      mounts: [{ source: folder, target: dirname(inside) }],
+    });
+  } catch (error) {
+    removeFolder();
+    throw error;
+  }
+  const close = async (): Promise<void> => {
+    await container.remove().finally(removeFolder);
+  };
+  const control = image.control === undefined ? undefined : join(folder, basename(image.control));
+  const untilServing = async (signal?: AbortSignal): Promise<void> => {
+    await container.until(`served ${inside}`, () => unix.accepts(socket), signal);
+    if (control !== undefined)
+      await container.until(`served its control API at ${image.control}`, () => acceptsControl(control), signal);
+  };
+  try {
+    await untilServing();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    kind: 'image',
+    at: { transport: unix, address: socket },
+    ...defined({ control }),
+    restart: {
+      stop: (signal) => container.kill(signal),
+      start: async (signal) => {
+        await container.start();
+        await untilServing(signal);
+      },
+      endedByItself: () => container.endedByItself(),
+    },
+    ran: { of: 'image', digest: container.digest },
+    files: container.files,
+    diagnostics: () => container.logs(),
+    close,
+  };
+}
+
+const planOf = (
+  { timeoutMs, notify, signal }: StartOptions,
+  { name, args, user, env }: ImageOptions,
+): ContainerPlan => ({
+  timeoutMs,
+  notify,
+  signal,
+  image: name,
+  args,
+  user,
+  env,
+});

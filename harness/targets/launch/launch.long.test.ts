@@ -5,9 +5,8 @@ import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../../client/redact.ts';
 import { poll } from '../../common/waiting.ts';
 import { openDeviceTarget } from '../open-device.ts';
-import { ProcessGroup } from './process-group.ts';
-import { ReadyLine } from './ready-line.ts';
-import { OutputTail, waitUntil } from './started.ts';
+import { ProcessGroup } from './process.ts';
+import { OutputTail, ReadyLineReader, waitUntil } from './started.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-command-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -240,11 +239,11 @@ test('a ready line is found in any pieces, among lines that are none', () => {
   ];
   const output = Buffer.from(`${lines.join('\n')}\n{"ready":true,"socket":"/b"}\n`);
   for (const piece of [1, 5, 1000, output.length]) {
-    const ready = new ReadyLine();
+    const ready = new ReadyLineReader();
     for (let at = 0; at < output.length; at += piece) ready.add(output.subarray(at, at + piece));
     expect(ready.found).toEqual({ ready: true, socket: '/a' });
   }
-  const unfinished = new ReadyLine();
+  const unfinished = new ReadyLineReader();
   unfinished.add(Buffer.from('{"ready":true}'));
   expect(unfinished.found).toBeUndefined();
 });

@@ -8,7 +8,7 @@ import { makePlan } from '../../../harness/runner/plan.ts';
 import { runSuite } from '../../../harness/runner/run.ts';
 import type { Capability, Report } from '../../../harness/runner/types.ts';
 import { HttpControl } from '../../../harness/targets/control/http-control.ts';
-import { hostFiles } from '../../../harness/targets/files/host-files.ts';
+import { hostFiles } from '../../../harness/targets/files/target-files.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
 import { UnixConnection } from '../../../harness/targets/transports/unix.ts';
 import { systemSuite } from '../index.ts';

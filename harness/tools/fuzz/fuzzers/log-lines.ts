@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { scratch } from '../../../../simulators/common/testing/scratch.ts';
 import type { Device } from '../../../../suites/device/support/check.ts';
 import { readLog, storesEvent } from '../../../../suites/device/support/disk.ts';
-import { hostFiles } from '../../../targets/files/host-files.ts';
+import { hostFiles } from '../../../targets/files/target-files.ts';
 import { anyBytes, bytesOf, type Damage, damaged, damageWith, utf8 } from '../bytes.ts';
 import { type Fuzzer, fuzzer } from '../fuzzer.ts';
 

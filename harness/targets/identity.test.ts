@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { executableOf, measureExecutable } from './executable.ts';
+import { executableOf, measureExecutable } from './identity.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-executable-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, test } from 'vitest';
-import { readTar, type TarEntry, tarOf } from './tar.ts';
+import { readTar, type TarEntry, tarOf } from './container-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-tar-'));
 afterAll(() => rmSync(folder, { recursive: true }));

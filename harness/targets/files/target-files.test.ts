@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { hostFiles } from './host-files.ts';
+import { hostFiles } from './target-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-files-'));
 afterAll(() => rmSync(folder, { recursive: true }));

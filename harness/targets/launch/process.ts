@@ -1,0 +1,384 @@
+/**
+ * Shell lines in process groups of their own, so that each is ended with everything it started; and `--command LINE`: started, waited for
+ * until it serves, restarted on request.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { defined } from '../../common/defined.ts';
+import { pollWithin } from '../../common/waiting.ts';
+import type { StopSignal } from '../../contract/control.ts';
+import { acceptsControl } from '../control/http-control.ts';
+import { measureExecutable } from '../identity.ts';
+import { addressesIn, fieldsOf } from '../transports/index.ts';
+import type { Transport, TransportAddress } from '../transports/transport.ts';
+import {
+  lastLines,
+  OutputTail,
+  ReadyLineReader,
+  type Started,
+  StartFailed,
+  type StartOptions,
+  waitUntil,
+} from './started.ts';
+
+const GRACE_MS = 10_000;
+const POLL_MS = 20;
+/** How long the pipes of a dead group may stay open, for what is still in them. */
+const DRAIN_MS = 1000;
+
+export interface GroupOptions {
+  cwd?: string | undefined;
+  /** How long the group may take to end by itself after a signal; then it is killed. */
+  graceMs?: number;
+  /** What it reads on its standard input; nothing by default. */
+  stdin?: string;
+  /** How much of the end of each output is kept. */
+  keptCharacters?: number;
+  /** Called with each piece of standard output. */
+  onStdout?(output: Buffer): void;
+}
+
+/** One run of a shell line. What it writes is always read, so that it never waits for Muster; the end of it is kept. */
+export class ProcessGroup {
+  readonly line: string;
+  readonly #graceMs: number;
+  readonly #child: ChildProcess;
+  readonly #exited = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #stdout: OutputTail;
+  readonly #stderr: OutputTail;
+  #how: string | undefined;
+  #code: number | undefined;
+  #stopping: Promise<void> | undefined;
+  #leftBehind = false;
+
+  constructor(
+    line: string,
+    env: Readonly<Record<string, string | undefined>>,
+    { cwd, graceMs = GRACE_MS, stdin, keptCharacters, onStdout = () => {} }: GroupOptions = {},
+  ) {
+    this.line = line;
+    this.#graceMs = graceMs;
+    this.#stdout = new OutputTail(keptCharacters);
+    this.#stderr = new OutputTail(keptCharacters);
+    this.#child = spawn('/bin/sh', ['-c', line], {
+      detached: true,
+      stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      env: env as NodeJS.ProcessEnv,
+      ...defined({ cwd }),
+    });
+    // It may end without having read it.
+    this.#child.stdin?.on('error', () => {}).end(stdin);
+    this.#child.stdout?.on('data', (output: Buffer) => {
+      onStdout(output);
+      this.#stdout.add(output);
+    });
+    this.#child.stderr?.on('data', (output: Buffer) => {
+      this.#stderr.add(output);
+    });
+    this.#child.once('error', (error) => {
+      this.#how = `could not be started (${error.message})`;
+      this.#exited.resolve();
+      this.#ended.resolve();
+    });
+    this.#child.once('exit', (code, signal) => {
+      this.#code = code ?? undefined;
+      this.#how ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+      this.#exited.resolve();
+    });
+    // `close`, not `exit`: what is still in the pipe of stderr belongs to the reason.
+    this.#child.once('close', () => this.#ended.resolve());
+  }
+
+  /** The line as messages call it: of several lines the first. */
+  get label(): string {
+    return labelOf(this.line);
+  }
+
+  get running(): boolean {
+    return this.#how === undefined;
+  }
+
+  /** How it ended, in words; undefined while it runs. */
+  get how(): string | undefined {
+    return this.#how;
+  }
+
+  /** Its exit code; undefined while it runs, and when a signal ended it. */
+  get code(): number | undefined {
+    return this.#code;
+  }
+
+  /** How it ended although nobody called `stop`, in words. */
+  get endedByItself(): string | undefined {
+    return this.#stopping === undefined ? this.#how : undefined;
+  }
+
+  /** Whether something that it started outlived the group and still holds its output. Known when `stop` has resolved. */
+  get leftBehind(): boolean {
+    return this.#leftBehind;
+  }
+
+  /** Resolves when it has ended and all of its output was read. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** Resolves when its shell has ended; what that started may still run and write. */
+  get exited(): Promise<void> {
+    return this.#exited.promise;
+  }
+
+  get stdout(): string {
+    return this.#stdout.text;
+  }
+
+  get stderr(): string {
+    return this.#stderr.text;
+  }
+
+  /** Ends the whole group, by force after `graceMs`. Resolves when no process of it is left. Idempotent. */
+  stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
+    this.#stopping ??= this.#stop(signal);
+    return this.#stopping;
+  }
+
+  async #stop(signal: StopSignal): Promise<void> {
+    this.#signal(signal);
+    if ((await this.#gone(this.#graceMs)) === undefined) {
+      this.#signal('SIGKILL');
+      await this.#gone(Number.POSITIVE_INFINITY);
+    }
+    // A process that left the group may hold the pipes open, and `close` would never come.
+    this.#leftBehind = !(await this.#endedWithin(DRAIN_MS));
+    this.release();
+  }
+
+  /** Reads no more of its output, so that what it left behind keeps nobody waiting. */
+  release(): void {
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+  }
+
+  async #endedWithin(ms: number): Promise<boolean> {
+    const { promise: late, resolve } = Promise.withResolvers<false>();
+    const timer = setTimeout(resolve, ms, false);
+    const ended = await Promise.race([this.ended.then(() => true), late]);
+    clearTimeout(timer);
+    return ended;
+  }
+
+  #gone(timeoutMs: number): Promise<true | undefined> {
+    const look = () => (this.#alive() ? undefined : true);
+    return pollWithin(`the end of ${this.label}`, look, { timeoutMs, firstPauseMs: POLL_MS });
+  }
+
+  #alive(): boolean {
+    const { pid } = this.#child;
+    if (pid === undefined) return false;
+    try {
+      process.kill(-pid, 0);
+    } catch {
+      return false;
+    }
+    // Zombies stay listed until their new parent reaps them, which may be late; they count as gone.
+    return this.#how === undefined || hasLiving(pid);
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // The group has ended already.
+    }
+  }
+}
+
+/** A shell line in backticks, of several lines the first. */
+export function labelOf(line: string): string {
+  const [first = '', ...more] = line.trim().split('\n');
+  return `\`${first}${more.length === 0 ? '' : ' …'}\``;
+}
+
+/** Whether the group has a process that is no zombie; true where there is no /proc to tell. */
+function hasLiving(group: number): boolean {
+  let entries: string[];
+  try {
+    entries = readdirSync('/proc');
+  } catch {
+    return true;
+  }
+  return entries.some((entry) => {
+    if (!/^\d+$/.test(entry)) return false;
+    try {
+      // The name may hold anything, but the last parenthesis ends it; then come state, parent and group.
+      const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
+      const [state, , own] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return Number(own) === group && state !== 'Z' && state !== 'X';
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** A run of a command that is to serve. */
+class ServingGroup extends ProcessGroup {
+  readonly #reader: ReadyLineReader;
+
+  constructor({ line, env, cwd }: Pick<CommandOptions, 'line' | 'env' | 'cwd'>) {
+    const reader = new ReadyLineReader();
+    super(line, env, { cwd, onStdout: (output) => reader.add(output) });
+    this.#reader = reader;
+  }
+
+  /** The line by which it said that it serves; undefined until then. */
+  get ready(): Readonly<Record<string, unknown>> | undefined {
+    return this.#reader.found;
+  }
+}
+
+/** A shell line and where it is to serve. */
+export interface CommandOptions extends StartOptions {
+  line: string;
+  cwd?: string | undefined;
+  /** Where it is expected to serve; without one its ready line says where. */
+  at: TransportAddress | undefined;
+  /** Address of its control API, which has to accept connections too. */
+  control?: string | undefined;
+}
+
+/** What a target may print on stdout once it serves: `{"ready":true,"socket"|"discovery"|"url"|"control":…}`. */
+interface ReadyLine {
+  at?: TransportAddress | undefined;
+  control?: string;
+}
+
+/** Throws StartFailed; nothing is left running then. */
+export async function startCommand(options: CommandOptions): Promise<Started> {
+  options.notify(`starting ${labelOf(options.line)}`);
+  const ran = measureExecutable(options.line, options.cwd, options.env);
+  let group = await launch(options);
+  let ready: ReadyLine & { at: TransportAddress };
+  try {
+    ready = await untilServing(group, options);
+    await untilControllable(group, options);
+  } catch (error) {
+    await group.stop();
+    throw error;
+  }
+  const { at, control } = ready;
+  let told = false;
+  const stop = async (signal?: StopSignal): Promise<void> => {
+    await group.stop(signal);
+    if (!group.leftBehind || told) return;
+    told = true;
+    options.notify(
+      `${group.label} has ended, but something that it started in a session of its own still runs and holds its output`,
+    );
+  };
+  return {
+    kind: 'command',
+    at,
+    ran,
+    ...defined({ control }),
+    restart: {
+      stop,
+      start: async (signal) => {
+        if (!group.running) group = await launch(options);
+        const again = signal === undefined ? options : { ...options, signal };
+        await untilServing(group, { ...again, at });
+        await untilControllable(group, again);
+      },
+      endedByItself: () => {
+        const how = group.endedByItself;
+        return how === undefined ? undefined : `${group.label} ${how}${lastLines(outputOf(group))}`;
+      },
+    },
+    diagnostics: () => (group.running ? group.stderr : `${group.label} ${group.how}${lastLines(outputOf(group))}`),
+    close: () => stop(),
+  };
+}
+
+async function launch(options: CommandOptions): Promise<ServingGroup> {
+  const { at } = options;
+  await at?.transport.prepare?.(at.address).catch((error: unknown) => {
+    throw new StartFailed(`--command: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  });
+  return new ServingGroup(options);
+}
+
+/** What the target announced, with the address at which it serves: the expected one, or that of its ready line. */
+function untilServing(
+  group: ServingGroup,
+  { at, ...options }: CommandOptions,
+): Promise<ReadyLine & { at: TransportAddress }> {
+  const { transports } = options;
+  if (at === undefined) {
+    return waitFor(`printed ${readyForm(transports)}`, group, options, () => {
+      const ready = announced(group, transports);
+      if (ready === undefined) return undefined;
+      const { at: announcedAt } = ready;
+      if (announcedAt !== undefined) return { ...ready, at: announcedAt };
+      // There is one ready line, so no other will say it.
+      throw new StartFailed(`${group.label} is ready, but has not printed ${readyForm(transports)}`);
+    });
+  }
+  return waitFor(`served ${at.transport.served(at.address)}`, group, options, async () =>
+    (await at.transport.accepts(at.address)) ? { ...announced(group, transports), at } : undefined,
+  );
+}
+
+/** What a command that names no place has to print, and the ways to name one. */
+function readyForm(transports: readonly Transport[]): string {
+  const fields = transports.map(({ addressField }) => addressField);
+  const places = transports.flatMap(({ addressField, placeholder }) =>
+    placeholder === undefined ? [] : [`{${addressField}}`],
+  );
+  const options = fields.map((name) => `--${name}`);
+  return `{"ready":true,${fields.map((name) => `"${name}"`).join('|')}:…} on standard output (the command names no place to serve at: put ${places.join(' or ')} into it, or give ${options.join(', ')})`;
+}
+
+async function untilControllable(group: ServingGroup, options: CommandOptions): Promise<void> {
+  const { control } = options;
+  if (control === undefined) return;
+  await waitFor(`served its control API at ${control}`, group, options, async () =>
+    (await acceptsControl(control)) ? true : undefined,
+  );
+}
+
+/** What the ready line says; undefined when there is none yet. */
+function announced(group: ServingGroup, transports: readonly Transport[]): ReadyLine | undefined {
+  if (group.ready === undefined) return undefined;
+  const text: Record<string, string> = {};
+  for (const name of Object.keys({ ...fieldsOf(transports), control: true })) {
+    const field = group.ready[name];
+    if (typeof field === 'string' || typeof field === 'number') text[name] = String(field);
+  }
+  const [at] = addressesIn(text, transports);
+  const { control } = text;
+  return { at, ...defined({ control }) };
+}
+
+const waitFor = <T>(
+  what: string,
+  group: ServingGroup,
+  { timeoutMs, signal, notify, transports }: StartOptions,
+  look: () => Promise<T | undefined> | T | undefined,
+): Promise<T> =>
+  waitUntil(what, look, {
+    timeoutMs,
+    signal,
+    notify,
+    name: group.label,
+    hint: () => {
+      const ready = announced(group, transports);
+      if (ready === undefined) return undefined;
+      return `its ready line names ${ready.at === undefined ? 'no address' : ready.at.address}`;
+    },
+    ended: () => group.how,
+    output: () => outputOf(group),
+  });
+
+const outputOf = (group: ServingGroup): string => group.stderr.trim() || group.stdout;
