@@ -4,7 +4,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
 import { tls } from '../common/node-tls.ts';
-import { Patience } from '../common/patience.ts';
+import { Patience } from '../common/waiting.ts';
 import { classify, Unreachable } from './errors.ts';
 
 /** Where the target is. */

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { EventSource, type FetchLike } from 'eventsource';
 import { Changes } from '../common/waiting.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
-import { StreamEnded, StreamTimeout, type Wait, waitFor } from './stream-wait.ts';
+import { StreamEnded, StreamTimeout, type StreamWait, untilReady } from './stream-wait.ts';
 
 /** An event as the client dispatched it. */
 export interface ClientMessage {
@@ -91,10 +91,10 @@ export class EventSourceClient {
   }
 
   /** Resolves when a message fits, whether it has come already or not. The time starts again with each message. Throws StreamTimeout. */
-  async until(fits: (message: ClientMessage) => boolean, wait: Wait): Promise<ClientMessage> {
+  async until(fits: (message: ClientMessage) => boolean, wait: StreamWait): Promise<ClientMessage> {
     const { messages, errors } = this;
     try {
-      return await waitFor(() => messages.find(fits), wait, {
+      return await untilReady(() => messages.find(fits), wait, {
         progress: () => messages.length,
         changes: this.#changes,
         ended: () => (this.closed ? 'the client gave up' : undefined),

@@ -1,8 +1,7 @@
 /** What is held of a target that never stops sending: counted, since the memory of a process depends on its collector. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { socketsRead } from '../common/patience.ts';
-import { poll } from '../common/waiting.ts';
+import { poll, socketsRead } from '../common/waiting.ts';
 import { Unfinished } from './errors.ts';
 import { EventSourceClient } from './eventsource.ts';
 import { HttpClient } from './http.ts';

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
-import { type OutOfPatience, Patience } from '../common/patience.ts';
+import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { Bytes } from './bytes.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
 import { classify, NoAnswer, NoAnswerInTime, Unfinished, Unreachable } from './errors.ts';

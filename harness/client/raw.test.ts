@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { socketsRead } from '../common/patience.ts';
+import { socketsRead } from '../common/waiting.ts';
 import { socatAddress } from './connection.ts';
 import { Unfinished } from './errors.ts';
 import { HttpClient } from './http.ts';

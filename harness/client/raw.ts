@@ -1,7 +1,7 @@
 /** HTTP/1.1 as bytes, written by hand because no client sends malformed, split or unfinished requests. */
 
 import type { Socket } from 'node:net';
-import { Patience } from '../common/patience.ts';
+import { Patience } from '../common/waiting.ts';
 import { Bytes } from './bytes.ts';
 import { socatAddress } from './connection.ts';
 import { describe, Unfinished } from './errors.ts';

@@ -1,8 +1,7 @@
 /** A subscription to the event stream (sections 6.1 and 6.2) that owns the bytes: every wait has a bound and a reason. */
 
 import { defined } from '../common/defined.ts';
-import { runningMs } from '../common/patience.ts';
-import { Changes } from '../common/waiting.ts';
+import { Changes, runningMs } from '../common/waiting.ts';
 import { Bytes } from './bytes.ts';
 import { describe, Unfinished } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
@@ -17,7 +16,7 @@ import {
   type SseFraming,
   SseParser,
 } from './sse-parser.ts';
-import { type Wait, waitFor } from './stream-wait.ts';
+import { type StreamWait, untilReady } from './stream-wait.ts';
 
 // Keeps the newest items of a sequence that may have no end.
 
@@ -112,7 +111,7 @@ export class Recent<T> implements Iterable<T> {
   }
 }
 
-export { StreamEnded, StreamTimeout, type Wait } from './stream-wait.ts';
+export { StreamEnded, StreamTimeout, type StreamWait } from './stream-wait.ts';
 
 /** What to subscribe to, and how to read it. */
 export interface OpenEvents {
@@ -244,7 +243,7 @@ export class EventStream {
   }
 
   /** The next frame. Throws StreamTimeout or StreamEnded. */
-  async next(wait: Wait): Promise<SseFrame> {
+  async next(wait: StreamWait): Promise<SseFrame> {
     const frame = await this.#until(() => this.frames.at(this.#read), wait, this.#fieldBytes);
     this.#read += 1;
     this.#looked(this.#read);
@@ -252,7 +251,7 @@ export class EventStream {
   }
 
   /** Waits for a comment or a frame beyond those already counted, which the caller has looked at. */
-  activity(seen: { frames: number; comments: number }, wait: Wait): Promise<true> {
+  activity(seen: { frames: number; comments: number }, wait: StreamWait): Promise<true> {
     this.#looked(seen.frames);
     return this.#until(
       () => (this.frames.length > seen.frames || this.comments.length > seen.comments ? true : undefined),
@@ -265,7 +264,7 @@ export class EventStream {
    * Resolves when no frame has come for `quietMs`, the stream ended, or `within` is over. Silence proves nothing about what may still
    * come: this is for taking a sample, never for deciding. The function is asked again after each frame.
    */
-  async idle(quietMs: number | (() => number), wait: Wait): Promise<void> {
+  async idle(quietMs: number | (() => number), wait: StreamWait): Promise<void> {
     const deadline = runningMs() + wait.within;
     while (this.#ended === undefined && runningMs() < deadline) {
       const seen = this.frames.length;
@@ -281,7 +280,7 @@ export class EventStream {
   }
 
   /** Resolves when the stream has ended, with the beginning of the body. For answers that are not a stream. */
-  async rest(wait: Wait): Promise<string> {
+  async rest(wait: StreamWait): Promise<string> {
     await this.#until(
       () => (this.#ended === undefined ? undefined : true),
       wait,
@@ -371,8 +370,8 @@ export class EventStream {
   readonly #fieldBytes = (): number => this.#parser.fieldBytes;
 
   /** `progress` is a number that grows as what is waited for comes nearer. */
-  #until<T>(ready: () => T | undefined, wait: Wait, progress: () => number): Promise<T> {
-    return waitFor(ready, wait, {
+  #until<T>(ready: () => T | undefined, wait: StreamWait, progress: () => number): Promise<T> {
+    return untilReady(ready, wait, {
       progress,
       changes: this.#changes,
       ended: () => {
@@ -385,7 +384,7 @@ export class EventStream {
     });
   }
 
-  #describe(wait: Wait, reason: string): string {
+  #describe(wait: StreamWait, reason: string): string {
     return `waited for ${wait.for}: ${reason} (${this.frames.length} frames, ${this.comments.length} comments, ${this.bytes} bytes came)`;
   }
 }

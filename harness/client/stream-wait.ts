@@ -1,9 +1,8 @@
 /** Waits for something on a stream: as long as it comes nearer, and no longer than the stream lasts. */
-import { Patience, socketsRead } from '../common/patience.ts';
-import type { Changes } from '../common/waiting.ts';
+import { type Changes, Patience, socketsRead } from '../common/waiting.ts';
 
 /** How long to wait, and for what. */
-export interface Wait {
+export interface StreamWait {
   /**
    * Milliseconds without progress: bytes that bring nearer what is waited for. Comments and empty lines bring no frame nearer. Time in
    * which this process is held up does not count.
@@ -38,7 +37,7 @@ interface Awaited {
 }
 
 /** Resolves with what `ready` gives as soon as that is something. Throws StreamEnded or StreamTimeout. */
-export async function waitFor<T>(ready: () => T | undefined, wait: Wait, stream: Awaited): Promise<T> {
+export async function untilReady<T>(ready: () => T | undefined, wait: StreamWait, stream: Awaited): Promise<T> {
   const patience = new Patience(wait.within, wait.atMost);
   for (let seen = stream.progress(), late = false; ; ) {
     const found = ready();

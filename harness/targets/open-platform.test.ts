@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
-import { Patience } from '../common/patience.ts';
+import { Patience } from '../common/waiting.ts';
 import { openPlatformTarget } from './open-platform.ts';
 import { localhostTls } from './testing/localhost-tls.ts';
 

@@ -1,6 +1,6 @@
 /** Section 6.2, rule 1, for an agent that is not there: a client comes back, and does not hammer. */
 import { randomBytes } from 'node:crypto';
-import { runningMs } from '../../harness/common/patience.ts';
+import { runningMs } from '../../harness/common/waiting.ts';
 import { ASKED_FOR, UNAVAILABLE, UNAVAILABLE_FOR } from '../../harness/contract/situations/answers.ts';
 import { event, frame } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';

@@ -1,5 +1,5 @@
 /** Section 7: what a client does when the platform is busy. Statuses and rate limits are not shown: RFC 6585 and RFC 9110 are. */
-import { runningMs } from '../../harness/common/patience.ts';
+import { runningMs } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Call } from './support/call.ts';
 import { check } from './support/check.ts';

@@ -1,5 +1,5 @@
 /** Section 7: what a client does when its cursor is older than the earliest retained event. */
-import { runningMs } from '../../harness/common/patience.ts';
+import { runningMs } from '../../harness/common/waiting.ts';
 import { EXPIRED } from '../../harness/contract/situations/answers.ts';
 import { event, frame } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';

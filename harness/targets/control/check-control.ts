@@ -4,7 +4,6 @@ import type { Recorder } from '../../client/recorder.ts';
 import type { ControlCompacted, ControlInfo } from '../../contract/control.ts';
 import type { Level, Requirement, TargetHooks } from '../../runner/types.ts';
 import { Blocked, Violation } from '../../runner/violation.ts';
-import { isLong } from './call-times.ts';
 import {
   AgentEnded,
   type Answer,
@@ -37,6 +36,11 @@ function inWords(call: ControlCall): string {
 }
 
 const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
+
+/** A call that was late so often in a row is not made again. */
+const MOST_LATE_CALLS = 2;
+/** A call that was cut off after so many milliseconds counts as late. */
+const LONG_CALL_MS = 10_000;
 
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
 
@@ -153,7 +157,7 @@ export class CheckControl extends Control implements TargetHooks {
     const confirmation = new DriveConfirmation(this.#control, this.#agent, this.#signal);
     const untrue = await confirmation.contradiction(this.#drives);
     if (untrue === undefined) return error;
-    this.#agent.calls.distrust(untrue.call, untrue.why);
+    this.#agent.untrue.set(untrue.call, untrue.why);
     return new ControlError(untrue.why);
   }
 
@@ -169,7 +173,7 @@ export class CheckControl extends Control implements TargetHooks {
     this.#throwIfOver();
     const { name } = call;
     const { calls } = this.#agent;
-    const limit = calls.begin(name);
+    const limit = this.#limit(name);
     const stopped = DRIVES.has(name) ? this.#stopped.signal : undefined;
     const signal = AbortSignal.any([this.#signal, over, limit, stopped].filter((one) => one !== undefined));
     const restarts = name === 'stop' || name === 'start';
@@ -178,12 +182,12 @@ export class CheckControl extends Control implements TargetHooks {
     try {
       const answer = await this.#control.call(call, signal);
       this.#throwIfOver();
-      calls.answered(name);
+      calls.succeeded(name, performance.now() - started);
       drive.ids = idsOf(answer);
       return answer;
     } catch (error) {
       const late = error instanceof ControlLate || limit?.aborted === true;
-      if (late || (this.#signal.aborted && isLong(performance.now() - started))) calls.late(name);
+      if (late || (this.#signal.aborted && performance.now() - started > LONG_CALL_MS)) calls.timedOut(name);
       this.#throwIfOver();
       stopped?.throwIfAborted();
       const failure = asControlError(name, error, limit?.aborted === true);
@@ -193,6 +197,18 @@ export class CheckControl extends Control implements TargetHooks {
     } finally {
       this.#recorder.ended(drive);
     }
+  }
+
+  /** A signal that ends the call; undefined when the control's own limit is enough. Throws ControlError for a call that is in vain. */
+  #limit(name: CallName): AbortSignal | undefined {
+    const { calls, untrue } = this.#agent;
+    const why = untrue.get(name);
+    if (why !== undefined) throw new ControlError(`control ${name}: not called again: ${why}`);
+    const late = calls.inVain(name);
+    if (late >= MOST_LATE_CALLS)
+      throw new ControlLate(`control ${name}: not called again, as it did not answer the last ${late} times`);
+    const withinMs = calls.within(name, Number.POSITIVE_INFINITY);
+    return Number.isFinite(withinMs) ? AbortSignal.timeout(withinMs) : undefined;
   }
 
   /** Control that works through the agent itself would wait for it until its time is over. */

@@ -4,10 +4,10 @@ import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../client/redact.ts';
 import { pollWithin } from '../../common/waiting.ts';
+import { WAIT_POLICIES, Waits } from '../../runner/session.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import { type Connection, whyUnreachable } from '../transports/transport.ts';
-import { CallTimes } from './call-times.ts';
-import { type Control, ControlError, ControlLate } from './control.ts';
+import { type CallName, type Control, ControlError, ControlLate } from './control.ts';
 
 /** An agent that is stopped may take a moment to leave its socket. */
 const DOWN_MS = 2000;
@@ -35,7 +35,10 @@ export interface ControlledAgentOptions {
 
 /** An agent as control left it. */
 export class ControlledAgent {
-  readonly calls = new CallTimes();
+  /** How long its control takes for each call. */
+  readonly calls = new Waits(WAIT_POLICIES.control);
+  /** Calls of which control said that it had done what it had not, and why. */
+  readonly untrue = new Map<CallName, string>();
   readonly log: LogPlace | undefined;
   /** Whether a check has failed because the agent ended by itself. */
   endIsReported = false;

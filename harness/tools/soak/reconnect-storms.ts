@@ -18,8 +18,7 @@ import {
 } from '../../cli/fleet-faults/testing/records.ts';
 import { type Ended, Running } from '../../cli/testing/muster.ts';
 import { unlessAborted } from '../../client/http.ts';
-import { runningMs } from '../../common/patience.ts';
-import { poll } from '../../common/waiting.ts';
+import { poll, runningMs } from '../../common/waiting.ts';
 
 export interface StormOptions {
   robots: number;

@@ -1,7 +1,7 @@
 /** A host of robots in a worker process, and the calls and notices between the two over the IPC channel of forked processes. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { Patience } from '../../../harness/common/patience.ts';
+import { Patience } from '../../../harness/common/waiting.ts';
 import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostEvents, type StopMode } from '../host/host.ts';
 
 /** Modules of this folder are sources here and compiled in the published package. */

@@ -1,6 +1,5 @@
 /** One situation: a client that was started for it, what server and client did on one time axis, and how long to wait for either. */
-import { Patience } from '../../../harness/common/patience.ts';
-import { Changes } from '../../../harness/common/waiting.ts';
+import { Changes, Patience } from '../../../harness/common/waiting.ts';
 import type { ClientJob } from '../../../harness/contract/client.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { Violation } from '../../../harness/runner/violation.ts';

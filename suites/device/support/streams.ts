@@ -11,7 +11,7 @@ import {
 } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { defined } from '../../../harness/common/defined.ts';
-import { Patience } from '../../../harness/common/patience.ts';
+import { Patience } from '../../../harness/common/waiting.ts';
 import { type Awaited, type Device, inTime, recordSuccess, recordTimeout, timeoutMs } from './check.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 import { countOpen, isThrottled, mediaType, OPEN_STREAMS, retryWhileThrottled } from './requests.ts';
