@@ -4,11 +4,11 @@ import { REPORT_FORMATS } from '../reports/create.ts';
 import type { Replay } from '../runner/run-check.ts';
 import type { Api, Outcome, Report, Suite } from '../runner/types.ts';
 import type { OpenedTarget } from '../targets/opened.ts';
-import type { Command, GivenOptions, OptionsOf, OptionTable } from './options.ts';
+import { type Command, type GivenOptions, type OptionsOf, type OptionTable, optionsIn } from './options.ts';
 
-const WHICH = 'Which checks';
-const HOW = 'How';
-const VERDICT = 'Verdict';
+const WHICH = optionsIn('Which checks');
+const HOW = optionsIn('How');
+const VERDICT = optionsIn('Verdict');
 
 /** A timer takes at most 24 days and more ends at once; no check needs nearly as much. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
@@ -18,91 +18,37 @@ export const LONGEST_RUN = '24h';
 
 /** Of every check. */
 export const commonOptions = {
-  only: {
-    type: 'string',
-    array: true,
-    describe: 'Run only these requirements or checks; * matches anything',
-    group: WHICH,
-  },
-  section: { type: 'string', array: true, describe: 'Only these sections of the specification', group: WHICH },
-  fast: { type: 'boolean', describe: 'Skip checks that have to wait (heartbeats), try fewer inputs', group: WHICH },
-  profile: {
-    type: 'string',
-    choices: ['core', 'full'],
-    default: 'full',
-    describe: 'Set of checks to run',
-    group: WHICH,
-  },
-  requirements: {
-    type: 'string',
-    describe: 'Requirement set of this date (YYYY-MM-DD)',
-    defaultText: 'the newest',
-    group: WHICH,
-  },
-  runs: {
-    type: 'number',
-    range: { above: 0, to: 10_000 },
-    defaultText: '1; with --fast 0.4',
-    describe: 'Multiply the runs of every property',
-    group: HOW,
-  },
-  seed: {
-    type: 'number',
-    range: { whole: true },
-    describe: 'Seed of the run; the same seed repeats it',
-    defaultText: 'a new one',
-    group: HOW,
-  },
-  patience: {
-    type: 'number',
-    range: { above: 0, to: LONGEST_PATIENCE_SECONDS },
+  only: WHICH.list('Run only these requirements or checks; * matches anything'),
+  section: WHICH.list('Only these sections of the specification'),
+  fast: WHICH.flag('Skip checks that have to wait (heartbeats), try fewer inputs'),
+  profile: WHICH.oneOf(['core', 'full'], 'Set of checks to run', { default: 'full' }),
+  requirements: WHICH.text('Requirement set of this date (YYYY-MM-DD)', { defaultText: 'the newest' }),
+  runs: HOW.number('Multiply the runs of every property', { above: 0, to: 10_000, defaultText: '1; with --fast 0.4' }),
+  seed: HOW.whole('Seed of the run; the same seed repeats it', { defaultText: 'a new one' }),
+  patience: HOW.number('Seconds to wait for what should happen immediately', {
+    above: 0,
+    to: LONGEST_PATIENCE_SECONDS,
     default: 10,
-    describe: 'Seconds to wait for what should happen immediately',
-    group: HOW,
-  },
-  'max-time': {
-    type: 'string',
-    default: '10m',
-    describe: 'Time for the whole run; what it leaves undecided is blocked',
-    group: HOW,
-  },
-  bail: {
-    type: 'number',
-    range: { whole: true, from: 1 },
-    describe: 'End the run after this many failed MUSTs',
-    defaultText: 'never',
-    group: HOW,
-  },
-  require: {
-    type: 'string',
-    array: true,
-    describe: 'Fail (exit 2) unless the target has these capabilities, e.g. drive,restart',
-    group: VERDICT,
-  },
-  'min-decided': {
-    type: 'string',
-    describe: 'Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%',
-    group: VERDICT,
-  },
-  baseline: { type: 'string', describe: 'Known failures, with reason and expiry', group: VERDICT },
-  'update-baseline': { type: 'boolean', describe: 'Write the failures of this run into the baseline', group: VERDICT },
-  report: {
-    type: 'string',
-    array: true,
-    describe: `${REPORT_FORMATS.slice(0, -1).join(', ')} or ${REPORT_FORMATS.at(-1)}, each with =FILE`,
+  }),
+  'max-time': HOW.text('Time for the whole run; what it leaves undecided is blocked', { default: '10m' }),
+  bail: HOW.whole('End the run after this many failed MUSTs', { from: 1, defaultText: 'never' }),
+  require: VERDICT.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
+  'min-decided': VERDICT.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
+  baseline: VERDICT.text('Known failures, with reason and expiry'),
+  'update-baseline': VERDICT.flag('Write the failures of this run into the baseline'),
+  report: VERDICT.list(`${REPORT_FORMATS.slice(0, -1).join(', ')} or ${REPORT_FORMATS.at(-1)}, each with =FILE`, {
     defaultText: 'pretty',
-    group: VERDICT,
-  },
-  verbose: { type: 'boolean', describe: 'Pretty report: list every check, show findings in full', group: VERDICT },
-  certificate: { type: 'string', describe: 'Write a signed certificate to this file', group: VERDICT },
-  key: { type: 'string', describe: 'Private key (PEM, Ed25519) that signs it', group: VERDICT },
-  badge: { type: 'string', describe: 'Write an SVG badge to this file', group: VERDICT },
+  }),
+  verbose: VERDICT.flag('Pretty report: list every check, show findings in full'),
+  certificate: VERDICT.text('Write a signed certificate to this file'),
+  key: VERDICT.text('Private key (PEM, Ed25519) that signs it'),
+  badge: VERDICT.text('Write an SVG badge to this file'),
 } as const satisfies OptionTable;
 
 /** Of every check that may reach a platform. */
 export const planOptions = {
   ...commonOptions,
-  'read-only': { type: 'boolean', describe: 'Never write to the platform', group: WHICH },
+  'read-only': WHICH.flag('Never write to the platform'),
 } as const satisfies OptionTable;
 
 /** As they come to a run of any check. */

@@ -9,122 +9,50 @@ import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECTS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
-import { consoleOptions, type OptionsOf, type OptionTable } from './options.ts';
+import { consoleOptions, type OptionsOf, type OptionTable, optionsIn } from './options.ts';
 
-const FLEET = 'Fleet';
-const PLATFORM = 'Platform';
-const RESULT = 'Result';
+const FLEET = optionsIn('Fleet');
+const PLATFORM = optionsIn('Platform');
+const RESULT = optionsIn('Result');
 
 export const fleetOptions = {
-  robots: {
-    type: 'number',
-    range: { whole: true, from: 1, to: 1_000_000 },
-    describe: 'Robots of the whole fleet',
-    defaultText: "the scenario's",
-    group: FLEET,
-  },
-  scenario: { type: 'string', default: 'rollout', describe: 'steady, rollout, storm, or a YAML file', group: FLEET },
-  workers: {
-    type: 'number',
-    range: { whole: true, from: 0 },
-    describe: 'Worker processes',
-    defaultText: 'as many as the machine can run',
-    group: FLEET,
-  },
-  shard: {
-    type: 'string',
-    describe: 'Run only shard I of N, as I/N; auto reads JOB_COMPLETION_INDEX and MUSTER_SHARDS',
-    group: FLEET,
-  },
-  'run-id': {
-    type: 'string',
-    describe: 'Id of the run, the same for all of its shards; auto takes the one that merge --watch announces in --out',
-    defaultText: 'MUSTER_RUN_ID, else none',
-    group: FLEET,
-  },
-  'start-within': {
-    type: 'string',
-    default: '30m',
-    describe: 'Time for all shards of a run to come up; they begin together',
-    group: FLEET,
-  },
-  seed: {
-    type: 'number',
-    range: { whole: true },
-    default: 1,
-    describe: 'Seed of arrivals, shares and faults',
-    group: FLEET,
-  },
-  uplink: { type: 'string', choices: UPLINKS, describe: "Uplink to use instead of the scenario's", group: FLEET },
-  'key-bits': {
-    type: 'number',
-    range: { whole: true, from: 1024, to: 8192 },
-    describe: 'RSA key of a robot',
+  robots: FLEET.whole('Robots of the whole fleet', { from: 1, to: 1_000_000, defaultText: "the scenario's" }),
+  scenario: FLEET.text('steady, rollout, storm, or a YAML file', { default: 'rollout' }),
+  workers: FLEET.whole('Worker processes', { from: 0, defaultText: 'as many as the machine can run' }),
+  shard: FLEET.text('Run only shard I of N, as I/N; auto reads JOB_COMPLETION_INDEX and MUSTER_SHARDS'),
+  'run-id': FLEET.text(
+    'Id of the run, the same for all of its shards; auto takes the one that merge --watch announces in --out',
+    { defaultText: 'MUSTER_RUN_ID, else none' },
+  ),
+  'start-within': FLEET.text('Time for all shards of a run to come up; they begin together', { default: '30m' }),
+  seed: FLEET.whole('Seed of arrivals, shares and faults', { default: 1 }),
+  uplink: FLEET.oneOf(UPLINKS, "Uplink to use instead of the scenario's"),
+  'key-bits': FLEET.whole('RSA key of a robot', {
+    from: 1024,
+    to: 8192,
     defaultText: "the scenario's, else 2048; 1024 for embedded",
-    group: FLEET,
-  },
-  'name-prefix': { type: 'string', describe: 'Robots are called PREFIX-000042', group: FLEET },
-  state: {
-    type: 'string',
-    default: '.muster/fleet',
-    describe: 'Folder that keeps the keys of robots between runs',
-    group: FLEET,
-  },
-  dir: {
-    type: 'string',
-    describe: 'Folder for the files of robots during the run',
-    defaultText: 'in memory',
-    group: FLEET,
-  },
-  keep: {
-    type: 'boolean',
-    describe: 'Leave the event logs and config files of robots when the run ends',
-    group: FLEET,
-  },
-  force: { type: 'boolean', describe: 'Continue even if the preflight check fails', group: FLEET },
-  defect: {
-    type: 'string',
-    array: true,
-    describe: 'Plant a defect in one robot: NAME@INDEX, e.g. seam-gap@137',
-    group: FLEET,
-  },
-  platform: { type: 'string', describe: "Base URL of the Platform API, or embedded for Muster's own", group: PLATFORM },
-  'api-key': {
-    type: 'string',
-    secret: 'MUSTER_API_KEY',
-    describe: 'API key; better in MUSTER_API_KEY',
-    group: PLATFORM,
-  },
-  'agent-url': { type: 'string', describe: "Where /agent/v1 is, when not on the platform's host", group: PLATFORM },
-  mqtt: { type: 'string', describe: 'mqtt://… or mqtts://… of the broker', group: PLATFORM },
-  dialect: { type: 'string', choices: DIALECTS, default: 'spec', describe: 'Header names', group: PLATFORM },
-  connections: {
-    type: 'number',
-    range: { whole: true, from: 1, to: 60_000 },
-    describe: 'Connections of a worker to the platform, at most',
+  }),
+  'name-prefix': FLEET.text('Robots are called PREFIX-000042'),
+  state: FLEET.text('Folder that keeps the keys of robots between runs', { default: '.muster/fleet' }),
+  dir: FLEET.text('Folder for the files of robots during the run', { defaultText: 'in memory' }),
+  keep: FLEET.flag('Leave the event logs and config files of robots when the run ends'),
+  force: FLEET.flag('Continue even if the preflight check fails'),
+  defect: FLEET.list('Plant a defect in one robot: NAME@INDEX, e.g. seam-gap@137'),
+  platform: PLATFORM.text("Base URL of the Platform API, or embedded for Muster's own"),
+  'api-key': PLATFORM.text('API key; better in MUSTER_API_KEY', { secret: 'MUSTER_API_KEY' }),
+  'agent-url': PLATFORM.text("Where /agent/v1 is, when not on the platform's host"),
+  mqtt: PLATFORM.text('mqtt://… or mqtts://… of the broker'),
+  dialect: PLATFORM.oneOf(DIALECTS, 'Header names', { default: 'spec' }),
+  connections: PLATFORM.whole('Connections of a worker to the platform, at most', {
+    from: 1,
+    to: 60_000,
     defaultText: 'what its robots leave of its file descriptors',
-    group: PLATFORM,
-  },
-  threshold: {
-    type: 'string',
-    array: true,
-    describe: "E.g. 'rollout.ms.p99<5s', 'ping.ms.p99.9<1s', 'http.errors.rate<1%', 'ping.ms.count>=100'",
-    group: RESULT,
-  },
-  out: {
-    type: 'string',
-    default: 'muster-report/fleet',
-    describe: 'Folder for result.json and report.html',
-    group: RESULT,
-  },
+  }),
+  threshold: RESULT.list("E.g. 'rollout.ms.p99<5s', 'ping.ms.p99.9<1s', 'http.errors.rate<1%', 'ping.ms.count>=100'"),
+  out: RESULT.text('Folder for result.json and report.html', { default: 'muster-report/fleet' }),
   ...consoleOptions,
-  'metrics-port': {
-    type: 'number',
-    range: { whole: true, from: 0, to: 65_535 },
-    describe: 'Serve Prometheus metrics on this port',
-    group: RESULT,
-  },
-  'metrics-host': { type: 'string', default: '127.0.0.1', describe: 'Address to serve metrics on', group: RESULT },
+  'metrics-port': RESULT.whole('Serve Prometheus metrics on this port', { from: 0, to: 65_535 }),
+  'metrics-host': RESULT.text('Address to serve metrics on', { default: '127.0.0.1' }),
 } as const satisfies OptionTable;
 
 export type FleetArguments = OptionsOf<typeof fleetOptions>;

@@ -4,6 +4,7 @@
  */
 
 import process from 'node:process';
+import { defined } from '../common/defined.ts';
 
 export interface OptionSpec {
   type: 'string' | 'number' | 'boolean';
@@ -89,6 +90,34 @@ export interface ParsedCommand {
   rest: readonly string[];
 }
 
+type More = Omit<OptionSpec, 'type' | 'describe' | 'group' | 'choices' | 'range'>;
+type Numeric = More & Omit<Range, 'whole'>;
+type None = Record<never, never>;
+type Made<Fixed, M> = Fixed & { describe: string } & NoInfer<M>;
+
+/** Makes options that stand below one heading of the help. */
+export function optionsIn(group?: string) {
+  const make = (spec: OptionSpec, more: More = {}): never => ({ ...spec, ...defined({ group }), ...more }) as never;
+  const numeric = (describe: string, { above, from, to, ...more }: Numeric = {}, whole?: true) =>
+    make({ type: 'number', describe, range: defined({ whole, above, from, to }) }, more);
+  return {
+    text: <const M extends More = None>(describe: string, more?: M): Made<{ type: 'string' }, M> =>
+      make({ type: 'string', describe }, more),
+    list: <const M extends More = None>(describe: string, more?: M): Made<{ type: 'string'; array: true }, M> =>
+      make({ type: 'string', array: true, describe }, more),
+    oneOf: <const C extends readonly string[], const M extends More = None>(
+      choices: C,
+      describe: string,
+      more?: M,
+    ): Made<{ type: 'string'; choices: C }, M> => make({ type: 'string', choices, describe }, more),
+    flag: (describe: string): Made<{ type: 'boolean' }, None> => make({ type: 'boolean', describe }),
+    number: <const M extends Numeric = None>(describe: string, more?: M): Made<{ type: 'number' }, M> =>
+      numeric(describe, more),
+    whole: <const M extends Numeric = None>(describe: string, more?: M): Made<{ type: 'number' }, M> =>
+      numeric(describe, more, true),
+  };
+}
+
 export const command = <const T extends OptionTable>(of: Command<T>): Command<T> => of;
 
 /** Fills in defaults. */
@@ -150,23 +179,12 @@ export function columns(env: Readonly<Record<string, string | undefined>> = proc
   return Math.max(NARROWEST, Math.min(WIDEST, wanted));
 }
 
-// The options of every command that serves a console.
+const CONSOLE = optionsIn('Console');
 
-const CONSOLE = 'Console';
-
+/** Of every command that serves a console. */
 export const consoleOptions = {
-  ui: {
-    type: 'boolean',
-    describe: 'Serve a page to watch and drive it, on loopback; its address is printed as ui',
-    group: CONSOLE,
-  },
-  'ui-port': {
-    type: 'number',
-    range: { whole: true, from: 0, to: 65_535 },
-    describe: 'Port of the page; implies --ui',
-    defaultText: 'any free one',
-    group: CONSOLE,
-  },
+  ui: CONSOLE.flag('Serve a page to watch and drive it, on loopback; its address is printed as ui'),
+  'ui-port': CONSOLE.whole('Port of the page; implies --ui', { from: 0, to: 65_535, defaultText: 'any free one' }),
 } as const satisfies OptionTable;
 
 /** The port that a console is asked for, 0 for any; undefined when none is. */

@@ -21,33 +21,31 @@ import {
 import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';
-import { type CommandContext, columns, command, complete, type OptionsOf, type OptionTable } from '../options.ts';
+import {
+  type CommandContext,
+  columns,
+  command,
+  complete,
+  type OptionsOf,
+  type OptionTable,
+  optionsIn,
+} from '../options.ts';
 import { VERSION } from '../version.ts';
 
+const OPTION = optionsIn();
+
 const options = {
-  file: {
-    type: 'string',
-    positional: true,
-    array: true,
-    describe: 'Reports in JSON, certificates, or folders of these as a history',
-  },
-  image: { type: 'string', array: true, describe: 'Container images to check first, one after the other' },
-  command: { type: 'string', array: true, describe: 'Command lines to check first, one after the other' },
-  api: { type: 'string', choices: APIS, default: 'device', describe: 'What to check of images and commands' },
-  gate: {
-    type: 'string',
-    choices: GATES,
-    default: 'none',
-    describe:
-      'Exit 1 when the last one fails what the one before it passed (regressions), or also answers in another way where the specification is silent (behaviour)',
-  },
-  report: {
-    type: 'string',
-    array: true,
-    describe: 'Report: pretty, html or json, each with =FILE',
-    defaultText: 'pretty',
-  },
-  out: { type: 'string', describe: 'Folder that keeps the reports of what was checked first' },
+  file: OPTION.list('Reports in JSON, certificates, or folders of these as a history', { positional: true }),
+  image: OPTION.list('Container images to check first, one after the other'),
+  command: OPTION.list('Command lines to check first, one after the other'),
+  api: OPTION.oneOf(APIS, 'What to check of images and commands', { default: 'device' }),
+  gate: OPTION.oneOf(
+    GATES,
+    'Exit 1 when the last one fails what the one before it passed (regressions), or also answers in another way where the specification is silent (behaviour)',
+    { default: 'none' },
+  ),
+  report: OPTION.list('Report: pretty, html or json, each with =FILE', { defaultText: 'pretty' }),
+  out: OPTION.text('Folder that keeps the reports of what was checked first'),
 } as const satisfies OptionTable;
 
 export const compare = command({

@@ -2,24 +2,16 @@ import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { EXIT, UsageError } from '../../common/usage.ts';
-import { command, consoleOptions, uiPortOf } from '../options.ts';
+import { command, consoleOptions, optionsIn, uiPortOf } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
+
+const OPTION = optionsIn();
 
 export const demo = command({
   options: {
-    robots: {
-      type: 'number',
-      range: { whole: true, from: 1, to: 1_000_000 },
-      default: 200,
-      describe: 'Robots in the fleet',
-    },
-    seed: {
-      type: 'number',
-      range: { whole: true },
-      describe: 'Seed of the run; the same seed repeats it',
-      defaultText: 'a new one',
-    },
-    out: { type: 'string', default: 'muster-report', describe: 'Folder for the reports' },
+    robots: OPTION.whole('Robots in the fleet', { from: 1, to: 1_000_000, default: 200 }),
+    seed: OPTION.whole('Seed of the run; the same seed repeats it', { defaultText: 'a new one' }),
+    out: OPTION.text('Folder for the reports', { default: 'muster-report' }),
     ...consoleOptions,
   },
   examples: [

@@ -9,16 +9,16 @@ import {
   catalogue,
   loadSuites,
 } from '../catalogue.ts';
-import { columns, command } from '../options.ts';
+import { columns, command, optionsIn } from '../options.ts';
+
+const OPTION = optionsIn();
 
 export const explain = command({
   options: {
-    id: {
-      type: 'string',
+    id: OPTION.text('Id of a requirement or check (muster list), or a capability such as drive', {
       positional: true,
       required: true,
-      describe: 'Id of a requirement or check (muster list), or a capability such as drive',
-    },
+    }),
   },
   examples: [
     ['muster explain device.events.replay.exclusive', 'one requirement and its checks'],

@@ -1,15 +1,12 @@
 import process from 'node:process';
 import { generateKey } from '../../reports/certificate/envelope.ts';
-import { command } from '../options.ts';
+import { command, optionsIn } from '../options.ts';
+
+const OPTION = optionsIn();
 
 export const keygen = command({
   options: {
-    file: {
-      type: 'string',
-      positional: true,
-      required: true,
-      describe: 'Where the private key goes; never overwritten',
-    },
+    file: OPTION.text('Where the private key goes; never overwritten', { positional: true, required: true }),
   },
   examples: [['muster keygen muster.pem', 'then: muster check … --certificate c.json --key muster.pem']],
   run({ file }) {

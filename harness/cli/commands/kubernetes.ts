@@ -5,46 +5,31 @@ import { durationMs } from '../../common/durations.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { fleetOptions, readScenario, thresholdsFrom, urlFrom } from '../fleet-options.ts';
 import { type ClusterRun, manifestsOf, shardArguments, shardResources } from '../kubernetes-manifests.ts';
-import { type CommandContext, command, commandLine, type OptionsOf, type OptionTable } from '../options.ts';
+import { type CommandContext, command, commandLine, type OptionsOf, type OptionTable, optionsIn } from '../options.ts';
 
-const FLEET = 'Fleet';
-const CLUSTER = 'Cluster';
+const FLEET = optionsIn('Fleet');
+const CLUSTER = optionsIn('Cluster');
 
 const options = {
-  shards: {
-    type: 'number',
-    range: { whole: true, from: 1, to: 999 },
+  shards: FLEET.whole('Pods that share the fleet, each on a node of its own where there are enough', {
+    from: 1,
+    to: 999,
     required: true,
-    describe: 'Pods that share the fleet, each on a node of its own where there are enough',
-    group: FLEET,
-  },
+  }),
   robots: fleetOptions.robots,
-  platform: {
-    type: 'string',
-    required: true,
-    describe: 'Base URL of the Platform API, as pods reach it',
-    group: FLEET,
-  },
-  mqtt: { type: 'string', describe: 'mqtt://… or mqtts://… of the broker, as pods reach it', group: FLEET },
+  platform: FLEET.text('Base URL of the Platform API, as pods reach it', { required: true }),
+  mqtt: FLEET.text('mqtt://… or mqtts://… of the broker, as pods reach it'),
   scenario: fleetOptions.scenario,
-  timeout: { type: 'string', default: '2h', describe: 'The merge gives up on shards after this time', group: FLEET },
-  name: { type: 'string', default: 'muster', describe: 'Beginning of all names', group: CLUSTER },
-  namespace: { type: 'string', describe: 'Namespace', defaultText: "kubectl's", group: CLUSTER },
-  image: { type: 'string', default: 'muster:latest', describe: 'Image of Muster', group: CLUSTER },
-  secret: {
-    type: 'string',
-    default: 'muster-platform',
-    describe: "Secret with the platform's API key in api-key",
-    group: CLUSTER,
-  },
-  claim: {
-    type: 'string',
-    describe: 'Existing claim of a ReadWriteMany volume, which outlives the manifests',
+  timeout: FLEET.text('The merge gives up on shards after this time', { default: '2h' }),
+  name: CLUSTER.text('Beginning of all names', { default: 'muster' }),
+  namespace: CLUSTER.text('Namespace', { defaultText: "kubectl's" }),
+  image: CLUSTER.text('Image of Muster', { default: 'muster:latest' }),
+  secret: CLUSTER.text("Secret with the platform's API key in api-key", { default: 'muster-platform' }),
+  claim: CLUSTER.text('Existing claim of a ReadWriteMany volume, which outlives the manifests', {
     defaultText: 'a new one',
-    group: CLUSTER,
-  },
-  storage: { type: 'string', describe: 'Size of the new claim', defaultText: '10Gi', group: CLUSTER },
-  'storage-class': { type: 'string', describe: 'Storage class of the new claim', group: CLUSTER },
+  }),
+  storage: CLUSTER.text('Size of the new claim', { defaultText: '10Gi' }),
+  'storage-class': CLUSTER.text('Storage class of the new claim'),
 } as const satisfies OptionTable;
 
 type Arguments = OptionsOf<typeof options>;

@@ -2,19 +2,17 @@ import process from 'node:process';
 import { type Paint, painter, wrap } from '../../common/terminal.ts';
 import { APIS, LEVELS } from '../../runner/types.ts';
 import { type Catalogue, type CataloguedRequirement, catalogue, loadSuites } from '../catalogue.ts';
-import { columns, command } from '../options.ts';
+import { columns, command, optionsIn } from '../options.ts';
+
+const OPTION = optionsIn();
 
 export const list = command({
   options: {
-    api: { type: 'string', positional: true, choices: APIS, describe: 'Only this suite' },
-    level: { type: 'string', array: true, choices: LEVELS, describe: 'Only these levels' },
-    section: { type: 'string', array: true, describe: 'Only these sections of the specification' },
-    requirements: {
-      type: 'string',
-      describe: 'Requirement set of this date (YYYY-MM-DD)',
-      defaultText: 'the newest',
-    },
-    json: { type: 'boolean', describe: 'As JSON' },
+    api: OPTION.oneOf(APIS, 'Only this suite', { positional: true }),
+    level: OPTION.oneOf(LEVELS, 'Only these levels', { array: true }),
+    section: OPTION.list('Only these sections of the specification'),
+    requirements: OPTION.text('Requirement set of this date (YYYY-MM-DD)', { defaultText: 'the newest' }),
+    json: OPTION.flag('As JSON'),
   },
   examples: [
     ['muster list device --level MUST', 'what an agent must do'],

@@ -11,44 +11,27 @@ import { printable } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { runIdFrom, thresholdsFrom } from '../fleet-options.ts';
 import { shown } from '../fleet-summary.ts';
-import { command, type OptionsOf, type OptionTable } from '../options.ts';
+import { command, type OptionsOf, type OptionTable, optionsIn } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
+
+const OPTION = optionsIn();
 
 /** Where a fleet leaves its result too. */
 const APART = 'muster-report/fleet';
 
 const options = {
-  dir: {
-    type: 'string',
-    positional: true,
-    array: true,
-    required: true,
-    describe: 'Folders with results, or with folders of results',
-  },
-  expect: {
-    type: 'number',
-    range: { whole: true, from: 1 },
-    describe: 'Number of shards',
-    defaultText: 'as the shards recorded it',
-  },
-  'run-id': {
-    type: 'string',
-    describe: 'Take only shards of this run, and announce it to them with --watch; auto makes an id',
+  dir: OPTION.list('Folders with results, or with folders of results', { positional: true, required: true }),
+  expect: OPTION.whole('Number of shards', { from: 1, defaultText: 'as the shards recorded it' }),
+  'run-id': OPTION.text('Take only shards of this run, and announce it to them with --watch; auto makes an id', {
     defaultText: 'MUSTER_RUN_ID, else none',
-  },
-  watch: { type: 'boolean', describe: 'Wait for shards that still run; needs --expect' },
-  timeout: { type: 'string', default: '1h', describe: 'Give up waiting after this time' },
-  'dead-after': {
-    type: 'string',
-    default: '30s',
-    describe: 'Consider a shard dead after this time without a sign of life',
-  },
-  threshold: { type: 'string', array: true, describe: 'Threshold to evaluate in addition to those of the shards' },
-  out: {
-    type: 'string',
-    describe: 'Folder for result.json and report.html',
+  }),
+  watch: OPTION.flag('Wait for shards that still run; needs --expect'),
+  timeout: OPTION.text('Give up waiting after this time', { default: '1h' }),
+  'dead-after': OPTION.text('Consider a shard dead after this time without a sign of life', { default: '30s' }),
+  threshold: OPTION.list('Threshold to evaluate in addition to those of the shards'),
+  out: OPTION.text('Folder for result.json and report.html', {
     defaultText: `the first folder; ${APART} when that is a shard's own`,
-  },
+  }),
 } as const satisfies OptionTable;
 
 export const merge = command({

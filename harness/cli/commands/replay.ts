@@ -5,14 +5,16 @@ import { readJson } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
 import type { Api, CheckResult, Report } from '../../runner/types.ts';
 import { targetOnly } from '../check-options.ts';
-import { command, type GivenOptions, type OptionTable } from '../options.ts';
+import { command, type GivenOptions, type OptionTable, optionsIn } from '../options.ts';
 import type { CheckCommand } from './check.ts';
+
+const OPTION = optionsIn();
 
 export const replay = command({
   options: {
-    file: { type: 'string', positional: true, required: true, describe: 'A report written by --report json=FILE' },
-    only: { type: 'string', array: true, describe: 'Run only these checks; * matches anything' },
-    keep: { type: 'boolean', describe: 'Leave the target that Muster started up afterwards, until Ctrl+C' },
+    file: OPTION.text('A report written by --report json=FILE', { positional: true, required: true }),
+    only: OPTION.list('Run only these checks; * matches anything'),
+    keep: OPTION.flag('Leave the target that Muster started up afterwards, until Ctrl+C'),
   },
   examples: [
     ['muster replay run.json', 'everything that failed or warned'],

@@ -12,23 +12,18 @@ import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
 import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/json.ts';
 import { endingText, summaryText } from '../fleet-summary.ts';
-import { command } from '../options.ts';
+import { command, optionsIn } from '../options.ts';
+
+const OPTION = optionsIn();
 
 export const report = command({
   options: {
-    file: {
-      type: 'string',
+    file: OPTION.text("A report of `muster check` in JSON, or a fleet's result.json", {
       positional: true,
       required: true,
-      describe: "A report of `muster check` in JSON, or a fleet's result.json",
-    },
-    report: {
-      type: 'string',
-      array: true,
-      describe: `Report: ${REPORT_FORMATS_TEXT}; of a fleet, pretty or html`,
-      defaultText: 'pretty',
-    },
-    verbose: { type: 'boolean', describe: 'Show a line for each check that passed, too' },
+    }),
+    report: OPTION.list(`Report: ${REPORT_FORMATS_TEXT}; of a fleet, pretty or html`, { defaultText: 'pretty' }),
+    verbose: OPTION.flag('Show a line for each check that passed, too'),
   },
   examples: [
     ['muster report run.json --report html=run.html', 'a page to send to somebody'],

@@ -20,89 +20,55 @@ import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
 import { behaviourAsked, findByName, listAsked, listOf } from '../find-behaviour.ts';
-import { command, consoleOptions, LOG_LEVELS, type OptionsOf, type OptionTable, uiPortOf } from '../options.ts';
+import {
+  command,
+  consoleOptions,
+  LOG_LEVELS,
+  type OptionsOf,
+  type OptionTable,
+  optionsIn,
+  uiPortOf,
+} from '../options.ts';
+
+const WHERE = optionsIn('Where');
+const OPTION = optionsIn();
 
 const LONGEST_HEARTBEAT_MS = 86_400_000;
-const ROBOT = 'Robot';
-const PLATFORM = 'Platform';
-const WRONG = 'Deviations';
+const ROBOT = optionsIn('Robot');
+const PLATFORM = optionsIn('Platform');
+const WRONG = optionsIn('Deviations');
 
 const deviceOptions = {
   ...transportArguments,
-  control: { type: 'string', describe: 'Serve the control API on this port or unix socket', group: 'Where' },
-  'control-token': {
-    type: 'string',
-    describe: 'File with the token of a control API on a port; made if it is missing',
+  control: WHERE.text('Serve the control API on this port or unix socket'),
+  'control-token': WHERE.text('File with the token of a control API on a port; made if it is missing', {
     defaultText: 'a new token, in the ready line',
-    group: 'Where',
-  },
+  }),
   ...consoleOptions,
-  dir: { type: 'string', describe: 'Directory of the robot (required); created if missing', group: ROBOT },
-  retain: {
-    type: 'number',
-    range: { whole: true, from: 1 },
-    default: 2000,
-    describe: 'Maximum number of events kept',
-    group: ROBOT,
-  },
-  'retain-bytes': { type: 'string', describe: 'Maximum size of the events kept, e.g. 1MB', group: ROBOT },
-  heartbeat: { type: 'string', default: '30s', describe: 'Time between heartbeats of a stream', group: ROBOT },
-  durability: {
-    type: 'string',
-    choices: ['sync', 'os'],
+  dir: ROBOT.text('Directory of the robot (required); created if missing'),
+  retain: ROBOT.whole('Maximum number of events kept', { from: 1, default: 2000 }),
+  'retain-bytes': ROBOT.text('Maximum size of the events kept, e.g. 1MB'),
+  heartbeat: ROBOT.text('Time between heartbeats of a stream', { default: '30s' }),
+  durability: ROBOT.oneOf(['sync', 'os'], 'When an event counts as stored: on disk (sync) or in the page cache (os)', {
     default: 'sync',
-    describe: 'When an event counts as stored: on disk (sync) or in the page cache (os)',
-    group: ROBOT,
-  },
-  'device-id': { type: 'string', describe: 'Id of the device', defaultText: 'derived from the seed', group: ROBOT },
-  name: { type: 'string', describe: 'Name of the device, 1 to 48 characters', group: ROBOT },
-  seed: { type: 'string', describe: 'Seed of ids, data and faults', group: ROBOT },
-  uplink: {
-    type: 'string',
-    choices: ['none', 'agent', 'polling'],
-    default: 'none',
-    describe: 'Connection to a platform',
-    group: PLATFORM,
-  },
-  platform: { type: 'string', describe: 'URL of the platform', group: PLATFORM },
-  token: {
-    type: 'string',
+  }),
+  'device-id': ROBOT.text('Id of the device', { defaultText: 'derived from the seed' }),
+  name: ROBOT.text('Name of the device, 1 to 48 characters'),
+  seed: ROBOT.text('Seed of ids, data and faults'),
+  uplink: PLATFORM.oneOf(['none', 'agent', 'polling'], 'Connection to a platform', { default: 'none' }),
+  platform: PLATFORM.text('URL of the platform'),
+  token: PLATFORM.text('Provisioning token (agent) or API key (polling); or MUSTER_TOKEN in the environment', {
     secret: 'MUSTER_TOKEN',
-    describe: 'Provisioning token (agent) or API key (polling); or MUSTER_TOKEN in the environment',
-    group: PLATFORM,
-  },
-  mqtt: { type: 'string', describe: 'URL of the broker', group: PLATFORM },
-  dialect: {
-    type: 'string',
-    choices: DIALECTS,
-    default: 'spec',
-    describe: 'How it answers, and which headers it sends',
-    group: ROBOT,
-  },
-  defect: {
-    type: 'string',
-    array: true,
-    describe: `Plant some of ${deviceDefects.length} known defects; list prints them`,
-    group: WRONG,
-  },
-  variant: {
-    type: 'string',
-    array: true,
-    describe: `Use some of ${deviceVariants.length} conformant variants; list prints them`,
-    group: WRONG,
-  },
-  fault: {
-    type: 'string',
-    array: true,
-    describe: `Inject a fault: ${Object.keys(FAULTS).join(', ')}; an unknown one shows the syntax of each`,
-    group: WRONG,
-  },
-  scenario: {
-    type: 'string',
-    describe: `Play one of ${Object.keys(SITUATIONS).length} situations of the client suite, and nothing else; list prints them`,
-    group: WRONG,
-  },
-  'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
+  }),
+  mqtt: PLATFORM.text('URL of the broker'),
+  dialect: ROBOT.oneOf(DIALECTS, 'How it answers, and which headers it sends', { default: 'spec' }),
+  defect: WRONG.list(`Plant some of ${deviceDefects.length} known defects; list prints them`),
+  variant: WRONG.list(`Use some of ${deviceVariants.length} conformant variants; list prints them`),
+  fault: WRONG.list(`Inject a fault: ${Object.keys(FAULTS).join(', ')}; an unknown one shows the syntax of each`),
+  scenario: WRONG.text(
+    `Play one of ${Object.keys(SITUATIONS).length} situations of the client suite, and nothing else; list prints them`,
+  ),
+  'log-level': OPTION.oneOf(LOG_LEVELS, 'Logs go to stderr as JSON lines', { default: 'info' }),
 } as const satisfies OptionTable;
 
 const KNOWN = { simulator: 'device', defects: deviceDefects, variants: deviceVariants } as const;

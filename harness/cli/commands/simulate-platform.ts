@@ -7,93 +7,58 @@ import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { behaviourAsked, listAsked } from '../find-behaviour.ts';
-import { command, consoleOptions, LOG_LEVELS, type OptionsOf, type OptionTable, uiPortOf } from '../options.ts';
+import {
+  command,
+  consoleOptions,
+  LOG_LEVELS,
+  type OptionsOf,
+  type OptionTable,
+  optionsIn,
+  uiPortOf,
+} from '../options.ts';
 
-const API = 'Platform API';
-const AGENTS = 'Agents';
-const WRONG = 'Deviations';
-const PORT = { whole: true, from: 0, to: 65_535 } as const;
+const OPTION = optionsIn();
+
+const API = optionsIn('Platform API');
+const AGENTS = optionsIn('Agents');
+const WRONG = optionsIn('Deviations');
 
 export const platformOptionTable = {
-  port: { type: 'number', range: PORT, default: 0, describe: 'Port; 0 takes any free one', group: API },
-  host: {
-    type: 'string',
-    default: LOOPBACK,
-    describe:
-      'Address to listen on, for robots on other machines: 0.0.0.0 is every one; control and page stay on loopback',
-    group: API,
-  },
-  'api-key': {
-    type: 'string',
-    array: true,
+  port: API.whole('Port; 0 takes any free one', { from: 0, to: 65_535, default: 0 }),
+  host: API.text(
+    'Address to listen on, for robots on other machines: 0.0.0.0 is every one; control and page stay on loopback',
+    { default: LOOPBACK },
+  ),
+  'api-key': API.list('KEY, or KEY=scope,scope… to limit its scopes; can be repeated', {
     secret: 'MUSTER_API_KEY',
-    describe: 'KEY, or KEY=scope,scope… to limit its scopes; can be repeated',
     defaultText: 'one generated key',
-    group: API,
-  },
-  db: { type: 'string', describe: 'SQLite file that keeps the state', defaultText: 'in memory', group: API },
-  devices: {
-    type: 'number',
-    range: { whole: true, from: 0, to: 10_000_000 },
-    describe: 'Create this many devices in an empty workspace',
-    group: API,
-  },
-  'seed-file': {
-    type: 'string',
-    describe: 'Create the workspace that this YAML file describes, in an empty one',
-    group: API,
-  },
-  seed: { type: 'string', describe: 'Seed of ids, the workspace and faults', group: API },
-  control: {
-    type: 'number',
-    range: PORT,
-    describe: 'Serve the control API on this port: reset, snapshots, planned answers, devices',
-    group: API,
-  },
-  'control-token': {
-    type: 'string',
-    describe: 'File with the token of the control API; made if it is missing',
+  }),
+  db: API.text('SQLite file that keeps the state', { defaultText: 'in memory' }),
+  devices: API.whole('Create this many devices in an empty workspace', { from: 0, to: 10_000_000 }),
+  'seed-file': API.text('Create the workspace that this YAML file describes, in an empty one'),
+  seed: API.text('Seed of ids, the workspace and faults'),
+  control: API.whole('Serve the control API on this port: reset, snapshots, planned answers, devices', {
+    from: 0,
+    to: 65_535,
+  }),
+  'control-token': API.text('File with the token of the control API; made if it is missing', {
     defaultText: 'a new token, in the ready line',
-    group: API,
-  },
-  dialect: {
-    type: 'string',
-    choices: DIALECTS,
-    default: 'spec',
-    describe: 'Header and claim names',
-    group: API,
-  },
-  'tls-cert': { type: 'string', describe: 'Certificate (PEM): HTTP and the embedded broker speak TLS', group: API },
-  'tls-key': { type: 'string', describe: 'Its private key (PEM)', group: API },
-  'mqtt-port': {
-    type: 'number',
-    range: PORT,
-    describe: 'Port of the embedded broker',
-    defaultText: 'any free one',
-    group: AGENTS,
-  },
-  mqtt: {
-    type: 'string',
-    describe: 'URL (mqtt or mqtts) of a broker to use instead of the embedded one; or none',
-    group: AGENTS,
-  },
-  'min-key-bits': {
-    type: 'number',
-    range: { whole: true, from: 512, to: 16_384 },
-    describe: 'Smallest RSA key accepted from a device',
+  }),
+  dialect: API.oneOf(DIALECTS, 'Header and claim names', { default: 'spec' }),
+  'tls-cert': API.text('Certificate (PEM): HTTP and the embedded broker speak TLS'),
+  'tls-key': API.text('Its private key (PEM)'),
+  'mqtt-port': AGENTS.whole('Port of the embedded broker', { from: 0, to: 65_535, defaultText: 'any free one' }),
+  mqtt: AGENTS.text('URL (mqtt or mqtts) of a broker to use instead of the embedded one; or none'),
+  'min-key-bits': AGENTS.whole('Smallest RSA key accepted from a device', {
+    from: 512,
+    to: 16_384,
     defaultText: '2048',
-    group: AGENTS,
-  },
-  defect: { type: 'string', array: true, describe: 'Plant known defects; list prints them', group: WRONG },
-  variant: { type: 'string', array: true, describe: 'Use conformant variants; list prints them', group: WRONG },
-  fault: {
-    type: 'string',
-    array: true,
-    describe: 'latency=MS, 429, 5xx, reset or slow-body; each may end in @RATE',
-    group: WRONG,
-  },
+  }),
+  defect: WRONG.list('Plant known defects; list prints them'),
+  variant: WRONG.list('Use conformant variants; list prints them'),
+  fault: WRONG.list('latency=MS, 429, 5xx, reset or slow-body; each may end in @RATE'),
   ...consoleOptions,
-  'log-level': { type: 'string', choices: LOG_LEVELS, default: 'info', describe: 'Logs go to stderr as JSON lines' },
+  'log-level': OPTION.oneOf(LOG_LEVELS, 'Logs go to stderr as JSON lines', { default: 'info' }),
 } as const satisfies OptionTable;
 
 export type SimulatePlatformArguments = OptionsOf<typeof platformOptionTable>;

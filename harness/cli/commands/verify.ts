@@ -7,20 +7,18 @@ import { claimsOf, ownSuites, verifyCertificate } from '../../reports/certificat
 import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
-import { columns, command } from '../options.ts';
+import { columns, command, optionsIn } from '../options.ts';
 import { VERSION } from '../version.ts';
+
+const OPTION = optionsIn();
 
 export const verify = command({
   options: {
-    file: { type: 'string', positional: true, required: true, describe: 'Certificate' },
-    key: { type: 'string', required: true, describe: 'Public key of the signer (PEM)' },
-    digest: {
-      type: 'string',
-      conflicts: 'artifact',
-      describe: 'Digest of the artifact that the certificate must cover (sha256:…)',
-    },
-    artifact: { type: 'string', describe: 'Artifact that the certificate must cover' },
-    json: { type: 'boolean', describe: 'Print the verified statement as JSON' },
+    file: OPTION.text('Certificate', { positional: true, required: true }),
+    key: OPTION.text('Public key of the signer (PEM)', { required: true }),
+    digest: OPTION.text('Digest of the artifact that the certificate must cover (sha256:…)', { conflicts: 'artifact' }),
+    artifact: OPTION.text('Artifact that the certificate must cover'),
+    json: OPTION.flag('Print the verified statement as JSON'),
   },
   examples: [
     [
