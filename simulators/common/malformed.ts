@@ -1,4 +1,5 @@
 /** What a server says to bytes that are no request of HTTP/1. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** A request and its answer. */
@@ -31,3 +32,12 @@ export const statusOf = (error: Error): string =>
 /** A whole answer without a body, the last one on its connection. */
 export const lastAnswer = (status: string): string =>
   `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
+
+/** A part of a path without its percent-encoding; as it stands when that is wrong, since no resource is called so. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -7,20 +7,44 @@
  * 2. `page/NAME/main.ts` calls `openPage(Component)` of `page/shell.ts`; the component gets the document and draws it.
  * 3. The process makes a `Feed` of that document, calls `feed.change` or `feed.set`, and `serveConsole({ page: 'NAME', … })`.
  *
- * Actions are called by `act(name, body)` of `page/follow.ts`; one that rejects shows its message on the page.
+ * Actions are called by `act(name, body)` of `page/shell.ts`; one that rejects shows its message on the page.
  */
-import { randomBytes } from 'node:crypto';
+
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http } from '../../harness/common/node-http.ts';
 import type { Feed } from './feed.ts';
 import { PageFiles, POLICY, type Served } from './files.ts';
-import { refusalOf } from './guard.ts';
+
+// Who may use a console: whoever knows its token, from its own page, under its own name.
+
+/** Names under which this machine's loopback is reached. A web page can make a name of its own point there. */
+const NAMES = ['127.0.0.1', 'localhost'];
+
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
+
+/** Why a request is refused with 403; undefined when it may be served. `token` is the first part of the path. */
+export function refusalOf(
+  { headers }: IncomingMessage,
+  given: string,
+  token: string,
+  port: number,
+): string | undefined {
+  const { host = '', origin } = headers;
+  const site = headers['sec-fetch-site'];
+  if (!NAMES.some((name) => host === `${name}:${port}`)) return 'this name is not the one of the console';
+  if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
+  // A link from elsewhere may open the page, as a person who clicks it does; it needs the token all the same.
+  if (site === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate') return 'another page may not use the console';
+  if (!timingSafeEqual(digest(given), digest(token))) return 'the address has another token; the console printed it';
+  return undefined;
+}
 
 /** What a page asks the process to do. Its result is answered as JSON; an error is shown with its message. */
 export type Action = (body: Record<string, unknown>) => Promise<unknown> | unknown;
 
-export interface ConsoleOptions<D extends object> {
+interface ConsoleOptions<D extends object> {
   /** Folder in `page/`. */
   page: string;
   /** Title of the page. */

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import { html } from './view.ts';
+import { html } from './shell.ts';
 
 export interface Curve {
   label: string;

@@ -1,8 +1,152 @@
 /** What surrounds every page: its title, whether it is live, light or dark, and what was said last. */
+
+import htm from 'htm';
 import { type ComponentType, h, render, type VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { type Connection, follow } from './follow.ts';
-import { html } from './view.ts';
+import { changed, type Message } from './document.ts';
+
+// The page's side of the feed: follows the document over server-sent events, and asks for actions.
+
+/** `live` follows, `lost` tries to come back, `ended`: the process has ended. */
+export type Connection = 'connecting' | 'live' | 'lost' | 'ended';
+
+/** A hidden page, or one in a starved browser, has no frames: it is drawn all the same. */
+const LONGEST_WAIT_MS = 250;
+
+/** Calls back with the document after each message, at most once a frame, and with the connection when it changes. */
+export function follow<D extends object>(
+  onDocument: (document: D) => void,
+  onConnection: (connection: Connection) => void,
+): void {
+  let document: D | undefined;
+  let drawing = false;
+  let frame = 0;
+  let timer = 0;
+  const source = new EventSource('./events');
+  const draw = (): void => {
+    drawing = false;
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+    if (document !== undefined) onDocument(document);
+  };
+  source.onopen = () => onConnection('live');
+  source.onmessage = ({ data }: MessageEvent<string>) => {
+    const message = JSON.parse(data) as Message;
+    if ('whole' in message) document = message.whole as D;
+    else if (document !== undefined) document = changed(document, message.changes);
+    if (drawing) return;
+    drawing = true;
+    frame = requestAnimationFrame(draw);
+    timer = setTimeout(draw, LONGEST_WAIT_MS);
+  };
+  source.addEventListener('end', () => {
+    source.close();
+    onConnection('ended');
+  });
+  source.onerror = () => onConnection(source.readyState === EventSource.CLOSED ? 'ended' : 'lost');
+}
+
+/** Asks the process for an action; rejects with its message. */
+export async function act<R = unknown>(name: string, body: object = {}): Promise<R> {
+  const response = await fetch(`./actions/${name}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as R & { error?: { message: string } };
+  if (!response.ok) throw new Error(answer.error?.message ?? `the console answered ${response.status}`);
+  return answer;
+}
+
+// Small parts that every page uses.
+
+/** Template tag that makes elements: html`<p>${text}</p>`. Texts are never read as markup. */
+export const html = (htm as unknown as typeof htm.default).bind<VNode>(h) as (
+  strings: TemplateStringsArray,
+  ...values: unknown[]
+) => VNode;
+
+/** Says something for a moment, and to screen readers. */
+export function say(text: string, tone: 'done' | 'wrong' = 'done'): void {
+  globalThis.dispatchEvent(new CustomEvent('said', { detail: { text, tone } }));
+}
+
+interface ActionProps {
+  /** Name of the action. */
+  name: string;
+  label: string;
+  body?: () => object;
+  tone?: 'main' | 'danger';
+  disabled?: boolean;
+  title?: string;
+  /** What to say when it was done. */
+  done?: (answer: never) => string;
+}
+
+/** A button that asks for an action, and says how it went. */
+export function ActionButton({ name, label, body, tone, disabled = false, title, done }: ActionProps): VNode {
+  const [busy, setBusy] = useState(false);
+  const click = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const answer = await act(name, body?.() ?? {});
+      say(done === undefined ? `${label}: done` : done(answer as never));
+    } catch (error) {
+      say(`${label}: ${error instanceof Error ? error.message : String(error)}`, 'wrong');
+    } finally {
+      setBusy(false);
+    }
+  };
+  return html`<button type="button" class=${tone ?? ''} disabled=${disabled || busy} title=${title}
+    data-action=${name} onClick=${() => void click()}>${label}</button>`;
+}
+
+/** A named part of a page. */
+export function Card({
+  title,
+  note,
+  className = '',
+  children,
+}: {
+  title: string;
+  note?: unknown;
+  className?: string;
+  children?: unknown;
+}): VNode {
+  const id = `card-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
+  return html`<section class="card ${className}" aria-labelledby=${id}>
+    <header><h2 id=${id}>${title}</h2>${note === undefined ? '' : html`<span class="note">${note}</span>`}</header>
+    ${children}
+  </section>`;
+}
+
+const MOST_DEEDS = 100;
+
+/** What was done or happened, newest first. `at`: milliseconds since 1970. */
+export function DeedsCard({ title, deeds }: { title: string; deeds: readonly { at: number; what: string }[] }): VNode {
+  const rows = deeds.slice(-MOST_DEEDS).reverse();
+  return html`<${Card} title=${title}>
+    ${rows.length === 0 ? html`<p class="empty">Nothing yet.</p>` : ''}
+    <ol class="rows">${rows.map(({ at, what }) => html`<li key=${`${at}${what}`}><time>${clock(at)}</time><span>${what}</span></li>`)}</ol>
+  <//>`;
+}
+
+/** `12:03:04.567` of a moment in milliseconds. */
+export const clock = (ms: number): string => {
+  const at = new Date(ms);
+  return `${at.toLocaleTimeString('en-GB', { hour12: false })}.${String(at.getMilliseconds()).padStart(3, '0')}`;
+};
+
+const COUNT = new Intl.NumberFormat('en');
+/** `12,345`. */
+export const count = (value: number): string => COUNT.format(value);
+
+/** `1.2 kB`. */
+export function bytes(value: number): string {
+  if (value < 1_000) return `${value} B`;
+  if (value < 1_000_000) return `${(value / 1_000).toFixed(1)} kB`;
+  return `${(value / 1_000_000).toFixed(1)} MB`;
+}
 
 /** What a page's component gets. */
 export interface PageProps<D> {

@@ -14,7 +14,7 @@ export const openBrowser = (): Promise<Browser> =>
 const PATIENCE_MS = 200_000;
 
 /** A page of the console; `wrong` gets every error, and every request that leaves the console. */
-export interface ConsolePage {
+interface ConsolePage {
   page: Page;
   wrong: string[];
 }

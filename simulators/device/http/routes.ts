@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import os from 'node:os';
-import { percentDecoded } from '../../common/percent.ts';
+import { percentDecoded } from '../../common/malformed.ts';
 import type { DeviceBehaviour, HttpBehaviour, Refusal } from '../behaviour.ts';
 import type { Logger } from '../options.ts';
 import type { Deployments } from '../state/deployments.ts';

@@ -28,7 +28,7 @@ const EVENTS = 50;
 const PATIENCE_MS = 2_000;
 
 /** Throws RangeError when there is no such robot. */
-export async function robotDetail(layout: FleetLayout, index: number): Promise<RobotDetail> {
+async function robotDetail(layout: FleetLayout, index: number): Promise<RobotDetail> {
   const socket = layout.robotSocket(index);
   const answer = await ask(socket, `${DEVICE_API_PREFIX}/deployments/current`);
   return {
@@ -90,7 +90,7 @@ function eventIn(line: string): RobotDetail['events'] {
 const SECONDS_KEPT = 7_200;
 const MOST_TROUBLE = 20;
 
-export interface ConsoleSettings extends Pick<RunOptions, 'scenario' | 'robots' | 'thresholds' | 'namePrefix'> {
+interface ConsoleSettings extends Pick<RunOptions, 'scenario' | 'robots' | 'thresholds' | 'namePrefix'> {
   /** Where the results will be, if anywhere. */
   out?: string;
   ui?: FleetPage;

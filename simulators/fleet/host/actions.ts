@@ -24,7 +24,7 @@ interface Pending {
   settle(): void;
 }
 
-export class Rollouts {
+class Rollouts {
   readonly #reports: boolean;
   readonly #pending = new Map<string, Pending>();
   /** Those that were missed: an event that comes late tells them from one that never comes. */
@@ -127,7 +127,7 @@ export interface Action {
   pages?: Random | undefined;
 }
 
-export interface ActionsOptions {
+interface ActionsOptions {
   config: HostConfig;
   client: PlatformClient | undefined;
   deadlines: Deadlines;

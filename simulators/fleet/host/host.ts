@@ -227,7 +227,7 @@ export interface LateRollout {
   late_ms: number;
 }
 
-export interface TracedAction {
+interface TracedAction {
   robot: number;
   phase: number;
   kind: ActionKind;

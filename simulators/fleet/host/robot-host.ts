@@ -45,7 +45,7 @@ export function clientOf({ platform, connections }: HostConfig, metrics: Metrics
 // Defects that are planted in robots of a fleet.
 
 /** Imported on demand, because the defects are many and rarely used. */
-export async function defectsOf({ members, defects }: HostConfig): Promise<Map<number, DeviceDefect>> {
+async function defectsOf({ members, defects }: HostConfig): Promise<Map<number, DeviceDefect>> {
   const wanted = members.filter((robot) => defects[robot] !== undefined);
   if (wanted.length === 0) return new Map();
   const { deviceDefect } = await import('../../defects/device/index.ts');
@@ -55,7 +55,7 @@ export async function defectsOf({ members, defects }: HostConfig): Promise<Map<n
 // The files of a host.
 
 /** Removes them, and the folders above that are empty then. The last host of a fleet so removes the fleet's folder. */
-export function removeFilesOf({ robotsDir, socketsDir, keep }: HostConfig): void {
+function removeFilesOf({ robotsDir, socketsDir, keep }: HostConfig): void {
   for (const own of keep ? [socketsDir] : [robotsDir, socketsDir]) {
     rmSync(own, { recursive: true, force: true, maxRetries: 3 });
     for (const above of [dirname(own), dirname(dirname(own))]) removeIfEmpty(above);

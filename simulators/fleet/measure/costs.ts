@@ -11,8 +11,8 @@ import { mebibytes } from './cgroup.ts';
  * PSS: pages that processes share count once, in parts. RSS: they count in each process, so a sum over processes says too much. Neither
  * has what the kernel keeps for sockets and files.
  */
-export const MEMORY_KINDS = ['PSS', 'RSS'] as const;
-export type MemoryKind = (typeof MEMORY_KINDS)[number];
+const MEMORY_KINDS = ['PSS', 'RSS'] as const;
+type MemoryKind = (typeof MEMORY_KINDS)[number];
 
 /** What a process holds now, and has taken since its start. */
 export interface Usage {
@@ -74,7 +74,7 @@ function secondsOf(time: string): number {
 
 // What the processes of a run cost: memory and processor by what they are for, and of one robot.
 
-export const ROLES = ['parent', 'workers', 'platform'] as const;
+const ROLES = ['parent', 'workers', 'platform'] as const;
 /** What a process of a run is for. The platform is Muster's own, where the run started it. */
 export type Role = (typeof ROLES)[number];
 

@@ -60,7 +60,7 @@ export const COUNTERS = [
   'exhausted',
 ] as const;
 /** `http.status.503` counts failed requests that were answered with that status. */
-export type CounterName = (typeof COUNTERS)[number] | `http.status.${number}`;
+type CounterName = (typeof COUNTERS)[number] | `http.status.${number}`;
 
 export const isDuration = (name: string): boolean => DURATIONS.some((known) => known === name);
 export const isCounter = (name: string): boolean =>

@@ -79,7 +79,7 @@ function waitedForProcessorMs(): number {
 }
 
 /** 0 where the system does not say. */
-export function openDescriptors(): number {
+function openDescriptors(): number {
   try {
     return readdirSync('/proc/self/fd').length;
   } catch {

@@ -54,7 +54,7 @@ const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
 /** For one call with all its attempts. */
 const LIMIT_MS = 60_000;
 
-export interface SetUpOptions {
+interface SetUpOptions {
   /** Ends the wait; the call then rejects with its reason. */
   signal: AbortSignal;
   /** Milliseconds for all attempts. Default 60 000. */
@@ -108,7 +108,7 @@ export interface PlatformAddress {
 export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string =>
   printable(platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***'));
 
-export interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect'> {
+interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect'> {
   /** Connections to the platform at most. Default 256. */
   connections?: number | undefined;
   /** Called with the milliseconds that a connection took to open. */

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
-import { exchange } from '../../common/exchange.ts';
+import { exchange } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';

@@ -4,9 +4,9 @@
  */
 import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
-import type { Sender } from '../../common/exchange.ts';
+import type { Sender } from '../../common/platform-http.ts';
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   /** Scheme, host and port. */
   origin: string;
   /** Connections at most. */

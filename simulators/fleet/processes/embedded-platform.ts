@@ -4,9 +4,9 @@ import type { PlatformAddress } from '../platform/client.ts';
 import { startProcess, whenExited } from './process-host.ts';
 
 /** A real platform asks for longer keys, but generating thousands of them takes minutes. */
-export const SMALLEST_KEY_BITS = 1024;
+const SMALLEST_KEY_BITS = 1024;
 
-export interface EmbeddedPlatform {
+interface EmbeddedPlatform {
   readonly address: PlatformAddress;
   /** Of its process. */
   readonly pid: number;

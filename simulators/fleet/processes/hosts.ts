@@ -13,7 +13,7 @@ interface Entry {
   config: HostConfig;
 }
 
-export interface HostsOptions {
+interface HostsOptions {
   configs: readonly HostConfig[];
   /** Whether each host is a separate process. */
   processes: boolean;

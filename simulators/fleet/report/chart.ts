@@ -76,7 +76,7 @@ export function place({ from, to, log }: Axis, value: number): number {
 }
 
 /** A value with its unit. */
-export function valueText(unit: Unit, value: number): string {
+function valueText(unit: Unit, value: number): string {
   switch (unit) {
     case 'ms':
       return readableDuration(value);

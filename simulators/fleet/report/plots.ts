@@ -39,7 +39,7 @@ export function percentilePlot({ histograms }: FleetResult): Plot | undefined {
 }
 
 /** The phases on an axis of seconds from the start of the first. */
-export function phaseBands({ phases }: FleetResult): Band[] {
+function phaseBands({ phases }: FleetResult): Band[] {
   const start = phases[0]?.started_ms ?? 0;
   return phases.map(({ do: name, started_ms, duration_ms, measured, by_hand, interrupted }) => ({
     name: by_hand ?? `${phaseName(name)}${interrupted === true ? ', interrupted' : ''}`,

@@ -32,7 +32,7 @@ import { PAGE_SCRIPT, PAGE_STYLE } from './report-page.ts';
 // A table of the report.
 
 /** A table wider than the page scrolls by itself. A column whose name ends in # has numbers. */
-export function tableOf(label: string, columns: readonly string[], rows: readonly Markup[]): Markup {
+function tableOf(label: string, columns: readonly string[], rows: readonly Markup[]): Markup {
   if (rows.length === 0) return NOTHING;
   const head = columns.map(
     (name) => html`<th scope="col"${name.endsWith('#') ? html` class="n"` : NOTHING}>${name.replace(/#$/, '')}</th>`,
@@ -57,7 +57,7 @@ const KINDS: Record<RunCosts['memory'], string> = {
   RSS: 'Memory is RSS: what processes share counts in each of them.',
 };
 
-export function costPart(costs: RunCosts | undefined): Markup {
+function costPart(costs: RunCosts | undefined): Markup {
   if (costs === undefined) return NOTHING;
   const rows = costParts(costs).map(([name, part]) => {
     const cells = [
@@ -81,7 +81,7 @@ const each = (bytes: number | null): string => (bytes === null ? '–' : kibibyt
 /** More rows than this are behind a summary. */
 const AT_ONCE = 12;
 
-export function rolloutPart(result: FleetResult, reach: Plot | undefined): Markup {
+function rolloutPart(result: FleetResult, reach: Plot | undefined): Markup {
   const of = reachOf(result);
   if (of === undefined) return NOTHING;
   const map = rolloutMapPlot(result);

@@ -17,7 +17,7 @@ export interface Part {
   result: FleetResult;
 }
 
-export interface MergeOptions {
+interface MergeOptions {
   /** Number of shards. Default: the number that the parts name. */
   expect?: number;
   /** Thresholds beside those of the parts. */

@@ -14,14 +14,14 @@ const MOST_COLUMNS = 120;
 /** Columns of this width or a power of two times it, so that those of different shards fit into each other. */
 const NARROWEST_MS = 10;
 
-export const rolloutMap = Type.Object({
+const rolloutMap = Type.Object({
   bands: Type.Integer({ description: 'Bands of robots, by their index in the fleet' }),
   column_ms: Type.Number({ description: 'Width of a column; the first begins with the first phase' }),
   cells: Type.Array(Type.Array(Type.Number()), {
     description: 'Of each: band, column, POSTs sent, slowest that arrived in time (ms; 0: none), late, lost',
   }),
 });
-export type RolloutMap = Static<typeof rolloutMap>;
+type RolloutMap = Static<typeof rolloutMap>;
 
 /** One cell of a map. */
 export interface Cell {
@@ -126,7 +126,7 @@ const summaryFields = Type.Object({
   unit: Type.Literal('ms'),
 });
 
-export const thresholdResult = Type.Object({
+const thresholdResult = Type.Object({
   expr: Type.String(),
   value: Type.Union([Type.Number(), Type.Null()]),
   ok: Type.Boolean(),
@@ -247,7 +247,7 @@ export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): bool
   Object.keys(metrics).length === 0;
 
 /** The parts of a result that decide how the run ended. */
-export type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard'>;
+type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard'>;
 
 /** Whether thresholds decide it. Those of a shard are for the whole fleet: `muster merge` alone can tell. */
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;

@@ -6,7 +6,7 @@ import type { LoadSample } from '../measure/saturation.ts';
 export const VERDICTS = ['valid', 'suspect', 'invalid'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-export interface Grade {
+interface Grade {
   verdict: Verdict;
   /** Each names the observation, the limit, and what to change. */
   reasons: string[];

@@ -26,7 +26,7 @@ export interface DeploymentTiming {
 /** Deployments whose timing is kept; a roll-out never waits for an older one. */
 const KEPT = 4;
 
-export class DeploymentTimings {
+class DeploymentTimings {
   #timings: Map<string, DeploymentTiming> | undefined;
   /** When the current or latest sync began. */
   syncStarted = 0;
@@ -78,7 +78,7 @@ export class DeploymentTimings {
   }
 }
 
-export const ROBOT_STATES = ['waiting', 'connecting', 'online', 'cut off', 'down', 'stopped', 'refused'] as const;
+const ROBOT_STATES = ['waiting', 'connecting', 'online', 'cut off', 'down', 'stopped', 'refused'] as const;
 /** A robot without an uplink is `online` when it serves its Device API. */
 export type RobotState = (typeof ROBOT_STATES)[number];
 
@@ -95,7 +95,7 @@ export interface RobotListener {
   progress(deploymentId: string, timing: DeploymentTiming): void;
 }
 
-export interface RobotOptions {
+interface RobotOptions {
   index: number;
   name: string;
   dir: string;

@@ -16,7 +16,7 @@ export interface SseFrame {
   data: string;
 }
 
-export interface SseHandlers {
+interface SseHandlers {
   /** Called once, when the head of the answer is complete. */
   head(status: number): void;
   frame(frame: SseFrame): void;
@@ -24,7 +24,7 @@ export interface SseHandlers {
 }
 
 /** The server did not answer with HTTP/1.1. */
-export class BadAnswer extends Error {
+class BadAnswer extends Error {
   override name = 'BadAnswer';
 }
 

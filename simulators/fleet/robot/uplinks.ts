@@ -108,7 +108,7 @@ export interface UplinkListener {
 export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listener: UplinkListener) => Uplink;
 
 /** Wraps a factory so that the listener hears what each uplink's scheduler reports. */
-export const observedUplinks =
+const observedUplinks =
   (factory: UplinkFactory): MakeUplink =>
   (port, identity, listener) => {
     const uplink = factory(port, identity) as Uplink &

@@ -5,7 +5,7 @@ import type { Fleet } from './fleet.ts';
 import type { PhaseReport } from './record.ts';
 
 /** Something that is under way. */
-export interface UnderWay {
+interface UnderWay {
   note: string;
   do: Phase['do'];
   /** Milliseconds after the fleet was created. */

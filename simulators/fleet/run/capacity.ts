@@ -72,7 +72,7 @@ export function robotCost({ uplink = 'agent', subscribers = 1, phases = [] }: To
 }
 
 /** The processes of a fleet. */
-export interface FleetProcesses {
+interface FleetProcesses {
   /** 0: the robots are in the parent. */
   workers: number;
   /** Whether Muster's own platform runs beside them. */
@@ -84,7 +84,7 @@ export interface FleetProcesses {
 }
 
 /** Bytes by what they are for. The kernel's own memory, e.g. of sockets, comes on top. */
-export interface MemoryEstimate {
+interface MemoryEstimate {
   parent: number;
   workers: number;
   platform: number;
@@ -151,7 +151,7 @@ export interface Limits {
 
 type Resource = 'descriptors' | 'memory' | 'ports' | 'disk';
 
-export interface Preflight {
+interface Preflight {
   /** Robots that each resource suffices for. */
   capacity: Record<Resource, number>;
   /** Whether memory is that of this container, and not of the machine. */

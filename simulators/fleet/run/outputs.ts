@@ -26,12 +26,12 @@ import type { FleetRecord, Measured } from './record.ts';
 // Puts together the result of a run from its options, its record and its measurements.
 
 /** The parts of a `Fleet` that go into its result. */
-export interface FleetFacts extends Pick<Fleet, 'robots' | 'record'> {
+interface FleetFacts extends Pick<Fleet, 'robots' | 'record'> {
   layout: Pick<Fleet['layout'], 'robotName'>;
 }
 
 /** How a run went, beside what its fleet knows. */
-export interface RunFacts {
+interface RunFacts {
   /** ISO 8601. */
   startedAt: string;
   workers: number;

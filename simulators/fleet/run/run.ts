@@ -32,7 +32,7 @@ import { claimShard, othersReady, StartTimeout } from './shards.ts';
 // What a run shows of itself while it goes on.
 
 /** For Prometheus. `record`: none before the fleet is made. */
-export function exposedOf(
+function exposedOf(
   options: RunOptions,
   record: FleetRecord | undefined,
   keys: Exposed['keys'],
@@ -52,7 +52,7 @@ const NOTHING_MEASURED: FleetRecord['standing'] = {
 };
 
 /** For the lines and pages that people watch. */
-export function liveState({ record }: Fleet, options: RunOptions, tick: Tick): LiveState {
+function liveState({ record }: Fleet, options: RunOptions, tick: Tick): LiveState {
   const { scenario } = options;
   const number = Math.min(record.phases.length, scenario.phases.length - 1);
   const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);

@@ -98,7 +98,7 @@ function isReady(folder: string, beats: Map<number, { beat: number; since: numbe
 
 // How the shards of a run end: their results become one.
 
-export interface MergeShardsOptions {
+interface MergeShardsOptions {
   /** Folders of shards, or folders that contain them. */
   dirs: readonly string[];
   /** Number of shards. Default: the number that the shards name. */

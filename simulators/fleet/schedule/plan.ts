@@ -127,7 +127,7 @@ export function membersOf(robots: number, part: { index: number; count: number }
 }
 
 /** Seeded randomness. */
-export interface Draw {
+interface Draw {
   /** Uniform in [0, 1). */
   next(): number;
 }
@@ -144,7 +144,7 @@ export function ranks(robots: number, draw: Draw): Uint32Array {
   return rank;
 }
 
-export interface RateOptions {
+interface RateOptions {
   /** Events a second over the whole fleet. */
   rate: number;
   robots: number;
@@ -180,7 +180,7 @@ export function atRate({ rate, robots, rank, durationMs, arrivals, draw }: RateO
   };
 }
 
-export interface OnceOptions {
+interface OnceOptions {
   /** The robots with a rank below `of` take part. */
   of: number;
   rank: number;

@@ -17,7 +17,7 @@ export interface Moments {
   next(): number | undefined;
 }
 
-export interface ScheduleOptions {
+interface ScheduleOptions {
   /** Start of the schedule, on `now`'s clock. */
   epoch: number;
   /** One for each stream of actions, e.g. the pings of one robot. */

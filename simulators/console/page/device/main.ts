@@ -1,13 +1,250 @@
 /** The page of a device: what is deployed, who listens and gets which frames, what the log holds, and what can be done to it. */
+
 import type { VNode } from 'preact';
-import { openPage, type PageProps } from '../shell.ts';
-import { html } from '../view.ts';
-import { AgentCard, CurrentCard } from './agent.ts';
-import type { DeviceDocument } from './document.ts';
-import { DeedsCard, DriveCard } from './drive.ts';
-import { LogCard } from './log.ts';
-import { ListenersCard, StreamCard } from './stream.ts';
-import { SwitchCard } from './switch.ts';
+import { useState } from 'preact/hooks';
+import { ActionButton, bytes, Card, clock, count, DeedsCard, html, openPage, type PageProps } from '../shell.ts';
+import type { Deployment, DeviceDocument, SeenEvent, SeenFrame } from './document.ts';
+
+// Whether the agent is up and where it serves, and the deployment that is current.
+
+function AgentCard({ document }: PageProps<DeviceDocument>): VNode {
+  const { agent, pid, addresses, retention, heartbeatSeconds } = document;
+  const facts: [string, string][] = [
+    ...Object.entries(addresses),
+    ['keeps', `${retention} events`],
+    ['heartbeat', `every ${heartbeatSeconds} s`],
+  ];
+  const up = agent === 'up';
+  const note = html`<span class="state ${up ? 'good' : 'bad'}" data-agent=${agent}>${up ? `up, process ${pid}` : 'down'}</span>`;
+  return html`<${Card} title="Agent" note=${note}>
+    <dl>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd class="code">${value}</dd></div>`)}</dl>
+    <div class="buttons">
+      <${ActionButton} name="restart" label="Restart" disabled=${!up} title="SIGTERM, then a new process" />
+      <${ActionButton} name="kill" label="Kill" tone="danger" disabled=${!up} title="SIGKILL" />
+      <${ActionButton} name="start" label="Start" disabled=${up} />
+    </div>
+  <//>`;
+}
+
+const TONES: Readonly<Record<string, string>> = {
+  deployed: 'good',
+  queued: 'busy',
+  staged: 'busy',
+  removing: 'busy',
+  retrying: 'warn',
+  failed: 'bad',
+};
+
+function CurrentCard({ document }: PageProps<DeviceDocument>): VNode {
+  const { current, agent } = document;
+  if (current === null) {
+    return html`<${Card} title="Current deployment"><p class="empty">None. Deploy one below.</p><//>`;
+  }
+  const { id, status, activity_status, error_status, target_status, release_id, created_at, description } = current;
+  const facts: [string, string][] = [
+    ['id', id],
+    ['release', release_id],
+    ['activity', activity_status],
+    ['error', error_status],
+    ['target', target_status],
+    ['created', created_at],
+    ...(description === '' ? [] : ([['description', description]] as [string, string][])),
+  ];
+  const note = html`<span class="state ${TONES[status] ?? ''}">${status}</span>`;
+  return html`<${Card} title="Current deployment" note=${note}>
+    <dl data-current=${id}>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd class="code">${value}</dd></div>`)}</dl>
+    <div class="buttons">
+      <${ActionButton} name="remove" label="Remove" tone="danger" body=${() => ({ id })} disabled=${agent !== 'up'} />
+    </div>
+  <//>`;
+}
+
+// What can be done to a device, and what was done.
+
+const ACTIVITIES = ['deployed', 'queued', 'staged', 'removing', 'archived', 'drifted'];
+const ERRORS = ['none', 'retrying', 'failed'];
+
+const textOf = (event: Event): string => (event.target as HTMLInputElement).value;
+
+export function DriveCard({ document }: PageProps<DeviceDocument>): VNode {
+  const [filepath, setFilepath] = useState('/etc/robot/speed.json');
+  const [content, setContent] = useState('{"max_speed":2}');
+  const [error, setError] = useState('none');
+  const [activity, setActivity] = useState('deployed');
+  const [events, setEvents] = useState('10');
+  const down = document.agent !== 'up';
+  const deployment = () => ({
+    config_instances: [{ filepath, content }],
+    activity_status: activity,
+    error_status: error,
+  });
+  const deployed = ({ id, status }: Deployment): string => `${id} is ${status}`;
+  return html`<${Card} title="Drive">
+    <label>Config file<input class="code" value=${filepath} onInput=${(event: Event) => setFilepath(textOf(event))} /></label>
+    <label>Content<textarea class="code" rows="2" value=${content} onInput=${(event: Event) => setContent(textOf(event))}></textarea></label>
+    <div class="pair">
+      <label>Activity<${Choice} value=${activity} values=${ACTIVITIES} onChoice=${setActivity} /></label>
+      <label>Error<${Choice} value=${error} values=${ERRORS} onChoice=${setError} /></label>
+    </div>
+    <div class="buttons"><${ActionButton} name="deploy" label="Deploy" tone="main" body=${deployment} done=${deployed} disabled=${down} /></div>
+    <div class="buttons">
+      <label class="inline">Events<input type="number" min="1" value=${events} onInput=${(event: Event) => setEvents(textOf(event))} /></label>
+      <${ActionButton} name="publish" label="Publish" body=${() => ({ count: Number(events) })} disabled=${down} />
+      <${ActionButton} name="compact" label="Compact" disabled=${down} title="Keeps 80 % of the events" />
+      <${ActionButton} name="cut" label="Cut streams" tone="danger" disabled=${down} title="Breaks every open event stream"
+        done=${({ streams }: { streams: number }) => `${streams} streams cut`} />
+    </div>
+  <//>`;
+}
+
+function Choice({
+  value,
+  values,
+  onChoice,
+}: {
+  value: string;
+  values: readonly string[];
+  onChoice(value: string): void;
+}): VNode {
+  return html`<select value=${value} onChange=${(event: Event) => onChoice(textOf(event))}>
+    ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+  </select>`;
+}
+
+/** Rows of a list that are drawn. */
+// The event log: what is retained, and what was compacted away.
+
+/** Events that are drawn. */
+const MOST_EVENTS = 80;
+
+function LogCard({ document }: PageProps<DeviceDocument>): VNode {
+  const { log, events, retention } = document;
+  const [open, setOpen] = useState<number | undefined>(undefined);
+  const note =
+    log.count === 0 ? 'empty' : `${count(log.count)} of at most ${count(retention)} events, ${bytes(log.bytes)}`;
+  return html`<${Card} title="Event log" note=${note}>
+    <${Extent} document=${document} />
+    <ol class="rows log">${events
+      .slice(-MOST_EVENTS)
+      .reverse()
+      .map(
+        (event) => html`<${EventRow} key=${event.id} event=${event} compacted=${event.id < log.earliest}
+        open=${open === event.id} onToggle=${() => setOpen(open === event.id ? undefined : event.id)} />`,
+      )}</ol>
+  <//>`;
+}
+
+/** All ids that were ever given out, and which of them are retained. */
+function Extent({ document }: PageProps<DeviceDocument>): VNode {
+  const { earliest, latest, count: retained } = document.log;
+  if (latest === 0) return html`<p class="empty">No event was stored yet.</p>`;
+  const gone = Math.max(0, earliest - 1);
+  const share = (100 * gone) / latest;
+  const text = `Ids 1 to ${count(latest)}: ${retained === 0 ? 'none is retained' : `${count(earliest)} to ${count(latest)} retained`}, ${count(gone)} compacted`;
+  return html`<div class="extent">
+    <svg viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=${text}>
+      <rect class="gone" x="0" y="0" width=${share} height="4" /><rect class="kept" x=${share} y="0" width=${100 - share} height="4" />
+    </svg>
+    <p class="note" data-earliest=${earliest} data-latest=${latest}>${text}</p>
+  </div>`;
+}
+
+function EventRow({
+  event,
+  compacted,
+  open,
+  onToggle,
+}: {
+  event: SeenEvent;
+  compacted: boolean;
+  open: boolean;
+  onToggle(): void;
+}): VNode {
+  return html`<li class=${compacted ? 'compacted' : ''}>
+    <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
+      <b class="number">${event.id}</b><span class="code">${event.type}</span>
+      <span class="note to">${compacted ? 'compacted' : 'retained'}</span>
+    </button>
+    ${open ? html`<pre tabindex="0">${JSON.stringify(JSON.parse(event.json), null, 2)}</pre>` : ''}
+  </li>`;
+}
+
+// Who listens to the device's event stream, and the frames that they get, as they are written.
+
+function ListenersCard({ document }: PageProps<DeviceDocument>): VNode {
+  const rows = Object.entries(document.listeners);
+  return html`<${Card} title="Listeners" note=${`${rows.length} open`}>
+    ${rows.length === 0 ? html`<p class="empty">Nobody listens. <code>curl -N --unix-socket ${document.addresses['socket'] ?? 'SOCKET'} http://localhost/v0.2/events</code></p>` : html`<${Listeners} document=${document} />`}
+  <//>`;
+}
+
+function Listeners({ document }: PageProps<DeviceDocument>): VNode {
+  return html`<div class="scroll" tabindex="0"><table>
+    <thead><tr><th>no.</th><th>client</th><th>since</th><th class="number">after</th><th>types</th><th class="number">last id</th><th class="number">frames</th><th class="number">waiting</th></tr></thead>
+    <tbody>${Object.entries(document.listeners).map(
+      ([number, { client, since, after, types, last, frames, waiting }]) => html`<tr key=${number}>
+        <td>${number}</td><td class="code">${client}</td><td>${clock(since)}</td><td class="number">${after}</td>
+        <td>${types?.join(', ') ?? 'all'}</td><td class="number">${last ?? '–'}</td><td class="number">${count(frames)}</td>
+        <td class="number">${bytes(waiting)}</td></tr>`,
+    )}</tbody>
+  </table></div>`;
+}
+
+/** Frames that are drawn. */
+const MOST_LINES = 60;
+
+function StreamCard({ document }: PageProps<DeviceDocument>): VNode {
+  const [comments, setComments] = useState(true);
+  const [open, setOpen] = useState<SeenFrame | undefined>(undefined);
+  const frames = document.frames.filter(({ type }) => comments || type !== undefined);
+  const note = html`<label class="inline"><input type="checkbox" checked=${comments} onChange=${() => setComments(!comments)} />heartbeats</label>`;
+  return html`<${Card} title="Stream" note=${note}>
+    ${frames.length === 0 ? html`<p class="empty">Nothing was sent yet.</p>` : ''}
+    <ol class="rows frames">${frames
+      .slice(-MOST_LINES)
+      .reverse()
+      .map(
+        (frame) => html`<li key=${`${frame.at}.${frame.id}.${frame.text.length}`}>
+        <button type="button" class="row" aria-expanded=${open === frame} onClick=${() => setOpen(open === frame ? undefined : frame)}>
+          <time>${clock(frame.at)}</time>
+          <b class="number">${frame.id ?? ''}</b>
+          <span class=${frame.type === undefined ? 'note' : 'code'}>${frame.type ?? frame.text}</span>
+          <span class="note to">to ${frame.to.join(', ')}</span>
+        </button>
+        ${open === frame ? html`<pre tabindex="0">${frame.text}</pre>` : ''}
+      </li>`,
+      )}</ol>
+  <//>`;
+}
+
+// Known defects and conformant variants that can be switched on.
+
+function SwitchCard({ document }: PageProps<DeviceDocument>): VNode {
+  const { deviations, switchedOn } = document;
+  const [search, setSearch] = useState('');
+  const [wanted, setWanted] = useState<readonly string[] | undefined>(undefined);
+  const chosen = wanted ?? switchedOn;
+  const words = search.toLowerCase();
+  const found = deviations.filter(({ name, describe }) => `${name} ${describe}`.toLowerCase().includes(words));
+  const toggle = (name: string): void =>
+    setWanted(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name]);
+  const done = (): string => {
+    setWanted(undefined);
+    return 'the agent was started again';
+  };
+  return html`<${Card} title="Defects and variants" note=${`${switchedOn.length} on`}>
+    <label>Find<input type="search" value=${search} placeholder="heartbeat, cursor, …"
+      onInput=${(event: Event) => setSearch((event.target as HTMLInputElement).value)} /></label>
+    <ul class="choices" tabindex="0" aria-label="Defects and variants">${found.map(
+      ({ name, kind, describe }) => html`<li key=${name}><label class="inline">
+        <input type="checkbox" name=${name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} />
+        <span><b class="code">${name}</b> <i class="kind ${kind}">${kind}</i><br /><span class="note">${describe}</span></span>
+      </label></li>`,
+    )}</ul>
+    <div class="buttons"><${ActionButton} name="switch" label="Switch and restart" body=${() => ({ names: chosen })} done=${done}
+      disabled=${wanted === undefined || document.agent !== 'up'} title="An agent decides at its start how it behaves" /></div>
+  <//>`;
+}
 
 function DevicePage({ document }: PageProps<DeviceDocument>): VNode {
   return html`<div class="columns">
@@ -21,7 +258,7 @@ function DevicePage({ document }: PageProps<DeviceDocument>): VNode {
       <${ListenersCard} document=${document} />
       <${StreamCard} document=${document} />
       <${LogCard} document=${document} />
-      <${DeedsCard} document=${document} />
+      <${DeedsCard} title="What happened" deeds=${document.deeds} />
     </div>
   </div>`;
 }

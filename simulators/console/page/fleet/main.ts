@@ -1,14 +1,270 @@
 /** The page of a fleet: every robot, the roll-out and its latency over time, thresholds, and what can be done by hand. */
+
 import type { VNode } from 'preact';
-import { useCallback, useState } from 'preact/hooks';
-import { openPage, type PageProps } from '../shell.ts';
-import { html } from '../view.ts';
-import { RobotsCard } from './cells.ts';
-import { ChartsCard } from './charts.ts';
-import type { FleetDocument } from './document.ts';
-import { DriveCard } from './drive.ts';
-import { BandsCard, RunCard, ThresholdsCard, TroubleCard } from './facts.ts';
-import { RobotCard } from './robot.ts';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { Chart, type Curve, type Stretch } from '../chart.ts';
+import { ActionButton, act, Card, count, html, openPage, type PageProps } from '../shell.ts';
+import type { FleetDocument, RobotDetail, Second, Standing } from './document.ts';
+import { RobotsCard } from './robots.ts';
+
+// What a fleet did over time: share reached, rates, latency, and whether the generator was on time.
+
+const LATENCIES = ['rollout.ms', 'http.ms', 'ping.ms', 'sync.ms', 'connect.ms', 'reconnect.ms'];
+const RATES: readonly [name: string, label: string, colour: string][] = [
+  ['sse.events', 'events read', 'accent'],
+  ['rollout', 'roll-outs sent', 'good'],
+  ['http', 'requests', 'busy'],
+  ['ping', 'pings', 'warn'],
+  ['http.errors', 'requests failed', 'bad'],
+];
+
+/** `12 ms`, `1.2 s`. */
+export const duration = (ms: number): string => {
+  if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`;
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return ms >= 10 || ms === 0 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(1)} ms`;
+};
+
+const number = (value: number): string => (value >= 10 || value === 0 ? value.toFixed(0) : value.toFixed(1));
+
+function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
+  const { seconds, bands, elapsedMs } = document;
+  const [metric, setMetric] = useState('rollout.ms');
+  const moments = useMemo(() => seconds.map(({ at }) => at / 1000), [seconds]);
+  const stretches: Stretch[] = bands.map(({ label, short = label, from, to, byHand = false }) => {
+    return {
+      label: short,
+      beside: byHand,
+      from: from / 1000,
+      to: (to ?? elapsedMs) / 1000,
+      colour: byHand && label !== 'paused' ? 'accent' : 'soft',
+    };
+  });
+  const curve = (label: string, colour: string, value: (second: Second) => number | undefined): Curve => {
+    return { label, colour, values: seconds.map((second) => value(second) ?? null) };
+  };
+  const known = LATENCIES.filter((name) => seconds.some(({ p50 }) => p50[name] !== undefined));
+  const share = ({ attempts }: Second, part: number): number | undefined =>
+    attempts === 0 ? undefined : (100 * part) / attempts;
+  const charts: {
+    title: string;
+    text: string;
+    curves: Curve[];
+    write(value: number): string;
+    most?: number;
+    control?: VNode;
+  }[] = [
+    {
+      title: 'Share reached',
+      text: 'Share of the roll-outs sent so far that a client on the robot has read, and that were missed',
+      curves: [
+        curve('reached', 'good', (second) => share(second, second.reached)),
+        curve('missed', 'bad', (second) => share(second, second.missed)),
+      ],
+      write: (value) => `${value.toFixed(0)} %`,
+      most: 100,
+    },
+    {
+      title: 'Latency',
+      text: `Latency ${metric} over time: median and 99th percentile`,
+      curves: [curve('p50', 'busy', ({ p50 }) => p50[metric]), curve('p99', 'warn', ({ p99 }) => p99[metric])],
+      write: duration,
+      control: html`<select aria-label="Latency" value=${metric} onChange=${(event: Event) => setMetric((event.target as HTMLSelectElement).value)}>
+        ${[...new Set([metric, ...known])].map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+      </select>`,
+    },
+    {
+      title: 'Rates a second',
+      text: 'Events and requests a second',
+      curves: RATES.map(([name, label, colour]) => curve(label, colour, ({ rates }) => rates[name] ?? 0)),
+      write: number,
+    },
+    {
+      title: 'Generator',
+      text: 'Lateness of the load generator, 99th percentile, and its longest standstill in a second',
+      curves: [
+        curve('lateness p99', 'accent', ({ p99 }) => p99['schedule.lateness.ms']),
+        curve('standstill', 'warn', ({ stallMs }) => stallMs),
+      ],
+      write: duration,
+    },
+  ];
+  return html`<div class="charts">${charts.map(
+    ({ title, control, ...chart }) => html`<${Card} key=${title} title=${title} note=${control}>
+      <${Chart} ...${chart} moments=${moments} stretches=${stretches} />
+    <//>`,
+  )}</div>`;
+}
+
+// What a person can do to a running fleet. All of it is in the result, as done by hand.
+
+const textOf = (event: Event): string => (event.target as HTMLInputElement).value;
+
+export function DriveCard({ document }: PageProps<FleetDocument>): VNode {
+  const [share, setShare] = useState('10%');
+  const [over, setOver] = useState('5s');
+  const [robots, setRobots] = useState('10');
+  const over_ = document.ending !== null;
+  const body = () => ({ share, over });
+  const begun = ({ begun: what }: { begun: string }): string => `begun: ${what}`;
+  const button = (name: string, label: string, title: string, tone?: string): VNode =>
+    html`<${ActionButton} name=${name} label=${label} body=${body} done=${begun} disabled=${over_} title=${title} tone=${tone} />`;
+  return html`<${Card} title="By hand" note="kept in the result">
+    <div class="pair">
+      <label>Share of robots<input value=${share} onInput=${(event: Event) => setShare(textOf(event))} /></label>
+      <label>Duration<input value=${over} onInput=${(event: Event) => setOver(textOf(event))} /></label>
+    </div>
+    <div class="buttons even">
+      ${button('rollout', 'Roll out', 'A new release to the share, spread over the duration', 'main')}
+      ${button('storm', 'Reconnect', 'The share drops its connections, spread over the duration')}
+      ${button('partition', 'Partition', 'The share is cut off from the platform for the duration', 'danger')}
+      ${button('kill', 'Kill', 'The share is killed and starts again after the duration', 'danger')}
+    </div>
+    <div class="buttons">
+      <label class="inline">Robots<input type="number" min="1" value=${robots} onInput=${(event: Event) => setRobots(textOf(event))} /></label>
+      <${ActionButton} name="scale" label="Add" body=${() => ({ count: Number(robots), over })} done=${begun} disabled=${over_} title="More robots, started over the duration" />
+    </div>
+  <//>`;
+}
+
+// Where a run stands: its phase and what is left, its thresholds, its phases, and what went wrong.
+
+/** `1:05`. */
+const minutes = (ms: number): string => {
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+};
+
+const TONES: Readonly<Record<string, string>> = { PASSED: 'good', FAILED: 'bad', INCOMPLETE: 'warn' };
+
+function RunCard({ document }: PageProps<FleetDocument>): VNode {
+  const { phase, elapsedMs, remainingMs, paused, ending, seconds, links } = document;
+  const last = seconds.at(-1);
+  const note =
+    ending === null
+      ? html`<span class="state ${paused ? 'warn' : 'good'}" data-phase=${phase}>${paused ? 'paused' : phase}</span>`
+      : html`<span class="state ${TONES[ending.outcome] ?? ''}" data-outcome=${ending.outcome}>${ending.outcome}</span>`;
+  return html`<${Card} title="Run" className="run" note=${note}>
+    ${remainingMs === null ? '' : html`<progress max=${Math.max(elapsedMs + remainingMs, 1)} value=${elapsedMs} aria-label="Progress of the scenario"></progress>`}
+    <dl>
+      <div><dt>elapsed</dt><dd>${minutes(elapsedMs)}</dd></div>
+      ${remainingMs === null ? '' : html`<div><dt>to go</dt><dd>${ending === null ? `about ${minutes(remainingMs)}` : 'nothing'}</dd></div>`}
+      <div><dt>roll-outs</dt><dd>${count(last?.reached ?? 0)} of ${count(last?.attempts ?? 0)} reached, ${count(last?.missed ?? 0)} missed</dd></div>
+      ${ending === null ? '' : html`<div><dt>generator</dt><dd>${ending.verdict}</dd></div>${ending.out === undefined ? '' : html`<div><dt>results</dt><dd class="code">${ending.out}</dd></div>`}`}
+      ${links.map(({ label, url }) => html`<div key=${url}><dt>beside it</dt><dd><a href=${url} target="_blank" rel="noreferrer">${label}</a></dd></div>`)}
+    </dl>
+    ${ending === null ? '' : html`<ul class="plain">${ending.reasons.map((reason) => html`<li key=${reason}>${reason}</li>`)}</ul>`}
+    <div class="buttons">${
+      paused
+        ? html`<${ActionButton} name="resume" label="Go on" tone="main" />`
+        : html`<${ActionButton} name="pause" label="Pause before the next phase" disabled=${ending !== null} title="The robots stay as they are" />`
+    }</div>
+  <//>`;
+}
+
+function ThresholdsCard({ document }: PageProps<FleetDocument>): VNode {
+  const { thresholds, ending } = document;
+  const missed = thresholds.filter(({ ok, value }) => !ok && value !== undefined).length;
+  return html`<${Card} title="Thresholds" note=${missed === 0 ? 'as they stand' : `${missed} missed`}>
+    ${thresholds.length === 0 ? html`<p class="empty">None was given.</p>` : ''}
+    <ul class="standings">${thresholds.map(
+      (one) => html`<li key=${one.expr}>
+      <span class="code">${one.expr}</span><span class="state ${toneOf(one, ending !== null)}">${shownValue(one)}</span></li>`,
+    )}</ul>
+  <//>`;
+}
+
+const toneOf = ({ ok, value }: Standing, ended: boolean): string =>
+  ok ? 'good' : value === undefined && !ended ? '' : 'bad';
+
+function shownValue({ expr, value }: Standing): string {
+  if (value === undefined) return 'nothing yet';
+  if (/\.count/.test(expr)) return count(value);
+  if (/\.rate.*%$/.test(expr)) return `${(100 * value).toFixed(2)} %`;
+  return /\.rate/.test(expr) ? `${value.toFixed(1)}/s` : duration(value);
+}
+
+function BandsCard({ document }: PageProps<FleetDocument>): VNode {
+  const bands = document.bands.toSorted((one, other) => one.from - other.from);
+  return html`<${Card} title="Phases" note="seconds">
+    ${bands.length === 0 ? html`<p class="empty">None has begun.</p>` : ''}
+    <ol class="rows">${bands.map(
+      ({ label, from, to, byHand }) => html`<li key=${`${from}${label}`}>
+      <time>${(from / 1000).toFixed(1)} – ${to === undefined ? 'now' : (to / 1000).toFixed(1)}</time><span>${label}</span>${byHand === true ? html` <i class="kind variant">by hand</i>` : ''}
+    </li>`,
+    )}</ol>
+  <//>`;
+}
+
+function TroubleCard({ document }: PageProps<FleetDocument>): VNode {
+  const { trouble } = document;
+  return html`<${Card} title="Trouble" note=${trouble.length === 0 ? 'none' : count(trouble.length)}>
+    ${trouble.length === 0 ? html`<p class="empty">Nothing went wrong.</p>` : ''}
+    <ul class="plain">${trouble.map((line) => html`<li key=${line}>${line}</li>`)}</ul>
+  <//>`;
+}
+
+// One robot: its current deployment, and its event log as it grows.
+
+const EVERY_MS = 1_000;
+const FIELDS = ['id', 'status', 'activity_status', 'error_status', 'target_status', 'release_id', 'created_at'];
+
+interface RobotProps {
+  index: number;
+  /** Whether the run is over, so that there is nobody to ask. */
+  ended: boolean;
+  onClose(): void;
+}
+
+function RobotCard({ index, ended, onClose }: RobotProps): VNode {
+  const [robot, setRobot] = useState<RobotDetail | undefined>(undefined);
+  useEffect(() => {
+    if (ended) return undefined;
+    let timer = 0;
+    let closed = false;
+    const look = async (): Promise<void> => {
+      const seen = await act<RobotDetail>('robot', { index }).catch(() => undefined);
+      if (closed) return;
+      if (seen !== undefined) setRobot(seen);
+      timer = setTimeout(() => void look(), EVERY_MS);
+    };
+    void look();
+    return () => {
+      closed = true;
+      clearTimeout(timer);
+    };
+  }, [index, ended]);
+  const close = html`<button type="button" class="quiet" onClick=${onClose}>Close</button>`;
+  if (robot === undefined)
+    return html`<${Card} title="Robot" className="robot" note=${close}><p class="empty">Looking…</p><//>`;
+  const { name, socket, up, deployment, events } = robot;
+  return html`<${Card} title="Robot" className="robot" note=${close}>
+    <p class="robot-head"><b>${name}</b> <span class="state ${up ? 'good' : 'bad'}" data-robot=${up ? 'up' : 'down'}>${up ? 'serves' : 'down'}</span></p>
+    <p class="note code">curl -N --unix-socket ${socket} http://localhost/v0.2/events</p>
+    <div class="halves">
+      <div>
+        <h3>Deployment</h3>
+        ${
+          deployment === null
+            ? html`<p class="empty">None is current.</p>`
+            : html`<dl data-deployment=${deployment['id']}>${FIELDS.map(
+                (field) =>
+                  html`<div key=${field}><dt>${field.replace('_status', '').replace('_', ' ')}</dt><dd class="code">${String(deployment[field])}</dd></div>`,
+              )}</dl>`
+        }
+      </div>
+      <div>
+        <h3>Stream and log</h3>
+        ${events.length === 0 ? html`<p class="empty">No event is stored.</p>` : ''}
+        <ol class="rows">${events.toReversed().map(
+          ({ id, type, at, deployment: of }) => html`<li key=${id} class="event">
+          <b class="number">${id}</b><time>${at.slice(11, 23)}</time><span class="code">${type}</span><span class="note code">${of}</span>
+        </li>`,
+        )}</ol>
+      </div>
+    </div>
+  <//>`;
+}
 
 function FleetPage({ document }: PageProps<FleetDocument>): VNode {
   const [chosen, setChosen] = useState<number | undefined>(undefined);

@@ -1,14 +1,116 @@
 /** The page of a platform: its devices and deployments as they move, the requests as they come, and what can be done by hand. */
+
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { openPage, type PageProps } from '../shell.ts';
-import { html } from '../view.ts';
-import { DeploymentsCard } from './deployments.ts';
-import { DevicesCard } from './devices.ts';
-import type { PlatformDocument } from './document.ts';
-import { PlanCard, PlansCard } from './plans.ts';
-import { RequestsCard } from './requests.ts';
-import { DeedsCard, StateCard } from './state.ts';
+import { ActionButton, Card, DeedsCard, html, openPage, type PageProps } from '../shell.ts';
+import type { PlanLine, PlatformDocument } from './document.ts';
+import { DeploymentsCard, DevicesCard, RequestsCard, textOf } from './lists.ts';
+
+// Answers and faults that are planned for a route.
+
+interface PlanProps extends PageProps<PlatformDocument> {
+  /** Method and path; a path alone is for every method. */
+  route: string;
+  onRoute(route: string): void;
+}
+
+/** What is most often wanted; the others are written as the note says. */
+const FAULTS = ['429=1', '5xx=503', 'reset', 'latency=2000', 'slow-body=200', '5xx@0.5'];
+
+function PlanCard({ document, route, onRoute }: PlanProps): VNode {
+  const [kind, setKind] = useState('fault');
+  const [fault, setFault] = useState('429=1');
+  const [status, setStatus] = useState('200');
+  const [answer, setAnswer] = useState('{"data":[]}');
+  const [times, setTimes] = useState('1');
+  const plan = (): object => ({
+    ...partsOf(route),
+    ...(times === '' ? {} : { times: Number(times) }),
+    ...(kind === 'fault' ? { fault } : { answer: { status: Number(status), ...bodyOf(answer) } }),
+  });
+  return html`<${Card} title="Plan an answer">
+    <label>Route<input id="plan-route" class="code" list="routes" value=${route} onInput=${(event: Event) => onRoute(textOf(event))} /></label>
+    <datalist id="routes">${document.routes.map((one) => html`<option key=${one} value=${one}></option>`)}</datalist>
+    <div class="pair">
+      <label>Gets<select value=${kind} onChange=${(event: Event) => setKind(textOf(event))}>
+        <option value="fault">a fault</option><option value="answer">an answer</option>
+      </select></label>
+      <label>Times<input type="number" min="1" placeholder="always" value=${times} onInput=${(event: Event) => setTimes(textOf(event))} /></label>
+    </div>
+    ${
+      kind === 'fault'
+        ? html`<label>Fault<input class="code" list="faults" value=${fault} onInput=${(event: Event) => setFault(textOf(event))} /></label>
+      <datalist id="faults">${FAULTS.map((one) => html`<option key=${one} value=${one}></option>`)}</datalist>
+      <p class="note forms">${document.faultForms.map((form) => html`<code key=${form}>${form}</code> `)}</p>`
+        : html`<label>Status<input type="number" min="200" max="599" value=${status} onInput=${(event: Event) => setStatus(textOf(event))} /></label>
+      <label>Body<textarea class="code" rows="3" value=${answer} onInput=${(event: Event) => setAnswer(textOf(event))}></textarea></label>`
+    }
+    <div class="buttons"><${ActionButton} name="plan" label="Plan" tone="main" body=${plan} done=${({ id }: { id: number }) => `plan ${id} is made`} /></div>
+  <//>`;
+}
+
+/** `GET /devices` in its parts. */
+function partsOf(route: string): { method?: string; path: string } {
+  const [first = '', ...rest] = route.trim().split(/\s+/);
+  return rest.length === 0 ? { path: first } : { method: first, path: rest.join(' ') };
+}
+
+/** JSON is sent as JSON, anything else as text. */
+function bodyOf(text: string): { body?: unknown } {
+  if (text.trim() === '') return {};
+  try {
+    return { body: JSON.parse(text) as unknown };
+  } catch {
+    return { body: text };
+  }
+}
+
+function PlansCard({ document }: PageProps<PlatformDocument>): VNode {
+  const { plans } = document;
+  return html`<${Card} title="Plans" note=${plans.length === 0 ? undefined : html`<${ActionButton} name="unplanAll" label="Drop all" />`}>
+    ${plans.length === 0 ? html`<p class="empty">Nothing is planned.</p>` : ''}
+    <ol class="rows">${plans.map((plan) => html`<${PlanRow} key=${plan.id} plan=${plan} />`)}</ol>
+  <//>`;
+}
+
+function PlanRow({ plan }: { plan: PlanLine }): VNode {
+  const { id, method, path, times, used, gets } = plan;
+  const over = times !== null && used >= times;
+  return html`<li class="plan ${over ? 'over' : ''}" data-plan=${id}>
+    <div><span class="code">${method ?? 'any'} ${path}</span><br />
+      <span class="note"><b class="code">${gets}</b> · used ${used}${times === null ? '' : ` of ${times}`}</span></div>
+    <${ActionButton} name="unplan" label="Drop" body=${() => ({ id })} title=${`Drop plan ${id}`} />
+  </li>`;
+}
+
+// Where the platform serves, its whole state back to the start or to a snapshot, and what was done by hand.
+
+function StateCard({ document }: PageProps<PlatformDocument>): VNode {
+  const { addresses, dialect, snapshots } = document;
+  const [name, setName] = useState('before');
+  const facts: [string, string][] = [
+    ...Object.entries(addresses).map(([term, value]): [string, string] => [term.replaceAll('_', ' '), value]),
+    ['dialect', dialect],
+  ];
+  return html`<${Card} title="State">
+    <dl>${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd class="code">${value}</dd></div>`)}</dl>
+    <div class="buttons"><${ActionButton} name="reset" label="Reset to the start" tone="danger"
+      title="State as at the start; plans are dropped, snapshots stay" /></div>
+    <div class="buttons">
+      <label class="inline grow">Snapshot<input value=${name} onInput=${(event: Event) => setName(textOf(event))} /></label>
+      <${ActionButton} name="snapshot" label="Take" body=${() => ({ name })} disabled=${name === ''} />
+    </div>
+    ${snapshots.length === 0 ? '' : html`<ol class="rows snapshots">${snapshots.map((one) => html`<${Snapshot} key=${one} name=${one} />`)}</ol>`}
+  <//>`;
+}
+
+const Snapshot = ({ name }: { name: string }): VNode => html`<li class="plan" data-snapshot=${name}>
+  <span class="code">${name}</span>
+  <span class="buttons">
+    <${ActionButton} name="restore" label="Restore" body=${() => ({ name })} />
+    <${ActionButton} name="drop" label="Drop" body=${() => ({ name })} title=${`Drop snapshot ${name}`} />
+  </span>
+</li>`;
 
 function PlatformPage({ document }: PageProps<PlatformDocument>): VNode {
   const [route, setRoute] = useState('GET /devices');
@@ -17,7 +119,7 @@ function PlatformPage({ document }: PageProps<PlatformDocument>): VNode {
       <${StateCard} document=${document} />
       <${PlanCard} document=${document} route=${route} onRoute=${setRoute} />
       <${PlansCard} document=${document} />
-      <${DeedsCard} document=${document} />
+      <${DeedsCard} title="Done by hand" deeds=${document.deeds} />
     </div>
     <div class="wide">
       <div class="two">

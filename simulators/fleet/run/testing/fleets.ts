@@ -10,7 +10,7 @@ import { parseScenario } from '../../scenario/scenario-file.ts';
 import { Fleet } from '../fleet.ts';
 import type { FleetOptions } from '../plan.ts';
 
-export interface TestFleets {
+interface TestFleets {
   readonly platform: SimulatedPlatform;
   /** Folder of the robots' keys. */
   readonly stateDir: string;

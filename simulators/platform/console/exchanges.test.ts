@@ -1,6 +1,7 @@
 /** No secret is in what the console shows, wherever it stood; what is none stays as it is. */
+
 import { expect, it } from 'vitest';
-import { Mask } from './mask.ts';
+import { Mask } from './exchanges.ts';
 
 const KEY = `k7Q2/xW9"z Bf4v`;
 const mask = new Mask([KEY, 'dev']);

@@ -1,0 +1,257 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Card, count, html, say } from '../shell.ts';
+import type { FleetDocument } from './document.ts';
+
+/** The letters of robots in the document, what they mean, and their colours. */
+export interface State {
+  letter: string;
+  label: string;
+  /** Name of a colour of the page. */
+  colour: string;
+}
+
+const STATES: readonly State[] = [
+  { letter: 'u', label: 'reached', colour: 'good' },
+  { letter: 'o', label: 'online', colour: 'online' },
+  { letter: 'p', label: 'being rolled out', colour: 'warn' },
+  { letter: 'm', label: 'missed', colour: 'bad' },
+  { letter: 'c', label: 'connecting', colour: 'joining' },
+  { letter: '.', label: 'waiting', colour: 'idle' },
+  { letter: 'x', label: 'cut off', colour: 'cut' },
+  { letter: 'd', label: 'down', colour: 'down' },
+  { letter: 'r', label: 'refused', colour: 'bad' },
+  { letter: 's', label: 'stopped', colour: 'soft' },
+];
+
+export const labelOf = (letter: string | undefined): string =>
+  STATES.find((state) => state.letter === letter)?.label ?? 'unknown';
+
+/** How many robots are in each state that occurs. */
+export function countsOf(states: string): { state: State; robots: number }[] {
+  const counts = new Map<string, number>();
+  for (const letter of states) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  return STATES.flatMap((state) => {
+    const robots = counts.get(state.letter) ?? 0;
+    return robots === 0 ? [] : [{ state, robots }];
+  });
+}
+
+// Draws every robot as a cell on a canvas; only cells that have changed are drawn again.
+
+/** Where the cells are, in pixels of the page. */
+interface Layout {
+  columns: number;
+  /** Side of a cell with its gap. */
+  side: number;
+  rows: number;
+}
+
+const LARGEST_SIDE = 22;
+const SMALLEST_SIDE = 3;
+/** Of the grid, as it is without zoom. */
+const HEIGHT = 300;
+
+/** The largest cells with which `robots` fit into the width and the height, times the zoom. */
+function layoutOf(robots: number, width: number, zoom: number): Layout {
+  let side = LARGEST_SIDE;
+  while (side > SMALLEST_SIDE && Math.ceil(robots / Math.max(1, Math.floor(width / side))) * side > HEIGHT) side -= 1;
+  const zoomed = Math.max(SMALLEST_SIDE, Math.round(side * zoom));
+  const columns = Math.max(1, Math.min(robots, Math.floor(width / zoomed)));
+  return { columns, side: zoomed, rows: Math.ceil(robots / columns) };
+}
+
+/** A grid on a canvas. */
+class Grid {
+  readonly #canvas: HTMLCanvasElement;
+  #layout: Layout = { columns: 1, side: LARGEST_SIDE, rows: 1 };
+  #drawn = '';
+  #marked: number | undefined;
+  #colours = new Map<string, string>();
+  #mark = '';
+
+  constructor(canvas: HTMLCanvasElement) {
+    this.#canvas = canvas;
+  }
+
+  /** Reads the colours of the page again. */
+  recolour(): void {
+    const probe = document.createElement('i');
+    document.body.append(probe);
+    const resolve = (name: string): string => {
+      probe.style.color = `var(--${name})`;
+      return getComputedStyle(probe).color;
+    };
+    this.#colours = new Map(STATES.map(({ letter, colour }) => [letter, resolve(colour)]));
+    this.#mark = resolve('ink');
+    probe.remove();
+    this.#drawn = '';
+  }
+
+  /** Lays the cells out anew; everything is drawn with the next call of `draw`. */
+  resize(robots: number, width: number, zoom: number): void {
+    this.#layout = layoutOf(robots, width, zoom);
+    const { columns, side, rows } = this.#layout;
+    const ratio = devicePixelRatio;
+    this.#canvas.width = Math.max(1, Math.round(columns * side * ratio));
+    this.#canvas.height = Math.max(1, Math.round(rows * side * ratio));
+    this.#canvas.style.width = `${columns * side}px`;
+    this.#canvas.style.height = `${rows * side}px`;
+    this.#drawn = '';
+  }
+
+  draw(states: string, marked: number | undefined): void {
+    const context = this.#canvas.getContext('2d');
+    if (context === null) return;
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    for (let robot = 0; robot < states.length; robot += 1) {
+      const known = states[robot] === this.#drawn[robot] && robot !== this.#marked && robot !== marked;
+      if (!known) this.#cell(context, robot, states[robot] ?? '.', robot === marked);
+    }
+    this.#drawn = states;
+    this.#marked = marked;
+  }
+
+  /** The robot at a place of the canvas, in pixels of the page. */
+  robotAt(x: number, y: number, robots: number): number | undefined {
+    const { columns, side } = this.#layout;
+    const column = Math.floor(x / side);
+    const robot = Math.floor(y / side) * columns + column;
+    return column >= 0 && column < columns && robot >= 0 && robot < robots ? robot : undefined;
+  }
+
+  /** Top of a robot's cell, in pixels of the page. */
+  topOf(robot: number): number {
+    return Math.floor(robot / this.#layout.columns) * this.#layout.side;
+  }
+
+  #cell(context: CanvasRenderingContext2D, robot: number, letter: string, marked: boolean): void {
+    const { columns, side } = this.#layout;
+    const x = (robot % columns) * side;
+    const y = Math.floor(robot / columns) * side;
+    const gap = side >= 6 ? 1 : 0.5;
+    context.clearRect(x, y, side, side);
+    context.fillStyle = marked ? this.#mark : (this.#colours.get(letter) ?? this.#mark);
+    context.fillRect(x, y, side - gap, side - gap);
+    if (!marked) return;
+    context.fillStyle = this.#colours.get(letter) ?? this.#mark;
+    const rim = Math.max(1, Math.floor(side / 5));
+    context.fillRect(x + rim, y + rim, side - gap - 2 * rim, side - gap - 2 * rim);
+  }
+}
+
+// Every robot as a cell coloured by its state, with zoom, a legend, and a search by name.
+
+interface RobotsProps {
+  document: FleetDocument;
+  chosen: number | undefined;
+  onChoose(robot: number | undefined): void;
+}
+
+const nameOf = (prefix: string, robot: number): string => `${prefix}-${String(robot).padStart(6, '0')}`;
+
+const ZOOMS = [1, 1.5, 2, 3, 4];
+
+export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
+  const { states, prefix } = document;
+  const [zoom, setZoom] = useState(0);
+  const counts = countsOf(states);
+  const find = (event: Event): void => {
+    event.preventDefault();
+    const text = String(new FormData(event.target as HTMLFormElement).get('name') ?? '').trim();
+    const digits = /(\d+)$/.exec(text)?.[1];
+    const robot = digits === undefined ? -1 : Number(digits);
+    const whole = /^\d+$/.test(text) || text === nameOf(prefix, robot);
+    if (whole && robot >= 0 && robot < states.length) onChoose(robot);
+    else
+      say(
+        `No robot is called ${text || 'nothing'}: ${nameOf(prefix, 0)} to ${nameOf(prefix, states.length - 1)}`,
+        'wrong',
+      );
+  };
+  const step = (by: number): void => setZoom(Math.max(0, Math.min(ZOOMS.length - 1, zoom + by)));
+  return html`<${Card} title="Robots" className="robots" note=${count(states.length)}>
+    <ul class="legend" data-counts=${JSON.stringify(Object.fromEntries(counts.map(({ state, robots }) => [state.label, robots])))}>
+      ${counts.map(({ state, robots }) => html`<li key=${state.letter}><i class="swatch ${state.colour}"></i>${state.label} <b>${count(robots)}</b></li>`)}
+    </ul>
+    <${Cells} states=${states} prefix=${prefix} zoom=${ZOOMS[zoom] ?? 1} chosen=${chosen} onChoose=${onChoose} onZoom=${step} />
+    <form class="buttons" onSubmit=${find}>
+      <label class="inline">Robot<input name="name" placeholder=${nameOf(prefix, 0)} autocomplete="off" /></label>
+      <button type="submit">Open</button>
+      <button type="button" aria-label="Zoom out" disabled=${zoom === 0} onClick=${() => step(-1)}>−</button>
+      <button type="button" aria-label="Zoom in" disabled=${zoom === ZOOMS.length - 1} onClick=${() => step(1)}>+</button>
+    </form>
+  <//>`;
+}
+
+interface CellsProps {
+  states: string;
+  prefix: string;
+  zoom: number;
+  chosen: number | undefined;
+  onChoose(robot: number): void;
+  onZoom(by: number): void;
+}
+
+function Cells({ states, prefix, zoom, chosen, onChoose, onZoom }: CellsProps): VNode {
+  const frame = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const grid = useRef<Grid | undefined>(undefined);
+  const now = useRef({ states, chosen, zoom });
+  now.current = { states, chosen, zoom };
+  const [under, setUnder] = useState<{ robot: number; x: number; y: number } | undefined>(undefined);
+  const lay = (): void => {
+    const width = frame.current?.clientWidth ?? 0;
+    grid.current?.resize(now.current.states.length, width, now.current.zoom);
+    grid.current?.draw(now.current.states, now.current.chosen);
+  };
+  useEffect(() => {
+    if (canvas.current === null || frame.current === null) return undefined;
+    grid.current = new Grid(canvas.current);
+    const recolour = (): void => {
+      grid.current?.recolour();
+      grid.current?.draw(now.current.states, now.current.chosen);
+    };
+    grid.current.recolour();
+    const sized = new ResizeObserver(lay);
+    sized.observe(frame.current);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    addEventListener('theme', recolour);
+    dark.addEventListener('change', recolour);
+    return () => {
+      sized.disconnect();
+      removeEventListener('theme', recolour);
+      dark.removeEventListener('change', recolour);
+    };
+  }, []);
+  useEffect(lay, [zoom, states.length]);
+  useEffect(() => grid.current?.draw(states, chosen), [states, chosen]);
+  useEffect(() => {
+    if (chosen !== undefined && frame.current !== null)
+      frame.current.scrollTop = (grid.current?.topOf(chosen) ?? 0) - 100;
+  }, [chosen, zoom]);
+  const robotUnder = (event: MouseEvent): number | undefined =>
+    grid.current?.robotAt(event.offsetX, event.offsetY, states.length);
+  const onMove = (event: MouseEvent): void => {
+    const robot = robotUnder(event);
+    const { left = 0, top = 0 } = frame.current?.getBoundingClientRect() ?? {};
+    setUnder(robot === undefined ? undefined : { robot, x: event.clientX - left, y: event.clientY - top });
+  };
+  const onClick = (event: MouseEvent): void => {
+    const robot = robotUnder(event);
+    if (robot !== undefined) onChoose(robot);
+  };
+  const onWheel = (event: WheelEvent): void => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    onZoom(event.deltaY < 0 ? 1 : -1);
+  };
+  const text = countsOf(states).map(({ state, robots }) => `${robots} ${state.label}`);
+  return html`<div class="cells">
+    <div class="frame" ref=${frame} tabindex="0" role="group" aria-label="Cells of robots">
+      <canvas ref=${canvas} role="img" aria-label=${`Robots: ${text.join(', ')}`} onMouseMove=${onMove}
+        onMouseLeave=${() => setUnder(undefined)} onClick=${onClick} onWheel=${onWheel}></canvas>
+    </div>
+    ${under === undefined ? '' : html`<div class="tip" style=${{ left: `${under.x + 14}px`, top: `${under.y + 14}px` }}>${nameOf(prefix, under.robot)} · ${labelOf(states[under.robot])}</div>`}
+  </div>`;
+}

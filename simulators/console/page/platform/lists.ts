@@ -1,0 +1,333 @@
+/** The devices and deployments of a platform as they move, and the requests as they come. */
+
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ActionButton, act, bytes, Card, clock, count, html, type PageProps, say } from '../shell.ts';
+import type { DeploymentLine, DeviceLine, Exchange, PlatformDocument, RequestLine, ShownBody } from './document.ts';
+
+/** The colour of a status of a device or a deployment. */
+export const TONES: Readonly<Record<string, string>> = {
+  online: 'good',
+  deployed: 'good',
+  activating: 'busy',
+  queued: 'busy',
+  staged: 'busy',
+  removing: 'busy',
+  retrying: 'warn',
+  drifted: 'warn',
+  failed: 'bad',
+};
+
+interface ChipsProps {
+  label: string;
+  counts: Readonly<Record<string, number>>;
+  chosen: string;
+  onChoice(status: string): void;
+}
+
+/** Buttons with the number of each status; one shows only that status. */
+function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
+  const shown = Object.entries(counts).filter(([status, number]) => number > 0 || status === chosen);
+  return html`<div class="chips" role="group" aria-label=${label}>${shown.map(
+    ([
+      status,
+      number,
+    ]) => html`<button type="button" key=${status} aria-pressed=${chosen === status} data-status=${status}
+      class=${TONES[status] ?? ''} onClick=${() => onChoice(chosen === status ? '' : status)}><i></i>${status} <b>${count(number)}</b></button>`,
+  )}</div>`;
+}
+
+const FRESH_MS = 2_000;
+
+/** Whether a value changed within the last two seconds; not at first. */
+function useFresh(value: string): boolean {
+  const [fresh, setFresh] = useState(false);
+  const before = useRef(value);
+  useEffect(() => {
+    if (before.current === value) return undefined;
+    before.current = value;
+    setFresh(true);
+    const timer = setTimeout(() => setFresh(false), FRESH_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return fresh;
+}
+
+/** The text that a person types to find a line. */
+export const textOf = (event: Event): string => (event.target as HTMLInputElement).value;
+
+/** `12:03:04` of an RFC 3339 timestamp, with the day when it is another one. */
+export function moment(timestamp: string): string {
+  const at = new Date(timestamp);
+  const time = at.toLocaleTimeString('en-GB', { hour12: false });
+  return at.toDateString() === new Date().toDateString() ? time : `${at.toISOString().slice(0, 10)} ${time}`;
+}
+
+// The devices that changed last, each with what can be done to it.
+
+const sum = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((total, number) => total + number, 0);
+
+export function DevicesCard({ document }: PageProps<PlatformDocument>): VNode {
+  const { devices, deviceCounts, groups } = document;
+  const [search, setSearch] = useState('');
+  const [status, setStatus] = useState('');
+  const [open, setOpen] = useState('');
+  const words = search.toLowerCase();
+  const lines = Object.values(devices).sort((one, other) => one.seq - other.seq);
+  const found = lines.filter(
+    (line) =>
+      (status === '' || line.status === status) &&
+      [line.name, line.id, line.group, line.release].join(' ').toLowerCase().includes(words),
+  );
+  const all = sum(deviceCounts);
+  const note = all > lines.length ? `${count(lines.length)} that changed last, of ${count(all)}` : count(all);
+  const shown = ({ id }: { id: string }): string => {
+    setOpen(id);
+    return 'shown below';
+  };
+  return html`<${Card} title="Devices" note=${note}>
+    <${Chips} label="Devices by status" counts=${deviceCounts} chosen=${status} onChoice=${setStatus} />
+    <div class="search">
+      <input type="search" aria-label="Filter devices" placeholder="name, id, group or release" value=${search}
+        onInput=${(event: Event) => setSearch(textOf(event))} />
+      ${
+        found.length === 0 && search !== '' && all > lines.length
+          ? html`<${ActionButton} name="show" label="Find" body=${() => ({ device: search })} done=${shown} title="By its whole id or name, among all devices" />`
+          : ''
+      }
+    </div>
+    ${found.length === 0 ? html`<p class="empty">${all === 0 ? 'There is no device yet.' : 'No device shown here fits.'}</p>` : ''}
+    <ol class="rows">${found.map(
+      (line) => html`<${DeviceRow} key=${line.id} line=${line} groups=${groups} open=${open === line.id}
+        onToggle=${() => setOpen(open === line.id ? '' : line.id)} />`,
+    )}</ol>
+  <//>`;
+}
+
+interface DeviceRowProps {
+  line: DeviceLine;
+  groups: PlatformDocument['groups'];
+  open: boolean;
+  onToggle(): void;
+}
+
+function DeviceRow({ line, groups, open, onToggle }: DeviceRowProps): VNode {
+  const { id, name, status, group, release } = line;
+  const fresh = useFresh(`${status} ${release} ${group}`);
+  return html`<li class=${fresh ? 'fresh' : ''} data-device=${id} data-is=${status}>
+    <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
+      <span class="name">${name}</span>
+      ${release === null ? '' : html`<span class="code note">${release}</span>`}
+      ${group === null ? '' : html`<span class="note">${group}</span>`}
+      <span class="state end ${TONES[status] ?? ''}">${status}</span>
+    </button>
+    ${open ? html`<${DeviceDetail} line=${line} groups=${groups} />` : ''}
+  </li>`;
+}
+
+function DeviceDetail({ line, groups }: Pick<DeviceRowProps, 'line' | 'groups'>): VNode {
+  const { id, status, agent, groupId, standIn, connectedAt, changedAt } = line;
+  const [chosen, setChosen] = useState(groupId ?? '');
+  const archived = status === 'archived';
+  const facts: [string, string][] = [
+    ['id', id],
+    ['agent', standIn ? 'none; online by hand' : (agent ?? 'not provisioned')],
+    ['connected', connectedAt === null ? 'never' : moment(connectedAt)],
+    ['changed', moment(changedAt)],
+  ];
+  const body = (): object => ({ id });
+  return html`<div class="detail">
+    <dl>${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd class="code">${value}</dd></div>`)}</dl>
+    <div class="buttons">
+      <${ActionButton} name="online" label="Put online" body=${body} disabled=${archived || status === 'online'} title="Answers pings, without an agent" />
+      <${ActionButton} name="offline" label="Put offline" body=${body} disabled=${archived || status !== 'online'} title="Its agent is disconnected, and may come back" />
+      <${ActionButton} name="archive" label="Archive" tone="danger" body=${body} disabled=${archived} />
+    </div>
+    ${
+      groups.length === 0
+        ? ''
+        : html`<div class="buttons">
+      <label class="inline">Group<select value=${chosen} onChange=${(event: Event) => setChosen(textOf(event))}>
+        <option value="">none</option>
+        ${groups.map((group) => html`<option key=${group.id} value=${group.id}>${group.name}</option>`)}
+      </select></label>
+      <${ActionButton} name="group" label="Move" body=${() => ({ id, group_id: chosen === '' ? null : chosen })} disabled=${chosen === (groupId ?? '')} />
+    </div>`
+    }
+  </div>`;
+}
+
+// The deployments that changed last, with their statuses.
+
+export function DeploymentsCard({ document }: PageProps<PlatformDocument>): VNode {
+  const { deployments, deploymentCounts } = document;
+  const [search, setSearch] = useState('');
+  const [activity, setActivity] = useState('');
+  const [open, setOpen] = useState('');
+  const words = search.toLowerCase();
+  const lines = Object.values(deployments).sort((one, other) => other.seq - one.seq);
+  const found = lines.filter(
+    (line) =>
+      (activity === '' || line.activity === activity) &&
+      [line.device, line.id, line.release, line.status].join(' ').toLowerCase().includes(words),
+  );
+  const all = Object.values(deploymentCounts).reduce((total, number) => total + number, 0);
+  const note = all > lines.length ? `${count(lines.length)} that changed last, of ${count(all)}` : count(all);
+  return html`<${Card} title="Deployments" note=${note}>
+    <${Chips} label="Deployments by activity" counts=${deploymentCounts} chosen=${activity} onChoice=${setActivity} />
+    <div class="search"><input type="search" aria-label="Filter deployments" placeholder="device, release, status or id" value=${search}
+      onInput=${(event: Event) => setSearch(textOf(event))} /></div>
+    ${found.length === 0 ? html`<p class="empty">${all === 0 ? 'There is no deployment yet.' : 'No deployment shown here fits.'}</p>` : ''}
+    <ol class="rows">${found.map(
+      (line) => html`<${DeploymentRow} key=${line.id} line=${line} open=${open === line.id}
+        onToggle=${() => setOpen(open === line.id ? '' : line.id)} />`,
+    )}</ol>
+  <//>`;
+}
+
+function DeploymentRow({ line, open, onToggle }: { line: DeploymentLine; open: boolean; onToggle(): void }): VNode {
+  const { id, device, release, status, activity, error, target, changedAt } = line;
+  const fresh = useFresh(`${activity} ${error} ${target}`);
+  const facts: [string, string][] = [
+    ['id', id],
+    ['activity', activity],
+    ['error', error],
+    ['target', target],
+    ['changed', moment(changedAt)],
+  ];
+  return html`<li class=${fresh ? 'fresh' : ''} data-deployment=${id} data-is=${status}>
+    <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
+      <span class="name">${device}</span><span class="code note">${release}</span>
+      ${target === activity ? '' : html`<span class="note">→ ${target}</span>`}
+      <span class="state end ${TONES[status] ?? ''}">${status}</span>
+    </button>
+    ${open ? html`<div class="detail"><dl>${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd class="code">${value}</dd></div>`)}</dl></div>` : ''}
+  </li>`;
+}
+
+// The requests to the platform as they come, and each with its answer.
+
+/** Requests that are drawn. */
+const MOST_REQUESTS = 100;
+/** Milliseconds from which on an answer is slow. */
+const SLOW_MS = 1_000;
+
+interface RequestsProps extends PageProps<PlatformDocument> {
+  /** Plan something for that route. */
+  onPlan(route: string): void;
+}
+
+interface Held {
+  /** While it stands still: the requests as they were. */
+  requests: readonly RequestLine[];
+}
+
+export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
+  const { requests, requestCount } = document;
+  const [search, setSearch] = useState('');
+  const [failed, setFailed] = useState(false);
+  const [held, setHeld] = useState<Held | undefined>(undefined);
+  const [open, setOpen] = useState<Exchange | undefined>(undefined);
+  const words = search.toLowerCase().split(/\s+/);
+  const found = (held?.requests ?? requests).filter(
+    (line) => (!failed || toneOf(line) === 'bad' || toneOf(line) === 'warn') && fits(line, words),
+  );
+  const toggle = async (number: number): Promise<void> => {
+    if (open?.line.number === number) return setOpen(undefined);
+    try {
+      setOpen(await act<Exchange>('exchange', { number }));
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error), 'wrong');
+    }
+  };
+  const note =
+    requestCount > requests.length
+      ? `the last ${count(requests.length)} of ${count(requestCount)}`
+      : count(requestCount);
+  return html`<${Card} title="Requests" note=${html`<span data-requests=${requestCount}>${note}</span>`}>
+    <div class="search">
+      <input type="search" aria-label="Filter requests" placeholder="POST /deployments 409 everglades" value=${search}
+        onInput=${(event: Event) => setSearch(textOf(event))} />
+      <label class="inline"><input type="checkbox" checked=${failed} onChange=${() => setFailed(!failed)} />failed</label>
+      <button type="button" aria-pressed=${held !== undefined} onClick=${() => setHeld(held === undefined ? { requests } : undefined)}>${held === undefined ? 'Hold' : 'Follow'}</button>
+      <${ActionButton} name="clear" label="Clear" />
+    </div>
+    ${found.length === 0 ? html`<p class="empty">${requests.length === 0 ? 'No request yet.' : 'No request fits.'}</p>` : ''}
+    <ol class="rows requests">${found
+      .slice(-MOST_REQUESTS)
+      .reverse()
+      .map(
+        (
+          line,
+        ) => html`<${RequestRow} key=${line.number} line=${line} exchange=${open?.line.number === line.number ? open : undefined}
+        onToggle=${() => void toggle(line.number)} onPlan=${onPlan} />`,
+      )}</ol>
+    ${found.length > MOST_REQUESTS ? html`<p class="note">${count(found.length - MOST_REQUESTS)} older ones that fit are not drawn: filter to see them.</p>` : ''}
+  <//>`;
+}
+
+/** Each word must occur somewhere. */
+const fits = ({ method, url, route, version, key, status }: RequestLine, words: readonly string[]): boolean => {
+  const text = [method, url, route, version, key, status ?? 'cut'].join(' ').toLowerCase();
+  return words.every((word) => text.includes(word));
+};
+
+function toneOf({ status }: RequestLine): string {
+  if (status === null || status >= 500) return 'bad';
+  return status >= 400 ? 'warn' : 'good';
+}
+
+interface RequestRowProps {
+  line: RequestLine;
+  exchange: Exchange | undefined;
+  onToggle(): void;
+  onPlan(route: string): void;
+}
+
+function RequestRow({ line, exchange, onToggle, onPlan }: RequestRowProps): VNode {
+  const { number, at, ms, method, url, version, key, status } = line;
+  return html`<li data-request=${number}>
+    <button type="button" class="row" aria-expanded=${exchange !== undefined} onClick=${onToggle}>
+      <time>${clock(at)}</time>
+      <b class="code method">${method}</b>
+      <span class="code url">${url}</span>
+      <span class="note about">${version ?? 'no version'} · ${key}</span>
+      <span class="number ${ms >= SLOW_MS ? 'slow' : ''}">${ms} ms</span>
+      <span class="state ${toneOf(line)}">${status ?? 'cut'}</span>
+    </button>
+    ${exchange === undefined ? '' : html`<${ExchangeDetail} exchange=${exchange} onPlan=${onPlan} />`}
+  </li>`;
+}
+
+function ExchangeDetail({ exchange, onPlan }: { exchange: Exchange; onPlan(route: string): void }): VNode {
+  const { line, requestHeaders, requestBody, responseHeaders, responseBody } = exchange;
+  const plan = (): void => {
+    onPlan(`${line.method} ${line.route}`);
+    globalThis.document.querySelector('#plan-route')?.scrollIntoView({ block: 'center' });
+    globalThis.document.querySelector<HTMLInputElement>('#plan-route')?.focus();
+  };
+  return html`<div class="detail exchange">
+    <div><h3>Request</h3><${Headers} pairs=${requestHeaders} /><${Body} body=${requestBody} none="No body, or nobody read it." /></div>
+    <div><h3>Answer</h3><${Headers} pairs=${responseHeaders} /><${Body} body=${responseBody} none="No body." /></div>
+    ${line.route === null ? '' : html`<div class="buttons"><button type="button" data-plan-route onClick=${plan}>Plan for ${line.method} ${line.route}</button></div>`}
+  </div>`;
+}
+
+const Headers = ({ pairs }: { pairs: readonly [string, string][] }): VNode =>
+  html`<dl>${pairs.map(([name, value], index) => html`<div key=${index}><dt>${name}</dt><dd class="code">${value}</dd></div>`)}</dl>`;
+
+function Body({ body, none }: { body: ShownBody | null; none: string }): VNode {
+  if (body === null) return html`<p class="empty">${none}</p>`;
+  const { text, cut } = body;
+  return html`<pre tabindex="0">${cut ? text : indented(text)}</pre>
+    ${cut ? html`<p class="note">The beginning of ${bytes(body.bytes)}.</p>` : ''}`;
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
