@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../simulators/common/testing/eventually.ts';
 import { writeAlive } from '../../simulators/fleet/result/shards.ts';
@@ -26,12 +27,15 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(code).toBe(98);
   });
 
-  it('ends at once on an interrupt, keeps what it measured, and leaves no process, socket or file', async () => {
+  it.each([
+    ['the command alone gets', 1],
+    ['every process of it gets, as in a terminal,', -1],
+  ])('ends at once on an interrupt that %s keeps what it measured, and leaves nothing', async (_, who) => {
     const running = fleets.start(fleets.words('  - { do: hold, for: 1h, ping: 10/s }\n', { workers: '2' }));
     await running.said(/phase 2\/2 hold · robots online 8/);
     const workers = childrenOf(running.child.pid ?? 0);
     expect(workers).toHaveLength(3);
-    running.child.kill('SIGINT');
+    process.kill(who * (running.child.pid ?? Number.NaN), 'SIGINT');
     const { code, stdout } = await running.ended;
     expect(code).toBe(130);
     expect(stdout).toContain('the run was interrupted');

@@ -21,15 +21,17 @@ export class Running implements AsyncDisposable {
   #stderr = '';
   readonly #waiters = new Set<() => void>();
 
-  /** `under`: a command that runs the rest of its words, such as `ip netns exec NAME`. */
+  /**
+   * `under`: a command that runs the rest of its words, such as `ip netns exec NAME`. `detached`: a process group of its own, by default,
+   * so that it can be killed as one with whatever it started.
+   */
   constructor(
     words: readonly string[],
-    options: { env?: Record<string, string>; cwd?: string; under?: readonly string[] } = {},
+    options: { env?: NodeJS.ProcessEnv; cwd?: string; under?: readonly string[]; detached?: boolean } = {},
   ) {
     const [program = '', ...rest] = [...(options.under ?? []), process.execPath, CLI, ...words];
     this.child = spawn(program, rest, {
-      // Killed as one, with whatever it started.
-      detached: true,
+      detached: options.detached ?? true,
       env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: CACHE, ...options.env },
       ...defined({ cwd: options.cwd }),
     });
@@ -48,6 +50,11 @@ export class Running implements AsyncDisposable {
         for (const waiter of this.#waiters) waiter();
       });
     });
+  }
+
+  /** What it has written there so far. */
+  get stderr(): string {
+    return this.#stderr;
   }
 
   /** Resolves with the first line of stdout that fits; rejects when the process ends without one. */

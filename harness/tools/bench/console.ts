@@ -10,8 +10,11 @@ import { openBrowser } from '../../../simulators/console/testing/browser.ts';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
 import { mapRollouts } from '../../../simulators/fleet/result/result.ts';
 import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
-import { benchConsoleCost } from './console-cost.ts';
-import { atMost, type Figure, inScratch, median, ofFloor } from './figure.ts';
+import { defined } from '../../common/defined.ts';
+import { atMost, type Figure, inScratch, median, ofFloor } from '../measure/figure.ts';
+import { cpuSecondsOfEnded } from '../measure/process.ts';
+import { runFleet } from './fleet.ts';
+import { arrivalServer } from './lateness.ts';
 
 const ROBOTS = 10_000;
 const MEASURED_MS = 5_000;
@@ -27,7 +30,7 @@ const VIEW = { width: 1280, height: 900 };
 export async function benchConsole(): Promise<Figure[]> {
   const browser = await openBrowser();
   try {
-    return [...(await pageOfFleet(browser)), ...(await report(browser)), await benchConsoleCost(browser)];
+    return [...(await pageOfFleet(browser)), ...(await report(browser)), await costOfWatching(browser)];
   } finally {
     await browser.close();
   }
@@ -194,4 +197,46 @@ function documentOf(): FleetDocument {
     ending: null,
     links: [],
   };
+}
+
+const WATCHED_ROBOTS = 1000;
+const RATE = 2000;
+const PAIRS = 5;
+const WATCHED = `name: watched
+uplink: polling
+poll_every: 1h
+subscribers: 0
+phases:
+  - { do: ramp, over: 2s }
+  - { do: hold, for: 15s, lists: ${RATE}/s, arrivals: constant }
+`;
+
+/** About three minutes. */
+async function costOfWatching(browser: Browser): Promise<Figure> {
+  const shares: number[] = [];
+  const alone: number[] = [];
+  for (let pair = 0; pair < PAIRS; pair += 1) {
+    const seconds = await processorSeconds();
+    alone.push(seconds);
+    shares.push((100 * ((await processorSeconds(browser)) - seconds)) / seconds);
+  }
+  const all = shares.toSorted((a, b) => a - b).map((share) => share.toFixed(1));
+  const figure = atMost('processor time that the page costs a fleet', median(shares), 2, '%');
+  return {
+    ...figure,
+    goal: `${figure.goal} of ${median(alone).toFixed(1)} s (${RATE.toLocaleString('en')} requests/s, ${WATCHED_ROBOTS.toLocaleString('en')} robots; pairs: ${all.join(', ')} %)`,
+  };
+}
+
+/** Processor seconds of the command and all of its processes, without those of the browser and of the target. */
+async function processorSeconds(browser?: Browser): Promise<number> {
+  return await inScratch(async (dir) => {
+    await using server = arrivalServer();
+    await using page = await browser?.newPage();
+    const port = await server.call('listen', undefined);
+    const before = cpuSecondsOfEnded();
+    const onPage = page && ((url: string): void => void page.goto(url));
+    await runFleet(dir, { robots: WATCHED_ROBOTS, port, scenario: WATCHED, ...defined({ onPage }) });
+    return cpuSecondsOfEnded() - before;
+  });
 }

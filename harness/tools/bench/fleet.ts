@@ -1,51 +1,159 @@
-/** What a fleet costs and how fast it is, each beside a floor or an absolute goal. */
+/** What a fleet costs and how fast it is: `muster fleet` run as a user does, each figure beside a floor or an absolute goal. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type CostPart, costParts } from '../../../simulators/fleet/measure/costs.ts';
 import { descriptorLimit } from '../../../simulators/fleet/measure/saturation.ts';
-import { startEmbeddedPlatform } from '../../../simulators/fleet/processes/embedded-platform.ts';
-import { Fleet } from '../../../simulators/fleet/run/fleet.ts';
-import type { Phase, Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
-import { atMost, type Figure, inScratch, KIB } from './figure.ts';
-import { fleetCommand, partsOf } from './fleet-command.ts';
-import { type RobotKind, weighRobots } from './fleet-memory.ts';
-import { inProcess, openLoop } from './fleet-process.ts';
+import { WORKER_FLAGS } from '../../../simulators/fleet/processes/process-host.ts';
+import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
+import { baseDirFor } from '../../../simulators/fleet/run/capacity.ts';
+import type { Running } from '../../cli/testing/muster.ts';
+import { defined } from '../../common/defined.ts';
+import { atMost, type Figure, inScratch, KIB, MIB } from '../measure/figure.ts';
+import { muster, pssBytes, treeOf, wordsOf } from '../measure/process.ts';
+import { costOfMany } from './device.ts';
+
+interface FleetRun {
+  robots: number;
+  /** Default: as many as the command chooses. */
+  workers?: number;
+  /** `embedded`, or a URL; none for robots without an uplink. */
+  platform?: string;
+  /** A scenario in YAML. */
+  scenario: string;
+  /** Serves a page, whose address is given to this function. */
+  onPage?(url: string): void;
+  /** Called with the running command. */
+  meanwhile?(fleet: Running): Promise<void>;
+}
+
+/** Resolves with the result that the command left in `dir`. Rejects with what the command said when it left none. */
+export async function fleetCommand(dir: string, run: FleetRun): Promise<FleetResult> {
+  const { scenario, onPage, meanwhile, ...more } = run;
+  const [file, out] = [join(dir, 'scenario.yaml'), join(dir, 'out')];
+  writeFileSync(file, scenario);
+  const words = wordsOf({ ...more, 'api-key': 'bench', scenario: file, out, state: dir });
+  await using fleet = muster(['fleet', ...words, ...(onPage === undefined ? [] : ['--ui'])]);
+  if (onPage !== undefined) onPage((await fleet.said(/^ui: (\S+)\n/m))[1] ?? '');
+  await meanwhile?.(fleet);
+  const { stderr } = await fleet.ended;
+  try {
+    return JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as FleetResult;
+  } catch (error) {
+    throw new Error(`muster fleet left no result: ${stderr}`, { cause: error });
+  }
+}
+
+/** Runs it against a stand-in for a platform, on this port of 127.0.0.1, with one worker. See `fleetCommand`. */
+export const runFleet = (dir: string, { port, ...run }: FleetRun & { port: number }): Promise<FleetResult> =>
+  fleetCommand(dir, { workers: 1, platform: `http://127.0.0.1:${port}/beta`, ...run });
+
+/** Resolves when all robots of a fleet that holds are online. */
+export const untilOnline = (fleet: Running, robots: number): Promise<unknown> =>
+  fleet.said(new RegExp(`hold .*robots online ${robots}\\b`));
+
+/** What each part of a run took, e.g. `parent 4, workers 61, platform 38 s`. Undefined where the result does not say. */
+function partsOf({ costs }: FleetResult, taken: (part: CostPart) => number, unit: string): string | undefined {
+  if (costs === undefined) return undefined;
+  const parts = costParts(costs).filter(([name]) => name !== 'whole');
+  return `${parts.map(([name, part]) => `${name} ${taken(part).toFixed(0)}`).join(', ')} ${unit}`;
+}
 
 /** The warm-up of a measurement needs descriptors too. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
-/** Slightly more deployments than a robot keeps a record of. */
-const REMEMBERED = 70;
+const RAMP = 'phases:\n  - { do: ramp, over: 0s }\n';
+/** For all that a robot has in the folder of a fleet. */
+const ROBOT_BYTES = 64 * KIB;
 
-const IDLE: RobotKind = { name: 'an idle robot', connected: false, goals: { whole: 28, marginal: 8 } };
+/** The kinds of robots whose memory has a goal. */
+interface RobotKind {
+  name: string;
+  /** The head of a scenario. */
+  head: string;
+  platform?: string;
+  /** Robots a second at which they come up: of connected ones as many as a platform on the same machine takes. */
+  perSecond: number;
+  /** KiB of a robot: all memory over all robots, and one robot more. */
+  goals: { whole: number; marginal: number };
+}
+
+const IDLE: RobotKind = {
+  name: 'an idle robot',
+  head: UNCONNECTED,
+  perSecond: 1000,
+  goals: { whole: 28, marginal: 8 },
+};
 const CONNECTED: RobotKind = {
   name: 'a robot with a live MQTT uplink and a subscriber',
-  connected: true,
+  head: 'name: memory\nkey_bits: 1024\n',
+  platform: 'embedded',
+  perSecond: 100,
   goals: { whole: 64, marginal: 40 },
 };
 
 /** Some minutes, most of them bringing robots up. */
 export async function benchFleet(count = ROBOTS): Promise<Figure[]> {
-  const sockets = await inProcess({ count });
-  const idle = await inScratch((dir) =>
-    fleetCommand(dir, { robots: count, scenario: `${UNCONNECTED}phases:\n  - { do: ramp, over: 0s }\n` }),
-  );
-  const load = await openLoop(20_000, 8000);
+  const sockets = await socketsOf(count);
+  const idle = await inScratch((dir) => fleetCommand(dir, { robots: count, scenario: `${UNCONNECTED}${RAMP}` }));
+  const start = `muster fleet: start of ${count.toLocaleString('en')} idle robots`;
   return [
-    atMost(
-      `muster fleet: start of ${count.toLocaleString('en')} idle robots`,
-      idle.start_ms / 1000,
-      3,
-      's',
-      sockets.startMs / 1000,
-    ),
-    ...(await weighRobots(IDLE, count, sockets.bytesEach)),
+    atMost(start, idle.start_ms / 1000, 3, 's', sockets.startMs / 1000),
+    ...(await weighRobots(IDLE, count, sockets.bytes)),
     ...(await weighRobots(CONNECTED, count)),
+  ];
+}
+
+/** Bare listening unix sockets, in the place where a fleet keeps its own: what a robot costs at the very least. */
+async function socketsOf(count: number): ReturnType<typeof costOfMany> {
+  const place = mkdtempSync(join(baseDirFor(count * ROBOT_BYTES), 'muster-bench-'));
+  try {
+    return await costOfMany('sockets', count, place, WORKER_FLAGS);
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+/** For what the ramp has left to do. */
+const SETTLE_MS = 10_000;
+
+/**
+ * Memory of the whole process tree, weighed from outside and beside what the command says of itself. `floor`: bytes of what a robot needs
+ * at least, if that is known.
+ */
+async function weighRobots(kind: RobotKind, robots: number, floor?: number): Promise<Figure[]> {
+  const over = Math.max(2, Math.ceil(robots / kind.perSecond));
+  const scenario = `${kind.head}phases:\n  - { do: ramp, over: ${over}s }\n  - { do: hold, for: 1h }\n`;
+  let bytes = Number.NaN;
+  const meanwhile = async (fleet: Running): Promise<void> => {
+    await untilOnline(fleet, robots);
+    await wait(SETTLE_MS);
+    bytes = pssBytes(treeOf(fleet.child.pid ?? 0));
+    fleet.child.kill('SIGTERM');
+  };
+  const { platform } = kind;
+  const result = await inScratch((dir) => fleetCommand(dir, { robots, scenario, meanwhile, ...defined({ platform }) }));
+  const whole = result.costs?.parts.whole;
+  const name = `muster fleet: ${kind.name}, ${robots.toLocaleString('en')} of them`;
+  const told = (whole?.end_bytes ?? 0) / MIB;
+  const ratio = told / (bytes / MIB);
+  const why = partsOf(result, (part) => part.end_bytes / MIB, 'MiB');
+  const more = (whole?.robot_marginal_bytes ?? Number.NaN) / KIB;
+  return [
     {
-      // What a user gets of it is the figure `lateness`.
-      name: 'inner: scheduler alone, p99 lateness at 20,000 requests/s on one core',
-      value: load.lateness.p99,
-      goal: `< 5 ms (used ${load.cpu.toFixed(2)} cores, waited ${Math.round(load.waited * 100)} % of the time for one, ${load.answered} of ${load.started} answered)`,
-      unit: 'ms',
-      met: load.lateness.p99 < 5 && load.answered === load.started,
+      ...atMost(`${name}: all processes (PSS), each`, bytes / robots / KIB, kind.goals.whole, 'KiB'),
+      ...defined({ why }),
+    },
+    atMost(`${name}: one more`, more, kind.goals.marginal, 'KiB', floor && floor / KIB),
+    {
+      name: `${name}: what the result says beside what was weighed`,
+      value: told,
+      floor: bytes / MIB,
+      ratio,
+      goal: '0.85 to 1.15 × floor',
+      unit: 'MiB',
+      met: ratio >= 0.85 && ratio <= 1.15,
     },
   ];
 }
@@ -59,6 +167,7 @@ export async function benchFleetRollout(count = 10_000): Promise<Figure[]> {
   const last = missed > 0 ? Number.POSITIVE_INFINITY : (result.metrics['rollout.ms']?.max ?? Number.NaN) / 1000;
   const seconds = partsOf(result, (part) => part.cpu_seconds, 's');
   const took = (result.phases.find((phase) => phase.do === 'rollout')?.duration_ms ?? 0) / 1000;
+  const why = seconds && `processor time of the whole run: ${seconds}, on ${availableParallelism()} cores`;
   return [
     {
       name: `muster fleet: roll-out to ${count.toLocaleString('en')} connected robots, first POST to last event`,
@@ -66,9 +175,7 @@ export async function benchFleetRollout(count = 10_000): Promise<Figure[]> {
       goal: `≤ 8 s (${missed} missed, ${result.violations.length} violations, ${took.toFixed(1)} s until all were reported)`,
       unit: 's',
       met: last <= 8 && result.violations.length === 0,
-      ...(seconds !== undefined && {
-        why: `processor time of the whole run: ${seconds}, on ${availableParallelism()} cores`,
-      }),
+      ...defined({ why }),
     },
   ];
 }
@@ -76,8 +183,8 @@ export async function benchFleetRollout(count = 10_000): Promise<Figure[]> {
 /** Some minutes and several GB. */
 export async function benchFleetMany(count = 100_000): Promise<Figure[]> {
   const workers = Math.ceil((count * 1.4) / (descriptorLimit() * 0.85));
-  const scenario = `${UNCONNECTED}phases:\n  - { do: ramp, over: 0s }\n`;
-  const result = await inScratch((dir) => fleetCommand(dir, { robots: count, workers, scenario }));
+  const run = { robots: count, workers, scenario: `${UNCONNECTED}${RAMP}` };
+  const result = await inScratch((dir) => fleetCommand(dir, run));
   const started = result.metrics['start.ms']?.count ?? 0;
   const each = (result.costs?.parts.whole.robot_whole_bytes ?? Number.NaN) / KIB;
   return [
@@ -89,75 +196,4 @@ export async function benchFleetMany(count = 100_000): Promise<Figure[]> {
       met: started === count,
     },
   ];
-}
-
-/** Half an hour: resident memory of a fleet under everyday load must not grow. */
-export async function benchFleetSoak(minutes = 30, count = 1000): Promise<Figure[]> {
-  return withPlatform(async ({ address }, stateDir) => {
-    await using fleet = new Fleet({
-      ...basics,
-      robots: count,
-      platform: address,
-      workers: 1,
-      stateDir,
-      scenario: scenarioOf({ subscribers: 1, uplink: 'agent' }),
-    });
-    await fleet.prepare();
-    await fleet.run({ do: 'ramp', over: '10s' });
-    // Robots remember this many deployments; until they do, each roll-out adds one to each robot.
-    for (let filled = 0; filled < REMEMBERED; filled += 1) await fleet.run({ do: 'rollout', over: '1s' });
-    const soaked = fleet.record.elapsedMs;
-    const minute: Phase[] = [
-      { do: 'rollout', over: '20s', share: '50%', ping: '20/s', lists: '10/s' },
-      { do: 'hold', for: '40s', ping: '20/s', lists: '10/s' },
-    ];
-    for (let at = 0; at < minutes; at += 1) for (const phase of minute) await fleet.run(phase);
-    const { slope, error } = trend(
-      fleet.record.progress.series
-        .map(({ at_ms, rss_bytes }) => [(at_ms - soaked) / 60_000, rss_bytes / 2 ** 20] as const)
-        .filter(([at]) => at > minutes / 6),
-    );
-    return [
-      {
-        name: `inner: fleet as a library, growth of resident memory over ${minutes} minutes, ${count.toLocaleString('en')} robots`,
-        value: slope,
-        floor: error,
-        goal: 'within three standard errors of 0 (the floor), or under 0.1 MiB a minute',
-        unit: 'MiB/min',
-        met: slope <= Math.max(3 * error, 0.1) && fleet.record.violations.length === 0,
-      },
-    ];
-  });
-}
-
-const basics = { seed: 1, keyBits: 1024 };
-const scenarioOf = (fields: Pick<Scenario, 'subscribers' | 'uplink'>): Scenario => ({
-  name: 'bench',
-  phases: [{ do: 'ramp', over: '0s' }],
-  ...fields,
-});
-
-/** Least squares; `error` is the standard error of the slope. */
-function trend(points: readonly (readonly [number, number])[]): { slope: number; error: number } {
-  const n = points.length;
-  const mean = (of: (point: readonly [number, number]) => number): number =>
-    points.reduce((sum, point) => sum + of(point), 0) / n;
-  const [x, y] = [mean(([at]) => at), mean(([, value]) => value)];
-  const spread = points.reduce((sum, [at]) => sum + (at - x) ** 2, 0);
-  const slope = points.reduce((sum, [at, value]) => sum + (at - x) * (value - y), 0) / spread;
-  const rest = points.reduce((sum, [at, value]) => sum + (value - y - slope * (at - x)) ** 2, 0);
-  return { slope, error: Math.sqrt(rest / (n - 2) / spread) };
-}
-
-async function withPlatform(
-  measure: (platform: Awaited<ReturnType<typeof startEmbeddedPlatform>>, stateDir: string) => Promise<Figure[]>,
-): Promise<Figure[]> {
-  return await inScratch(async (stateDir) => {
-    const platform = await startEmbeddedPlatform(1);
-    try {
-      return await measure(platform, stateDir);
-    } finally {
-      await platform.stop();
-    }
-  });
 }

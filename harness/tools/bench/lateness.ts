@@ -1,10 +1,10 @@
 /** Is a request sent when Muster says that it was? Its own lateness beside the lateness that the target sees on the wire. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
-import { type Figure, inScratch } from './figure.ts';
-import { runFleet } from './fleet-command.ts';
+import { type Figure, inScratch } from '../measure/figure.ts';
+import { serveTask, Task } from '../measure/process.ts';
+import { runFleet } from './fleet.ts';
 
 const RATES = [1000, 5000, 10_000, 20_000];
 const WARM_UP_S = 2;
@@ -52,15 +52,10 @@ function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figur
 /** Runs the command against a server that records arrivals. */
 async function run(dir: string, rate: number, stalls: boolean): Promise<Seen> {
   const warmUp = rate * WARM_UP_S;
-  const stallAt = stalls ? warmUp + (rate * MEASURED_S) / 2 : -1;
-  const server = fork(new URL('./lateness-server.ts', import.meta.url), [String(stallAt), String(STALL_MS)]);
-  try {
-    const [{ port }] = (await once(server, 'message')) as [{ port: number }];
-    const result = await fleet(dir, rate, port);
-    return { result, wire: latenessOf((await arrivalsOf(server)).slice(warmUp), rate) };
-  } finally {
-    server.kill();
-  }
+  await using server = arrivalServer();
+  const port = await server.call('listen', stalls ? warmUp + (rate * MEASURED_S) / 2 : undefined);
+  const result = await fleet(dir, rate, port);
+  return { result, wire: latenessOf((await server.call('arrivals')).slice(warmUp), rate) };
 }
 
 /**
@@ -73,16 +68,85 @@ export function latenessOf(arrivals: readonly number[], rate: number): number[] 
   return arrivals.map((at, number) => at - number * slot - early).sort((a, b) => a - b);
 }
 
-/** What a server of this bench has recorded, in order. */
-export async function arrivalsOf(server: ChildProcess): Promise<number[]> {
-  server.send('arrivals');
-  const [{ arrivals }] = (await once(server, 'message')) as [{ arrivals: number[] }];
-  return arrivals;
-}
-
 function fleet(dir: string, rate: number, port: number): Promise<FleetResult> {
   const hold = (seconds: number, measured: boolean): string =>
     `  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
   const scenario = `name: lateness\nuplink: polling\npoll_every: 1h\nsubscribers: 0\nphases:\n  - { do: ramp, over: 1s, measure: false }\n${hold(WARM_UP_S, false)}${hold(MEASURED_S, true)}`;
   return runFleet(dir, { robots: 10, port, scenario });
 }
+
+/** Requests of the phases; robots ask for other pages. */
+const LOAD = Buffer.from('GET /beta/devices?limit=100&offset=');
+const END = Buffer.from('\r\n\r\n');
+const arrivals: number[] = [];
+/** The request at which it stands still. */
+let stallAt: number | undefined;
+/** Answers that are held back while the server stands still. */
+let held: Socket[] | undefined;
+
+const page = (data: object[]): string =>
+  JSON.stringify({ object: 'list', data, limit: 100, offset: 0, has_more: false });
+const answer = (body: string): Buffer =>
+  Buffer.from(
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+const EMPTY = answer(page([]));
+
+function onRequest(socket: Socket, head: Buffer): void {
+  if (!head.subarray(0, LOAD.length).equals(LOAD)) {
+    const name = /^GET \/beta\/devices\?limit=\d+&name=([\w-]+)/.exec(head.toString('latin1'))?.[1];
+    socket.write(name === undefined ? EMPTY : answer(page([{ object: 'device', id: `dvc_${name}`, name }])));
+    return;
+  }
+  arrivals.push(performance.now());
+  if (arrivals.length === stallAt) standStill();
+  if (held === undefined) socket.write(EMPTY);
+  else held.push(socket);
+}
+
+function standStill(): void {
+  held = [];
+  setTimeout(() => {
+    const waiting = held ?? [];
+    held = undefined;
+    answerSome(waiting, 0);
+  }, STALL_MS);
+}
+
+/** A few between two turns of the event loop, so that requests which arrive meanwhile are recorded in time. */
+function answerSome(sockets: readonly Socket[], from: number): void {
+  for (const socket of sockets.slice(from, from + 32)) socket.write(EMPTY);
+  if (from + 32 < sockets.length) setImmediate(answerSome, sockets, from + 32);
+}
+
+const server = createServer({ noDelay: true }, (socket) => {
+  let rest: Buffer = Buffer.alloc(0);
+  socket.on('error', () => {});
+  socket.on('data', (bytes: Buffer) => {
+    rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
+    for (let at = rest.indexOf(END); at >= 0; at = rest.indexOf(END)) {
+      onRequest(socket, rest.subarray(0, at));
+      rest = rest.subarray(at + END.length);
+    }
+  });
+});
+
+const tasks = {
+  /** Resolves with its port on 127.0.0.1. */
+  listen: (at: number | undefined): Promise<number> => {
+    stallAt = at;
+    // Connections that come while it stands still are no refusals.
+    const where = { port: 0, host: '127.0.0.1', backlog: 16_384 };
+    return new Promise((resolve) => server.listen(where, () => resolve((server.address() as AddressInfo).port)));
+  },
+  /** Milliseconds, in order. */
+  arrivals: (): readonly number[] => arrivals,
+};
+
+/**
+ * A platform in a process of its own: answers the lists of polling robots and of a hold phase from a constant, and records when each
+ * request arrived.
+ */
+export const arrivalServer = (): Task<typeof tasks> => new Task(import.meta.url);
+
+if (import.meta.main) serveTask(tasks);

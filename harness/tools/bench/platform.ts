@@ -1,19 +1,12 @@
 /** Lists of a platform with a million devices, beside a bare server that answers with bodies of the same size. */
-import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import process from 'node:process';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
-import { atMost, type Figure, ofFloor } from './figure.ts';
-
-/** What the process of a server is asked: to be Muster's platform, or to answer every request with that many bytes. */
-type Instruction =
-  | { kind: 'platform'; devices: number; key: string }
-  | { kind: 'floor'; bytes: number }
-  | { kind: 'memory' };
-type Answer = { port: number; startMs: number } | { rss: number };
+import { atMost, type Figure, ofFloor } from '../measure/figure.ts';
+import { serveTask, Task } from '../measure/process.ts';
 
 interface Request {
   port: number;
@@ -30,53 +23,42 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = Buffer.from('ontent-length: ');
 
 export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
-  const children: ChildProcess[] = [];
-  const start = async (instruction: Instruction): Promise<{ child: ChildProcess; port: number; startMs: number }> => {
-    const child = fork(import.meta.filename);
-    children.push(child);
-    const answer = await ask(child, instruction);
-    if (!('port' in answer)) throw new Error('the server did not say where it listens');
-    return { child, ...answer };
+  await using platform = new Task<typeof tasks>(import.meta.url);
+  await using bare = new Task<typeof tasks>(import.meta.url);
+  const { port, startMs } = await platform.call('platform', devices);
+  const headers = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION };
+  const page = (query: string) => ({ port, path: `/beta/devices${query}`, headers });
+  const pages = {
+    first: page('?limit=10&offset=0'),
+    last: page(`?limit=10&offset=${devices - 10}`),
+    filtered: page(`?limit=10&offset=${Math.floor(devices * 0.8)}&status=offline`),
+    combined: page(`?limit=10&offset=${Math.floor(devices * 0.1)}&status=offline&agent_version=v0.9.0|v0.10.0`),
   };
-  try {
-    const platform = await start({ kind: 'platform', devices, key: KEY });
-    const headers = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION };
-    const page = (query: string) => ({ port: platform.port, path: `/beta/devices${query}`, headers });
-    const pages = {
-      first: page('?limit=10&offset=0'),
-      last: page(`?limit=10&offset=${devices - 10}`),
-      filtered: page(`?limit=10&offset=${Math.floor(devices * 0.8)}&status=offline`),
-      combined: page(`?limit=10&offset=${Math.floor(devices * 0.1)}&status=offline&agent_version=v0.9.0|v0.10.0`),
-    };
-    const bytes: number[] = [];
-    for (const [name, request] of Object.entries(pages)) {
-      const { status, body } = await sample(request);
-      if (status !== 200 || JSON.parse(body).data.length !== 10) throw new Error(`the ${name} page is not one of ten`);
-      bytes.push(body.length);
-    }
-    const floor = await start({ kind: 'floor', bytes: bytes[0] ?? 0 });
-    const rates = await interleaved({
-      floor: [{ ...pages.first, port: floor.port }],
-      first: [pages.first],
-      last: [pages.last],
-      filtered: [pages.filtered],
-      combined: [pages.combined],
-      anywhere: scattered(devices).map((offset) => page(`?limit=10&offset=${offset}`)),
-    });
-    const memory = await ask(platform.child, { kind: 'memory' });
-    const rss = 'rss' in memory ? memory.rss / 1e6 : Number.NaN;
-    return [
-      ofFloor('platform: a page of 10 of 1,000,000 devices', rates.first, rates.floor, 0.7, 'requests/s'),
-      ofFloor('platform: pages of 10 scattered over all', rates.anywhere, rates.floor, 0.3, 'requests/s'),
-      cost('platform: the last page against the first', rates.last, rates.first, 1.5),
-      cost('platform: a filtered page far out against the first', rates.filtered, rates.first, 3),
-      cost('platform: a page under two filters against the first', rates.combined, rates.first, 3),
-      atMost('platform: memory with 1,000,000 devices', rss, 1000, 'MB'),
-      atMost('platform: seeding 1,000,000 devices', platform.startMs / 1000, 60, 's'),
-    ];
-  } finally {
-    for (const child of children) child.kill('SIGKILL');
+  const bytes: number[] = [];
+  for (const [name, request] of Object.entries(pages)) {
+    const { status, body } = await sample(request);
+    if (status !== 200 || JSON.parse(body).data.length !== 10) throw new Error(`the ${name} page is not one of ten`);
+    bytes.push(body.length);
   }
+  const floor = await bare.call('floor', bytes[0] ?? 0);
+  const rates = await interleaved({
+    floor: [{ ...pages.first, port: floor }],
+    first: [pages.first],
+    last: [pages.last],
+    filtered: [pages.filtered],
+    combined: [pages.combined],
+    anywhere: scattered(devices).map((offset) => page(`?limit=10&offset=${offset}`)),
+  });
+  const rss = (await platform.call('memory')) / 1e6;
+  return [
+    ofFloor('platform: a page of 10 of 1,000,000 devices', rates.first, rates.floor, 0.7, 'requests/s'),
+    ofFloor('platform: pages of 10 scattered over all', rates.anywhere, rates.floor, 0.3, 'requests/s'),
+    cost('platform: the last page against the first', rates.last, rates.first, 1.5),
+    cost('platform: a filtered page far out against the first', rates.filtered, rates.first, 3),
+    cost('platform: a page under two filters against the first', rates.combined, rates.first, 3),
+    atMost('platform: memory with 1,000,000 devices', rss, 1000, 'MB'),
+    atMost('platform: seeding 1,000,000 devices', startMs / 1000, 60, 's'),
+  ];
 }
 
 /** Rounds take turns, so that whatever else the machine does falls on all alike. The best of each: others only slow it. */
@@ -98,33 +80,29 @@ function scattered(devices: number): number[] {
   return offsets.map((_, index) => offsets[(index * 7919) % offsets.length] ?? 0);
 }
 
-async function ask(child: ChildProcess, instruction: Instruction): Promise<Answer> {
-  child.send(instruction);
-  const [answer] = (await once(child, 'message')) as [Answer];
-  return answer;
-}
-
 /** Cost of a request is the inverse of its rate. */
 function cost(name: string, value: number, first: number, goal: number): Figure {
   const ratio = first / value;
   return { name, value: 1e6 / value, floor: 1e6 / first, ratio, goal: `≤ ${goal} ×`, unit: 'µs', met: ratio <= goal };
 }
 
-/** A server in a process of its own. */
-async function serve(instruction: Instruction): Promise<Answer> {
-  const start = performance.now();
-  if (instruction.kind === 'memory') return { rss: process.memoryUsage().rss };
-  if (instruction.kind === 'platform') {
-    const { devices, key } = instruction;
-    const platform = await simulatePlatform({ devices, seed: 1, mqtt: false, keys: [{ key, scopes: 'all' }] });
-    return { port: Number(new URL(platform.url).port), startMs: performance.now() - start };
-  }
-  const body = 'x'.repeat(instruction.bytes);
-  const headers = { 'content-type': 'application/json', 'content-length': instruction.bytes };
-  const server = createServer((_request, response) => response.writeHead(200, headers).end(body));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { port: (server.address() as AddressInfo).port, startMs: performance.now() - start };
-}
+/** Servers, each in a process of its own: Muster's platform, or one that answers every request with that many bytes. */
+const tasks = {
+  platform: async (devices: number): Promise<{ port: number; startMs: number }> => {
+    const start = performance.now();
+    const keys = [{ key: KEY, scopes: 'all' as const }];
+    const { url } = await simulatePlatform({ devices, seed: 1, mqtt: false, keys });
+    return { port: Number(new URL(url).port), startMs: performance.now() - start };
+  },
+  floor: async (bytes: number): Promise<number> => {
+    const body = 'x'.repeat(bytes);
+    const headers = { 'content-type': 'application/json', 'content-length': bytes };
+    const server = createServer((_request, response) => response.writeHead(200, headers).end(body));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    return (server.address() as AddressInfo).port;
+  },
+  memory: (): number => process.memoryUsage().rss,
+};
 
 function bytesOf({ path, headers = {} }: Request): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -214,6 +192,4 @@ async function requestsPerSecond(requests: readonly Request[], milliseconds: num
   return (answered * 1000) / (performance.now() - start);
 }
 
-if (import.meta.main) {
-  process.on('message', async (instruction: Instruction) => process.send?.(await serve(instruction)));
-}
+if (import.meta.main) serveTask(tasks);

@@ -1,7 +1,7 @@
 /** `npm run bench`: every figure beside the floor that the same run measured. */
 import process from 'node:process';
+import type { Figure } from '../measure/figure.ts';
 import { countOf, onlyOf, refuse, toolOptions } from '../options.ts';
-import type { Figure } from './figure.ts';
 
 interface Bench {
   summary: string;
@@ -47,27 +47,12 @@ const BENCHES: Record<string, Bench> = {
   peers: {
     summary: 'muster fleet beside k6 and bare loops in Go and Node (Go builds the first two): six minutes',
     long: true,
-    run: async () => (await import('./peers/peers.ts')).benchPeers(),
-  },
-  storm: {
-    summary: 'a reconnect storm of 5,000 robots beside its simulation: some minutes',
-    long: true,
-    run: async () => (await import('./storm.ts')).benchStorm(),
-  },
-  'fleet.interrupt': {
-    summary: 'Ctrl-C with 10,000 robots running',
-    long: true,
-    run: async () => (await import('./fleet-interrupt.ts')).benchFleetInterrupt(),
+    run: async () => (await import('./peers.ts')).benchPeers(),
   },
   'fleet.many': {
     summary: '100,000 idle robots: some minutes and several GB',
     long: true,
     run: async (robots) => (await import('./fleet.ts')).benchFleetMany(robots),
-  },
-  'fleet.soak': {
-    summary: 'growth of memory under everyday load: half an hour',
-    long: true,
-    run: async () => (await import('./fleet.ts')).benchFleetSoak(),
   },
 };
 

@@ -1,12 +1,14 @@
 /** Processor time that a command takes until it does its work, beside a Node that does nothing. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { childrenOf } from '../soak/samples.ts';
-import { type Figure, inScratch, median } from './figure.ts';
-import { MAIN, untilOnline } from './fleet-command.ts';
-import { cpuSeconds, cpuSecondsOfEnded } from './processor.ts';
+import { promisify } from 'node:util';
+import type { Running } from '../../cli/testing/muster.ts';
+import { defined } from '../../common/defined.ts';
+import { type Figure, inScratch, median } from '../measure/figure.ts';
+import { cpuSeconds, cpuSecondsOfEnded, muster, treeOf } from '../measure/process.ts';
+import { untilOnline } from './fleet.ts';
 
 const ROUNDS = 5;
 /** Seconds of processor time. */
@@ -25,19 +27,18 @@ export async function benchStart(): Promise<Figure[]> {
     const fleet = ['fleet', '--scenario', idle, '--robots', '1', '--state', dir, '--out', join(dir, 'out')];
     const check = ['check', 'device', '--socket', socket, '--only', 'device.version.prefix', '--fast'];
     const starts = {
-      bare: () => untilEnd(['-e', '0']),
-      load: () => untilEnd(['-e', LOAD]),
-      device: () => untilSaid([MAIN, ...device], ready),
+      bare: () => untilEnd(() => node('0')),
+      load: () => untilEnd(() => node(LOAD)),
+      device: () => untilUp(device, (started) => started.ready()),
       check: async () => {
-        const target = spawn(process.execPath, [MAIN, ...device], { stdio: ['ignore', 'pipe', 'ignore'] });
-        try {
-          await ready(target);
-          return await untilEnd([MAIN, ...check]);
-        } finally {
-          await end(target);
-        }
+        await using target = muster(device);
+        await target.ready();
+        return await untilEnd(async () => {
+          const { code, stderr } = await muster(check).ended;
+          if (code !== 0) throw new Error(`${check.join(' ')} ended with exit code ${code}: ${stderr}`);
+        });
       },
-      fleet: () => untilSaid([MAIN, ...fleet], online),
+      fleet: () => untilUp(fleet, (started) => untilOnline(started, 1)),
     };
     const taken: Record<keyof typeof starts, number[]> = { bare: [], load: [], device: [], check: [], fleet: [] };
     for (let round = 0; round <= ROUNDS; round += 1) {
@@ -55,59 +56,30 @@ export async function benchStart(): Promise<Figure[]> {
       goal: `≤ ${GOAL} s of processor time`,
       unit: 's',
       met: seconds <= GOAL,
-      ...(why !== undefined && { why }),
+      ...defined({ why }),
     });
     const loaded = `a Node that loads its checks and does nothing else takes ${median(taken.load).toFixed(2)} s`;
+    const two = 'two processes, which load their modules each';
     return [
       figure('muster simulate device: until it is ready', median(taken.device)),
       figure('muster check device: the whole command with one check', median(taken.check), loaded),
-      figure(
-        'muster fleet: until one idle robot is up, with its worker',
-        median(taken.fleet),
-        'two processes, which load their modules each',
-      ),
+      figure('muster fleet: until one idle robot is up, with its worker', median(taken.fleet), two),
     ];
   });
 }
 
-/** Processor time of a command that ends by itself. Rejects when it failed. */
-async function untilEnd(words: readonly string[]): Promise<number> {
+const node = (code: string): Promise<unknown> => promisify(execFile)(process.execPath, ['-e', code]);
+
+/** Processor time of a command that ends by itself. */
+async function untilEnd(run: () => Promise<unknown>): Promise<number> {
   const before = cpuSecondsOfEnded();
-  const child = spawn(process.execPath, words, { stdio: 'ignore' });
-  const code = await new Promise((resolve) => child.once('close', resolve));
-  if (code !== 0) throw new Error(`${words.join(' ')} ended with exit code ${code}`);
+  await run();
   return cpuSecondsOfEnded() - before;
 }
 
-/** Processor time of a command and its children until it has said that it is up. */
-async function untilSaid(words: readonly string[], up: (child: ChildProcess) => Promise<void>): Promise<number> {
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
-  try {
-    await up(child);
-    const pid = child.pid ?? 0;
-    return [pid, ...childrenOf(pid)].reduce((sum, of) => sum + cpuSeconds(of), 0);
-  } finally {
-    await end(child);
-  }
-}
-
-const ended = (child: ChildProcess): Promise<unknown> => new Promise((resolve) => child.once('close', resolve));
-
-async function end(child: ChildProcess): Promise<void> {
-  const gone = ended(child);
-  if (child.exitCode !== null || !child.kill('SIGTERM')) return;
-  await gone;
-}
-
-/** Resolves at the line on standard output with which a simulator is ready. */
-async function ready(child: ChildProcess): Promise<void> {
-  const line = new Promise<void>((resolve) => child.stdout?.once('data', () => resolve()));
-  const early = ended(child).then(() => Promise.reject(new Error('muster simulate device ended before it was ready')));
-  child.stderr?.resume();
-  await Promise.race([line, early]);
-}
-
-async function online(child: ChildProcess): Promise<void> {
-  child.stdout?.resume();
-  if (child.stderr) await untilOnline(child.stderr, 1, ended(child));
+/** Processor time of a command and its children until it is up. */
+async function untilUp(words: readonly string[], up: (started: Running) => Promise<unknown>): Promise<number> {
+  await using started = muster(words);
+  await up(started);
+  return cpuSeconds(treeOf(started.child.pid ?? 0));
 }

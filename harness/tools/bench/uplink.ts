@@ -1,6 +1,4 @@
 /** What the agent protocol costs at both ends: memory of an uplink and of its connection at the broker, and pings per second. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,7 +13,8 @@ import { agentHost } from '../../../simulators/platform/agent/testing/agent-host
 import { embeddedBroker } from '../../../simulators/platform/broker/embedded.ts';
 import { mqttMessenger } from '../../../simulators/platform/broker/messenger.ts';
 import { agentTopics } from '../../contract/agent.ts';
-import { atMost, type Figure, KIB, settledMemory } from './figure.ts';
+import { atMost, type Figure, grown, KIB, settledMemory } from '../measure/figure.ts';
+import { serveTask, Task } from '../measure/process.ts';
 
 const UPLINKS = 2_000;
 const CONNECTIONS = 10_000;
@@ -29,46 +28,23 @@ const KEY_BITS = 1024;
 const STARTING_AT_ONCE = 64;
 const PING_TIMEOUT_NANOS = 10e9;
 
-/** What a process of one end is asked to do: only in a process of its own can the cost of one end be kept from the other's. */
-type Task =
-  /** The platform's end: a broker that accepts every client, the whole agent side, or bare sockets that echo. */
-  | { kind: 'broker' }
-  | { kind: 'agent-side'; robots: number }
-  | { kind: 'echo' }
-  /** The robots' end. */
-  | { kind: 'clients'; count: number; port: number }
-  | { kind: 'uplinks'; count: number; url: string; mqttUrl: string; tokens: string[] }
-  | { kind: 'sockets'; count: number; port: number }
-  /** To a platform's end that is up. */
-  | { kind: 'memory' }
-  | { kind: 'pings'; total: number; atOnce: number; robots: number };
-
-interface Answer {
-  port?: number;
-  url?: string;
-  mqttUrl?: string;
-  tokens?: string[];
-  bytes?: number;
-  ms?: number;
-  succeeded?: number;
-}
-
 /** About a minute. */
 export async function benchUplink(): Promise<Figure[]> {
   return [await uplinkMemory(), ...(await brokerFigures())];
 }
+
+/** Only in a process of its own can the cost of one end be kept from the other's. */
+const end = () => new Task<typeof tasks>(import.meta.url, { flags: V8_FLAGS });
 
 async function uplinkMemory(): Promise<Figure> {
   await using platform = end();
   await using robots = end();
   await using echo = end();
   await using bare = end();
-  const { url = '', mqttUrl = '', tokens = [] } = await platform.ask({ kind: 'agent-side', robots: UPLINKS });
-  const uplinks = await robots.ask({ kind: 'uplinks', count: UPLINKS, url, mqttUrl, tokens });
-  const { port = 0 } = await echo.ask({ kind: 'echo' });
-  const sockets = await bare.ask({ kind: 'sockets', count: UPLINKS, port });
+  const uplinks = await robots.call('uplinks', UPLINKS, await platform.call('agentSide', UPLINKS));
+  const sockets = await bare.call('sockets', UPLINKS, await echo.call('echo'));
   const name = `inner: uplink alone, memory of a live one, ${UPLINKS.toLocaleString('en')} in a process`;
-  return atMost(name, (uplinks.bytes ?? 0) / KIB, 24, 'KiB', (sockets.bytes ?? 0) / KIB);
+  return atMost(name, uplinks.bytes / KIB, 24, 'KiB', sockets.bytes / KIB);
 }
 
 async function brokerFigures(): Promise<Figure[]> {
@@ -94,48 +70,39 @@ async function brokerFigures(): Promise<Figure[]> {
 async function platformEnd(kind: 'broker' | 'echo', clients: 'clients' | 'sockets') {
   await using platform = end();
   await using robots = end();
-  const { port = 0 } = await platform.ask({ kind });
-  const { bytes: before = 0 } = await platform.ask({ kind: 'memory' });
-  const { ms: connectMs = 0 } = await robots.ask({ kind: clients, count: CONNECTIONS, port });
-  const { bytes: after = 0 } = await platform.ask({ kind: 'memory' });
-  const task = { kind: 'pings' as const, atOnce: PINGS_AT_ONCE, robots: CONNECTIONS };
-  await platform.ask({ ...task, total: PINGS / 4 });
-  const { ms = 0, succeeded = 0 } = await platform.ask({ ...task, total: PINGS });
+  const port = await platform.call(kind);
+  const before = await platform.call('memory');
+  const connected = await robots.call(clients, CONNECTIONS, port);
+  const after = await platform.call('memory');
+  await platform.call('pings', PINGS / 4);
+  const { ms, succeeded } = await platform.call('pings', PINGS);
   return {
-    connectS: connectMs / 1000,
+    connectS: connected.ms / 1000,
     kib: (after - before) / CONNECTIONS / KIB,
     pingsPerSecond: PINGS / (ms / 1000),
     lost: PINGS - succeeded,
   };
 }
 
-interface End extends AsyncDisposable {
-  ask(task: Task): Promise<Answer>;
+interface AgentSide {
+  url: string;
+  mqttUrl: string;
+  tokens: string[];
 }
 
-function end(): End {
-  const child: ChildProcess = fork(import.meta.filename, { execArgv: V8_FLAGS });
-  const exited = once(child, 'exit');
-  return {
-    ask: async (task) => {
-      child.send(task);
-      const ended = exited.then(([code]) => Promise.reject(new Error(`a bench process ended with code ${code}`)));
-      const [answer] = (await Promise.race([once(child, 'message'), ended])) as [Answer];
-      return answer;
-    },
-    [Symbol.asyncDispose]: async () => {
-      if (child.connected) child.disconnect();
-      await exited;
-    },
-  };
+interface Measured {
+  /** Until all were open, and memory of each. */
+  ms: number;
+  bytes: number;
 }
 
 /** Set by the platform's end that this process is. */
 let pingOnce: (robot: number) => Promise<boolean> = async () => false;
 const robotId = (robot: number) => `dvc_${robot}`;
 
-const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promise<Answer> } = {
-  broker: async () => {
+/** The platform's end: a broker that accepts every client, the whole agent side, or bare sockets that echo. And the robots' end. */
+const tasks = {
+  broker: async (): Promise<number> => {
     const messenger = mqttMessenger(systemClock);
     const broker = await embeddedBroker({
       host: '127.0.0.1',
@@ -149,15 +116,15 @@ const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promis
     });
     messenger.use(broker);
     pingOnce = async (robot) => (await messenger.ping(robotId(robot), PING_TIMEOUT_NANOS)).code === 'success';
-    return { port: Number(new URL(broker.url).port) };
+    return Number(new URL(broker.url).port);
   },
 
-  'agent-side': async ({ robots }) => {
+  agentSide: async (robots: number): Promise<AgentSide> => {
     const { platform, url, mqttUrl } = await agentHost({ minKeyBits: KEY_BITS });
     return { url, mqttUrl, tokens: Array.from({ length: robots }, () => platform.provisioningToken()) };
   },
 
-  echo: async () => {
+  echo: async (): Promise<number> => {
     const acknowledgement = Buffer.alloc(4, 'x');
     const sockets: Socket[] = [];
     const waiting = new Map<Socket, () => void>();
@@ -178,10 +145,10 @@ const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promis
         waiting.set(socket, () => resolve(true));
         socket.write(message);
       });
-    return { port: (server.address() as AddressInfo).port };
+    return (server.address() as AddressInfo).port;
   },
 
-  clients: async ({ count, port }) => {
+  clients: (count: number, port: number): Promise<Measured> => {
     const keepAlive = new KeepAlive(systemTime);
     const open = (robot: number) => {
       const id = robotId(robot);
@@ -204,7 +171,7 @@ const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promis
     return measured(count, open);
   },
 
-  uplinks: async ({ count, url, mqttUrl, tokens }) => {
+  uplinks: async (count: number, { url, mqttUrl, tokens }: AgentSide): Promise<Measured> => {
     const directory = mkdtempSync(join(tmpdir(), 'muster-bench-'));
     process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
     const home = (robot: number) => join(directory, String(robot));
@@ -226,7 +193,7 @@ const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promis
     return measured(count, start, STARTING_AT_ONCE);
   },
 
-  sockets: ({ count, port }) =>
+  sockets: (count: number, port: number): Promise<Measured> =>
     measured(
       count,
       () =>
@@ -240,19 +207,19 @@ const tasks: { [K in Task['kind']]: (task: Extract<Task, { kind: K }>) => Promis
         }),
     ),
 
-  memory: async () => ({ bytes: (await settledMemory()).rss }),
+  memory: async (): Promise<number> => (await settledMemory()).rss,
 
-  pings: async ({ total, atOnce, robots }) => {
+  pings: async (total: number): Promise<{ ms: number; succeeded: number }> => {
     const began = performance.now();
     let next = 0;
     let succeeded = 0;
     const lane = async (robot: number) => {
-      for (let at = robot; next < total; at = (at + atOnce) % robots) {
+      for (let at = robot; next < total; at = (at + PINGS_AT_ONCE) % CONNECTIONS) {
         next++;
         if (await pingOnce(at)) succeeded++;
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, (_, robot) => lane(robot)));
+    await Promise.all(Array.from({ length: PINGS_AT_ONCE }, (_, robot) => lane(robot)));
     return { ms: performance.now() - began, succeeded };
   },
 };
@@ -264,7 +231,7 @@ const kept: unknown[] = [];
  * Opens `count` of them, `atOnce` at a time, the first quarter before the memory is looked at: code and bursts make the
  * process take memory for good that belongs to no single one.
  */
-async function measured(count: number, open: (robot: number) => Promise<unknown>, atOnce = count): Promise<Answer> {
+async function measured(count: number, open: (robot: number) => Promise<unknown>, atOnce = count): Promise<Measured> {
   const all = async (from: number, to: number) => {
     let next = from;
     const lane = async () => {
@@ -274,17 +241,11 @@ async function measured(count: number, open: (robot: number) => Promise<unknown>
   };
   const warm = count / 4;
   await all(0, warm);
-  const { rss: before } = await settledMemory();
+  const before = await settledMemory();
   const began = performance.now();
   await all(warm, count);
   const ms = performance.now() - began;
-  return { ms, bytes: ((await settledMemory()).rss - before) / (count - warm) };
+  return { ms, bytes: grown(before, await settledMemory()) / (count - warm) };
 }
 
-if (import.meta.main) {
-  process.on('message', async (task: Task) => {
-    const run = tasks[task.kind] as (task: Task) => Promise<Answer>;
-    process.send?.(await run(task));
-  });
-  process.on('disconnect', () => process.exit());
-}
+if (import.meta.main) serveTask(tasks);

@@ -4,6 +4,9 @@ import fc from 'fast-check';
 /** The bytes of such a string. */
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
+/** The texts of some rows, one after the other, with a broken bar between two. */
+export const words = (...rows: readonly string[]): string[] => rows.flatMap((row) => row.split('¦'));
+
 /** Text as such a string, in UTF-8. */
 export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { FIXTURES } from './finds.ts';
-import { FUZZERS } from './fuzzers/index.ts';
+import { FIXTURES } from './engine.ts';
+import { FUZZERS } from './fuzzers.ts';
 import { replayFinds } from './testing/replay.ts';
 
 it('what was found is attacked with by a fuzzer that still exists', () => {

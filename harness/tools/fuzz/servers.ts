@@ -1,74 +1,50 @@
 /** The simulators as processes of their own, watched for their end and for changes to the prototypes that everything inherits from. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { type Scratch, scratch } from '../../../simulators/common/testing/scratch.ts';
+import type { Running } from '../../cli/testing/muster.ts';
 import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
+import { muster, PROBE } from '../measure/process.ts';
 
-const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
-const WATCH = fileURLToPath(new URL('watch.ts', import.meta.url));
-const LAST_WORDS = 2_000;
+/** How long a server may take to end. */
+const END_MS = 10_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
-/** What is loaded into a server instead of the watch, and what else its environment holds. */
-export interface ServerOptions {
-  load?: string;
-  env?: Record<string, string>;
-}
-
-/** One `muster simulate …`. */
+/** One `muster simulate …`, with the probe in it. */
 export class Server implements AsyncDisposable {
   /** Its ready line. */
   readonly ready: Record<string, unknown>;
-  readonly #child: ChildProcess;
-  readonly #ended: Promise<unknown>;
-  readonly #said: { text: string };
+  readonly #running: Running;
 
-  private constructor(child: ChildProcess, ended: Promise<unknown>, said: { text: string }, ready: string) {
-    this.#child = child;
-    this.#ended = ended;
-    this.#said = said;
-    this.ready = JSON.parse(ready) as Record<string, unknown>;
+  private constructor(running: Running, ready: Record<string, unknown>) {
+    this.#running = running;
+    this.ready = ready;
   }
 
-  /** Resolves when it serves. Rejects with what it said when it ends before. */
-  static async start(words: readonly string[], tmp: string, more: ServerOptions = {}): Promise<Server> {
-    const child = spawn(process.execPath, [CLI, 'simulate', ...words, '--log-level', 'silent'], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NO_COLOR: '1', TMPDIR: tmp, NODE_OPTIONS: `--import=${more.load ?? WATCH}`, ...more.env },
-    });
-    const said = { text: '' };
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said.text = (said.text + text).slice(-LAST_WORDS);
-    });
-    const ended = new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
-    const line = await Promise.race([
-      new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve)),
-      ended.then(() => Promise.reject(new Error(`muster simulate ${words[0]} does not start: ${said.text}`))),
-    ]);
-    return new Server(child, ended, said, line);
+  /** Resolves when it serves. Rejects with what it said when it ends before. `env`: also what the probe is asked for. */
+  static async start(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
+    const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
+    const running = muster(['simulate', ...words, '--log-level', 'silent'], loaded);
+    return new Server(running, await running.ready());
   }
 
   get pid(): number {
-    return this.#child.pid ?? 0;
+    return this.#running.child.pid ?? 0;
   }
 
   /** What is wrong with the process; undefined while it is well. */
   get trouble(): string | undefined {
-    const { exitCode, signalCode } = this.#child;
-    if (exitCode !== null || signalCode !== null)
-      return `the process ended (${signalCode ?? `exit code ${exitCode}`}): ${lastLines(this.#said.text)}`;
-    return this.#said.text === '' ? undefined : `the process says: ${lastLines(this.#said.text)}`;
+    const { child, stderr } = this.#running;
+    if (child.exitCode !== null || child.signalCode !== null)
+      return `the process ended (${child.signalCode ?? `exit code ${child.exitCode}`}): ${lastLines(stderr)}`;
+    return stderr === '' ? undefined : `the process says: ${lastLines(stderr)}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
     // What hangs here was hung by an input, and that was told.
-    const late = setTimeout(() => this.#child.kill('SIGKILL'), 10_000);
-    await this.#ended;
+    const late = setTimeout(() => this.#running.child.kill('SIGKILL'), END_MS);
+    await this.#running[Symbol.asyncDispose]();
     clearTimeout(late);
   }
 }
@@ -139,20 +115,9 @@ export class Servers implements AsyncDisposable {
     const at = (name: string): string => join(home.path, name);
     const places = ['--socket', at('d.sock'), '--control', at('c.sock'), '--dir', at('robot')];
     const device = ['device', ...places, '--seed', '1', '--durability', 'os', '--retain', '500'];
-    const platform = [
-      'platform',
-      '--port',
-      '0',
-      '--control',
-      '0',
-      '--devices',
-      '12',
-      '--seed',
-      '1',
-      '--api-key',
-      API_KEY,
-    ];
-    const [first, second] = await Promise.all([device, platform].map((words) => Server.start(words, home.path)));
+    const platform = 'platform --port 0 --control 0 --devices 12 --seed 1 --api-key'.split(' ');
+    const start = (words: readonly string[]) => Server.start(words, home.path, { MUSTER_WATCH: '1' });
+    const [first, second] = await Promise.all([device, [...platform, API_KEY]].map(start));
     if (first === undefined || second === undefined) throw new Error('a simulator did not start');
     return new Servers(home, first, second);
   }

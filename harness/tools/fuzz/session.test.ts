@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import { keep, kept } from './finds.ts';
-import { fuzzer } from './fuzzer.ts';
-import { session } from './session.ts';
+import { fuzzer, keep, kept, session } from './engine.ts';
 
 /** Fails on numbers from 100 on, in another way on the largest, and dies of numbers that end with 7. */
 function brittle() {

@@ -8,8 +8,7 @@ import { type Random, random } from '../../../simulators/common/random.ts';
 import { Store } from '../../../simulators/platform/store/store.ts';
 import { startPlatform, type TestPlatform } from '../../../simulators/platform/testing/client.ts';
 import { createKit, deploymentBody, type Kit } from '../../../simulators/platform/testing/kit.ts';
-import type { Note } from './crash-platform.ts';
-import { digestOf } from './crash-platform-state.ts';
+import { digestOf, type Note } from './crash-platform.ts';
 
 /** Pages of the write-ahead log after which SQLite moves them to the database: 1000 by itself, too many for a short life. */
 const CHECKPOINT_PAGES = 20;

@@ -2,16 +2,38 @@
  * Crashes of the platform's database at every step of commit, checkpoint, snapshot and restore. A real platform serves requests while
  * its system calls are recorded and some of them fail; what a kill or a power loss after any step leaves is opened by the real code.
  */
+
+import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
+import type { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import type { Random } from '../../../simulators/common/random.ts';
 import { Store } from '../../../simulators/platform/store/store.ts';
 import { startPlatform } from '../../../simulators/platform/testing/client.ts';
-import { digestOf } from './crash-platform-state.ts';
 import { type Crash, type CrashOptions, type CrashResult, type History, tryPoints } from './crash-points.ts';
 import { type Injection, traced, untraceable } from './system-calls.ts';
+
+/** A digest of every row of every table that holds any, by table. */
+export function digestOf(database: DatabaseSync): Record<string, string> {
+  const tables = database
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
+    .all();
+  const found: Record<string, string> = {};
+  for (const { name } of tables) {
+    const hash = createHash('sha256');
+    let rows = 0;
+    for (const row of database.prepare(`SELECT * FROM ${name}`).iterate()) {
+      rows += 1;
+      for (const [column, value] of Object.entries(row)) {
+        hash.update(`${column}=${typeof value}:`).update(value instanceof Uint8Array ? value : String(value));
+      }
+    }
+    if (rows > 0) found[String(name)] = `${rows} rows, ${hash.digest('hex').slice(0, 16)}`;
+  }
+  return found;
+}
 
 /** What a platform knows at a moment of its life. States are digests by table. */
 export type Note =

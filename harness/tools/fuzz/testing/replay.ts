@@ -1,8 +1,7 @@
 /** Attacks again with what fuzzers have found. For tests. */
 import { expect, it } from 'vitest';
-import { kept } from '../finds.ts';
-import { FUZZERS } from '../fuzzers/index.ts';
-import { Attacker } from '../session.ts';
+import { Attacker, kept } from '../engine.ts';
+import { FUZZERS } from '../fuzzers.ts';
 
 /** A test for each fuzzer that has found something; of those whose subjects take seconds, or of the others. */
 export function replayFinds({ slow }: { slow: boolean }): void {

@@ -1,0 +1,175 @@
+/**
+ * Muster's fleet beside other open-loop load generators: how many requests each sends with a second of processor time, its start
+ * included, and how late they are on the wire. Rounds take turns, and ratios are of one round.
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { homedir, loadavg } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { type Figure, inScratch, median } from '../measure/figure.ts';
+import { cpuSecondsOfEnded } from '../measure/process.ts';
+import { runFleet } from './fleet.ts';
+import { arrivalServer, latenessOf } from './lateness.ts';
+
+const RATES = [5000, 10_000];
+const SECONDS = 10;
+const ROUNDS = 3;
+/** Milliseconds after the intended moment within which a request counts as sent in time. */
+const IN_TIME_MS = 10;
+/** A tool may take the end of its time for one request more or less. */
+const NEARLY_ALL = 0.0001;
+/** The first seconds show how a tool warms up. */
+const WARM_UP_S = 2;
+
+interface Outcome {
+  /** Share of the requests that arrived. */
+  arrived: number;
+  perCpuSecond: number;
+  /** Share of those after the warm-up; NaN where some never arrived, since arrivals have no numbers. */
+  inTime: number;
+  p99Ms: number;
+}
+
+/** Six minutes, and some more when k6 is built for the first time. */
+export async function benchPeers(): Promise<Figure[]> {
+  const others = await built();
+  if (typeof others === 'string') process.stdout.write(`skipped: ${others}\n`);
+  const tools = typeof others === 'string' ? [fleet, node] : [fleet, others.loop, others.k6, node];
+  const figures: Figure[] = [];
+  for (const rate of RATES) {
+    const outcomes = new Map<Tool, Outcome[]>(tools.map((tool) => [tool, []]));
+    for (let round = 0; round < ROUNDS; round += 1)
+      for (const [tool, of] of outcomes) of.push(await measured(tool, rate));
+    const floor = typeof others === 'string' ? node : others.loop;
+    figures.push(...tools.flatMap((tool) => figuresOf(tool, floor, rate, outcomes)));
+  }
+  return figures;
+}
+
+function figuresOf(tool: Tool, floor: Tool, rate: number, outcomes: ReadonlyMap<Tool, readonly Outcome[]>): Figure[] {
+  const [own, theirs] = [outcomes.get(tool) ?? [], outcomes.get(floor) ?? []];
+  const of = (list: readonly Outcome[], field: keyof Outcome): number => median(list.map((outcome) => outcome[field]));
+  const at = `${tool.name}, ${rate.toLocaleString('en')}/s`;
+  const ratio = median(
+    own.map(({ perCpuSecond }, round) => perCpuSecond / (theirs[round]?.perCpuSecond ?? Number.NaN)),
+  );
+  const rounded = (value: number): string => Math.round(value).toLocaleString('en');
+  const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+  const p99 = of(own, 'p99Ms');
+  const late = Number.isNaN(p99) ? 'how late is unknown' : `p99 ${p99.toFixed(1)} ms late`;
+  const told = `${percent(Math.min(...own.map(({ arrived }) => arrived)))} arrived, ${late}, load ${loadavg()[0]?.toFixed(1)}`;
+  const judged = tool === fleet;
+  return [
+    {
+      name: `peers: requests a CPU second, ${at}`,
+      value: of(own, 'perCpuSecond'),
+      floor: of(theirs, 'perCpuSecond'),
+      ratio,
+      goal: judged ? `≥ 1 × ${floor.name}` : 'beside it',
+      unit: '/s',
+      met: !judged || ratio >= 1,
+      ...(judged &&
+        floor !== node && { why: `the bare Node loop: ${rounded(of(outcomes.get(node) ?? [], 'perCpuSecond'))}/s` }),
+    },
+    {
+      name: `peers: on the wire within ${IN_TIME_MS} ms, ${at}`,
+      value: 100 * of(own, 'inTime'),
+      floor: 100 * of(theirs, 'inTime'),
+      goal: `${judged ? '≥ 99 %, all arrived' : 'beside it'} (${told})`,
+      unit: '%',
+      met: !judged || (of(own, 'inTime') >= 0.99 && own.every(({ arrived }) => arrived === 1)),
+    },
+  ];
+}
+
+/** Runs the tool against a server that records arrivals. */
+async function measured(tool: Tool, rate: number): Promise<Outcome> {
+  await using server = arrivalServer();
+  const load: Load = { port: await server.call('listen', undefined), rate, seconds: SECONDS };
+  const before = cpuSecondsOfEnded();
+  await tool.run(load);
+  const cpu = cpuSecondsOfEnded() - before;
+  const arrivals = await server.call('arrivals');
+  const arrived = arrivals.length / (rate * SECONDS);
+  const late = Math.abs(arrived - 1) < NEARLY_ALL ? latenessOf(arrivals.slice(rate * WARM_UP_S), rate) : [];
+  return {
+    arrived,
+    perCpuSecond: arrivals.length / cpu,
+    inTime: late.filter((ms) => ms <= IN_TIME_MS).length / late.length,
+    p99Ms: late[Math.floor(0.99 * late.length)] ?? Number.NaN,
+  };
+}
+
+const K6 = 'go.k6.io/k6@v1.8.1';
+const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'muster-bench', K6.replaceAll('/', '_'));
+const FOLDER = join(import.meta.dirname, 'peers');
+
+interface Load {
+  port: number;
+  /** Requests a second. */
+  rate: number;
+  seconds: number;
+}
+
+/** A load generator. `run` resolves when it has ended. */
+interface Tool {
+  name: string;
+  run(load: Load): Promise<unknown>;
+}
+
+/** The path that the server counts. */
+const urlOf = ({ port }: Load): string => `http://127.0.0.1:${port}/beta/devices?limit=100&offset=0`;
+
+const fleet: Tool = {
+  name: 'muster fleet',
+  run: ({ port, rate, seconds }) =>
+    inScratch(async (dir) => {
+      const scenario = `name: peers
+uplink: polling
+poll_every: 1h
+subscribers: 0
+phases:
+  - { do: ramp, over: 0s, measure: false }
+  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant }
+`;
+      await runFleet(dir, { robots: 1, port, scenario });
+    }),
+};
+
+const node: Tool = {
+  name: 'bare Node loop',
+  run: (load) => command(process.execPath, [join(FOLDER, 'open-loop.js'), ...wordsOf(load)]),
+};
+
+const wordsOf = (load: Load): string[] => [urlOf(load), String(load.rate), String(load.rate * load.seconds)];
+
+/** Those that Go has to build, once. Resolves with why not when it cannot. */
+async function built(): Promise<{ loop: Tool; k6: Tool } | string> {
+  const bin = join(CACHE, 'bin');
+  try {
+    mkdirSync(bin, { recursive: true });
+    await command('go', ['build', '-o', join(bin, 'open-loop'), join(FOLDER, 'open-loop.go')]);
+    if (!existsSync(join(bin, 'k6'))) await command('go', ['install', K6], { GOBIN: bin });
+  } catch (error) {
+    return `Go cannot build the peers: ${(error as Error).message}`;
+  }
+  return {
+    loop: { name: 'bare Go loop', run: (load) => command(join(bin, 'open-loop'), wordsOf(load)) },
+    k6: {
+      name: execFileSync(join(bin, 'k6'), ['version'], { encoding: 'utf8' }).split(' ').slice(0, 2).join(' '),
+      run: (load) =>
+        command(join(bin, 'k6'), ['run', '--quiet', '--no-usage-report', '--address', '', join(FOLDER, 'k6.js')], {
+          URL: urlOf(load),
+          RATE: String(load.rate),
+          SECONDS: String(load.seconds),
+          K6_NO_COLOR: 'true',
+        }),
+    },
+  };
+}
+
+/** Rejects with what it says when it fails. */
+const command = (file: string, words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<unknown> =>
+  promisify(execFile)(file, words, { env: { ...process.env, ...env } });

@@ -1,0 +1,40 @@
+/** Every fuzzer, and the process in which one attacks, which may hang or die of what it finds. */
+import { openSync } from 'node:fs';
+import { noteTask, serveTask } from '../measure/process.ts';
+import { answers } from './answers.ts';
+import { type AnyFuzzer, type SessionResult, session } from './engine.ts';
+import { http } from './http.ts';
+import { json } from './json.ts';
+import { log, logLines } from './log.ts';
+import { mqttBroker, mqttClient } from './mqtt.ts';
+import { sse, streams } from './sse.ts';
+
+export const FUZZERS: readonly AnyFuzzer[] = [json, http, answers, mqttBroker, mqttClient, log, logLines, sse, streams];
+
+/** What the process notes while it attacks: how far it is, and each find. */
+export type FuzzNote = { tried: number } | { find: { wrong: string; input: unknown } };
+
+const TELL_MS = 1_000;
+
+export const tasks = {
+  /** `current`: the file in which the input is that it attacks with. */
+  attack: async (name: string, seed: number, ms: number, current: string): Promise<SessionResult> => {
+    const fuzzer = FUZZERS.find((one) => one.name === name);
+    if (fuzzer === undefined) throw new Error(`no fuzzer is called ${name}`);
+    const note = (what: FuzzNote): void => noteTask(what);
+    let told = 0;
+    return await session(fuzzer, {
+      seed,
+      ms,
+      currentFd: openSync(current, 'w+'),
+      onTried: (tried) => {
+        if (performance.now() - told < TELL_MS) return;
+        told = performance.now();
+        note({ tried });
+      },
+      onFind: (find) => note({ find }),
+    });
+  },
+};
+
+if (import.meta.main) serveTask(tasks);

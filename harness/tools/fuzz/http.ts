@@ -1,0 +1,341 @@
+/** HTTP/1.1 as inputs: requests and answers with every way to say where they end, and to say it wrongly. */
+
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import fc from 'fast-check';
+import { parseResponse, type RawResponse } from '../../client/raw.ts';
+import { bytesOf, cuts, type Damage, damaged, damageWith, pieces, words } from './bytes.ts';
+import { type Fuzzer, fuzzer, type Subject } from './engine.ts';
+import { type Addresses, Servers } from './servers.ts';
+
+const CRLF = '\r\n';
+/** What a server must never take for a request when it stands in the body of another one. */
+export const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
+
+const size = fc.constantFrom(...words('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥'));
+const coding = fc.constantFrom(
+  ...words(
+    'chunked¦Chunked¦chunked, chunked¦identity¦gzip, chunked¦chunked, gzip¦xchunked¦ chunked',
+    '\tchunked¦chunked\u0000¦"chunked"¦chunked;q=1¦¦x\r\n chunked¦\u000bchunked¦chunked,',
+  ),
+);
+const common = fc.constantFrom(
+  ...words(
+    'Connection: close¦Connection: keep-alive¦Connection: upgrade¦Upgrade: h2c¦Upgrade: websocket',
+    'Expect: 100-continue¦Expect: 42¦Content-Type: application/json¦Accept: */*¦Host: y¦Trailer: a',
+    'TE: trailers¦Keep-Alive: timeout=0',
+  ),
+);
+const odd = fc.constantFrom(
+  ...words(
+    'X : a¦: a¦X¦X: a\u0000b¦X: a\rb¦X: a\nb¦ X: folded¦\tX: folded¦X: \u00ff\u00fe¦X\u0000: a',
+    'X: \u001b[2J¦Content-Length : 5¦Transfer-Encoding : chunked¦Content_Length: 5¦X: é¦"X": 1',
+    'X: a\r\n b',
+  ),
+);
+const flood = fc.oneof(
+  fc
+    .integer({ min: 1, max: 3_000 })
+    .map((count) => Array.from({ length: count }, (_, index) => `X${index}: a`).join(CRLF)),
+  fc.integer({ min: 1, max: 40_000 }).map((length) => `X: ${'a'.repeat(length)}`),
+);
+const header = fc.oneof(
+  { weight: 6, arbitrary: common },
+  { weight: 4, arbitrary: size.map((value) => `Content-Length: ${value}`) },
+  { weight: 4, arbitrary: coding.map((value) => `Transfer-Encoding: ${value}`) },
+  { weight: 3, arbitrary: odd },
+  { weight: 1, arbitrary: flood },
+);
+
+const chunkSize = fc.constantFrom(
+  ...words('5¦5;a=b¦5 ¦ 5¦005¦-5¦+5¦0x5¦5\u0000¦ffffffffffffffff¦¦g¦5;'),
+  `5;${'x'.repeat(20_000)}`,
+  ...words('6¦4'),
+);
+const chunked = fc
+  .tuple(
+    fc.array(fc.tuple(chunkSize, fc.constantFrom(CRLF, CRLF, CRLF, '\n', '\r', '')), { maxLength: 4 }),
+    fc.constantFrom(
+      `0${CRLF}${CRLF}`,
+      `0${CRLF}A: b${CRLF}${CRLF}`,
+      `0${CRLF}`,
+      '',
+      '0\n\n',
+      `0${CRLF}X\u0000${CRLF}${CRLF}`,
+    ),
+  )
+  .map(([chunks, end]) => chunks.map(([length, gap]) => `${length}${gap}hello${gap}`).join('') + end);
+const body = fc.oneof(
+  fc.constantFrom('', 'hello', 'hello world', '{"a":1}', SMUGGLED, `0${CRLF}${CRLF}${SMUGGLED}`),
+  chunked,
+);
+
+const lineEnd = fc.oneof(
+  { weight: 12, arbitrary: fc.constant(CRLF) },
+  { weight: 1, arbitrary: fc.constantFrom('\n', '\r', '\r\r\n', '\u0000\r\n') },
+);
+
+const whole = (first: string, headers: readonly string[], end: string, content: string): string =>
+  [first, ...headers, '', ''].join(end) + content;
+
+const requestLine = (targets: readonly string[]): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      fc.oneof(
+        { weight: 8, arbitrary: fc.constantFrom('GET', 'POST', 'HEAD', 'PATCH', 'DELETE', 'OPTIONS') },
+        {
+          weight: 1,
+          arbitrary: fc.constantFrom(...words('CONNECT¦TRACE¦PRI¦get¦G ET¦¦M-SEARCH¦\u0000GET'), 'X'.repeat(500)),
+        },
+      ),
+      fc.oneof(
+        { weight: 6, arbitrary: fc.constantFrom(...targets) },
+        {
+          weight: 1,
+          arbitrary: fc.constantFrom(
+            ...words('*¦http://y/¦//y/¦/%00¦/%¦/../..¦x¦¦/a b¦/\u0000¦/\u00ff'),
+            `/${'a'.repeat(20_000)}`,
+            ...words('/?a\tb'),
+          ),
+        },
+      ),
+      fc.oneof(
+        { weight: 10, arbitrary: fc.constant('HTTP/1.1') },
+        {
+          weight: 1,
+          arbitrary: fc.constantFrom(...words('HTTP/1.0¦HTTP/2.0¦HTTP/0.9¦HTTP/1.10¦http/1.1¦¦HTTP/1.1 ¦RTSP/1.0')),
+        },
+      ),
+    )
+    .map((words) => words.join(' '));
+
+/** The bytes of one request, most of them nearly right. `own` headers are always there. */
+export const requestText = (targets: readonly string[], own: readonly string[]): fc.Arbitrary<string> =>
+  fc
+    .tuple(requestLine(targets), fc.boolean(), fc.array(header, { maxLength: 4 }), lineEnd, body)
+    .map(([first, host, headers, end, content]) =>
+      whole(first, [...(host ? ['Host: localhost'] : []), ...own, ...headers], end, content),
+    );
+
+const statusLine = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom(
+      ...words('HTTP/1.1 200 OK¦HTTP/1.1 404 Not Found¦HTTP/1.1 204 No Content¦HTTP/1.1 304 X¦HTTP/1.1 500 '),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      'HTTP/1.1 100 Continue',
+      'HTTP/1.1 103 Early Hints',
+      'HTTP/1.1 101 Switching Protocols',
+      'HTTP/1.1 199 X',
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      ...words(
+        'HTTP/1.0 200 OK¦HTTP/1.1 200¦HTTP/1.1 2000 X¦HTTP/1.1 99 X¦HTTP/1.1 000 X¦HTTP/2 200',
+        'ICY 200 OK¦¦HTTP/1.1  200 OK¦HTTP/1.1 -1 X¦HTTP/1.1 20\u0000 X',
+      ),
+      `HTTP/1.1 200 ${'x'.repeat(9_000)}`,
+      ...words('HTTP/1.1 999 X'),
+    ),
+  },
+);
+
+/** The bytes of an answer. */
+export const answerText: fc.Arbitrary<string> = fc
+  .tuple(
+    statusLine,
+    fc.array(
+      fc.oneof(
+        header,
+        fc.constantFrom(
+          'Content-Type: text/event-stream',
+          'Content-Encoding: gzip',
+          'Location: http://127.0.0.1:1/',
+          'Set-Cookie: a=b',
+        ),
+      ),
+      { maxLength: 4 },
+    ),
+    lineEnd,
+    body,
+  )
+  .map(([first, headers, end, content]) => whole(first, headers, end, content));
+
+// How many requests are in bytes, read strictly after RFC 9112: a server that sees more of them can be made to see what is in a body.
+
+/**
+ * The requests beyond doubt, by method, up to the first that is not one. The body of the last may be broken or unfinished: a server may
+ * answer when it has seen the head.
+ */
+export function plainRequests(text: string): string[] {
+  const methods: string[] = [];
+  for (let rest = text; ; ) {
+    const request = firstOf(rest.replace(/^(\r?\n)+/, ''));
+    if (request === undefined) return methods;
+    methods.push(request.method);
+    if (request.rest === undefined) return methods;
+    rest = request.rest;
+  }
+}
+
+function firstOf(text: string): { method: string; rest: string | undefined } | undefined {
+  const end = text.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const [first = '', ...lines] = text.slice(0, end).split('\r\n');
+  // Node's parser reads the versions 0.9 and 2.0 as it reads 1.1.
+  const [, method] = /^([!#$%&'*+.^_`|~\w-]+) [^ ]+ HTTP\/(?:0\.9|1\.[01]|2\.0)$/.exec(first) ?? [];
+  if (method === undefined) return undefined;
+  const headers = lines.map((line) => /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(line));
+  const named = (name: string): string[] =>
+    headers.flatMap((header) => (header?.[1]?.toLowerCase() === name ? [header[2] ?? ''] : []));
+  const lengths = named('content-length');
+  const codings = named('transfer-encoding');
+  const after = text.slice(end + 4);
+  if (codings.length > 0) {
+    if (lengths.length > 0) return undefined;
+    // Where the body of an unknown coding ends is unknown too.
+    if (codings.length > 1 || codings[0]?.toLowerCase() !== 'chunked') return { method, rest: undefined };
+    return { method, rest: afterChunks(after) };
+  }
+  if (lengths.length === 0) return { method, rest: after };
+  if (lengths.length > 1 || !/^\d{1,15}$/.test(lengths[0] ?? '')) return undefined;
+  const length = Number(lengths[0]);
+  return { method, rest: after.length < length ? undefined : after.slice(length) };
+}
+
+function afterChunks(text: string): string | undefined {
+  for (let rest = text; ; ) {
+    const [line, written = ''] = /^([\da-f]{1,12})[^\r\n]*\r\n/i.exec(rest) ?? [];
+    if (line === undefined) return undefined;
+    const size = Number.parseInt(written, 16);
+    rest = rest.slice(line.length);
+    if (size === 0) {
+      const [trailers] = /^(?:[^\r\n]+\r\n)*\r\n/.exec(rest) ?? [];
+      return trailers === undefined ? undefined : rest.slice(trailers.length);
+    }
+    if (rest.slice(size, size + 2) !== '\r\n') return undefined;
+    rest = rest.slice(size + 2);
+  }
+}
+
+// The framing of HTTP against all four servers: no failure, no answer to what is only in a body, and the connection ends.
+
+interface HttpInput {
+  server: keyof Addresses;
+  requests: string[];
+  damages: Damage[];
+  cuts: number[];
+}
+
+/** Stands for the credentials in a request. */
+const CREDENTIALS = '@credentials';
+const TARGETS: Readonly<Record<keyof Addresses, readonly string[]>> = {
+  device: ['/v0.2/health', '/v0.2/device', '/v0.2/deployments/current', '/v0.2/device/sync'],
+  deviceControl: ['/', '/compact', '/events', '/deployments'],
+  platform: ['/beta/devices', '/beta/releases?limit=1', '/beta/config_types', '/agent/v1/device'],
+  platformControl: ['/', '/plans', '/snapshots'],
+};
+const names = Object.keys(TARGETS) as (keyof Addresses)[];
+
+const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server) =>
+  fc.record({
+    server: fc.constant(server),
+    requests: fc.array(requestText(TARGETS[server], [CREDENTIALS]), { minLength: 1, maxLength: 4 }),
+    damages: fc.oneof(
+      fc.constant<Damage[]>([]),
+      fc.array(damageWith(['\r\n', '\n', '\r', '\0', ' ', ':', '0\r\n\r\n']), { maxLength: 2 }),
+    ),
+    cuts,
+  }),
+);
+
+/** A server answers what it has got and hangs up long before. */
+const LONGEST_MS = 40_000;
+const MOST_BYTES = 4 * 1024 * 1024;
+
+class Framing implements Subject<HttpInput> {
+  readonly #servers: Servers;
+  unharmed = true;
+
+  constructor(servers: Servers) {
+    this.#servers = servers;
+  }
+
+  async attack({ server, requests, damages, cuts: at }: HttpInput): Promise<string | undefined> {
+    const { headers = {} } = this.#servers.addresses[server];
+    const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const text = damaged(requests.join(''), damages).replaceAll(CREDENTIALS, own.join('\r\n') || 'X-Nothing: 0');
+    const socket = await this.#servers.client(server).connect();
+    const received = answersOn(socket);
+    for (const part of pieces(bytesOf(text), at)) {
+      if (socket.destroyed) break;
+      await new Promise<void>((resolve) => socket.write(part, () => resolve()));
+    }
+    socket.end();
+    const bytes = await received;
+    socket.destroy();
+    const trouble = await this.#servers.trouble();
+    this.unharmed = trouble === undefined;
+    if (trouble !== undefined) return trouble;
+    if (bytes === undefined) return `${server} neither answers nor hangs up`;
+    return wrongAnswers(bytes, plainRequests(text), server);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#servers[Symbol.asyncDispose]();
+  }
+}
+
+/** All that comes until the server hangs up; undefined when it does not. */
+async function answersOn(socket: Socket): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  socket.on('data', (part: Buffer) => {
+    length += part.length;
+    if (length <= MOST_BYTES) parts.push(part);
+  });
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), LONGEST_MS);
+  try {
+    if (!socket.closed) await once(socket, 'close', { signal: late.signal });
+    return Buffer.concat(parts);
+  } catch {
+    return late.signal.aborted ? undefined : Buffer.concat(parts);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string): string | undefined {
+  const answers: RawResponse[] = [];
+  for (let rest = bytes; rest.length > 0; ) {
+    const found = parseResponse(rest, methods[answers.length] ?? 'GET', true);
+    // The end of an answer is lost when a server hangs up on bytes that it has not read.
+    if (found === undefined) break;
+    if (found === 'malformed') return `${server} answers with a wrong framing`;
+    rest = rest.subarray(found.length);
+    if (found.response.status >= 200) answers.push(found.response);
+  }
+  const failed = answers.find(({ status }) => status >= 500 && status !== 501 && status !== 505);
+  if (failed !== undefined) return `${server} answers '${failed.status}'`;
+  if (answers.length > methods.length + 1) return `${server} answers more requests than there are`;
+  const beyond = answers[methods.length];
+  if (beyond !== undefined && beyond.status < 400) return `${server} serves a request that is not whole`;
+  return undefined;
+}
+
+const it: Fuzzer<HttpInput> = {
+  name: 'http',
+  about: 'framing of HTTP requests against all four servers, held to a strict model',
+  slow: true,
+  inputs,
+  open: async () => new Framing(await Servers.start()),
+};
+
+export const http = fuzzer(it);

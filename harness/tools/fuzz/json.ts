@@ -1,0 +1,341 @@
+/** JSON as inputs: texts of the shapes of JSONTestSuite (valid, invalid and implementation-defined), made by a grammar and not copied. */
+
+import fc from 'fast-check';
+import type { HttpResponse } from '../../client/http.ts';
+import { AGENT_BASE_PATH } from '../../contract/agent.ts';
+import { OPERATIONS } from '../../contract/platform/operations.ts';
+import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
+import { anyBytes, bytesOf, damaged, damageWith, utf8, words } from './bytes.ts';
+import { type Fuzzer, fuzzer, type Subject } from './engine.ts';
+import { type Addresses, Servers } from './servers.ts';
+
+const numbers = words(
+  '0¦-0¦1¦-1¦1.5¦1E+2¦1e-400¦1e400¦-1e400¦123456789012345678901234567890¦0.1e1¦9007199254740993',
+  '-9223372036854775808¦1e5¦100000000000¦-¦+1¦01¦-01¦1.¦.5¦-.5¦1e¦1e+¦1eE2¦0x1F¦1_000¦NaN¦-NaN',
+  'Infinity¦-Infinity¦1 000¦2.e3¦0e¦\uff11¦0b1¦1n',
+);
+const strings = words(
+  '""¦"a"¦"\\u0000"¦"\\ud800"¦"\\udc00\\ud800"¦"\\ud83d\\ude00"¦"\\/\\b\\f\\n\\r\\t\\\\"',
+  '"\u2028"¦"\\x41"¦"\\u12"¦"\\u12G4"¦"\\"¦"¦\'a\'¦"a\tb"¦"a\nb"¦"\u0000"¦"\ufeff"¦"\\a"¦"😀"',
+  '"\\u"¦"__proto__"¦"constructor"¦"../../../etc/passwd"¦"%00"¦"a\u202eb"¦"\\u001b[2J"',
+);
+const structures = words(
+  '¦ ¦[¦]¦{¦}¦[]¦{}¦[,]¦[1,]¦[1,,2]¦[,1]¦[1 2]¦{"a"}¦{"a":}¦{:1}¦{a:1}¦{"a":1,}¦{"a":1,,"b":2}',
+  '{"a" "b"}¦{"a":1}}¦[1]]¦[]x¦{}{}¦[1,2}¦{1:1}¦{"a":1 "b":2}¦{null:1}¦{"a":1,"a":2}¦{"":0}¦nul',
+  'true¦True¦false¦null¦null,¦[nul]¦/**/1¦1//¦#1¦<null>¦*¦{"__proto__":{"polluted":1}}',
+  '{"constructor":{"prototype":{"polluted":1}}}¦{"__proto__":null}¦\u2060¦\ufeff{}¦\ufeff',
+  '[\u000b1]¦[\u00a01]¦\f[]¦{"\\u0061":1,"a":2}¦{"toString":1,"valueOf":1}',
+);
+const raw = words(
+  '\u00ff¦\u00fe\u00ff¦"\u00c0\u00af"¦"\u00ed\u00a0\u0080"¦[\u00e5]¦"\u00f4\u00bf\u00bf\u00bf"',
+  '"\u0080"',
+);
+
+const deep = fc
+  .tuple(fc.constantFrom('[', '{"a":', '[{"":', '[[],'), fc.integer({ min: 1, max: 20_000 }), fc.boolean())
+  .map(([opening, depth, closed]) => {
+    const closing = [...opening]
+      .reverse()
+      .map((sign) => (sign === '[' ? ']' : sign === '{' ? '}' : ''))
+      .join('');
+    return opening.repeat(depth) + (closed ? `1${closing.repeat(depth)}` : '');
+  });
+const space = fc.constantFrom('', '', '', ' ', '\n', '\t \r\n');
+
+const { value } = fc.letrec<{ value: string; members: string }>((tie) => ({
+  members: fc
+    .array(
+      fc.tuple(
+        fc.oneof(
+          fc.constantFrom(...strings.slice(0, 4), '"__proto__"', '"id"'),
+          fc.string({ maxLength: 6 }).map((text) => JSON.stringify(text)),
+        ),
+        space,
+        tie('value'),
+      ),
+      { maxLength: 4 },
+    )
+    .map((all) => `{${all.map(([name, gap, one]) => `${name}${gap}:${gap}${one}`).join(',')}}`),
+  value: fc.oneof(
+    { maxDepth: 4, depthSize: 'small' },
+    fc.constantFrom(...numbers, ...strings, ...structures).map(utf8),
+    fc.constantFrom('1', '"a"', 'true', 'null', '[]', '{}'),
+    fc.tuple(space, fc.array(tie('value'), { maxLength: 4 })).map(([gap, all]) => `[${gap}${all.join(`,${gap}`)}]`),
+    tie('members').map(utf8),
+  ),
+}));
+
+const utf16 = (text: string, low: boolean): string => {
+  const bytes = Buffer.from(`\ufeff${text}`, 'utf16le');
+  return (low ? bytes : bytes.swap16()).toString('latin1');
+};
+
+/** A JSON value as text, rarely a right one; a string of bytes. */
+export const jsonValue: fc.Arbitrary<string> = fc.oneof(
+  { weight: 8, arbitrary: value },
+  { weight: 1, arbitrary: deep },
+);
+
+/** The text of a whole document: of such a value, or of one that is damaged or encoded in another way. */
+export const jsonText: fc.Arbitrary<string> = fc.oneof(
+  { weight: 6, arbitrary: jsonValue },
+  { weight: 2, arbitrary: fc.constantFrom(...raw) },
+  { weight: 1, arbitrary: fc.tuple(value, fc.boolean()).map(([text, low]) => utf16(text, low)) },
+  { weight: 1, arbitrary: anyBytes(20) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(value, fc.array(damageWith([',', ':', '"', '\\', '[', '}', '\u0000']), { minLength: 1, maxLength: 3 }))
+      .map(([text, damages]) => damaged(text, damages)),
+  },
+);
+
+// Every operation of the four HTTP APIs, and calls of them as inputs.
+
+/** A call. `@kind` in path, query and body stands for the id of the newest resource of that kind. */
+export interface Call {
+  server: keyof Addresses;
+  method: string;
+  path: string;
+  query: string;
+  /** Bytes. */
+  body?: string | undefined;
+  type: string;
+  version?: string;
+}
+
+interface Operation {
+  server: keyof Addresses;
+  method: string;
+  path: string;
+  /** Names of the fields that its body may have. */
+  fields: readonly string[];
+}
+
+const platform = OPERATIONS.map(
+  ({ method, path, body }): Operation => ({
+    server: 'platform',
+    method,
+    path: path.replaceAll(/\{(\w+)_id\}/g, '@$1'),
+    fields: Object.keys(body?.(NEWEST_VERSION).properties ?? {}),
+  }),
+);
+const at = (server: keyof Addresses, calls: Record<string, readonly string[]>): Operation[] =>
+  Object.entries(calls).map(([call, fields]) => {
+    const [method = '', path = ''] = call.split(' ');
+    return { server, method, path, fields };
+  });
+const deployment = words('description¦release_id¦target_status¦activity_status¦error_status¦config_instances');
+
+const OTHERS: readonly Operation[] = [
+  ...at('device', {
+    'GET /health': [],
+    'GET /version': [],
+    'GET /device': [],
+    'GET /deployments/current': [],
+    'GET /deployments/@deployment': [],
+    'GET /releases/@release': [],
+    'GET /git_commits/@git_commit': [],
+    'HEAD /events': [],
+    'POST /device/sync': [],
+  }),
+  ...at('deviceControl', {
+    'GET /': [],
+    'POST /deployments': deployment,
+    'POST /deployments/@deployment/remove': [],
+    'POST /events': ['count'],
+    'POST /compact': [],
+  }),
+  ...at('platform', {
+    [`POST ${AGENT_BASE_PATH}/devices/provision`]: ['public_key_pem', 'agent_version', 'name'],
+    [`POST ${AGENT_BASE_PATH}/devices/reprovision`]: ['public_key_pem', 'agent_version'],
+    [`POST ${AGENT_BASE_PATH}/devices/token`]: [],
+    [`GET ${AGENT_BASE_PATH}/deployments`]: [],
+    [`PATCH ${AGENT_BASE_PATH}/deployments/@deployment`]: ['activity_status', 'error_status', 'deployed_at'],
+  }),
+  ...at('platformControl', {
+    'GET /': [],
+    'POST /devices/@device/archive': [],
+    'POST /devices/@device/online': [],
+    'POST /devices/@device/group': ['group_id'],
+    'POST /snapshots': ['name'],
+    'POST /snapshots/a/restore': [],
+    'GET /plans': [],
+  }),
+];
+
+const kinds = ['device', 'deployment', 'release', 'config_instance', 'config_schema', 'config_type', 'group'];
+const sensible = fc.constantFrom(
+  ...kinds.map((kind) => `"@${kind}"`),
+  ...words(
+    '{"id":"@config_type"}¦["@config_instance"]¦["@config_schema"]¦null¦true¦1¦"staged"¦"deployed"',
+    '"jsonschema"¦"json"¦"yaml"¦"cue"¦"v1"¦[{"filepath":"/etc/a.json","content":"{}"}]',
+    '{"format":"json","data":"{}"}¦[{"name":"a.json","data":"{\\"type\\":\\"object\\"}"}]¦1000000',
+    '"2026-01-01T00:00:00Z"¦[{"name":"a.json","data":"{\\"$ref\\":\\"#\\"}"}]',
+    '[{"key":"default","name":"D","filepath":"/a.json","required":true}]',
+  ),
+);
+const text = fc.string({ maxLength: 12 }).map((it) => utf8(JSON.stringify(it)));
+
+/** A body with fields of the operation, each with a value that fits, or one that does not. */
+const bodyOf = (fields: readonly string[]): fc.Arbitrary<string> =>
+  fc
+    .array(
+      fc.tuple(
+        fields.length > 0 ? fc.constantFrom(...fields, ...fields, '__proto__') : fc.constantFrom('a', '__proto__'),
+        fc.oneof(
+          { weight: 5, arbitrary: sensible },
+          { weight: 3, arbitrary: jsonValue },
+          { weight: 2, arbitrary: text },
+        ),
+      ),
+      { maxLength: Math.max(2, fields.length + 1) },
+    )
+    .map((members) => `{${[...new Map(members)].map(([name, value]) => `"${name}":${value}`).join(',')}}`);
+
+const parameter = fc.tuple(
+  fc.constantFrom(...words('limit¦offset¦expand¦id¦name¦order_by¦status¦after¦types¦version¦__proto__¦device_id')),
+  fc.constantFrom(
+    ...words(
+      '1¦0¦-1¦1e9¦¦%00¦%¦%ff¦[]¦release¦device.group¦created_at:desc¦@device¦99999999999999999999',
+      'a,b¦constructor',
+    ),
+  ),
+);
+const query = fc
+  .array(parameter, { maxLength: 4 })
+  .map((all) => all.map(([name, value]) => `${name}=${value}`).join('&'));
+const types = words(
+  'application/json¦application/json; charset=utf-16¦text/plain¦¦application/json;¦a',
+  'multipart/form-data',
+);
+
+const operation = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...platform) },
+  { weight: 2, arbitrary: fc.constantFrom(...OTHERS) },
+);
+
+const call: fc.Arbitrary<Call> = operation.chain(({ server, method, path, fields }) =>
+  fc.record({
+    server: fc.constant(server),
+    method: fc.oneof(
+      { weight: 12, arbitrary: fc.constant(method) },
+      { weight: 1, arbitrary: fc.constantFrom('PUT', 'DELETE', 'OPTIONS', 'PATCH', 'HEAD') },
+    ),
+    path: fc.oneof(
+      { weight: 8, arbitrary: fc.constant(path) },
+      {
+        weight: 1,
+        arbitrary: fc
+          .constantFrom('%2e%2e', '__proto__', '%00', 'a%2Fb', '%', '%c3%28', 'x'.repeat(5000), '@device')
+          .map((id) => path.replace(/@\w+/, id)),
+      },
+    ),
+    query: fc.oneof({ weight: 3, arbitrary: fc.constant('') }, { weight: 1, arbitrary: query }),
+    body:
+      method === 'GET' || method === 'HEAD'
+        ? fc.constant(undefined)
+        : fc.oneof({ weight: 3, arbitrary: bodyOf(fields) }, { weight: 2, arbitrary: jsonText }),
+    type: fc.oneof(
+      { weight: 10, arbitrary: fc.constant('application/json') },
+      { weight: 1, arbitrary: fc.constantFrom(...types) },
+    ),
+    version: fc.oneof(
+      { weight: 6, arbitrary: fc.constant(NEWEST_VERSION) },
+      { weight: 1, arbitrary: fc.constantFrom(...SUPPORTED_VERSIONS) },
+    ),
+  }),
+);
+
+/** Some calls after each other, so that one may use what another has made. */
+export const calls: fc.Arbitrary<Call[]> = fc.array(call, { minLength: 1, maxLength: 5 });
+
+// JSON and odd calls against every operation: never a failure of the server, always its envelope, and the process lives on.
+
+/** Attacks after which the servers start afresh, because what they keep grows. */
+const FRESH_AFTER = 5_000;
+
+class Apis implements Subject<Call[]> {
+  #servers: Servers;
+  readonly #ids = new Map<string, string>();
+  #attacks = 0;
+  unharmed = true;
+
+  constructor(servers: Servers) {
+    this.#servers = servers;
+  }
+
+  async attack(all: Call[]): Promise<string | undefined> {
+    this.#attacks += 1;
+    if (this.#attacks % FRESH_AFTER === 0) {
+      await this.#servers[Symbol.asyncDispose]();
+      this.#servers = await Servers.start();
+      this.#ids.clear();
+    }
+    for (const call of all) {
+      const wrong = await this.#call(call);
+      if (wrong !== undefined) return (await this.#trouble()) ?? wrong;
+    }
+    return await this.#trouble();
+  }
+
+  async #trouble(): Promise<string | undefined> {
+    const trouble = await this.#servers.trouble();
+    this.unharmed = trouble === undefined;
+    return trouble;
+  }
+
+  async #call({ server, method, path, query, body, type, version }: Call): Promise<string | undefined> {
+    const filled = (text: string): string =>
+      text.replaceAll(/@([a-z_]+)/g, (_, kind) => this.#ids.get(kind) ?? `${kind}_none`);
+    const agent = path.startsWith(AGENT_BASE_PATH);
+    const answer = await this.#servers.client(server).request({
+      method,
+      path: filled(path),
+      query: filled(query),
+      absolute: agent,
+      headers: {
+        ...(type === '' ? {} : { 'content-type': type }),
+        ...(agent ? { 'service-version': 'v0.4', authorization: 'Bearer x' } : {}),
+        ...(version !== undefined && server === 'platform' && !agent ? { 'service-version': version } : {}),
+      },
+      ...(body === undefined ? {} : { body: bytesOf(filled(body)) }),
+    });
+    this.#learn(answer);
+    return wrongWith(answer, `${server}: ${method} ${path.slice(0, 60)}`, method);
+  }
+
+  #learn({ json }: HttpResponse): void {
+    const { object, id, data } = (json ?? {}) as { object?: unknown; id?: unknown; data?: unknown };
+    if (object === 'list' && Array.isArray(data) && data[0] !== undefined)
+      this.#learn({ json: data[0] } as HttpResponse);
+    else if (typeof object === 'string' && typeof id === 'string') this.#ids.set(object, id);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#servers[Symbol.asyncDispose]();
+  }
+}
+
+function wrongWith({ status, json, text, headers }: HttpResponse, what: string, method: string): string | undefined {
+  if (status >= 500) return `${what} is answered '${status}'`;
+  if (method === 'HEAD' || status === 204) return undefined;
+  if (status < 400) {
+    const isJson = (headers['content-type'] ?? '').includes('json');
+    return isJson && json === undefined ? `${what} is answered with a body that is no JSON` : undefined;
+  }
+  const { error } = (json ?? {}) as { error?: Record<string, unknown> };
+  const { code, params, message } = error ?? {};
+  const whole = typeof code === 'string' && typeof params === 'object' && typeof message === 'string';
+  return whole ? undefined : `${what} is refused without the envelope: '${status} ${text.slice(0, 100)}'`;
+}
+
+const it: Fuzzer<Call[]> = {
+  name: 'json',
+  about: 'JSON of every shape against every operation of the simulators',
+  slow: true,
+  inputs: calls,
+  open: async () => new Apis(await Servers.start()),
+};
+
+export const json = fuzzer(it);

@@ -1,0 +1,346 @@
+/** MQTT packets as inputs: whole ones of every kind, with fields that fit badly, and damage to their bytes. */
+
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import fc from 'fast-check';
+import mqtt, { type MqttClient } from 'mqtt';
+import { generate, type Packet } from 'mqtt-packet';
+import { KeepAlive, MqttConnection } from '../../../simulators/device/uplink/mqtt.ts';
+import { ManualTime } from '../../../simulators/device/uplink/testing/manual-time.ts';
+import { deviceJwt, robotKey } from '../../../simulators/platform/agent/testing/robot-keys.ts';
+import { defined } from '../../common/defined.ts';
+import { AGENT_BASE_PATH, agentTopics } from '../../contract/agent.ts';
+import { AGENT_API_VERSION } from '../../contract/versions.ts';
+import { anyBytes, bytesOf, cuts, type Damage, damaged, damageWith, pieces, utf8 } from './bytes.ts';
+import { type Fuzzer, fuzzer, type Subject } from './engine.ts';
+import { Servers } from './servers.ts';
+
+const text = fc.oneof(
+  fc.constantFrom('', '#', '+', '$SYS/#', '$share/g/t', 'a/b', '/', 'a//b', '\u0000', '😀', 'x'.repeat(300)),
+  fc.string({ maxLength: 12 }),
+);
+const id = fc.oneof(fc.constantFrom(1, 65_535), fc.integer({ min: 1, max: 65_535 }));
+const qos = fc.constantFrom(0 as const, 1 as const, 2 as const);
+const flag = fc.boolean();
+const payload = fc.oneof(anyBytes(30), fc.constantFrom('{}', '{"is_synced":false}', '{"message_id":1}', '[', 'null'));
+
+/** Packets that a client sends; `topics` are tried among others. */
+const packet = (topics: readonly string[]): fc.Arbitrary<object> => {
+  const topic = fc.oneof(text, ...(topics.length > 0 ? [fc.constantFrom(...topics)] : []));
+  return fc.oneof(
+    fc.record({ cmd: fc.constant('publish'), topic, payload, qos, retain: flag, dup: flag, messageId: id }),
+    fc.record({
+      cmd: fc.constant('subscribe'),
+      messageId: id,
+      subscriptions: fc.array(fc.record({ topic, qos }), { minLength: 1, maxLength: 5 }),
+    }),
+    fc.record({
+      cmd: fc.constant('unsubscribe'),
+      messageId: id,
+      unsubscriptions: fc.array(topic, { minLength: 1, maxLength: 3 }),
+    }),
+    fc.record({ cmd: fc.constantFrom('puback', 'pubrec', 'pubrel', 'pubcomp', 'unsuback'), messageId: id }),
+    fc.record({
+      cmd: fc.constant('suback'),
+      messageId: id,
+      granted: fc.array(fc.constantFrom(0, 1, 2, 128), { maxLength: 4 }),
+    }),
+    fc.record({ cmd: fc.constant('connack'), returnCode: fc.nat(255), sessionPresent: flag }),
+    fc.constantFrom({ cmd: 'pingreq' }, { cmd: 'pingresp' }, { cmd: 'disconnect' }),
+    fc.record({
+      cmd: fc.constant('connect'),
+      protocolId: fc.constantFrom('MQTT', 'MQIsdp'),
+      protocolVersion: fc.constantFrom(3, 4),
+      clean: flag,
+      clientId: text,
+      keepalive: fc.constantFrom(0, 1, 65_535),
+      username: text,
+      password: text,
+      will: fc.option(fc.record({ topic, payload, qos, retain: flag }), { nil: undefined }),
+    }),
+  );
+};
+
+function bytesOfPacket(fields: object): string {
+  try {
+    return generate(fields as Packet).toString('latin1');
+  } catch {
+    // The generator refuses to write some of them: the bytes of a reserved kind instead.
+    return '\u00f0\u0000';
+  }
+}
+
+/** A length of up to five bytes: the protocol takes four. */
+const header = fc
+  .tuple(
+    fc.nat(255),
+    fc.array(fc.constantFrom(0xff, 0x80, 0x7f, 0x00, 0x02), { minLength: 1, maxLength: 5 }),
+    anyBytes(40),
+  )
+  .map(([first, length, rest]) => String.fromCharCode(first, ...length) + rest);
+
+/** Bytes of some packets, and damage to them. */
+export interface PacketsInput {
+  packets: string[];
+  damages: Damage[];
+}
+
+/** Packets in a row, most of them whole. */
+export const packetsInput = (topics: readonly string[]): fc.Arbitrary<PacketsInput> =>
+  fc.record({
+    packets: fc.array(
+      fc.oneof(
+        { weight: 6, arbitrary: packet(topics.map(utf8)).map(bytesOfPacket) },
+        { weight: 1, arbitrary: header },
+        { weight: 1, arbitrary: anyBytes(60) },
+      ),
+      { maxLength: 10 },
+    ),
+    damages: fc.array(damageWith(['\u00ff\u00ff\u00ff\u007f', '\u0000', '\u0010', '\u0030']), { maxLength: 3 }),
+  });
+
+// MQTT packets against the platform's broker, before and after CONNECT: it lives on, and another robot sees nothing of it.
+
+interface MqttInput extends PacketsInput {
+  /** Whether the attacker first connects as a robot of the platform. */
+  robot: boolean;
+  cuts: number[];
+  end: 'end' | 'reset';
+}
+
+/** Stand for the attacker's own topics and for those of the other robot; as long as an id, so that lengths stay right. */
+const OWN = 'dvc_own_own_own_own_own_own_';
+const OTHER = 'dvc_other_other_other_other_';
+const topics = [OWN, OTHER].flatMap((id) => Object.values(agentTopics).map((topic) => topic(id)));
+
+const inputs: fc.Arbitrary<MqttInput> = fc
+  .tuple(packetsInput(topics), fc.boolean(), cuts, fc.constantFrom('end' as const, 'reset' as const))
+  .map(([sent, robot, at, end]) => ({ ...sent, robot, cuts: at, end }));
+
+interface Robot {
+  id: string;
+  clientId: string;
+  username: string;
+  password: string;
+}
+
+const LONGEST_MS = 20_000;
+
+class BrokerUnderAttack implements Subject<MqttInput> {
+  readonly #servers: Servers;
+  readonly #robot: Robot;
+  readonly #other: Robot;
+  readonly #client: MqttClient;
+  #foreign = 0;
+  #lost = false;
+  unharmed = true;
+
+  private constructor(servers: Servers, robot: Robot, other: Robot, client: MqttClient) {
+    this.#servers = servers;
+    this.#robot = robot;
+    this.#other = other;
+    this.#client = client;
+    client.on('message', () => {
+      this.#foreign += 1;
+    });
+    client.on('error', () => {});
+    client.on('close', () => {
+      this.#lost = true;
+    });
+  }
+
+  static async start(): Promise<BrokerUnderAttack> {
+    const servers = await Servers.start();
+    const [robot, other] = [await provision(servers, 'attacker'), await provision(servers, 'other')];
+    const { id, ...credentials } = other;
+    const client = await mqtt.connectAsync(servers.mqttUrl, { protocolVersion: 4, reconnectPeriod: 0, ...credentials });
+    const { sync, ping } = agentTopics;
+    await client.subscribeAsync([sync(id), ping(id)], { qos: 1 });
+    return new BrokerUnderAttack(servers, robot, other, client);
+  }
+
+  async attack({ packets, damages, robot, cuts: at, end }: MqttInput): Promise<string | undefined> {
+    const { hostname, port } = new URL(this.#servers.mqttUrl);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.on('error', () => {});
+    const text = damaged(packets.join(''), damages).replaceAll(OWN, this.#robot.id).replaceAll(OTHER, this.#other.id);
+    const ended = await send(socket, robot ? this.#connected(text) : bytesOf(text), at, end);
+    const wrong = await this.#wrong();
+    this.unharmed = wrong === undefined;
+    return wrong ?? (ended ? undefined : 'the broker does not hang up');
+  }
+
+  #connected(text: string): Buffer {
+    const { clientId, username, password } = this.#robot;
+    const hello = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, keepalive: 60 } as const;
+    const bytes = generate({ ...hello, clientId, username, password: Buffer.from(password) });
+    return Buffer.concat([bytes, bytesOf(text)]);
+  }
+
+  /** What the other robot has noticed, after a message of its own has gone to the broker and back. */
+  async #wrong(): Promise<string | undefined> {
+    const trouble = await this.#servers.trouble();
+    if (trouble !== undefined) return trouble;
+    if (this.#lost) return 'the connection of another robot was closed';
+    const late = AbortSignal.timeout(LONGEST_MS);
+    const sent = this.#client.publishAsync(agentTopics.pong(this.#other.id), '{}', { qos: 1 });
+    const answered = await Promise.race([sent.then(() => true), once(late, 'abort').then(() => false)]);
+    if (!answered) return 'the broker no longer answers another robot';
+    if (this.#foreign > 0) return 'another robot got a message';
+    return undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.endAsync(true);
+    await this.#servers[Symbol.asyncDispose]();
+  }
+}
+
+/** Resolves with whether the broker has closed the connection. */
+async function send(socket: Socket, bytes: Buffer, at: readonly number[], end: MqttInput['end']): Promise<boolean> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), LONGEST_MS);
+  const closed = once(socket, 'close', { signal: late.signal }).then(
+    () => true,
+    () => !late.signal.aborted,
+  );
+  socket.resume();
+  for (const part of pieces(bytes, at)) {
+    if (socket.destroyed) break;
+    await new Promise<void>((resolve) => socket.write(part, () => resolve()));
+  }
+  if (end === 'end') socket.end();
+  else socket.resetAndDestroy();
+  const ended = await closed;
+  clearTimeout(timer);
+  socket.destroy();
+  return ended;
+}
+
+async function provision(servers: Servers, name: string): Promise<Robot> {
+  const key = robotKey(name);
+  const made = await servers.client('platform').post('/provisioning_tokens', {});
+  const ask = async (path: string, token: unknown, body?: object): Promise<Record<string, string>> => {
+    const answer = await servers.client('platform').request({
+      method: 'POST',
+      path: AGENT_BASE_PATH + path,
+      absolute: true,
+      headers: { authorization: `Bearer ${String(token)}`, 'service-version': AGENT_API_VERSION },
+      ...defined({ body }),
+    });
+    if (answer.status !== 200) throw new Error(`POST ${path} is answered ${answer.status} ${answer.text}`);
+    return answer.json as Record<string, string>;
+  };
+  const { token } = made.json as { token: string };
+  const device = await ask('/devices/provision', token, { name, agent_version: 'v1', public_key_pem: key.publicPem });
+  const session = await ask('/devices/token', deviceJwt(key, Date.now()));
+  const { id = '', session_id: username = '' } = device;
+  return { id, clientId: id, username, password: session['token'] ?? '' };
+}
+
+const it: Fuzzer<MqttInput> = {
+  name: 'mqtt',
+  about: "MQTT packets against the platform's broker, with another robot as a witness",
+  slow: true,
+  inputs,
+  open: () => BrokerUnderAttack.start(),
+};
+
+export const mqttBroker = fuzzer(it);
+
+// The MQTT client of simulated robots against a broker that sends anything.
+
+interface BrokerInput extends PacketsInput {
+  /** Whether the broker first welcomes the client properly. */
+  welcome: boolean;
+  cuts: number[];
+  end: 'end' | 'reset';
+}
+
+const WELCOME = Buffer.concat([
+  generate({ cmd: 'connack', returnCode: 0, sessionPresent: false }),
+  generate({ cmd: 'suback', messageId: 1, granted: [1, 1] }),
+]);
+
+const brokerInputs: fc.Arbitrary<BrokerInput> = fc
+  .tuple(packetsInput(['a', 'b']), fc.boolean(), cuts, fc.constantFrom('end' as const, 'reset' as const))
+  .map(([sent, welcome, at, end]) => ({ ...sent, welcome, cuts: at, end }));
+
+class Broker implements Subject<BrokerInput> {
+  readonly #server;
+  #serve: (socket: Socket) => void = () => {};
+
+  constructor() {
+    this.#server = createServer((socket) => {
+      socket.on('error', () => {});
+      this.#serve(socket);
+    });
+  }
+
+  async listen(): Promise<this> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return this;
+  }
+
+  async attack(input: BrokerInput): Promise<string | undefined> {
+    const time = new ManualTime();
+    let closed = 0;
+    const isClosed = Promise.withResolvers<void>();
+    this.#serve = (socket) => socket.once('data', () => void answer(socket, input));
+    const opened = await MqttConnection.open({
+      endpoint: { host: '127.0.0.1', port: (this.#server.address() as AddressInfo).port, tls: false, ca: undefined },
+      clientId: 'dvc_1',
+      username: 'session',
+      password: 'token',
+      topics: ['a', 'b'],
+      listener: {
+        onMessage: (_, topic, payload) => {
+          if (typeof topic !== 'string' || !Buffer.isBuffer(payload))
+            throw new Error('a message without topic or payload');
+        },
+        onClose: () => {
+          closed += 1;
+          isClosed.resolve();
+        },
+      },
+      keepAlive: new KeepAlive(time),
+      signal: AbortSignal.timeout(LONGEST_MS),
+    }).catch((error: unknown) => error);
+    if (opened instanceof MqttConnection) {
+      await Promise.race([isClosed.promise, once(AbortSignal.timeout(LONGEST_MS), 'abort')]);
+      if (closed !== 1) return `the end of the connection was told ${closed} times`;
+    } else if (!(opened instanceof Error)) {
+      return 'it was refused without an error';
+    } else if (opened.name === 'TimeoutError') {
+      return 'it still waits after the broker has hung up';
+    } else if (opened instanceof TypeError || opened instanceof RangeError) {
+      return `it fails inside: ${opened.message}`;
+    }
+    return time.waiting.length === 0 ? undefined : 'a timer is left';
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+async function answer(socket: Socket, { packets, damages, welcome, cuts: at, end }: BrokerInput): Promise<void> {
+  const bytes = bytesOf(damaged(packets.join(''), damages));
+  for (const part of pieces(welcome ? Buffer.concat([WELCOME, bytes]) : bytes, at)) {
+    await new Promise<void>((resolve) => socket.write(part, () => resolve()));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  if (end === 'end') socket.end();
+  else socket.resetAndDestroy();
+}
+
+const mqttClientFuzzer: Fuzzer<BrokerInput> = {
+  name: 'mqtt-client',
+  about: "packets of a broker against the robots' MQTT client",
+  inputs: brokerInputs,
+  open: () => new Broker().listen(),
+};
+
+export const mqttClient = fuzzer(mqttClientFuzzer);

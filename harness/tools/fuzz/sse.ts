@@ -1,0 +1,253 @@
+/** The WHATWG standard's interpretation of an event stream, step by step over the whole text: a model to compare readers with. */
+
+import { isUtf8 } from 'node:buffer';
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { createParser } from 'eventsource-parser';
+import fc from 'fast-check';
+import { type Scratch, scratch } from '../../../simulators/common/testing/scratch.ts';
+import { SseReader } from '../../../simulators/fleet/robot/subscriber.ts';
+import { EventSourceClient } from '../../client/eventsource.ts';
+import { HttpClient } from '../../client/http.ts';
+import { Recorder } from '../../client/recorder.ts';
+import { openEvents } from '../../client/sse.ts';
+import { type SseComment, type SseFrame, SseParser } from '../../client/sse-parser.ts';
+import { anyBytes, bytesOf, cuts, pieces, utf8, words } from './bytes.ts';
+import { type Fuzzer, fuzzer, pure, type Subject } from './engine.ts';
+
+/** An event that a client dispatches. */
+export interface Dispatched {
+  id: string;
+  event: string;
+  data: string;
+}
+
+/** What a client dispatches for these bytes when nothing follows them. */
+export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
+  // Decoding strips one byte order mark. A line that does not end is no line.
+  const lines = new TextDecoder('utf-8').decode(bytes).split(/\r\n|\n|\r/);
+  lines.pop();
+  const events: Dispatched[] = [];
+  let data = '';
+  let event = '';
+  let id = '';
+  for (const line of lines) {
+    if (line === '') {
+      if (data !== '') events.push({ id, event: event || 'message', data: data.slice(0, -1) });
+      data = '';
+      event = '';
+      continue;
+    }
+    const [, name = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (name === 'data') data += `${value}\n`;
+    if (name === 'event') event = value;
+    if (name === 'id' && !value.includes('\0')) id = value;
+  }
+  return events;
+}
+
+// Event streams as inputs: full of what matters to their framing.
+
+const framing = words('\n¦\r¦\r\n¦\n\n¦:¦ ¦\0¦data¦id¦event¦retry¦data: ¦data:¦id: 7');
+const texts = ['é', '\u2028', '😀', '\uFEFF', 'x.y', '{"a":1}', ': heartbeat\n\n', 'id: 1\nevent: a.b\ndata: {}\n\n'];
+const number = fc.oneof(fc.nat(99), fc.bigInt({ min: 0n, max: 2n ** 70n })).map(String);
+
+const block = fc
+  .record({ id: number, data: fc.string({ maxLength: 20 }), end: fc.constantFrom('\n', '\r', '\r\n') })
+  .map(({ id, data, end }) =>
+    utf8(['id: ', 'event: deployment.deployed', 'data: ', '', ''].join(end))
+      .replace('id: ', `id: ${id}`)
+      .replace('data: ', utf8(`data: ${data.replaceAll(/[\r\n]/g, '')}`)),
+  );
+
+const piece = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...framing) },
+  { weight: 2, arbitrary: fc.constantFrom(...texts.map(utf8)) },
+  { weight: 2, arbitrary: block },
+  { weight: 1, arbitrary: anyBytes(4) },
+  { weight: 1, arbitrary: fc.nat(3000).map((length) => 'x'.repeat(length)) },
+);
+
+/** Bytes of a stream, and where they are cut. */
+export interface StreamInput {
+  bytes: string;
+  cuts: number[];
+}
+
+export const streamInputs: fc.Arbitrary<StreamInput> = fc.record({
+  bytes: fc
+    .tuple(fc.constantFrom('', '', '', utf8('\uFEFF')), fc.array(piece, { maxLength: 60 }))
+    .map(([mark, all]) => mark + all.join('')),
+  cuts,
+});
+
+// Parsers of event streams: any chunks of the same bytes give the same events, and they are those of the standard.
+
+function ours(chunks: readonly Buffer[]) {
+  const frames: SseFrame[] = [];
+  const comments: SseComment[] = [];
+  const parser = new SseParser({ frame: (frame) => frames.push(frame), comment: (comment) => comments.push(comment) });
+  for (const chunk of chunks) parser.push(chunk, 1);
+  const { framing, lastEventId, unfinished, bytes } = parser;
+  return { frames, comments, framing, lastEventId, unfinished, bytes };
+}
+
+const dispatchedBy = (frames: readonly SseFrame[]): Dispatched[] =>
+  frames
+    .filter(({ dispatched }) => dispatched)
+    .map(({ lastEventId, event, data = '' }) => ({ id: lastEventId, event: event || 'message', data }));
+
+/** The parser of the `eventsource` package. It ends a line at a carriage return only when it has seen what follows. */
+function theirs(chunks: readonly Buffer[]): Dispatched[] {
+  const events: Dispatched[] = [];
+  let id = '';
+  const parser = createParser({
+    onId: (value) => {
+      id = value;
+    },
+    onEvent: ({ event = '', data }) => events.push({ id, event: event || 'message', data }),
+  });
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  for (const chunk of [...chunks, Buffer.from('\n')]) parser.feed(decoder.decode(chunk, { stream: true }));
+  return events;
+}
+
+/** The reader of a fleet's robots, for the streams that simulated devices send: no lone carriage return, no byte order mark. */
+function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
+  const events: Omit<Dispatched, 'id'>[] = [];
+  const reader = new SseReader({
+    head: () => {},
+    frame: ({ event, data }) => events.push({ event: event || 'message', data }),
+  });
+  reader.push(Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'));
+  for (const chunk of chunks) {
+    const text = Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]);
+    for (const part of pieces(text, [0x3000, 0xf000])) reader.push(part);
+  }
+  return events;
+}
+
+function attack({ bytes: text, cuts }: StreamInput): string | undefined {
+  const bytes = bytesOf(text);
+  const chunks = pieces(bytes, cuts);
+  const whole = ours([bytes]);
+  if (!isDeepStrictEqual(ours(chunks), whole)) return 'other chunks of the same bytes give other frames';
+  const single = Array.from(bytes, (byte) => Buffer.of(byte));
+  if (!isDeepStrictEqual(ours(single), whole)) return 'the same bytes one by one give other frames';
+  const model = dispatchedOf(bytes);
+  if (!isDeepStrictEqual(dispatchedBy(whole.frames), model))
+    return 'the parser dispatches other events than the standard';
+  const source = dispatchedOf(Buffer.concat([bytes, Buffer.from('\n')]));
+  if (!isDeepStrictEqual(theirs(chunks), source))
+    return 'the parser of eventsource dispatches other events than the standard';
+  if (/\r(?!\n)|^\xef\xbb\xbf/.test(text) || !isUtf8(bytes)) return undefined;
+  const read = robots(chunks);
+  if (
+    !isDeepStrictEqual(
+      read,
+      model.map(({ event, data }) => ({ event, data })),
+    )
+  )
+    return 'the reader of robots gives other events';
+  return undefined;
+}
+
+export const sse = fuzzer<StreamInput>({
+  name: 'sse',
+  about: 'event streams in any chunks against the parsers, held to a model of the standard',
+  inputs: streamInputs,
+  open: () => pure(attack),
+});
+
+// Event streams over a real socket: the suite's stream and the client of the `eventsource` package see what the standard says.
+
+const LONGEST_MS = 20_000;
+const LAST = 'the-last-event';
+
+class Streams implements Subject<StreamInput> {
+  readonly #home: Scratch = scratch();
+  readonly #server: Server;
+  readonly #http: HttpClient;
+  readonly unharmed = true;
+  #serve: (response: ServerResponse) => Promise<void> = async () => {};
+
+  constructor() {
+    this.#server = createServer((_request, response) => void this.#serve(response));
+    const socketPath = join(this.#home.path, 's');
+    this.#http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, timeoutMs: LONGEST_MS });
+  }
+
+  async listen(): Promise<this> {
+    this.#server.listen(join(this.#home.path, 's'));
+    await once(this.#server, 'listening');
+    return this;
+  }
+
+  async attack({ bytes: text, cuts }: StreamInput): Promise<string | undefined> {
+    const bytes = bytesOf(text);
+    // A block of its own at the end shows that all before it was read.
+    const all = Buffer.concat([bytes, Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
+    const expected = dispatchedOf(all);
+    const chunks = pieces(all, cuts);
+    this.#serve = async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      for (const chunk of chunks) {
+        await new Promise<void>((resolve) => response.write(chunk, () => resolve()));
+        await turn();
+      }
+    };
+    const http = this.#http.with({ recorder: new Recorder() });
+    return (await suite(http, expected)) ?? (await client(http, expected));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#http.close();
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+    this.#home[Symbol.dispose]();
+  }
+}
+
+async function suite(http: HttpClient, expected: readonly Dispatched[]): Promise<string | undefined> {
+  const stream = await openEvents(http);
+  const events: Dispatched[] = [];
+  try {
+    while (events.at(-1)?.data !== LAST) {
+      const frame = await stream.next({ within: LONGEST_MS, for: 'the last event' });
+      if (!frame.dispatched) continue;
+      events.push({ id: frame.lastEventId, event: frame.event || 'message', data: frame.data ?? '' });
+    }
+  } finally {
+    await stream.close();
+  }
+  return isDeepStrictEqual(events, expected) ? undefined : "the suite's stream gives other events than the standard";
+}
+
+async function client(http: HttpClient, expected: readonly Dispatched[]): Promise<string | undefined> {
+  // The DOM has a handler of its own for these; a server must not send them.
+  const types = new Set(expected.map(({ event }) => event));
+  if (types.has('error') || types.has('open')) return undefined;
+  const source = new EventSourceClient(http, { path: '/', types: [...types] });
+  try {
+    await source.until(({ data }) => data === LAST, { within: LONGEST_MS, for: 'the last event' });
+  } finally {
+    source.close();
+  }
+  const events = source.messages.map(({ type, lastEventId, data }) => ({ id: lastEventId, event: type, data }));
+  return isDeepStrictEqual(events, expected)
+    ? undefined
+    : 'the client of eventsource gives other events than the standard';
+}
+
+const it: Fuzzer<StreamInput> = {
+  name: 'streams',
+  about: "event streams over a socket against the suite's stream and the eventsource client",
+  inputs: streamInputs,
+  open: () => new Streams().listen(),
+};
+
+export const streams = fuzzer(it);

@@ -1,0 +1,181 @@
+/** Processes of the tools: commands as they are shipped, tasks that need a process of their own, and what Linux counts of either. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { Running } from '../../cli/testing/muster.ts';
+
+/**
+ * Runs `muster` as a user does: with the compile cache that it chooses itself, which belongs to what it costs, and ended by Ctrl-C as the
+ * tool is.
+ */
+export const muster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
+  new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
+
+/** What `node --import` loads into a server. */
+export const PROBE = fileURLToPath(new URL('./probe.ts', import.meta.url));
+
+/** Options as words of a command line. */
+export const wordsOf = (options: object): string[] =>
+  Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+
+/** Says that the process of a task ended before it had answered. */
+export class TaskEnded extends Error {
+  override name = 'TaskEnded';
+}
+
+/** Functions that another process runs, by name. */
+// biome-ignore lint/suspicious/noExplicitAny: each has parameters of its own.
+type Functions = Record<string, (...values: any[]) => unknown>;
+
+interface TaskOptions {
+  /** Of Node. */
+  flags?: readonly string[];
+  env?: NodeJS.ProcessEnv;
+  /** Receives what the task tells while it works. */
+  // biome-ignore lint/suspicious/noExplicitAny: the module knows what it notes.
+  onNote?(value: any): void;
+}
+
+interface Reply {
+  number: number;
+  value?: unknown;
+  failed?: string;
+  note?: unknown;
+}
+
+const LAST_WORDS = 2_000;
+
+/** A process that runs functions of a module, which serves them with `serveTask` when it is the main one. */
+export class Task<F extends Functions> implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<string>;
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #said = '';
+  #calls = 0;
+
+  /** `module`: its `import.meta.url`. */
+  constructor(module: string, { flags = [], env = {}, onNote }: TaskOptions = {}) {
+    this.#child = fork(fileURLToPath(module), {
+      execArgv: [...flags],
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+      // Ended as one, with whatever it starts.
+      detached: true,
+    });
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#said = (this.#said + text).slice(-LAST_WORDS);
+    });
+    this.#child.on('message', ({ number, value, failed, note }: Reply) => {
+      if (note !== undefined) onNote?.(note);
+      const waiting = this.#waiting.get(number);
+      this.#waiting.delete(number);
+      if (failed === undefined) waiting?.resolve(value);
+      else waiting?.reject(new Error(failed));
+    });
+    this.#ended = new Promise((resolve, reject) => {
+      this.#child.once('error', reject);
+      this.#child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    });
+  }
+
+  /** Resolves with what the function gives. Rejects with `TaskEnded` when the process ends before. */
+  async call<K extends keyof F & string>(name: K, ...values: Parameters<F[K]>): Promise<Awaited<ReturnType<F[K]>>> {
+    const waiting = Promise.withResolvers<unknown>();
+    this.#calls += 1;
+    this.#waiting.set(this.#calls, waiting);
+    this.#child.send({ number: this.#calls, name, values }, () => {});
+    const ended = this.#ended.then((how) => Promise.reject(new TaskEnded(`${how}: ${this.#said}`)));
+    return (await Promise.race([waiting.promise, ended])) as Awaited<ReturnType<F[K]>>;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Ends it, with all that it has started. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect();
+    await this.#ended;
+    endGroup(this.pid);
+  }
+}
+
+/** Runs these functions for the process that has started this one as a task, until that lets go of it. */
+export function serveTask(functions: Functions): void {
+  process.on('message', async ({ number, name, values }: { number: number; name: string; values: unknown[] }) => {
+    const reply = await Promise.try(() => functions[name]?.(...values)).then(
+      (value): Reply => ({ number, value }),
+      (error: unknown): Reply => ({ number, failed: String(error instanceof Error ? error.stack : error) }),
+    );
+    process.send?.(reply);
+  });
+  process.on('disconnect', () => {
+    process.on('exit', () => endGroup(process.pid));
+    process.exit();
+  });
+}
+
+/** Tells the process that has started this task something before its answer. */
+export const noteTask = (note: unknown): void => void process.send?.({ number: 0, note });
+
+/** Kills what is left of a process group. */
+export function endGroup(group: number): void {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // Nothing is left of it.
+  }
+}
+
+/** The processes that a process has started. */
+export const childrenOf = (pid: number): number[] =>
+  contents(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+
+/** A process and those that it has started. */
+export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
+
+/** Memory of processes in bytes, each with its part of what it shares. */
+export const pssBytes = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => sum + (memoryOf(contents(`/proc/${pid}/smaps_rollup`), 'Pss') ?? 0), 0);
+
+/** A figure in bytes, by its name in a file of /proc; undefined where it is not told. */
+export function memoryOf(file: string, name: string): number | undefined {
+  const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(file) ?? [];
+  return value === undefined ? undefined : Number(value) * 1024;
+}
+
+/** Seconds of processor time that processes have taken so far. */
+export const cpuSeconds = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + secondsAt(pid, OWN), 0);
+
+/** Seconds that children of this process, and theirs, took until they ended. */
+export const cpuSecondsOfEnded = (): number => secondsAt('self', OF_CHILDREN);
+
+/** Ticks a second of the times in /proc. */
+const TICKS = 100;
+/** Places among the fields after the name: user time, which system time follows, and both of ended children. */
+const OWN = 11;
+const OF_CHILDREN = 13;
+
+function secondsAt(pid: number | 'self', first: number): number {
+  const fields = fieldsOf(pid);
+  return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
+}
+
+function fieldsOf(pid: number | string): string[] {
+  const stat = contents(`/proc/${pid}/stat`);
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Of a file of /proc; empty when the process has ended. */
+export function contents(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,247 @@
+/** What is measured of processes and folders over time: samples, whether their series grow, and how they are drawn. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { escapeAttribute } from '../../common/html.ts';
+import { MIB, median } from './figure.ts';
+import { tell } from './probe.ts';
+import { contents, memoryOf } from './process.ts';
+
+/** One sample: seconds since the start, and the value. */
+export type Sample = readonly [seconds: number, value: number];
+
+/** What is too much for a gain over the measured time: more than both. */
+export interface Noise {
+  /** In the unit of the values. */
+  least: number;
+  /** As a part of the median. */
+  share: number;
+  /** Whether a single step is no growth. */
+  steps?: boolean;
+}
+
+/** A slope in units a minute, with its interval of 95 %. */
+export interface Slope {
+  perMinute: number;
+  low: number;
+  high: number;
+  median: number;
+  grows: boolean;
+}
+
+const BLOCKS = 20;
+/** The share of the time in which caches fill and code is compiled. */
+const WARM_UP = 1 / 3;
+const FEWEST = 8;
+const Z_95 = 1.96;
+
+/**
+ * Whether a series grows; undefined when there are too few samples to say. The part after the warm-up is cut into blocks, and each stands
+ * for itself with its median, because samples next to each other are alike. The slope is Theil and Sen's median of all slopes between two
+ * blocks, with the interval of 95 % after Kendall. A series grows when the whole interval lies above 0 and the gain over the measured time
+ * is more than noise. One that a process takes in steps (pages that it keeps once it needed them) grows when each half of the measured
+ * time says so as well. What falls back to where it was has not grown, however often it is full: the least of the last third must lie
+ * above that of the first.
+ */
+export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undefined {
+  const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];
+  const from = first + (last - first) * WARM_UP;
+  const measured = samples.filter(([seconds]) => seconds >= from);
+  const points = blocks(measured);
+  if (points.length < FEWEST) return undefined;
+  const all = trend(points);
+  const middle = median(points.map(([, value]) => value));
+  const gain = (all.perMinute * ((points.at(-1)?.[0] ?? 0) - (points[0]?.[0] ?? 0))) / 60;
+  const half = Math.ceil(measured.length / 2);
+  const halves = noise.steps === true ? [measured.slice(0, half), measured.slice(half)] : [];
+  const tooMuch = Math.max(noise.least, noise.share * middle);
+  const third = Math.ceil(measured.length / 3);
+  const risen = least(measured.slice(-third)) - least(measured.slice(0, third));
+  const grows =
+    all.low > 0 &&
+    gain > tooMuch &&
+    // Of a steady growth, two thirds of the gain lie between the two.
+    risen > tooMuch / 2 &&
+    halves.every((part) => trend(blocks(part)).low > 0);
+  return { ...all, median: middle, grows };
+}
+
+const least = (samples: readonly Sample[]): number =>
+  samples.reduce((lowest, [, value]) => Math.min(lowest, value), Number.POSITIVE_INFINITY);
+
+/** The slope of some points in units a minute, with its interval. */
+function trend(points: readonly Sample[]): Pick<Slope, 'perMinute' | 'low' | 'high'> {
+  const slopes = points
+    .flatMap(([x, y], index) => points.slice(index + 1).map(([later, value]) => (60 * (value - y)) / (later - x)))
+    .toSorted((a, b) => a - b);
+  const count = points.length;
+  // Variance of Kendall's S without ties.
+  const spread = Z_95 * Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18);
+  const at = (rank: number): number => slopes[Math.min(slopes.length - 1, Math.max(0, Math.round(rank)))] ?? 0;
+  const [low, high] = [at((slopes.length - spread) / 2 - 1), at((slopes.length + spread) / 2)];
+  return { perMinute: median(slopes), low, high };
+}
+
+function blocks(samples: readonly Sample[]): Sample[] {
+  const size = Math.max(1, Math.floor(samples.length / BLOCKS));
+  const all: Sample[] = [];
+  for (let start = 0; start + size <= samples.length; start += size) {
+    const block = samples.slice(start, start + size);
+    all.push([median(block.map(([seconds]) => seconds)), median(block.map(([, value]) => value))]);
+  }
+  return all;
+}
+
+/** A series of samples: of what, in which unit, and which gain over the run is still noise. */
+export interface Series {
+  subject: string;
+  what: string;
+  unit: string;
+  noise: Noise;
+  samples: Sample[];
+}
+
+const KINDS: readonly { what: string; unit: string; noise: Noise }[] = [
+  { what: 'RSS', unit: 'MiB', noise: { least: 5, share: 0.1, steps: true } },
+  { what: 'PSS', unit: 'MiB', noise: { least: 5, share: 0.1, steps: true } },
+  { what: 'heap', unit: 'MiB', noise: { least: 3, share: 0.15 } },
+  { what: 'live heap', unit: 'MiB', noise: { least: 1, share: 0.03 } },
+  { what: 'descriptors', unit: '', noise: { least: 4, share: 0.1 } },
+  { what: 'timers', unit: '', noise: { least: 4, share: 0.1 } },
+  { what: 'resources', unit: '', noise: { least: 4, share: 0.1 } },
+];
+const SIZE = { what: 'disk', unit: 'MiB', noise: { least: 0.5, share: 0.1 } };
+
+/** Takes samples of processes by pid, of their oldest child process (the agent of a device) and of folders. */
+export class Sampler {
+  readonly series = new Map<string, Series>();
+  readonly #started = performance.now();
+  readonly #probes: string;
+
+  /** `probes` is the folder in which processes tell of themselves. */
+  constructor(probes: string) {
+    this.#probes = probes;
+  }
+
+  process(subject: string, pid: number): void {
+    const inMib = (file: string, name: string): number | undefined =>
+      mib(memoryOf(contents(`/proc/${pid}/${file}`), name));
+    const told: Record<string, number | undefined> =
+      pid === process.pid ? tell() : parsed(contents(join(this.#probes, `${pid}.json`)));
+    const values = [
+      inMib('status', 'VmRSS'),
+      inMib('smaps_rollup', 'Pss'),
+      mib(told['heap']),
+      mib(told['held']),
+      count(`/proc/${pid}/fd`),
+      told['timers'],
+      told['resources'],
+    ];
+    for (const [index, kind] of KINDS.entries()) this.#add(subject, kind, values[index]);
+  }
+
+  folder(subject: string, path: string): void {
+    this.#add(subject, SIZE, sizeOf(path) / MIB);
+  }
+
+  #add(subject: string, kind: (typeof KINDS)[number], value: number | undefined): void {
+    if (value === undefined) return;
+    const name = `${subject} ${kind.what}`;
+    const series = this.series.get(name) ?? { subject, ...kind, samples: [] };
+    this.series.set(name, series);
+    series.samples.push([(performance.now() - this.#started) / 1000, value]);
+  }
+}
+
+const mib = (bytes: number | undefined): number | undefined => bytes && bytes / MIB;
+
+function parsed(source: string): Record<string, number | undefined> {
+  return source === '' ? {} : (JSON.parse(source) as Record<string, number>);
+}
+
+function count(folder: string): number | undefined {
+  try {
+    return readdirSync(folder).length;
+  } catch {
+    return undefined;
+  }
+}
+
+function sizeOf(path: string): number {
+  if (!existsSync(path)) return 0;
+  let bytes = 0;
+  for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
+    bytes += statSync(join(path, entry), { throwIfNoEntry: false })?.size ?? 0;
+  }
+  return bytes;
+}
+
+/** A series with what became of it. */
+export interface Judged extends Series {
+  /** Undefined after too short a time. */
+  slope: Slope | undefined;
+}
+
+/** Every series with its slope. */
+export const judge = (all: Iterable<Series>): Judged[] =>
+  [...all].map((series) => ({ ...series, slope: slopeOf(series.samples, series.noise) }));
+
+const WIDTH = 360;
+const HEIGHT = 90;
+const SPARKS = '▁▂▃▄▅▆▇█';
+const SPARK_COUNT = 24;
+
+const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2));
+
+/** `flat 85.10 MiB, 0.01 MiB/min (-0.02 to 0.04)`. */
+export function verdictOf({ unit, slope }: Judged): string {
+  if (slope === undefined) return 'too short to say';
+  const { perMinute, low, high, median, grows } = slope;
+  const of = unit === '' ? '' : ` ${unit}`;
+  return `${grows ? 'grows' : 'flat '} ${shown(median).padStart(7)}${of}, ${shown(perMinute)}${of}/min (${shown(low)} to ${shown(high)})`;
+}
+
+/** One line a series: name, course, verdict. */
+export function table(all: readonly Judged[]): string {
+  const width = Math.max(...all.map(({ subject, what }) => subject.length + what.length + 1));
+  return all
+    .map(
+      (one) =>
+        `${one.slope?.grows ? '✗' : ' '} ${`${one.subject} ${one.what}`.padEnd(width)} ${spark(one)} ${verdictOf(one)}\n`,
+    )
+    .join('');
+}
+
+function spark({ samples }: Series): string {
+  const values = samples.map(([, value]) => value);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return Array.from({ length: SPARK_COUNT }, (_, index) => {
+    const value = values[Math.floor((index * values.length) / SPARK_COUNT)] ?? low;
+    return SPARKS[high === low ? 0 : Math.round(((value - low) / (high - low)) * (SPARKS.length - 1))];
+  }).join('');
+}
+
+/** The page: a small chart for each series, those that grow first. */
+export function page(title: string, all: readonly Judged[]): string {
+  const charts = all.toSorted((a, b) => Number(b.slope?.grows ?? false) - Number(a.slope?.grows ?? false)).map(chart);
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeAttribute(title)}</title>
+<style>body{font:14px system-ui;margin:2em}figure{display:inline-block;margin:.5em}svg{border:1px solid #ccc}.grows{color:#b00}</style>
+<h1>${escapeAttribute(title)}</h1>
+${charts.join('\n')}
+</html>
+`;
+}
+
+function chart(one: Judged): string {
+  const { samples, subject, what } = one;
+  const end = samples.at(-1)?.[0] ?? 1;
+  const high = Math.max(...samples.map(([, value]) => value), 1e-9) * 1.05;
+  const points = samples
+    .map(
+      ([seconds, value]) => `${((seconds / end) * WIDTH).toFixed(1)},${(HEIGHT - (value / high) * HEIGHT).toFixed(1)}`,
+    )
+    .join(' ');
+  const name = escapeAttribute(`${subject}: ${what}`);
+  return `<figure class="${one.slope?.grows ? 'grows' : 'flat'}"><figcaption><b>${name}</b><br>${escapeAttribute(verdictOf(one))}</figcaption>
+<svg role="img" aria-label="${name}" width="${WIDTH}" height="${HEIGHT}"><polyline fill="none" stroke="currentColor" points="${points}"/></svg></figure>`;
+}
