@@ -7,7 +7,6 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deviceDefect } from '../../simulators/defects/device/index.ts';
 import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
-import { runDeviceSuite, startDevice } from '../../suites/device/testing/run.ts';
 import {
   CHROMIUM,
   DESK,
@@ -21,6 +20,8 @@ import {
 import { htmlFormat } from '../reports/html.ts';
 import { jsonFormat } from '../reports/json.ts';
 import type { Report } from '../runner/types.ts';
+import { runDeviceSuite } from '../tools/subjects/run.ts';
+import { startRobot } from '../tools/subjects/simulators.ts';
 import { runCommand } from './testing/in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-pages-'));
@@ -34,8 +35,8 @@ const only = [REPLAY, RESTART, 'device.deployment.shape', 'device.events.heartbe
 /** Checks a simulated agent, with defects or without. */
 async function checked(...defects: string[]): Promise<Report> {
   const behaviour = defects.reduce((base, name) => deviceDefect(name).behaviour(base), referenceBehaviour);
-  await using device = await startDevice('unix', behaviour);
-  return await runDeviceSuite({ ...device.address, control: device.control, only, fast: true, alone: true });
+  await using device = await startRobot({ fresh: true, behaviour });
+  return await runDeviceSuite(device.place, { only, fast: true, alone: true });
 }
 
 describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {

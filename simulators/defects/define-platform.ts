@@ -1,7 +1,7 @@
 /** How defects and variants of the platform are declared, and the changes that several of them share. */
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import type { ErrorFacts, PlatformBehaviour, Resource } from '../platform/behaviour.ts';
-import { type Change, changed, type Defect, effectsOf, type Variant } from './define.ts';
+import { type Change, changed, type Defect, type DefectExtras, effectsOf, type Variant } from './define.ts';
 
 /** A function is called for each platform, so that the change may keep state. */
 export type PlatformChange = Change<PlatformBehaviour>;
@@ -20,8 +20,9 @@ export function defect(
   summary: string,
   breaks: readonly string[],
   change: PlatformChange,
+  extras: DefectExtras = {},
 ): Defect<PlatformBehaviour> {
-  return { ...variant(name, summary, change), breaks };
+  return { ...variant(name, summary, change), breaks, ...extras };
 }
 
 /** Shows resources of one kind otherwise. */

@@ -22,10 +22,14 @@ export type Effects = ReadonlyMap<string, 'replaces' | 'adapts'>;
 export interface Defect<B> extends Variant<B> {
   /** Ids of the requirements, or of single checks, that it breaks. */
   readonly breaks: readonly string[];
+  /** What the findings have to say, so that a reader finds the fault. */
+  readonly tells?: RegExp;
 }
 
 /** What a variant may also say of itself. */
 export type VariantExtras = Pick<Variant<never>, 'alternative'>;
+/** What a defect may also say of itself. */
+export type DefectExtras = Pick<Defect<never>, 'tells'>;
 
 /** Decisions that differ. A function is given those of the reference. */
 export type Change<T> = Partial<T> | ((reference: T) => Partial<T>);

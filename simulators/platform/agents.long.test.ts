@@ -1,5 +1,6 @@
 /** A simulated device on the platform, over HTTP and MQTT: it enrols, connects, answers pings and deploys. */
 import { expect, it } from 'vitest';
+import { enrolDevice, KEY_BITS } from '../../harness/tools/subjects/simulators.ts';
 import { eventually } from '../common/testing/eventually.ts';
 import { scratch } from '../common/testing/scratch.ts';
 import { isLoopback, toldHost } from './address.ts';
@@ -7,7 +8,6 @@ import { mosquittoPath, runMosquitto } from './broker/testing/mosquitto.ts';
 import { referenceBehaviour } from './reference.ts';
 import { startPlatform, type TestPlatform } from './testing/client.ts';
 import { createDevice, createKit, deploy } from './testing/kit.ts';
-import { enrolDevice, KEY_BITS } from './testing/pair.ts';
 
 const enrol = ({ agentUrl, mqttUrl, provisioningToken }: TestPlatform, directory: string) =>
   enrolDevice(directory, { platform: agentUrl, mqtt: mqttUrl, token: provisioningToken });

@@ -1,16 +1,16 @@
 /** A check that fails leaves no deployment behind that the platform lets it archive. */
 import { expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
+import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { platformDefect } from '../../simulators/defects/platform/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../simulators/platform/index.ts';
-import { lines, runPlatformSuite } from './testing/run.ts';
 
 it('archives staged deployments after a failure', async () => {
   const behaviour = platformDefect('replaced-is-staged-again').behaviour(referenceBehaviour);
   await using platform = await simulatePlatform({ seed: 1, mqtt: false, behaviour });
   const { url, apiKey } = platform;
   const report = await runPlatformSuite({ url, apiKey }, { only: ['platform.deployment.forward-only'] });
-  expect(lines(report, ['warn'])).toHaveLength(1);
+  expect(resultsWith(report, 'warn')).toHaveLength(1);
   const response = await fetch(`${url}/deployments?limit=100`, {
     headers: { 'x-api-key': apiKey, 'service-version': NEWEST_VERSION },
   });

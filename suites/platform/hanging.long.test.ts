@@ -3,15 +3,15 @@ import { createServer, type IncomingMessage, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { leadsFirst } from '../../harness/runner/causes.ts';
-import { lines, runPlatformSuite, type TestTarget } from './testing/run.ts';
-import { simulated } from './testing/simulated.ts';
+import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
+import { type PlatformPlace, startWorkspace } from '../../harness/tools/subjects/simulators.ts';
 
 /** In front of the platform: never answers the requests that `hangs` names. */
 async function hanging(
-  target: TestTarget,
+  place: PlatformPlace,
   hangs: (request: IncomingMessage) => boolean,
-): Promise<{ target: TestTarget } & AsyncDisposable> {
-  const { origin, pathname } = new URL(target.url);
+): Promise<{ place: PlatformPlace } & AsyncDisposable> {
+  const { origin, pathname } = new URL(place.url);
   const server = createServer((request, response) => {
     if (hangs(request)) return;
     const { method, headers } = request;
@@ -24,7 +24,7 @@ async function hanging(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    target: { ...target, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}` },
+    place: { ...place, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}` },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -33,24 +33,27 @@ async function hanging(
 }
 
 it('fails only the envelope of a collection that hangs', async () => {
-  await using platform = await simulated();
-  await using front = await hanging(platform.target, ({ url }) => url?.startsWith('/beta/git_commits') === true);
-  const report = await runPlatformSuite(front.target, { only: ['platform.list', 'platform.auth'], patienceMs: 1500 });
-  expect(lines(report, ['fail'])).toEqual([
+  await using workspace = await startWorkspace();
+  await using front = await hanging(
+    await workspace.place(),
+    ({ url }) => url?.startsWith('/beta/git_commits') === true,
+  );
+  const report = await runPlatformSuite(front.place, { only: ['platform.list', 'platform.auth'], patienceMs: 1500 });
+  expect(resultsWith(report, 'fail')).toEqual([
     expect.stringMatching(/^platform\.list\.envelope fail: .*git_commits.*: no answer within/),
   ]);
-  expect(lines(report, ['blocked'])).toEqual([]);
+  expect(resultsWith(report, 'blocked')).toEqual([]);
 });
 
 it('reports one finding for a platform that hangs on every creation', async () => {
-  await using platform = await simulated();
+  await using workspace = await startWorkspace();
   await using front = await hanging(
-    platform.target,
+    await workspace.place(),
     ({ method, url }) => method === 'POST' && url?.startsWith('/beta/config_types') === true,
   );
   const only = ['platform.schema.slots', 'platform.config-type.slug', 'platform.config-instance.yaml'];
-  const report = await runPlatformSuite(front.target, { only, patienceMs: 1500 });
-  expect(lines(report, ['fail']).length).toBeGreaterThan(3);
+  const report = await runPlatformSuite(front.place, { only, patienceMs: 1500 });
+  expect(resultsWith(report, 'fail').length).toBeGreaterThan(3);
   expect(leadsFirst(report.checks).map(({ actual }) => actual)).toEqual([
     expect.stringMatching(/^POST .*\/beta\/config_types: no answer within/),
   ]);

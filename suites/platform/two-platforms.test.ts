@@ -1,8 +1,8 @@
 /** What a run learns about one platform does not reach a run against another platform in the same process. */
 import { expect, it } from 'vitest';
+import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { platformDefect } from '../../simulators/defects/platform/index.ts';
 import { type PlatformBehaviour, referenceBehaviour, simulatePlatform } from '../../simulators/platform/index.ts';
-import { lines, runPlatformSuite } from './testing/run.ts';
 
 const KEY = 'key_full_0123456789abcdefghij';
 
@@ -14,16 +14,16 @@ it('a write that one key was allowed does not make the 403 of another a fault', 
   await using writable = await platformFor('all');
   await using readable = await platformFor(['config_types:read']);
   const run = { only: ['platform.config-type.slug'] };
-  expect(lines(await runPlatformSuite({ url: writable.url, apiKey: KEY }, run), ['pass'])).toHaveLength(1);
+  expect(resultsWith(await runPlatformSuite({ url: writable.url, apiKey: KEY }, run), 'pass')).toHaveLength(1);
   const report = await runPlatformSuite({ url: readable.url, apiKey: KEY }, run);
-  expect(lines(report, ['not_applicable']).join()).toContain('the API key may not write');
+  expect(resultsWith(report, 'not_applicable').join()).toContain('the API key may not write');
 });
 
 it('a repeated token is found although another platform has issued tokens before', async () => {
   await using reference = await platformFor('all');
   await using repeating = await platformFor('all', platformDefect('token-repeated').behaviour(referenceBehaviour));
   const run = { only: ['platform.provisioning-token.rainier'] };
-  expect(lines(await runPlatformSuite({ url: reference.url, apiKey: KEY }, run), ['pass'])).toHaveLength(1);
+  expect(resultsWith(await runPlatformSuite({ url: reference.url, apiKey: KEY }, run), 'pass')).toHaveLength(1);
   const report = await runPlatformSuite({ url: repeating.url, apiKey: KEY }, run);
-  expect(lines(report, ['fail']).join()).toContain('the same token twice');
+  expect(resultsWith(report, 'fail').join()).toContain('the same token twice');
 });

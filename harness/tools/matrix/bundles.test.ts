@@ -6,10 +6,9 @@ import { variant } from '../../../simulators/defects/define-device.ts';
 import { deviceDefect, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
+import type { Changes } from '../subjects/simulators.ts';
 import { bundlesOf, evaluateApart } from './bundles.ts';
-import { runOnRobot } from './device-subjects.ts';
-import { behavioursWith, type Changes } from './simulated.ts';
-import { bundled, type Subject } from './subjects.ts';
+import { allSubjects, type Subject, variantSubject } from './subjects.ts';
 
 const namesIn = ({ device = [] }: Changes): string[] => device.map(({ name }) => name);
 
@@ -23,7 +22,7 @@ function variants(names: readonly string[], isRed: (names: readonly string[]) =>
   };
   const subjects = names.map((name): Subject => {
     const change = deviceVariants.find((each) => each.name === name) ?? variant(name, 'V.', {});
-    return { api: 'device', kind: 'variant', ...bundled(change, { device: [change] }, run) };
+    return variantSubject('device', change, { device: [change] }, run);
   });
   return { subjects, runs };
 }
@@ -84,13 +83,11 @@ describe('a bundle', () => {
     const { behaviour, effects, breaks } = deviceDefect('status-from-activity');
     const planted = { ...variant('planted', 'V.', {}), behaviour, effects };
     const all = [...deviceVariants.filter(({ name }) => ['byte-order-mark', 'extra-fields'].includes(name)), planted];
-    const subjects = all.map(
-      (each): Subject => ({
-        ...{ api: 'device', kind: 'variant' },
-        ...bundled(each, { device: [each] }, (changes, narrowed) =>
-          runOnRobot({ behaviour: behavioursWith(changes).device }, { ...narrowed, only: breaks }),
-        ),
-      }),
+    const real = allSubjects().find(({ api, together }) => api === 'device' && together !== undefined)?.together;
+    const subjects = all.map((each) =>
+      variantSubject('device', each, { device: [each] }, async (changes, choice) =>
+        (real as NonNullable<typeof real>).run(changes, { ...choice, only: breaks }),
+      ),
     );
     const bundles = bundlesOf(subjects, inOrder);
     expect(bundles.map(({ members }) => members?.length)).toEqual([3]);

@@ -5,8 +5,8 @@
 
 import { ConflictError } from '../../../simulators/defects/combine.ts';
 import { defined } from '../../common/defined.ts';
+import { behavioursWith, type Changes } from '../subjects/simulators.ts';
 import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
-import { behavioursWith, type Changes } from './simulated.ts';
 import type { Subject } from './subjects.ts';
 
 /** More of them hide each other more easily; fewer cost more runs. */

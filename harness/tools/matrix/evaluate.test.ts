@@ -62,6 +62,39 @@ describe('a subject', () => {
     },
   );
 
+  const told = async (about: Partial<Subject>, kind: SubjectKind, check: CheckResult): Promise<string[]> => {
+    const subject: Subject = {
+      ...{ api: 'device', kind, name: 'some-subject', summary: 'Does something.', breaks: [fails.id], ...about },
+      run: async () => sampleReport([check], {}),
+    };
+    return (await evaluateSubject(subject)).problems.map(({ what }) => what);
+  };
+
+  it('with a defect is told in words, and in those that the defect asks for', async () => {
+    expect(await told({ tells: /expected .*; actual: / }, 'defect', fails)).toEqual([]);
+    expect(await told({ tells: /no such words/ }, 'defect', fails)).toEqual(['no finding tells /no such words/']);
+    const { actual, ...wordless } = fails;
+    expect(actual).toBeDefined();
+    for (const check of [wordless, { ...fails, counterexample: '[0,1]' }])
+      expect(await told({}, 'defect', check)).toEqual([expect.stringMatching(/is red without words/)]);
+  });
+
+  it('that is a reference may lack only what it says', async () => {
+    const lacks = { ...passes, outcome: 'not_applicable', reason: 'needs unix' } as const;
+    expect(await told({}, 'reference', lacks)).toEqual([]);
+    expect(await told({ notApplicable: /frame/ }, 'reference', lacks)).toEqual([]);
+    expect(await told({ notApplicable: /types/ }, 'reference', lacks)).toEqual([
+      'not applicable: device.events.frame: needs unix',
+    ]);
+  });
+
+  it('that is a null server passes no SHOULD alone, and may pass what proves nothing', async () => {
+    const should = { ...passes, level: 'SHOULD' } as const;
+    expect(await told({ alone: true }, 'null', should)).toHaveLength(1);
+    expect(await told({ proves: /types/ }, 'null', passes)).toEqual([]);
+    expect(await told({ proves: /frame/ }, 'null', passes)).toHaveLength(1);
+  });
+
   const waits = { ...passes, id: 'x.waits', requirement_id: 'x.waits' };
   const rests = { ...waits, outcome: 'blocked', blocked_by: fails.id, reason: `blocked by ${fails.id}` } as const;
   it.for([

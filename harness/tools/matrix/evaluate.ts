@@ -1,4 +1,5 @@
 /** Evaluates what a suite found on one subject, and what the matrix proves as a whole. */
+import { defined } from '../../common/defined.ts';
 import { leadsFirst } from '../../runner/causes.ts';
 import type { CheckResult, Level, Report } from '../../runner/types.ts';
 import type { Subject } from './subjects.ts';
@@ -60,7 +61,7 @@ export async function evaluateSubject(
   try {
     const report = await subject.run({
       fast,
-      ...(subject.kind === 'defect' && !whole ? { only: subject.breaks } : {}),
+      ...(subject.kind === 'defect' && !whole ? defined({ only: subject.breaks }) : {}),
     });
     return ended({
       ...(subject.kind === 'defect' && whole ? headlineOf(subject, report) : {}),
@@ -124,7 +125,10 @@ const reported = ({ id, level, requirement_id, expected = '', actual = '' }: Che
 const why = ({ id, expected, actual }: CheckResult): string => `${id}: expected ${expected}; actual: ${actual}`;
 
 const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Problem[]> = {
-  reference: (_, report) => [
+  reference: ({ notApplicable }, report) => [
+    ...report.checks
+      .filter(({ id, outcome }) => outcome === 'not_applicable' && notApplicable?.test(id) === false)
+      .map(({ id, reason }) => ({ what: `not applicable: ${id}: ${reason}`, todo: 'the reference has all of it' })),
     ...report.checks.filter(isRed).map((check) => ({
       what: why(check),
       todo: 'read the specification: either the check or the simulator is wrong',
@@ -137,27 +141,51 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
       .map((check) => ({ what: why(check), todo: 'the specification leaves this open: let the check accept it' })),
     ...blocked(report, slow),
   ],
-  null: (_, report) =>
+  null: ({ proves = /./, alone = false }, report) =>
     report.checks
-      .filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass')
+      .filter(({ id, outcome }) => outcome === 'pass' && proves.test(id))
+      .filter(({ level }) => level === 'MUST' || (alone && level === 'SHOULD'))
       .map(({ id }) => ({
         what: `a null server passes ${id}`,
         todo: 'have the check make sure first that the target works',
       })),
   unwilling: hindered,
   starved: hindered,
-  defect: (subject, { checks }) =>
-    (subject.breaks ?? [])
+  defect: (subject, { checks }) => [
+    ...(subject.breaks ?? [])
       .filter((broken) => !isLeftOut(checks, broken) && !isCaught(subject, checks, broken))
       .map((broken) => {
         const stuck = checks.filter((check) => check.outcome === 'blocked' && concerns(check, broken));
         const because = stuck.map(({ id, reason }) => `; blocked: ${id}: ${reason}`).join('');
         return {
           what: `not caught by ${broken}${because}`,
-          todo: `sharpen that check, or correct \`breaks\`${subject.file === undefined ? '' : ` in ${subject.file}`}`,
+          todo: `sharpen that check, or correct \`breaks\`${inFile(subject)}`,
         };
       }),
+    ...misworded(subject, checks.filter(isRed)),
+  ],
 };
+
+const inFile = ({ file }: Subject): string => (file === undefined ? '' : ` in ${file}`);
+
+/** What was found has to be told in words, and in those that the defect asks for. */
+function misworded(subject: Subject, red: readonly CheckResult[]): Problem[] {
+  const { tells } = subject;
+  const wordless = red.filter(
+    ({ expected, actual, counterexample = 'none' }) =>
+      expected === undefined || actual === undefined || !/[a-z]{2}/i.test(String(counterexample)),
+  );
+  const untold = tells !== undefined && red.length > 0 && !tells.test(red.map(why).join('\n'));
+  return [
+    ...wordless.map(({ id, counterexample }) => ({
+      what: `${id} is red without words; counterexample ${counterexample}`,
+      todo: 'let the check say what it expected and what came',
+    })),
+    ...(untold
+      ? [{ what: `no finding tells ${tells}`, todo: `let the check say it, or correct \`tells\`${inFile(subject)}` }]
+      : []),
+  ];
+}
 
 /** The target is correct, so that nothing may be red; and what hinders the checks must show, or the subject proves nothing. */
 function hindered({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {

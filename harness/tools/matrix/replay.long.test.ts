@@ -13,7 +13,7 @@ import { referenceBehaviour, simulatePlatform } from '../../../simulators/platfo
 import { runCommand } from '../../cli/testing/in-process.ts';
 import { Running } from '../../cli/testing/muster.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
-import { startRobot } from './simulated.ts';
+import { optionsFor, startRobot } from '../subjects/simulators.ts';
 
 const SEED = '11';
 
@@ -82,7 +82,7 @@ describe('a counterexample is replayed', () => {
       transport: 'unix',
       behaviour: deviceDefect(defect).behaviour(referenceDevice),
     });
-    const place = ['--patience', '2', ...Object.entries(robot.place).flatMap(([name, value]) => [`--${name}`, value])];
+    const place = ['--patience', '2', ...optionsFor(robot.place)];
     const { codes, found, again } = await checkAndReplay(muster, 'device', only, place);
     expectTheSame(found, again);
     expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);

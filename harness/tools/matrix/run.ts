@@ -2,6 +2,7 @@
  * `npm run matrix`: every defect must be caught by the requirements that it breaks, every check must turn red on a defect, no variant
  * may turn a MUST red, and no null server may pass a MUST.
  */
+import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
@@ -14,14 +15,9 @@ import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
 import { countOf, inParallel, onlyOf, refuse, toolOptions } from '../options.ts';
 import { bundlesOf, evaluateApart } from './bundles.ts';
-import { clientSubjects } from './client-subjects.ts';
-import { deviceSubjects } from './device-subjects.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
-import { platformSubjects } from './platform-subjects.ts';
 import { changedSince, OCCASIONS, selected } from './selection.ts';
-import { starvedSubjects } from './starved-subjects.ts';
-import { SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
-import { systemSubjects } from './system-subjects.ts';
+import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { asTestResults, closingTable, markdownTable, type Part, problemsOf, subjectsIn } from './table.ts';
 
 const HELP = `npm run matrix -- [options]
@@ -35,6 +31,8 @@ const HELP = `npm run matrix -- [options]
   --whole                                   run every check on a defect, not only those of the requirements that it breaks,
                                             and ask whether the first finding names one of these
   --single                                  run each variant by itself, and not in bundles
+  --repeat N                                run every subject N times, each time with another seed (1)
+  --busy N                                  beside N loops that each take up a core: no outcome may depend on that (0)
   --fast                                    leave out the checks that have to wait
   --timed N                                 run N of the defects and null servers once more at the end, whole, fast and one at a
                                             time, and hold each to its time (none); with --concurrency 1 every subject is
@@ -54,6 +52,8 @@ const values = toolOptions(HELP, {
   since: { type: 'string' },
   whole: { type: 'boolean', default: false },
   single: { type: 'boolean', default: false },
+  repeat: { type: 'string', default: '1' },
+  busy: { type: 'string', default: '0' },
   fast: { type: 'boolean', default: false },
   timed: { type: 'string', default: '0' },
   seed: { type: 'string', default: String(Math.floor(Date.now() / DAY_MS)) },
@@ -61,13 +61,7 @@ const values = toolOptions(HELP, {
   table: { type: 'string' },
   verbose: { type: 'boolean', default: false },
 });
-const all = [
-  ...deviceSubjects(),
-  ...platformSubjects(),
-  ...systemSubjects(),
-  ...clientSubjects(),
-  ...starvedSubjects(),
-];
+const all = allSubjects();
 const only = onlyOf(
   values.only,
   all.map(({ name }) => name),
@@ -89,12 +83,26 @@ if (subjects.length === 0) refuse('no subject is left to run', HELP);
 // Those that run the whole suite take longest: started last, everything would wait for them.
 const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
 const turn = ({ kind, slow }: Subject): number => (slow === true ? -1 : LONGEST_FIRST.indexOf(kind));
-const { next } = random(Number(values.seed));
+const seed = Number(values.seed);
 const variants = subjects.filter(({ kind }) => kind === 'variant');
-const bundles = values.single ? variants : bundlesOf(variants, next);
+const bundles = values.single ? variants : bundlesOf(variants, random(seed).next);
 if (bundles.length < variants.length)
   process.stdout.write(`${variants.length} variants in ${bundles.length} runs, with --seed ${values.seed}\n`);
-const queue = [...bundles, ...subjects.filter(({ kind }) => kind !== 'variant')].toSorted((a, b) => turn(a) - turn(b));
+const repeats = Array.from({ length: countOf('repeat', values.repeat, HELP) }, (_, index) => index);
+const queue = [...bundles, ...subjects.filter(({ kind }) => kind !== 'variant')]
+  .toSorted((a, b) => turn(a) - turn(b))
+  .flatMap((subject) => repeats.map((index) => repeated(subject, index)));
+
+function repeated(subject: Subject, index: number): Subject {
+  if (index === 0) return subject;
+  const again = { seed: seed + index };
+  return { ...subject, name: `${subject.name} #${index + 1}`, run: (choice) => subject.run({ ...again, ...choice }) };
+}
+
+/** Ends by itself when this process is gone. */
+const BUSY = 'const { ppid } = process; while (process.ppid === ppid) for (let i = 0; i < 1e8; i++);';
+for (let loops = countOf('busy', values.busy, HELP, 0); loops > 0; loops -= 1)
+  spawn(process.execPath, ['-e', BUSY], { stdio: 'ignore' }).unref();
 const started = performance.now();
 const verdicts: Verdict[] = [];
 const concurrency = countOf('concurrency', values.concurrency, HELP);
@@ -109,6 +117,7 @@ await inParallel(queue, concurrency, async (subject) => {
 
 /** A bound means something only for a subject that has the machine to itself, which takes too long for all of them. */
 const timed = countOf('timed', values.timed, HELP, 0);
+const { next } = random(seed);
 const sample = subjects
   .filter(({ kind }) => kind === 'defect' || kind === 'null')
   .map((subject) => ({ subject, order: next() }))

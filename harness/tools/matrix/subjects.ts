@@ -1,22 +1,33 @@
-/** Subjects of the kill matrix: puts those of one API together, and runs its suite against one of them. */
-
-import { FLOODS, NULL_SERVERS, type NullServerName } from '../../../simulators/defects/null.ts';
-import type { Redactor } from '../../client/redact.ts';
+/** Subjects of the kill matrix: the references, and these with every defect, with every variant, and what is no implementation. */
+import { join } from 'node:path';
+import { referenceBehaviour as referenceClient } from '../../../simulators/client/reference.ts';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
+import { clientDefects, clientVariants } from '../../../simulators/defects/client/index.ts';
+import type { Defect, Variant } from '../../../simulators/defects/define.ts';
+import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { FLOODS, NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
+import { platformDefects, platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
+import {
+  UNWILLING_CONTROLS,
+  type UnwillingControl,
+  unwillingControl,
+} from '../../../simulators/defects/unwilling-control.ts';
+import { willingControl } from '../../../simulators/defects/willing-control.ts';
+import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
+import { type DeviceBehaviour, referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
+import { type PlatformBehaviour, referenceBehaviour as referencePlatform } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
-import { makePlan } from '../../runner/plan.ts';
-import { runSuite } from '../../runner/run.ts';
-import type { Api, Capability, Report, Suite } from '../../runner/types.ts';
-import type { OpenedTarget } from '../../targets/opened.ts';
-import type { Changes } from './simulated.ts';
+import { EXIT } from '../../common/usage.ts';
+import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
+import type { Api, Report } from '../../runner/types.ts';
+import { NULL_CLIENTS, referenceWith } from '../subjects/clients.ts';
+import { type RunChoice, runClientSuite, runDeviceSuite, runPlatformSuite, runSystemSuite } from '../subjects/run.ts';
+import { behavioursWith, type Changes, startRobot, startWorkspace } from '../subjects/simulators.ts';
+import { runStarved, STARVED } from '../subjects/starved.ts';
 
 export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null', 'unwilling', 'starved'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
-
-/** What narrows a run: ids of requirements, all when left out, and whether to leave out the checks that have to wait. */
-export interface Narrowed {
-  only?: readonly string[] | undefined;
-  fast?: boolean;
-}
 
 /** One implementation that a suite is run against. */
 export interface Subject {
@@ -26,10 +37,18 @@ export interface Subject {
   summary: string;
   /** Requirements that a defect breaks; a check of each of them must turn red. */
   breaks?: readonly string[];
+  /** What the findings of a defect have to say. */
+  tells?: RegExp;
   /** The file that declares it, where that is not the matrix. */
   file?: string;
   /** What a check that it hinders must give as its reason. */
   reason?: RegExp;
+  /** Of a reference: the checks that may not apply to it. Any may when left out. */
+  notApplicable?: RegExp;
+  /** Of a null server: the checks that prove nothing when they pass on it. Default: all. */
+  proves?: RegExp;
+  /** Of a null server: each check is run whatever becomes of its premises, and none of a SHOULD may pass either. */
+  alone?: boolean;
   /** It may take longer than the others: it is slow, and right. */
   slow?: boolean;
   /** Of a variant that may run together with others: what it differs by, and a run with these changes or more. */
@@ -37,96 +56,346 @@ export interface Subject {
   /** The variants of a bundle. */
   members?: readonly Subject[];
   /** Starts it, runs the suite against it, stops it. */
-  run(narrowed: Narrowed): Promise<Report>;
+  run(choice: RunChoice): Promise<Report>;
 }
 
-const SEED = 11;
-export const PATIENCE_MS = 10_000;
+type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
+interface Titled {
+  name: string;
+  summary: string;
+}
+
 /** A null server never answers what is waited for. */
-export const NULL_PATIENCE_MS = 1000;
+const NULL_PATIENCE_MS = 1000;
+/** Nothing is blocked by a premise, so that every check waits. */
+const ALONE_PATIENCE_MS = 200;
+/** What a defect withholds is waited for, once for each attempt to find a smaller counterexample. */
+const DEFECT_PATIENCE_MS = {
+  device: 4000,
+  /** The suite waits four times as long for an effect, which many defects suppress. */
+  system: 1000,
+  /** The client runs in this process, so that a busy machine holds up the wait as well. */
+  client: 3000,
+};
+const SLOW_FILE = /\/slowness\.ts$/;
 
-type Run = (narrowed: Narrowed) => Promise<Report>;
-type RunWith = (changes: Changes, narrowed: Narrowed) => Promise<Report>;
-type Described = Pick<Subject, 'name' | 'summary' | 'slow' | 'together'> & { run: Run };
+const NULL_NAMES = Object.keys(NULL_SERVERS) as NullServerName[];
+const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 
-export interface Subjects {
-  /** The reference simulator, in every form that it has. */
-  references: readonly Described[];
-  defects: readonly (Described & { breaks: readonly string[]; file: string })[];
-  variants: readonly Described[];
-  /** Runs the suite against a null server. */
-  runNull(name: NullServerName, narrowed: Narrowed): Promise<Report>;
-  /** Does so with a control API beside it that agrees to everything and does nothing. */
-  runWillingNull?(name: NullServerName, narrowed: Narrowed): Promise<Report>;
-  /** Null servers that prove nothing about this API. */
-  withoutNull?: readonly NullServerName[];
-}
+const title = ({ name, summary }: Titled, side?: string): Titled => ({
+  name: side === undefined ? name : `${side} ${name}`,
+  summary,
+});
 
-export function subjectsOf(api: Api, all: Subjects): Subject[] {
-  const nulls = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !all.withoutNull?.includes(name));
-  return [
-    ...all.references.map((subject): Subject => ({ api, kind: 'reference', ...subject })),
-    ...all.defects.map((subject): Subject => ({ api, kind: 'defect', ...subject })),
-    ...all.variants.map((subject): Subject => ({ api, kind: 'variant', ...subject })),
-    ...nulls.map(
-      (name): Subject => ({
-        api,
-        kind: 'null',
-        name,
-        summary: NULL_SERVERS[name],
-        run: (narrowed) => all.runNull(name, narrowed),
-      }),
-    ),
-    ...willingNulls(api, all),
-  ];
-}
-
-function willingNulls(api: Api, { runWillingNull }: Subjects): Subject[] {
-  if (runWillingNull === undefined) return [];
-  const quiet = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !FLOODS.includes(name));
-  return quiet.map((name) => ({
-    ...{ api, kind: 'null', name: `${name}-willing` },
-    summary: `${NULL_SERVERS[name]}; its control API agrees to everything`,
-    run: (narrowed) => runWillingNull(name, narrowed),
+const references = <Name extends string>(
+  api: Api,
+  names: readonly Name[],
+  summary: string,
+  run: (name: Name, choice: RunChoice) => Promise<Report>,
+  notApplicable?: (name: Name) => RegExp,
+): Subject[] =>
+  names.map((name) => ({
+    ...{ api, kind: 'reference', name, summary },
+    ...defined({ notApplicable: notApplicable?.(name) }),
+    run: (choice) => run(name, choice),
   }));
-}
+
+/** The reference has all that the suite asks for. */
+const nothing = (): RegExp => /^$/;
+
+const defective = <B, D extends Defect<B> & { file: string }>(
+  api: Api,
+  defects: readonly D[],
+  run: (defect: D, choice: RunChoice) => Promise<Report>,
+  side?: string,
+): Subject[] =>
+  defects.map((defect) => ({
+    api,
+    kind: 'defect',
+    ...title(defect, side),
+    breaks: defect.breaks,
+    file: defect.file,
+    ...defined({ tells: defect.tells }),
+    run: (choice) => run(defect, choice),
+  }));
 
 /** A variant that may run together with others. */
-export const bundled = (
-  { name, summary }: { name: string; summary: string },
-  changes: Changes,
+export const variantSubject = (api: Api, titled: Titled, changes: Changes, run: RunWith): Subject => ({
+  ...{ api, kind: 'variant', ...title(titled) },
+  together: { changes, run },
+  run: (choice) => run(changes, choice),
+});
+
+const variants = <B>(
+  api: Api,
+  all: readonly (Variant<B> & { file: string })[],
+  changesOf: (variant: Variant<B>) => Changes,
   run: RunWith,
-): Described => ({ name, summary, together: { changes, run }, run: (narrowed) => run(changes, narrowed) });
+  side?: string,
+): Subject[] =>
+  all.map((variant) => ({
+    ...variantSubject(api, title(variant, side), changesOf(variant), run),
+    slow: SLOW_FILE.test(variant.file),
+  }));
 
-export const namesOf = (variants: readonly { name: string }[]): ReadonlySet<string> =>
-  new Set(variants.map(({ name }) => name));
+const nulls = (
+  api: Api,
+  names: readonly NullServerName[],
+  run: (name: NullServerName, choice: RunChoice) => Promise<Report>,
+): Subject[] =>
+  names.map((name) => ({
+    ...{ api, kind: 'null', name, summary: NULL_SERVERS[name] },
+    run: (choice) => run(name, { patienceMs: NULL_PATIENCE_MS, ...choice }),
+  }));
 
-/** `capabilities`: what the target is taken to have, whatever was detected. */
-export function runOn<Context>(
-  suite: Suite<Context>,
-  target: Pick<OpenedTarget<Context>, 'description' | 'context' | 'unreachable'>,
-  {
-    redactor,
-    capabilities,
-    narrowed: { only = [], fast = false },
-    maxTimeMs,
-    concurrency,
-  }: {
-    redactor: Redactor;
-    capabilities: ReadonlySet<Capability>;
-    narrowed: Narrowed;
-    maxTimeMs?: number;
-    /** `shared` checks at once. */
-    concurrency?: number;
-  },
-): Promise<Report> {
-  return runSuite(suite, {
-    plan: makePlan(suite, { capabilities, only, fast }),
-    target: target.description,
-    context: target.context,
-    redactor,
-    seed: SEED,
-    version: 'matrix',
-    ...defined({ maxTimeMs, concurrency, unreachable: target.unreachable }),
-  });
+/** Defects of the loopback transport show on it alone. */
+const transportOf = (requirements: readonly string[]) =>
+  requirements.some((id) => id.startsWith('device.loopback.')) ? 'loopback' : 'unix';
+/** Besides what belongs to the other transport, only what depends on how checks overlap, on the past, or on the machine. */
+const NOT_ON_UNIX = /^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$)|\.retained$/;
+const NOT_ON_LOOPBACK = /^device\.(socket\.|deployment\.(shape|merge)$|loopback\.only$)|\.retained$/;
+const ON_LOOPBACK = ['unauthorized-is-403'];
+
+async function runOnRobot(options: Parameters<typeof startRobot>[0], choice: RunChoice): Promise<Report> {
+  await using robot = await startRobot(options);
+  return await runDeviceSuite(robot.place, choice);
 }
+
+/** `willing`: a control API beside it agrees to everything and does nothing. */
+async function runDeviceNull(name: NullServerName, willing: boolean, choice: RunChoice): Promise<Report> {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(scratch());
+  const server = stack.use(await nullServer(name, { path: join(path, 'null.sock') }));
+  const place = { socket: server.address };
+  if (!willing) return await runDeviceSuite(place, choice);
+  const control = stack.use(await willingControl({ path: join(path, 'control.sock') }, path));
+  return await runDeviceSuite({ ...place, control: control.address }, choice);
+}
+
+/** Long enough for a control that is slow, short enough for one that hinders every check. */
+const UNWILLING_MS = 150_000;
+
+async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Promise<Report> {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(scratch());
+  const { place } = stack.use(await startRobot());
+  const front = { path: join(path, 'front.sock') };
+  const { address: control } = stack.use(await unwillingControl(unwilling, place.control ?? '', front));
+  const patient = { patienceMs: DEFECT_PATIENCE_MS.device, maxTimeMs: UNWILLING_MS };
+  return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
+}
+
+const deviceSubjects = (): Subject[] => [
+  ...references(
+    'device',
+    ['unix socket', 'loopback', 'before its first event'],
+    'The simulated device.',
+    (name, choice) =>
+      runOnRobot({ transport: name === 'loopback' ? name : 'unix', fresh: name === 'before its first event' }, choice),
+    (name) => (name === 'loopback' ? NOT_ON_LOOPBACK : NOT_ON_UNIX),
+  ),
+  ...defective('device', deviceDefects, ({ behaviour, breaks }, choice) =>
+    runOnRobot(
+      { behaviour: behaviour(referenceDevice), transport: transportOf(breaks) },
+      { patienceMs: DEFECT_PATIENCE_MS.device, ...choice },
+    ),
+  ),
+  ...variants<DeviceBehaviour>(
+    'device',
+    deviceVariants,
+    (variant) => ({
+      device: [variant],
+      ...(ON_LOOPBACK.includes(variant.name) ? { transport: 'loopback' } : {}),
+    }),
+    (changes, choice) =>
+      runOnRobot({ behaviour: behavioursWith(changes).device, transport: changes.transport }, choice),
+  ),
+  {
+    ...{ api: 'device', kind: 'variant', name: 'dialect-miru', summary: 'Answers as published agents do.' },
+    run: (choice) => runOnRobot({ behaviour: dialectBehaviour('miru') }, choice),
+  },
+  ...nulls('device', NULL_NAMES, (name, choice) => runDeviceNull(name, false, choice)),
+  ...nulls('device', QUIET, (name, choice) => runDeviceNull(name, true, choice)).map((subject) => ({
+    ...subject,
+    name: `${subject.name}-willing`,
+    summary: `${subject.summary}; its control API agrees to everything`,
+  })),
+  ...nulls('device', QUIET, (name, choice) =>
+    runDeviceNull(name, true, { ...choice, fast: true, alone: true, patienceMs: ALONE_PATIENCE_MS }),
+  ).map((subject) => ({
+    ...subject,
+    name: `${subject.name}-alone`,
+    summary: `${subject.summary}; its control API agrees to everything, and each check is run by itself`,
+    alone: true,
+  })),
+  ...UNWILLING_CONTROLS.map(
+    (unwilling): Subject => ({
+      ...{ api: 'device', kind: 'unwilling', file: 'simulators/defects/unwilling-control.ts' },
+      ...unwilling,
+      run: (choice) => runUnwilling(unwilling, choice),
+    }),
+  ),
+];
+
+async function runOnPlatform(
+  { behaviour, apiVersion }: { behaviour?: PlatformBehaviour; apiVersion?: string },
+  choice: RunChoice,
+): Promise<Report> {
+  await using workspace = await startWorkspace(defined({ platform: behaviour }));
+  return await runPlatformSuite({ ...(await workspace.place()), ...defined({ apiVersion }) }, choice);
+}
+
+async function runPlatformNull(name: NullServerName, choice: RunChoice): Promise<Report> {
+  await using server = await nullServer(name, { port: 0 });
+  const devices = { onlineDevice: 'dvc_online', offlineDevice: 'dvc_offline' };
+  const keys = { apiKey: 'key_0123456789', limitedKey: 'key_limited_0123456789' };
+  return await runPlatformSuite({ url: `${server.address}/beta`, ...keys, ...devices }, choice);
+}
+
+/** An empty list is an honest answer of a platform that holds nothing; but not to a request for anything else. */
+const NOT_OF_LISTS = /auth|walk|has-more|ping|deployment|group|slug|provisioning|clamp.(high|low|offset|huge)/;
+
+const platformSubjects = (): Subject[] => [
+  ...references(
+    'platform',
+    SUPPORTED_VERSIONS,
+    'The simulated platform.',
+    (apiVersion, choice) => runOnPlatform({ apiVersion }, choice),
+    nothing,
+  ),
+  ...defective('platform', platformDefects, ({ behaviour }, choice) =>
+    runOnPlatform({ behaviour: behaviour(referencePlatform) }, choice),
+  ),
+  ...variants<PlatformBehaviour>(
+    'platform',
+    platformVariants,
+    (variant) => ({ platform: [variant] }),
+    (changes, choice) => runOnPlatform({ behaviour: behavioursWith(changes).platform }, choice),
+  ),
+  ...nulls('platform', NULL_NAMES, runPlatformNull).map((subject) =>
+    subject.name === 'empty-list' ? { ...subject, proves: NOT_OF_LISTS } : subject,
+  ),
+];
+
+/** Variants that could disturb the way from the platform to an event and back. */
+const PLATFORM_VARIANTS = [
+  'created-201',
+  'fields-beyond-the-published',
+  'drift-when-deployed',
+  'timestamps-with-offset',
+  'by-id',
+  'ping-timeout-504',
+  'parent-id-informational',
+];
+const DEVICE_VARIANTS = [
+  'byte-by-byte',
+  'extra-fields',
+  'ids-with-gaps',
+  'line-ends-cr',
+  'replay-without-cursor',
+  'silent-at-open',
+  'times-with-offset',
+];
+
+async function runOnSystem(
+  behaviour: Parameters<typeof startWorkspace>[0],
+  choice: Parameters<typeof runSystemSuite>[1],
+): Promise<Report> {
+  await using workspace = await startWorkspace(behaviour);
+  return await runSystemSuite(workspace, choice);
+}
+
+async function runSystemNull(name: NullServerName, choice: RunChoice): Promise<Report> {
+  await using server = await nullServer(name, { port: 0 });
+  return await runOnSystem({}, { ...choice, url: `${server.address}/beta` });
+}
+
+const runSystemWith: RunWith = ({ platform, device, agent }, choice) => {
+  const made = behavioursWith(defined({ platform, device, agent }));
+  return runOnSystem({ platform: made.platform, device: made.device, habits: made.habits }, choice);
+};
+const impatient = (choice: RunChoice): RunChoice => ({ patienceMs: DEFECT_PATIENCE_MS.system, ...choice });
+
+/** Where a byte is written at a time, a deployment takes no longer. */
+const quick = (subject: Subject): Subject => ({ ...subject, slow: false });
+
+const systemSubjects = (): Subject[] => [
+  ...references(
+    'system',
+    SUPPORTED_VERSIONS,
+    'The simulated platform with a simulated device.',
+    (apiVersion, choice) => runOnSystem({}, { ...choice, apiVersion }),
+    nothing,
+  ),
+  ...defective('system', systemDefects, ({ behaviour }, choice) =>
+    runOnSystem({ platform: behaviour(referencePlatform) }, impatient(choice)),
+  ),
+  ...defective(
+    'system',
+    agentDefects,
+    ({ behaviour }, choice) => runOnSystem({ habits: behaviour({}) }, impatient(choice)),
+    'agent',
+  ),
+  ...variants('system', agentVariants, (variant) => ({ agent: [variant] }), runSystemWith, 'agent'),
+  ...variants<PlatformBehaviour>(
+    'system',
+    platformVariants.filter(({ name }) => PLATFORM_VARIANTS.includes(name)),
+    (variant) => ({ platform: [variant] }),
+    runSystemWith,
+    'platform',
+  ),
+  ...variants<DeviceBehaviour>(
+    'system',
+    deviceVariants.filter(({ name }) => DEVICE_VARIANTS.includes(name)),
+    (variant) => ({ device: [variant] }),
+    runSystemWith,
+    'device',
+  ).map(quick),
+  ...nulls('system', NULL_NAMES, (name, choice) => runSystemNull(name, impatient(choice))),
+];
+
+const clientSubjects = (): Subject[] => [
+  ...references('client', ['url', 'socket', 'discovery'], 'The reference client.', (place, choice) =>
+    runClientSuite(
+      referenceWith(() => referenceClient),
+      { ...choice, places: [place] },
+    ),
+  ),
+  ...defective('client', clientDefects, ({ behaviour }, choice) =>
+    runClientSuite(
+      referenceWith(() => behaviour(referenceClient)),
+      { patienceMs: DEFECT_PATIENCE_MS.client, ...choice },
+    ),
+  ),
+  ...variants(
+    'client',
+    clientVariants,
+    (variant) => ({ client: [variant] }),
+    (changes, choice) =>
+      runClientSuite(
+        referenceWith(() => behavioursWith(changes).client),
+        choice,
+      ),
+  ),
+  ...NULL_CLIENTS.map(
+    ({ name, summary, run }): Subject => ({
+      ...{ api: 'client', kind: 'null', name, summary },
+      run: (choice) => runClientSuite(run, { patienceMs: NULL_PATIENCE_MS, ...choice }),
+    }),
+  ),
+];
+
+const starvedSubjects = (): Subject[] =>
+  STARVED.map((starved) => ({
+    ...{ api: starved.api, kind: 'starved', ...title(starved) },
+    ...defined({ reason: starved.codes.includes(EXIT.conformant) ? undefined : starved.reason }),
+    run: () => runStarved(starved),
+  }));
+
+export const allSubjects = (): Subject[] => [
+  ...deviceSubjects(),
+  ...platformSubjects(),
+  ...systemSubjects(),
+  ...clientSubjects(),
+  ...starvedSubjects(),
+];

@@ -134,5 +134,6 @@ export const variants = [
       if (unknown) response.writeHead(400).end();
       return unknown;
     }),
+    { alternative: 'event-types' },
   ),
 ];

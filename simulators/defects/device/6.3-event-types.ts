@@ -102,11 +102,16 @@ export const defects = [
 ];
 
 export const variants = [
-  variant('other-event-types', 'Sends events of types beyond those that section 6.3 names.', {
-    deployments: {
-      announce: (events) => [...events, { type: 'device.synced', data: { is_synced: true } }],
+  variant(
+    'other-event-types',
+    'Sends events of types beyond those that section 6.3 names.',
+    {
+      deployments: {
+        announce: (events) => [...events, { type: 'device.synced', data: { is_synced: true } }],
+      },
     },
-  }),
+    { alternative: 'event-types' },
+  ),
   variant(
     'removed-never-sent',
     'Never sends deployment.removed for a deployment, as its trigger is not stated (section 6.3).',

@@ -6,6 +6,7 @@ export const defects = [
     'Keeps the old target deployment beside the new one.',
     ['system.offline.newest', 'system.soak'],
     { replaces: false },
+    { tells: /to be archived on the platform.*activity queued, error none, target deployed/ },
   ),
   defect(
     'queued-is-deployed',
@@ -17,5 +18,6 @@ export const defects = [
           ? { ...resource, activity_status: 'deployed', status: mergeStatus('deployed', 'none') }
           : resource,
     }),
+    { tells: /to be queued on the platform.*activity deployed/ },
   ),
 ];

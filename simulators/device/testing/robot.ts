@@ -1,9 +1,7 @@
 /** A simulated device in a temporary directory, with short ways to ask it something. */
 import http from 'node:http';
-import { join } from 'node:path';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceOptions, type SimulatedDevice, simulateDevice } from '../index.ts';
-import { type TransportName, transportInFolder } from '../transport/index.ts';
 import { EventStream } from './stream.ts';
 
 export { type Scratch, scratch } from '../../common/testing/scratch.ts';
@@ -49,28 +47,6 @@ export async function robot(options: Partial<DeviceOptions> = {}, streamTimeoutM
       home[Symbol.dispose]();
     },
   };
-}
-
-export interface ReachableDevice extends AsyncDisposable {
-  device: SimulatedDevice;
-  /** How it is reached: the option of its transport. */
-  address: { socket?: string; discovery?: string };
-  /** Socket of its control API. */
-  control: string;
-}
-
-/** A device over one transport, with a control API, in a folder of its own which goes when it is disposed of. */
-export async function deviceOver(
-  transport: TransportName,
-  options: Partial<DeviceOptions> = {},
-): Promise<ReachableDevice> {
-  await using starting = new AsyncDisposableStack();
-  const { path } = starting.use(scratch());
-  const control = join(path, 'control.sock');
-  const place = { dir: join(path, 'robot'), ...transportInFolder(transport, path), control: { path: control } };
-  const device = starting.use(await simulateDevice({ ...place, ...options }));
-  const all = starting.move();
-  return { device, address: device.address, control, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** One request over a socket; `path` as in `Robot.ask`. */

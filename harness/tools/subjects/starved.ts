@@ -4,8 +4,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { EXIT } from '../../common/usage.ts';
 import type { Api, Report } from '../../runner/types.ts';
-import { KEY, LIMITED_KEY, startRobot, startWorkspace } from './simulated.ts';
-import type { Subject } from './subjects.ts';
+import { optionsFor, startRobot, startWorkspace } from './simulators.ts';
 
 interface Starved {
   api: Extract<Api, 'device' | 'platform'>;
@@ -31,7 +30,7 @@ const descriptors = (api: Starved['api'], count: number): Starved => ({
   codes: [EXIT.incomplete],
 });
 
-const STARVED: readonly Starved[] = [
+export const STARVED: readonly Starved[] = [
   descriptors('device', 24),
   descriptors('device', 32),
   { ...descriptors('device', 48), codes: [EXIT.conformant, EXIT.incomplete] },
@@ -67,25 +66,12 @@ async function check({ api, limit = ':', node = [], words = [], codes }: Starved
   return JSON.parse(stdout) as Report;
 }
 
-async function runDevice(starved: Starved): Promise<Report> {
-  await using robot = await startRobot({ transport: 'unix' });
-  return await check(
-    starved,
-    Object.entries(robot.place).flatMap(([name, value]) => [`--${name}`, value]),
-  );
+/** Runs the command with that limit, against the reference. */
+export async function runStarved(starved: Starved): Promise<Report> {
+  if (starved.api === 'device') {
+    await using robot = await startRobot();
+    return await check(starved, optionsFor(robot.place));
+  }
+  await using workspace = await startWorkspace();
+  return await check(starved, optionsFor(await workspace.place()));
 }
-
-async function runPlatform(starved: Starved): Promise<Report> {
-  await using workspace = await startWorkspace({});
-  const { id = '' } = await workspace.create('/devices', { name: 'never-online' });
-  const keys = ['--api-key', KEY, '--limited-key', LIMITED_KEY];
-  const devices = ['--online-device', workspace.deviceId, '--offline-device', id];
-  return await check(starved, ['--url', workspace.platform.url, ...keys, ...devices]);
-}
-
-export const starvedSubjects = (): Subject[] =>
-  STARVED.map((starved) => ({
-    ...{ api: starved.api, kind: 'starved', name: starved.name, summary: starved.summary },
-    ...(starved.reason === undefined || starved.codes.includes(EXIT.conformant) ? {} : { reason: starved.reason }),
-    run: () => (starved.api === 'device' ? runDevice : runPlatform)(starved),
-  }));

@@ -1,37 +1,11 @@
-/**
- * Subjects of the client suite: the reference client, and it with every defect and every variant. They run in the matrix's own process,
- * with real sockets; `harness/cli/check-client.long.test.ts` runs the reference as a process.
- */
-
+/** Clients that run in this process, with real sockets: the reference, and what is no client at all. */
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
-import { referenceBehaviour } from '../../../simulators/client/reference.ts';
-import { runClient as runReference } from '../../../simulators/client/run.ts';
-import { clientDefects, clientVariants } from '../../../simulators/defects/client/index.ts';
-import { clientSuite } from '../../../suites/client/index.ts';
-import { Redactor } from '../../client/redact.ts';
-import {
-  CALL_JOBS,
-  CLIENT_JOBS,
-  CLIENT_VARIABLES,
-  type ClientJob,
-  type ClientPlace,
-  filledIn,
-  JOB_TABLE,
-  jobOf,
-} from '../../contract/client.ts';
-import { DIALECT_NAMES } from '../../contract/versions.ts';
-import type { Capability, Report } from '../../runner/types.ts';
+import { runClient } from '../../../simulators/client/run.ts';
+import { CALL_JOBS, CLIENT_VARIABLES, type ClientJob, filledIn, JOB_TABLE, jobOf } from '../../contract/client.ts';
 import type { ClientEars, ClientRun, StartClient } from '../../targets/opened.ts';
-import { behavioursWith } from './simulated.ts';
-import { bundled, type Narrowed, NULL_PATIENCE_MS, PATIENCE_MS, runOn, type Subject } from './subjects.ts';
-
-/** What a defect leaves out is waited for. The client runs in this process, so that a busy machine holds up the wait as well. */
-const DEFECT_PATIENCE_MS = 3000;
-/** These checks wait far more than they work. */
-const CHECKS_AT_ONCE = 40;
 
 /** A client that is a function: it prints, and returns its exit code when it ends, or nothing for 0. */
-type Run = (
+export type InProcessClient = (
   variables: Readonly<Record<string, string>>,
   print: (line: string) => void,
   signal: AbortSignal,
@@ -39,8 +13,8 @@ type Run = (
 ) => Promise<unknown>;
 
 /** Starts it in this process. What it throws is how it ends. */
-const inProcess =
-  (run: Run): StartClient =>
+export const inProcess =
+  (run: InProcessClient): StartClient =>
   ({ variables }, { line, ended }: ClientEars): ClientRun => {
     const over = new AbortController();
     let code: number | undefined;
@@ -79,46 +53,14 @@ const inProcess =
     };
   };
 
-const clientWith =
-  (behaviour: ClientBehaviour): Run =>
+/** The reference client, with a behaviour that is made anew for each start. */
+export const referenceWith =
+  (behaviour: () => ClientBehaviour): InProcessClient =>
   (variables, print, signal, complain) =>
-    runReference({ variables, behaviour, signal, print, complain });
-
-async function runClient(
-  run: Run,
-  narrowed: Narrowed,
-  {
-    places = ['url', 'socket', 'discovery'],
-    patienceMs = PATIENCE_MS,
-  }: { places?: readonly ClientPlace[]; patienceMs?: number } = {},
-): Promise<Report> {
-  const capabilities = new Set<Capability>([...CLIENT_JOBS, ...places, 'deduplicates', 'heartbeat']);
-  const start = inProcess(run);
-  return await runOn(
-    clientSuite,
-    {
-      description: {
-        kind: 'simulator',
-        address: 'client',
-        capabilities: [...capabilities],
-        control: 'none',
-        ended: true,
-      },
-      context: (recorder) => ({
-        start,
-        versionHeader: DIALECT_NAMES.spec.versionHeader,
-        recorder,
-        capabilities,
-        patienceMs,
-      }),
-      unreachable: undefined,
-    },
-    { redactor: new Redactor(), capabilities, narrowed, concurrency: CHECKS_AT_ONCE },
-  );
-}
+    runClient({ variables, behaviour: behaviour(), signal, print, complain });
 
 /** What is no client: none of these may pass a MUST. */
-const NULL_CLIENTS: readonly { name: string; summary: string; run: Run }[] = [
+export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProcessClient }[] = [
   { name: 'exits-at-once', summary: 'Ends at once, with success.', run: async () => {} },
   { name: 'hangs', summary: 'Does nothing, for ever.', run: (_, __, signal) => until(signal) },
   {
@@ -189,35 +131,3 @@ const until = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
-
-export const clientSubjects = (): Subject[] => [
-  ...(['url', 'socket', 'discovery'] as const).map(
-    (place): Subject => ({
-      ...{ api: 'client', kind: 'reference', name: place, summary: 'The reference client.' },
-      run: (narrowed) => runClient(clientWith(referenceBehaviour), narrowed, { places: [place] }),
-    }),
-  ),
-  ...clientDefects.map(
-    ({ name, summary, breaks, file, behaviour }): Subject => ({
-      ...{ api: 'client', kind: 'defect', name, summary, breaks, file },
-      run: (narrowed) => {
-        const start: Run = (...run) => clientWith(behaviour(referenceBehaviour))(...run);
-        return runClient(start, narrowed, { patienceMs: DEFECT_PATIENCE_MS });
-      },
-    }),
-  ),
-  ...clientVariants.map(
-    (variant): Subject => ({
-      ...{ api: 'client', kind: 'variant' },
-      ...bundled(variant, { client: [variant] }, (changes, narrowed) =>
-        runClient((...run) => clientWith(behavioursWith(changes).client)(...run), narrowed),
-      ),
-    }),
-  ),
-  ...NULL_CLIENTS.map(
-    ({ name, summary, run }): Subject => ({
-      ...{ api: 'client', kind: 'null', name, summary },
-      run: (narrowed) => runClient(run, narrowed, { patienceMs: NULL_PATIENCE_MS }),
-    }),
-  ),
-];

@@ -1,0 +1,158 @@
+/** Runs a suite on what has been started: for the matrix, and for tests. */
+import { clientSuite } from '../../../suites/client/index.ts';
+import { deviceSuite } from '../../../suites/device/index.ts';
+import { platformSuite } from '../../../suites/platform/index.ts';
+import { systemSuite } from '../../../suites/system/index.ts';
+import { Redactor } from '../../client/redact.ts';
+import { defined } from '../../common/defined.ts';
+import { CLIENT_JOBS, type ClientPlace } from '../../contract/client.ts';
+import { DIALECT_NAMES, SUPPORTED_CODENAMES } from '../../contract/versions.ts';
+import { makePlan, type PlanOptions } from '../../runner/plan.ts';
+import { runSuite } from '../../runner/run.ts';
+import type { Capability, CheckResult, Outcome, Report, Suite } from '../../runner/types.ts';
+import { openDeviceTarget } from '../../targets/open-device.ts';
+import { openPlatformTarget } from '../../targets/open-platform.ts';
+import { openSystemTarget } from '../../targets/open-system.ts';
+import type { OpenedTarget } from '../../targets/opened.ts';
+import { type InProcessClient, inProcess } from './clients.ts';
+import type { DevicePlace, PlatformPlace, Workspace } from './simulators.ts';
+
+/** What is run, and how. */
+export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
+  /** How long a check waits for what should come. */
+  patienceMs?: number;
+  seed?: number;
+  /** Multiplier of the runs of every property. */
+  runs?: number;
+  maxTimeMs?: number;
+  /** `shared` checks at once. */
+  concurrency?: number;
+  /** Runs every check whatever becomes of its premises, as each is run when it is the only one. */
+  alone?: boolean;
+}
+
+const SEED = 11;
+const PATIENCE_MS = 10_000;
+
+export async function runDeviceSuite(place: DevicePlace, choice: RunChoice = {}): Promise<Report> {
+  const redactor = new Redactor();
+  await using target = await openDeviceTarget({ ...place, env: {}, redactor, patienceMs: patienceOf(choice) });
+  return await runOn(deviceSuite, target, redactor, choice);
+}
+
+export async function runPlatformSuite(place: PlatformPlace, choice: RunChoice = {}): Promise<Report> {
+  const redactor = new Redactor();
+  const { readOnly = false } = choice;
+  await using target = await openPlatformTarget({
+    ...place,
+    env: {},
+    redactor,
+    readOnly,
+    patienceMs: patienceOf(choice),
+  });
+  // A defect may hide these from detection; the checks that need them run all the same.
+  const hidden = [...(readOnly ? [] : ['write' as const]), 'seed-data', ...SUPPORTED_CODENAMES] as const;
+  const capabilities = new Set<Capability>([...target.capabilities, ...hidden]);
+  const context: typeof target.context = (recorder, signal) => ({ ...target.context(recorder, signal), capabilities });
+  const { description, unreachable } = target;
+  return await runOn(platformSuite, { description, unreachable, context, capabilities }, redactor, choice);
+}
+
+/** `url`: of what takes the place of the platform that the device is enrolled in. */
+export async function runSystemSuite(
+  { platform, device: place, deviceId, links, keys }: Workspace,
+  { apiVersion, url = platform.url, ...choice }: RunChoice & { apiVersion?: string; url?: string } = {},
+): Promise<Report> {
+  await using stack = new AsyncDisposableStack();
+  const redactor = new Redactor();
+  const common = { env: {}, redactor, patienceMs: patienceOf(choice) };
+  const device = stack.use(await openDeviceTarget({ ...common, ...place }));
+  const opened = stack.use(
+    await openPlatformTarget({
+      ...common,
+      apiKey: keys.apiKey,
+      url,
+      onlineDevice: deviceId,
+      ...defined({ apiVersion }),
+    }),
+  );
+  const target = openSystemTarget({ device, platform: opened, deviceId, links, close: async () => {} });
+  // What does not answer at all has to fail the checks, and not to block them.
+  return await runOn(systemSuite, { ...target, unreachable: undefined }, redactor, choice);
+}
+
+/** These checks wait far more than they work. */
+const CLIENT_CHECKS_AT_ONCE = 40;
+
+/** `places`: where the client can look for an agent. Default: everywhere. */
+export async function runClientSuite(
+  client: InProcessClient,
+  { places = ['url', 'socket', 'discovery'], ...choice }: RunChoice & { places?: readonly ClientPlace[] } = {},
+): Promise<Report> {
+  const capabilities = new Set<Capability>([...CLIENT_JOBS, ...places, 'deduplicates', 'heartbeat']);
+  const start = inProcess(client);
+  return await runOn(
+    clientSuite,
+    {
+      description: {
+        kind: 'simulator',
+        address: 'client',
+        capabilities: [...capabilities],
+        control: 'none',
+        ended: true,
+      },
+      context: (recorder) => ({
+        start,
+        versionHeader: DIALECT_NAMES.spec.versionHeader,
+        recorder,
+        capabilities,
+        patienceMs: patienceOf(choice),
+      }),
+      capabilities,
+      unreachable: undefined,
+    },
+    new Redactor(),
+    { concurrency: CLIENT_CHECKS_AT_ONCE, ...choice },
+  );
+}
+
+const patienceOf = ({ patienceMs = PATIENCE_MS }: RunChoice): number => patienceMs;
+
+function runOn<Context>(
+  suite: Suite<Context>,
+  target: Pick<OpenedTarget<Context>, 'description' | 'context' | 'capabilities' | 'unreachable'>,
+  redactor: Redactor,
+  { seed = SEED, alone = false, runs, maxTimeMs, concurrency, ...choice }: RunChoice,
+): Promise<Report> {
+  const plan = makePlan(suite, { ...choice, capabilities: target.capabilities });
+  const withoutPremises = () =>
+    plan.checks.map((planned) => ({ ...planned, check: { ...planned.check, premises: [] } }));
+  return runSuite(suite, {
+    plan: alone ? { ...plan, checks: withoutPremises() } : plan,
+    target: target.description,
+    context: target.context,
+    redactor,
+    seed,
+    version: 'matrix',
+    ...defined({ runs, maxTimeMs, concurrency, unreachable: target.unreachable }),
+  });
+}
+
+/** `id outcome: why`, for every check with one of the outcomes. */
+export const resultsWith = (report: Report, ...outcomes: Outcome[]): string[] =>
+  report.checks.filter(({ outcome }) => outcomes.includes(outcome)).map(inOneLine);
+
+/** What was found, in words. */
+export function inOneLine({
+  id,
+  outcome,
+  expected,
+  actual,
+  reason,
+  counterexample,
+  observations,
+}: CheckResult): string {
+  const what = reason ?? `expected ${expected}; actual: ${actual}`;
+  const example = counterexample === undefined ? '' : `; counterexample ${String(counterexample)}`;
+  return `${id} ${outcome}: ${what}${example}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`;
+}

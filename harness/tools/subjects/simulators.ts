@@ -1,0 +1,219 @@
+/** What is checked: a simulated device, or a simulated platform with a seeded workspace and a device enrolled in it. */
+import { join } from 'node:path';
+import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
+import { referenceBehaviour as referenceClient } from '../../../simulators/client/reference.ts';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { combined } from '../../../simulators/defects/combine.ts';
+import type { Variant } from '../../../simulators/defects/define.ts';
+import {
+  type DeviceBehaviour,
+  type DeviceOptions,
+  referenceBehaviour as referenceDevice,
+  type SimulatedDevice,
+  simulateDevice,
+} from '../../../simulators/device/index.ts';
+import { type TransportName, transportInFolder } from '../../../simulators/device/transport/index.ts';
+import { type AgentHabits, type AgentUplinkOptions, createUplink } from '../../../simulators/device/uplink/index.ts';
+import {
+  type PlatformBehaviour,
+  referenceBehaviour as referencePlatform,
+  type SimulatedPlatform,
+  simulatePlatform,
+} from '../../../simulators/platform/index.ts';
+import { defined } from '../../common/defined.ts';
+import { NEWEST_VERSION } from '../../contract/versions.ts';
+import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
+
+const KEY = 'key_full_0123456789abcdefghij';
+/** May read releases and nothing else. */
+const LIMITED_KEY = 'key_limited_0123456789abcdef';
+/** Headers of requests to a platform with that key. */
+export const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
+/** Small keys, because large ones take long to make. */
+export const KEY_BITS = 1024;
+const SEED = 11;
+const DEVICES = 24;
+/** Short, so that waits for heartbeats are; long enough that a busy machine keeps it. */
+const HEARTBEAT_MS = 2000;
+/** Events of a past that a compaction has cut off, so that checks that need no control have something to check. */
+const PAST_EVENTS = 30;
+
+export interface DevicePlace {
+  socket?: string;
+  discovery?: string;
+  /** Of its control API. */
+  control?: string;
+}
+
+export interface PlatformPlace {
+  /** Ends in `/beta`. */
+  url: string;
+  apiKey: string;
+  limitedKey?: string;
+  onlineDevice?: string;
+  offlineDevice?: string;
+  apiVersion?: string;
+}
+
+/** What differs from the reference, by the simulator that differs. */
+export interface Changes {
+  device?: readonly Variant<DeviceBehaviour>[];
+  platform?: readonly Variant<PlatformBehaviour>[];
+  agent?: readonly Variant<AgentHabits>[];
+  client?: readonly Variant<ClientBehaviour>[];
+  /** The one that a device shows these changes over; any other will do when left out. */
+  transport?: TransportName;
+}
+
+/** The reference with all the changes made to it. Throws ConflictError when some of them exclude each other. */
+export const behavioursWith = ({ device = [], platform = [], agent = [], client = [] }: Changes) => ({
+  device: combined(device, referenceDevice),
+  platform: combined(platform, referencePlatform),
+  habits: combined(agent, {}),
+  client: combined(client, referenceClient),
+});
+
+export interface Robot extends AsyncDisposable {
+  device: SimulatedDevice;
+  place: DevicePlace;
+}
+
+/** A device in a folder of its own. */
+export async function startRobot(
+  options: {
+    /** Default: a unix socket. */
+    transport?: TransportName | undefined;
+    /** The reference when left out. */
+    behaviour?: DeviceBehaviour;
+    /** Nothing has ever happened on it. */
+    fresh?: boolean;
+    heartbeatMs?: number;
+  } = {},
+): Promise<Robot> {
+  const { transport = 'unix', behaviour, fresh = false, heartbeatMs = HEARTBEAT_MS } = options;
+  await using starting = new AsyncDisposableStack();
+  const { path } = starting.use(scratch());
+  const control = join(path, 'control.sock');
+  const device = starting.use(
+    await simulateDevice({
+      dir: join(path, 'robot'),
+      ...transportInFolder(transport, path),
+      control: { path: control },
+      heartbeatMs,
+      seed: SEED,
+      ...defined({ behaviour }),
+    }),
+  );
+  if (!fresh) {
+    await device.publish(PAST_EVENTS);
+    await device.compact();
+    await device.deploy();
+    // Only where there is an error does it show how statuses are merged.
+    await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
+  }
+  const all = starting.move();
+  return { device, place: { ...device.address, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+/** Starts a device with its files in `directory`, and enrols it; rejects when that fails. */
+export async function enrolDevice(
+  directory: string,
+  { mqtt, ...uplink }: Omit<AgentUplinkOptions, 'kind' | 'mqtt'> & { mqtt: string | undefined },
+  options: Partial<DeviceOptions> = {},
+): Promise<SimulatedDevice & { deviceId: string }> {
+  await using making = new AsyncDisposableStack();
+  const device = making.use(
+    await simulateDevice({
+      dir: join(directory, 'robot'),
+      socket: join(directory, 'robot.sock'),
+      ...options,
+      uplink: createUplink({ kind: 'agent', keyBits: KEY_BITS, ...defined({ mqtt }), ...uplink }),
+    }),
+  );
+  await device.uplink?.start();
+  const deviceId = device.uplink?.deviceId;
+  if (deviceId === undefined) throw new Error('the device did not enrol');
+  making.move();
+  return Object.assign(device, { deviceId });
+}
+
+export interface Workspace extends AsyncDisposable {
+  platform: SimulatedPlatform;
+  /** Of the enrolled device. */
+  deviceId: string;
+  /** Where the device is. */
+  device: DevicePlace;
+  /** Of the platform: one for everything, and one that may only read releases. */
+  keys: { apiKey: string; limitedKey: string };
+  /** All that the device reaches the platform by. */
+  links: readonly TcpProxy[];
+  create(path: string, body: object): Promise<Record<string, string>>;
+  /** Where the platform is, with both its keys, and with a device that was never online. */
+  place(): Promise<PlatformPlace>;
+}
+
+/** Resolves once the device is online. Either side is the reference when no behaviour is given. */
+export async function startWorkspace(
+  behaviour: { platform?: PlatformBehaviour; device?: DeviceBehaviour; habits?: AgentHabits } = {},
+): Promise<Workspace> {
+  await using starting = new AsyncDisposableStack();
+  const { path } = starting.use(scratch());
+  const platform = starting.use(
+    await simulatePlatform({
+      seed: SEED,
+      devices: DEVICES,
+      minKeyBits: KEY_BITS,
+      keys: [
+        { key: KEY, name: 'full', scopes: 'all' },
+        { key: LIMITED_KEY, name: 'limited', scopes: ['releases:read'] },
+      ],
+      ...defined({ behaviour: behaviour.platform }),
+    }),
+  );
+  const create: Workspace['create'] = async (to, body) => {
+    const response = await fetch(platform.url + to, {
+      method: 'POST',
+      headers: KEY_HEADERS,
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Record<string, string>;
+  };
+  const agentLink = starting.use(await TcpProxy.to(platform.agentUrl));
+  const mqttLink = starting.use(await TcpProxy.to(platform.mqttUrl ?? ''));
+  const device = { socket: join(path, 'robot.sock'), control: join(path, 'control.sock') };
+  const token = async () => (await create('/provisioning_tokens', {}))['token'] ?? '';
+  const { deviceId } = starting.use(
+    await enrolDevice(
+      path,
+      { platform: agentLink.url, mqtt: mqttLink.url, token, ...defined({ habits: behaviour.habits }) },
+      {
+        socket: device.socket,
+        control: { path: device.control },
+        seed: SEED,
+        ...defined({ behaviour: behaviour.device }),
+      },
+    ),
+  );
+  const keys = { apiKey: KEY, limitedKey: LIMITED_KEY };
+  const all = starting.move();
+  return {
+    platform,
+    deviceId,
+    device,
+    keys,
+    links: [agentLink, mqttLink],
+    create,
+    place: async () => {
+      const { id: offlineDevice } = await create('/devices', { name: 'never-online' });
+      return { url: platform.url, ...keys, onlineDevice: deviceId, ...defined({ offlineDevice }) };
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** A place as options of the command. */
+export const optionsFor = (place: DevicePlace | PlatformPlace): string[] =>
+  Object.entries(place).flatMap(([name, value]) => [
+    `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+    value,
+  ]);
